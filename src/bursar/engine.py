@@ -1,0 +1,260 @@
+"""The engine: one loop for every run, simulated or real.
+
+    journal -> state.apply -> beliefs.learn -> policy.decide -> guard -> world
+
+Events come in from the world and are journaled and applied; the three roles are asked in turn, each
+seeing what the one before it achieved; what the guard lets pass is journaled, applied, and only
+then carried out by the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from random import Random
+from typing import Literal, Protocol
+
+from bursar import actions as act
+from bursar import events as ev
+from bursar.guard import Guard
+from bursar.model.time import Time
+from bursar.policies.registry import Policy
+from bursar.state import DONE, FAILED, RunState
+
+Fate = Literal["keep", "failure", "drop"]
+"""What becomes of an ended attempt's output: the task's result, its failure, or nothing."""
+
+
+class World(Protocol):
+    """Carries decisions out and tells what happened. It lets no machine outlive its lease."""
+
+    lead: Time
+    """how long before a lease ends the world must hear of it"""
+
+    def now(self) -> Time:
+        """Time since the run began; never decreases."""
+        ...
+
+    def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
+        """What happened next, in order; nothing once `until` is reached.
+
+        Without `until` and with nothing under way, returns nothing at once if no more can come.
+        """
+        ...
+
+    def perform(self, decisions: Sequence[ev.Decision]) -> None:
+        """Carry out decisions, in order; they are safely in the journal."""
+        ...
+
+    def settle(self, task: int, attempt: int, fate: Fate) -> None:
+        """An ended attempt's output has this fate; it is safely in the journal."""
+        ...
+
+    def close(self) -> None:
+        """Release everything that is still there."""
+        ...
+
+
+class Journal(Protocol):
+    def append(self, event: ev.AnyEvent) -> None: ...
+
+    def commit(self, *, safely: bool) -> None:
+        """Write what was appended; `safely`: it survives a power failure from here on."""
+        ...
+
+
+class Observer(Protocol):
+    """Looks at a run without influence on it: progress display, statistics, beliefs."""
+
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        """Called after the event was applied."""
+        ...
+
+
+class Engine:
+    """Drives one run to its end."""
+
+    def __init__(
+        self,
+        state: RunState,
+        policy: Policy,
+        world: World,
+        journal: Journal | None = None,
+        rng: Random | None = None,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.state = state
+        self.guard = Guard(state, lead=world.lead)
+        self._policy = policy
+        self._world = world
+        self._journal = journal
+        self._rng = rng or Random(0)
+        self._observers = tuple(observers)
+        self._wakes: list[Time] = []
+        self._decisions: list[ev.Decision] = []
+        self._fates: list[tuple[int, int, Fate]] = []
+        self._money_moved = False
+        self._dirty = False
+
+    def run(self) -> ev.RunEnded:
+        """Loop until the run has ended; whatever happens, no machine is left behind."""
+        try:
+            self.step(())
+            while self.state.ended is None:
+                self.step(self._world.wait(self._next_look()))
+            return self.state.ended
+        finally:
+            self._world.close()
+
+    def step(self, happened: Iterable[ev.AnyEvent]) -> None:
+        """One turn of the loop."""
+        expects = self.state.expects
+        for event in happened:
+            if expects(event):
+                self._record(event)
+        now = self._world.now()
+        self._decide(now)
+        self._carry_out()
+        if self._may_end():
+            self._record(self._ending(now))
+            self._carry_out()
+
+    # --- deciding --------------------------------------------------------------------------------
+
+    def _decide(self, now: Time) -> None:
+        state, policy = self.state, self._policy
+        while self._wakes and self._wakes[0] <= now:
+            heappop(self._wakes)
+        self._watch_deadline(now)
+        if self._winding_down():
+            self._release_all(now)
+            return
+        for number in self.guard.due(now):
+            self._renew(number, now)
+        self._ask(policy.provisioner.provision(state, now, self._rng), now)
+        if state.ready and state.idle:
+            self._ask(policy.placer.place(state, now, self._rng), now)
+        if state.idle and state.attempts and not state.ready:
+            self._ask(policy.replicator.replicate(state, now, self._rng), now)
+
+    def _ask(self, actions: Iterable[act.AnyAction], now: Time) -> None:
+        review = self.guard.review
+        for action in actions:
+            if isinstance(action, act.Wake):
+                heappush(self._wakes, action.at)
+            elif isinstance(action, act.Stop):
+                self._record(ev.StopRequested(now, "budget", action.reason))
+            else:
+                verdict = review(action, now)
+                if verdict is not None:
+                    self._record(verdict)
+                    if not isinstance(verdict, ev.ActionRefused):
+                        self._decisions.append(verdict)
+
+    def _renew(self, number: int, now: Time) -> None:
+        """The lease of a machine ends: extend it if the policy wants and money allows."""
+        machine = self.state.machines[number]
+        answer = self._policy.provisioner.renew(machine, self.state, now)
+        if isinstance(answer, act.Extend) and self.state.stopping is not None and (
+            not machine.attempts
+        ):
+            answer = act.Release(number, reason="the run is stopping")
+        self._ask((answer,), now)
+        if not machine.releasing and machine.until - self._world.lead <= now:
+            self._ask((act.Release(number, at_once=True, reason="its paid time ends"),), now)
+
+    def _watch_deadline(self, now: Time) -> None:
+        state = self.state
+        deadline = state.goal.deadline
+        if deadline is not None and now >= deadline and state.stopping is None:
+            self._record(ev.StopRequested(now, "deadline", "the deadline has passed", now=True))
+
+    # --- ending ----------------------------------------------------------------------------------
+
+    def _winding_down(self) -> bool:
+        """All tasks are settled, or nothing may be started and nothing runs."""
+        state = self.state
+        if state.stopping is not None and (state.stopping.now or not state.attempts):
+            return True
+        return not state.arrivals_open and state.settled == state.total
+
+    def _release_all(self, now: Time) -> None:
+        reason = "all tasks are settled" if self.state.stopping is None else "the run is stopping"
+        for machine in list(self.state.machines.values()):
+            if not machine.releasing:
+                self._ask((act.Release(machine.id, at_once=True, reason=reason),), now)
+
+    def _may_end(self) -> bool:
+        return not self.state.machines and (self._winding_down() or self._is_stuck())
+
+    def _is_stuck(self) -> bool:
+        """Tasks are ready, no machine is left, and none can be had."""
+        state = self.state
+        if not state.ready:
+            return False
+        return not self._wakes or not state.ledger.can_pay(state.market.cheapest_entry)
+
+    def _ending(self, now: Time) -> ev.RunEnded:
+        state = self.state
+        if not state.arrivals_open and state.settled == state.total:
+            return ev.RunEnded(now, "failed" if state.failed else "done")
+        if state.stopping is not None:
+            return ev.RunEnded(now, state.stopping.status, state.stopping.why)
+        left = state.total - state.settled
+        if state.ledger.can_pay(state.market.cheapest_entry):
+            return ev.RunEnded(now, "failed", f"{left} tasks left, but no machine was asked for")
+        why = f"{left} tasks left, and {state.ledger.left} buys no machine of any offer"
+        return ev.RunEnded(now, "budget", why)
+
+    # --- recording and carrying out --------------------------------------------------------------
+
+    def _record(self, event: ev.AnyEvent) -> None:
+        """Apply and journal an event; nothing leaves this process before the commit."""
+        if self._journal is not None:
+            self._journal.append(event)
+            self._dirty = True
+            self._money_moved = self._money_moved or isinstance(event, ev.MONEY_EVENTS)
+        if isinstance(event, ev.AttemptEnded):
+            self._settle(event)
+        else:
+            self.state.apply(event)
+        for observer in self._observers:
+            observer.saw(event, self.state)
+
+    def _settle(self, event: ev.AttemptEnded) -> None:
+        """Apply the end of an attempt, decide its output's fate and cancel its rivals."""
+        state = self.state
+        task = state.attempts[event.attempt].task
+        state.apply(event)
+        status = state.status[task]
+        if status == DONE and state.winners[task] == event.attempt:
+            self._fates.append((task, event.attempt, "keep"))
+            for rival in tuple(state.attempts_of(task)):
+                reason = f"attempt {event.attempt} finished first"
+                self._ask((act.Cancel(rival, reason=reason),), event.at)
+        elif status == FAILED:
+            self._fates.append((task, event.attempt, "failure"))
+        else:
+            self._fates.append((task, event.attempt, "drop"))
+
+    def _carry_out(self) -> None:
+        if self._journal is not None and self._dirty:
+            self._journal.commit(safely=self._money_moved)
+            self._dirty = self._money_moved = False
+        for task, attempt, fate in self._fates:
+            self._world.settle(task, attempt, fate)
+        self._fates.clear()
+        if self._decisions:
+            self._world.perform(self._decisions)
+            self._decisions = []
+
+    def _next_look(self) -> Time | None:
+        """When to look again even if nothing happens."""
+        state = self.state
+        times = [self._wakes[0]] if self._wakes else []
+        due = self.guard.next_due()
+        if due is not None:
+            times.append(due)
+        if state.goal.deadline is not None and state.stopping is None:
+            times.append(state.goal.deadline)
+        return min(times, default=None)

@@ -1,0 +1,206 @@
+"""Everything that can happen, in the past tense. A run is the list of these.
+
+Observations come from the world (a machine came up, an attempt ended); decisions are actions that
+the guard let pass (a machine was rented, an attempt was started). Both are journaled, and the
+state is their fold. Decisions are written before the world carries them out.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market
+from bursar.model.time import Time
+from bursar.model.work import Bag
+
+Outcome = Literal["success", "failed", "timeout", "cancelled", "lost"]
+"""`failed` and `timeout` count against a task's retries; `cancelled` and `lost` do not."""
+
+Status = Literal["done", "failed", "budget", "deadline", "interrupted"]
+
+DownCause = Literal["released", "lost", "expired", "refused"]
+"""`expired`: the machine ended itself when its paid time ran out; `refused`: it never came up."""
+
+
+class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
+    """`at` never decreases within a run."""
+
+    at: Time
+
+
+# --- the run -------------------------------------------------------------------------------------
+
+
+class RunCreated(Event, frozen=True, tag=True, omit_defaults=True):
+    """Always the first event. `policies` are the names of the entries in the three roles."""
+
+    run: str
+    market: Market
+    goal: Goal
+    limits: Limits
+    seed: int
+    policies: dict[str, str]
+    settings: dict[str, str]
+    """what the world needs to go on after a crash: working directory, output directory"""
+    began: float
+    """seconds since 1970 at time zero of the run"""
+
+
+class WorkArrived(Event, frozen=True, tag=True, omit_defaults=True):
+    """The tasks get the next `bag.count` numbers, counted from 1 within the run."""
+
+    bag: Bag
+
+
+class ArrivalsEnded(Event, frozen=True, tag=True, omit_defaults=True):
+    """No more work will come: the run ends when the tasks it has are settled."""
+
+
+class GoalChanged(Event, frozen=True, tag=True, omit_defaults=True):
+    goal: Goal
+
+
+class StopRequested(Event, frozen=True, tag=True, omit_defaults=True):
+    """Start nothing more and let attempts finish; with `now`, release everything at once.
+
+    `status` is what the run ends with unless all its tasks are settled by then.
+    """
+
+    status: Status
+    why: str
+    now: bool = False
+
+
+class RunResumed(Event, frozen=True, tag=True, omit_defaults=True):
+    """What ran before is gone; stop requests and the earlier end no longer hold."""
+
+
+class RunEnded(Event, frozen=True, tag=True, omit_defaults=True):
+    status: Status
+    why: str = ""
+
+
+# --- machines ------------------------------------------------------------------------------------
+
+
+class MachineRented(Event, frozen=True, tag=True, omit_defaults=True):
+    """Decision. The offer's price from now to `until` is committed from this moment."""
+
+    machine: int
+    offer: str
+    until: Time
+    reason: str = ""
+
+
+class LeaseExtended(Event, frozen=True, tag=True, omit_defaults=True):
+    """Decision. The machine may now stay until `until`, and that is committed."""
+
+    machine: int
+    until: Time
+    reason: str = ""
+
+
+class ReleaseOrdered(Event, frozen=True, tag=True, omit_defaults=True):
+    """Decision. Nothing more is started on the machine; the world takes it down now."""
+
+    machine: int
+    reason: str = ""
+
+
+class ReleaseMarked(Event, frozen=True, tag=True, omit_defaults=True):
+    """Decision. The machine works on to the end of its paid time and is not kept beyond it."""
+
+    machine: int
+    reason: str = ""
+
+
+class MachineUp(Event, frozen=True, tag=True, omit_defaults=True):
+    machine: int
+
+
+class MachineDown(Event, frozen=True, tag=True, omit_defaults=True):
+    """The machine is gone; attempts on it are lost and their tasks go back to the bag.
+
+    `ended` is when it stopped costing money, never after its lease; None: at `at`.
+    """
+
+    machine: int
+    cause: DownCause
+    ended: Time | None = None
+    why: str = ""
+
+
+# --- attempts ------------------------------------------------------------------------------------
+
+
+class AttemptStarted(Event, frozen=True, tag=True, omit_defaults=True):
+    """Decision."""
+
+    attempt: int
+    task: int
+    machine: int
+    reason: str = ""
+
+
+class CancelOrdered(Event, frozen=True, tag=True, omit_defaults=True):
+    """Decision. The attempt keeps its slot until the world says that it ended."""
+
+    attempt: int
+    reason: str = ""
+
+
+class AttemptEnded(Event, frozen=True, tag=True, omit_defaults=True):
+    """`runtime` is measured where the attempt ran."""
+
+    attempt: int
+    outcome: Outcome
+    runtime: Time = 0
+    exit_code: int | None = None
+    cpu: Time = 0
+    memory: int = 0
+    """largest resident set, bytes"""
+    why: str = ""
+    """for a failure: what went wrong, or the end of stderr"""
+
+
+# --- what was not done ---------------------------------------------------------------------------
+
+
+class ActionRefused(Event, frozen=True, tag=True, omit_defaults=True):
+    """The guard did not let an action pass. `about` names the offer, machine, task or attempt."""
+
+    action: str
+    about: str
+    why: str
+
+
+AnyEvent = (
+    RunCreated
+    | WorkArrived
+    | ArrivalsEnded
+    | GoalChanged
+    | StopRequested
+    | RunResumed
+    | RunEnded
+    | MachineRented
+    | LeaseExtended
+    | ReleaseOrdered
+    | ReleaseMarked
+    | MachineUp
+    | MachineDown
+    | AttemptStarted
+    | CancelOrdered
+    | AttemptEnded
+    | ActionRefused
+)
+
+Decision = (
+    MachineRented | LeaseExtended | ReleaseOrdered | ReleaseMarked | AttemptStarted | CancelOrdered
+)
+"""What a world is asked to carry out."""
+
+MONEY_EVENTS = (RunCreated, GoalChanged, MachineRented, LeaseExtended, MachineDown, RunEnded)
+"""Events that must be safely on disk before anything else happens."""

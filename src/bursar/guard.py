@@ -1,0 +1,182 @@
+"""The guard: the money rules, between every policy and every world.
+
+Whatever a policy asks for becomes here a decision, or a refusal with its reason. The guard alone
+decides whether money may be committed:
+
+- a machine is paid for ahead, by whole billing units, never beyond the budget (`Rent`, `Extend`);
+- its lease ends before anything unpaid begins, and the world lets no machine outlive its lease;
+- a machine whose next unit can't be paid is released before it enters it, `lead` ahead of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any, Final
+
+from bursar import actions as act
+from bursar import events as ev
+from bursar.model.market import Offer
+from bursar.model.money import Money
+from bursar.model.time import SECOND, Time, format_duration
+from bursar.state import DONE, FAILED, RunState
+
+HORIZON: Final[Time] = 60 * SECOND
+"""With fine billing units, how far ahead a lease is paid; what is not used is given back."""
+
+
+class Guard:
+    """Reviews actions against the state, which it never changes."""
+
+    def __init__(self, state: RunState, lead: Time = 0, horizon: Time = HORIZON) -> None:
+        self._state = state
+        self._lead = lead
+        """how long before the end of a lease the world must hear of it"""
+        self._horizon = horizon
+        self._leases: list[tuple[Time, int]] = []
+        """heap of (when to look at it, machine); outdated entries are dropped when met"""
+        self._refused: dict[tuple[str, str], str] = {}
+        """the last refusal by action and subject: the same one is not told again and again"""
+        self._reviews: dict[type, Callable[[Any, Time], ev.Decision | str | None]] = {
+            act.Start: self._start,
+            act.Rent: self._rent,
+            act.Extend: self._extend,
+            act.Release: self._release,
+            act.Cancel: self._cancel,
+        }
+        for machine in state.machines.values():
+            self._watch(machine.id, machine.until)
+
+    # --- leases ----------------------------------------------------------------------------------
+
+    def next_due(self) -> Time | None:
+        """When a lease must next be looked at."""
+        while self._leases:
+            due, number = self._leases[0]
+            machine = self._state.machines.get(number)
+            if machine is not None and not machine.releasing and due == machine.until - self._lead:
+                return due
+            heappop(self._leases)
+        return None
+
+    def due(self, now: Time) -> list[int]:
+        """Machines whose lease must be extended now, or ends."""
+        found: list[int] = []
+        while True:
+            due = self.next_due()
+            if due is None or due > now:
+                return found
+            found.append(heappop(self._leases)[1])
+
+    def _watch(self, machine: int, until: Time) -> None:
+        heappush(self._leases, (until - self._lead, machine))
+
+    # --- reviewing -------------------------------------------------------------------------------
+
+    def review(self, action: act.AnyAction, now: Time) -> ev.Decision | ev.ActionRefused | None:
+        """A decision, a refusal, or None for a refusal that was told already."""
+        review = self._reviews.get(type(action))
+        answer = "this is no action" if review is None else review(action, now)
+        if not isinstance(answer, str):
+            return answer
+        kind = type(action).__name__
+        about = _subject(action)
+        if self._refused.get((kind, about)) == answer:
+            return None
+        self._refused[kind, about] = answer
+        return ev.ActionRefused(now, kind, about, answer)
+
+    def _start(self, action: act.Start, now: Time) -> ev.Decision | str | None:
+        state = self._state
+        if state.stopping is not None:
+            return "the run is stopping"
+        if action.machine not in state.idle:
+            return "the machine has no free slot"
+        if not 1 <= action.task <= state.total:
+            return "there is no such task"
+        if state.status[action.task] >= DONE:
+            return "the task is " + ("done" if state.status[action.task] == DONE else "failed")
+        return ev.AttemptStarted(
+            now, len(state.log) + 1, action.task, action.machine, action.reason
+        )
+
+    def _rent(self, action: act.Rent, now: Time) -> ev.Decision | str | None:
+        state = self._state
+        if state.stopping is not None:
+            return "the run is stopping"
+        if action.offer not in state.market:
+            return "the market has no such offer"
+        offer = state.market[action.offer]
+        present = state.fleet.get(offer.name, 0) + state.leaving.get(offer.name, 0)
+        if offer.limit is not None and present >= offer.limit:
+            return f"the limit of {offer.limit} machines is reached"
+        stay = self._affordable_stay(offer, now, now, state.ledger.left)
+        if stay is None:
+            return f"only {state.ledger.left} of the budget is left"
+        number = state.machines_rented + 1
+        self._watch(number, now + stay)
+        return ev.MachineRented(now, number, offer.name, now + stay, action.reason)
+
+    def _extend(self, action: act.Extend, now: Time) -> ev.Decision | str | None:
+        machine = self._state.machines.get(action.machine)
+        if machine is None or machine.releasing:
+            return "the machine is gone"
+        if machine.marked:
+            return ev.ReleaseOrdered(now, machine.id, "its paid time ends, as decided before")
+        if machine.until - self._lead > now:
+            return "its paid time does not end yet"
+        if machine.until < now:
+            return ev.ReleaseOrdered(now, machine.id, "its paid time ran out while nobody looked")
+        left = self._state.ledger.left
+        paid = self._state.ledger.amount_of(machine.id)
+        stay = self._affordable_stay(
+            machine.offer, machine.rented, now, None if left is None else left + paid
+        )
+        if stay is None:
+            return ev.ReleaseOrdered(
+                now, machine.id, f"its next unit costs {machine.offer.price}, {left} is left"
+            )
+        self._watch(machine.id, machine.rented + stay)
+        return ev.LeaseExtended(now, machine.id, machine.rented + stay, action.reason)
+
+    def _release(self, action: act.Release, now: Time) -> ev.Decision | str | None:
+        machine = self._state.machines.get(action.machine)
+        if machine is None or machine.releasing:
+            return "the machine is gone"
+        if action.at_once or machine.until - self._lead <= now:
+            return ev.ReleaseOrdered(now, machine.id, action.reason)
+        if machine.marked:
+            return "it was marked for release before"
+        return ev.ReleaseMarked(now, machine.id, action.reason)
+
+    def _cancel(self, action: act.Cancel, now: Time) -> ev.Decision | str | None:
+        state = self._state
+        attempt = state.attempts.get(action.attempt)
+        if attempt is None or attempt.cancelling:
+            return "the attempt has ended"
+        others = [a for a in state.attempts_of(attempt.task) if not state.attempts[a].cancelling]
+        if len(others) == 1 and state.status[attempt.task] not in (DONE, FAILED):
+            return "it is the only attempt of its task"
+        return ev.CancelOrdered(now, action.attempt, action.reason)
+
+    def _affordable_stay(
+        self, offer: Offer, begin: Time, now: Time, money: Money | None
+    ) -> Time | None:
+        """How long to pay for, from `begin`: up to the horizon, at least beyond the lead.
+
+        None where not even that can be paid.
+        """
+        least = offer.paid_for(now - begin + self._lead + 1)
+        wanted = max(least, offer.paid_for(now - begin + self._lead + self._horizon))
+        if money is None or offer.charge(wanted) <= money:
+            return wanted
+        most = (money // offer.price) * offer.billing
+        return most if most >= least else None
+
+
+def _subject(action: act.AnyAction) -> str:
+    for field in ("attempt", "task", "machine", "offer"):
+        value = getattr(action, field, None)
+        if value is not None:
+            return f"{field} {value}"
+    return format_duration(getattr(action, "at", 0))

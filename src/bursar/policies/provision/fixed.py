@@ -1,0 +1,82 @@
+"""`fixed`: keep a given fleet while there is work for it, whatever it costs.
+
+With `random` and `none` this is the budget-oblivious round robin (RR) that the BaTS paper compares
+with (section 4): all machines from the start, tasks served first come, first served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+from bursar.actions import Extend, Release, Rent, Stop, Wake
+from bursar.model.fleet import Fleet
+from bursar.model.time import Time
+from bursar.state import Machine, View
+
+
+class Fixed:
+    """Rents the fleet as far as tasks and money reach, and replaces machines that are lost."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[Rent | Release | Wake | Stop]:
+        if view.ready:
+            return self._fill(view)
+        if view.idle and not view.arrivals_open:
+            return self._save(view, now)
+        return ()
+
+    def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
+        if machine.attempts or view.ready:
+            return Extend(machine.id)
+        if view.arrivals_open and not machine.offer.price:
+            return Extend(machine.id, reason="idle, but it costs nothing")
+        return Release(machine.id, reason="idle, and nothing is left to start")
+
+    def _fill(self, view: View) -> list[Rent]:
+        """One machine of each offer in turn, until the fleet, the tasks or the money are met."""
+        have, left = view.fleet, view.ledger.left
+        missing = {
+            name: count - have.get(name, 0)
+            for name, count in self.fleet.items()
+            if count > have.get(name, 0) and view.ledger.can_pay(view.market[name].entry_charge)
+        }
+        if not missing:
+            return []
+        waiting = len(view.ready) - _free_slots(view)
+        rents: list[Rent] = []
+        while waiting > 0 and missing:
+            for name in list(missing):
+                offer = view.market[name]
+                if not missing[name] or (left is not None and offer.entry_charge > left):
+                    del missing[name]
+                elif waiting > 0:
+                    missing[name] -= 1
+                    waiting -= offer.slots
+                    left = None if left is None else left - offer.entry_charge
+                    rents.append(Rent(name, reason="to fill the fleet"))
+        return rents
+
+    def _save(self, view: View, now: Time) -> list[Release]:
+        """Release at once what is idle for good, where that gives money back."""
+        return [
+            Release(number, at_once=True, reason="idle, and nothing is left to start")
+            for number in view.idle
+            if not view.machines[number].attempts and _refunds(view.machines[number], now)
+        ]
+
+
+def _free_slots(view: View) -> int:
+    """Slots that will take ready tasks without renting anything."""
+    machines = view.machines.values()
+    return sum(m.offer.slots - len(m.attempts) for m in machines if not m.releasing)
+
+
+def _refunds(machine: Machine, now: Time) -> bool:
+    """Whether leaving now costs less than staying to the end of the lease."""
+    offer = machine.offer
+    return offer.units(now - machine.rented) < offer.units(machine.until - machine.rented)

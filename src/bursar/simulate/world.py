@@ -1,0 +1,108 @@
+"""The simulated world: a clock that jumps from event to event.
+
+Deterministic: everything random comes from models that were given their own generators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Protocol
+
+from bursar import events as ev
+from bursar.engine import Fate
+from bursar.model.time import Time
+from bursar.state import Machine, RunState
+
+
+class Fortune(Protocol):
+    """What happens to attempts and machines; see `bursar.simulate.fortune`."""
+
+    def attempt(self, task: int, attempt: int, machine: Machine) -> tuple[Time, ev.Outcome]:
+        """How long this attempt takes, and how it ends if nothing intervenes."""
+        ...
+
+    def boot(self, machine: Machine) -> Time | None:
+        """How long the machine boots; None: it never comes up."""
+        ...
+
+    def life(self, machine: Machine) -> Time | None:
+        """How long after renting the machine is lost; None: never."""
+        ...
+
+
+class SimulatedWorld:
+    """Answers decisions with the events that the fortune foresees."""
+
+    lead: Time = 0
+
+    def __init__(self, state: RunState, fortune: Fortune) -> None:
+        self._state = state
+        self._fortune = fortune
+        self._now: Time = state.now
+        self._agenda: list[tuple[Time, int, ev.AnyEvent]] = []
+        """heap of what will happen; the middle number keeps the order of equal times"""
+        self._scheduled = 0
+        self._performers: dict[type, Callable[..., None]] = {
+            ev.AttemptStarted: self._start,
+            ev.MachineRented: self._rent,
+            ev.ReleaseOrdered: self._release,
+            ev.CancelOrdered: self._cancel,
+        }
+
+    def now(self) -> Time:
+        return self._now
+
+    def schedule(self, event: ev.AnyEvent) -> None:
+        """Let this happen at its time: arrivals, stops, anything from outside."""
+        self._scheduled += 1
+        heappush(self._agenda, (event.at, self._scheduled, event))
+
+    def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
+        agenda = self._agenda
+        if not agenda or (until is not None and until < agenda[0][0]):
+            if until is not None:
+                self._now = max(self._now, until)
+            return ()
+        self._now, _, first = heappop(agenda)
+        if not agenda or agenda[0][0] > self._now:
+            return (first,)
+        happened = [first]
+        while agenda and agenda[0][0] == self._now:
+            happened.append(heappop(agenda)[2])
+        return happened
+
+    def perform(self, decisions: Sequence[ev.Decision]) -> None:
+        for decision in decisions:
+            performer = self._performers.get(type(decision))
+            if performer is not None:
+                performer(decision)
+
+    def settle(self, task: int, attempt: int, fate: Fate) -> None:
+        """Simulated attempts have no output."""
+
+    def close(self) -> None:
+        """Simulated machines vanish with the world."""
+
+    def _start(self, decision: ev.AttemptStarted) -> None:
+        machine = self._state.machines[decision.machine]
+        runtime, outcome = self._fortune.attempt(decision.task, decision.attempt, machine)
+        self.schedule(ev.AttemptEnded(self._now + runtime, decision.attempt, outcome, runtime))
+
+    def _rent(self, decision: ev.MachineRented) -> None:
+        machine = self._state.machines[decision.machine]
+        boot = self._fortune.boot(machine)
+        if boot is None:
+            self.schedule(ev.MachineDown(self._now, machine.id, "refused", why="it never came up"))
+            return
+        self.schedule(ev.MachineUp(self._now + boot, machine.id))
+        life = self._fortune.life(machine)
+        if life is not None:
+            self.schedule(ev.MachineDown(self._now + life, machine.id, "lost"))
+
+    def _release(self, decision: ev.ReleaseOrdered) -> None:
+        self.schedule(ev.MachineDown(self._now, decision.machine, "released"))
+
+    def _cancel(self, decision: ev.CancelOrdered) -> None:
+        runtime = self._now - self._state.attempts[decision.attempt].started
+        self.schedule(ev.AttemptEnded(self._now, decision.attempt, "cancelled", runtime))

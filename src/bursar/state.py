@@ -1,0 +1,476 @@
+"""RunState: the fold of a run's events, and the one place that changes it.
+
+`apply(event)` is the only mutator. Policies see the same object through the read-only `View`.
+Tasks live in columns, so that a million of them fit; live attempts and machines are objects.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, Final, Protocol
+
+from bursar import events as ev
+from bursar.ledger import Ledger
+from bursar.model.collection import IndexedSet
+from bursar.model.errors import InvariantError
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import Time, format_duration
+from bursar.model.work import Bag
+
+
+class TaskStatus(IntEnum):
+    READY = 0
+    RUNNING = 1
+    DONE = 2
+    FAILED = 3
+
+
+READY, RUNNING, DONE, FAILED = TaskStatus  # plain names for the hot path
+
+OUTCOMES: Final[tuple[ev.Outcome, ...]] = ("success", "failed", "timeout", "cancelled", "lost")
+
+
+class Machine:
+    """One rented instance of an offer."""
+
+    __slots__ = ("attempts", "down", "id", "marked", "offer", "releasing", "rented", "until", "up")
+
+    def __init__(self, id: int, offer: Offer, rented: Time, until: Time) -> None:
+        self.id = id
+        self.offer = offer
+        self.rented = rented
+        self.until = until
+        """paid until; nothing of this machine exists after it"""
+        self.up: Time | None = None
+        """when it came up; None while it boots"""
+        self.marked = False
+        """to be released at the end of its paid time"""
+        self.releasing = False
+        """the world was told to take it down"""
+        self.down = False
+        """gone"""
+        self.attempts: set[int] = set()
+        """attempts on it, at most `offer.slots`"""
+
+    @property
+    def name(self) -> str:
+        return f"{self.offer.name}-{self.id}"
+
+    @property
+    def status(self) -> str:
+        if self.down:
+            return "down"
+        if self.up is None:
+            return "booting"
+        return "busy" if self.attempts else "idle"
+
+
+class Attempt:
+    """One try of one task on one machine, while it lives."""
+
+    __slots__ = ("cancelling", "id", "machine", "started", "task")
+
+    def __init__(self, id: int, task: int, machine: Machine, started: Time) -> None:
+        self.id = id
+        self.task = task
+        self.machine = machine
+        self.started = started
+        self.cancelling = False
+
+
+class AttemptLog:
+    """Every attempt of the run, ended or not, in columns; attempt `n` stands at index `n`."""
+
+    LIVE: Final = 255
+
+    def __init__(self) -> None:
+        self.task = array("q", [0])
+        self.machine = array("q", [0])
+        self.started = array("q", [0])
+        self.ended = array("q", [0])
+        self.runtime = array("q", [0])
+        self.outcome = bytearray([0])
+        """index into OUTCOMES, or LIVE"""
+
+    def __len__(self) -> int:
+        return len(self.task) - 1
+
+    def begin(self, task: int, machine: int, at: Time) -> None:
+        self.task.append(task)
+        self.machine.append(machine)
+        self.started.append(at)
+        self.ended.append(-1)
+        self.runtime.append(0)
+        self.outcome.append(self.LIVE)
+
+    def end(self, attempt: int, at: Time, runtime: Time, outcome: ev.Outcome) -> None:
+        self.ended[attempt] = at
+        self.runtime[attempt] = runtime
+        self.outcome[attempt] = OUTCOMES.index(outcome)
+
+
+class Failure:
+    """Why a task failed for good."""
+
+    __slots__ = ("attempt", "exit_code", "why")
+
+    def __init__(self, attempt: int, exit_code: int | None, why: str) -> None:
+        self.attempt = attempt
+        self.exit_code = exit_code
+        self.why = why
+
+
+class Members(Protocol):
+    """A read-only set with positions, for random choice."""
+
+    def __getitem__(self, index: int) -> int: ...
+    def __contains__(self, item: object) -> bool: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[int]: ...
+
+
+class LedgerView(Protocol):
+    @property
+    def budget(self) -> Money | None: ...
+    @property
+    def committed(self) -> Money: ...
+    @property
+    def left(self) -> Money | None: ...
+    def can_pay(self, amount: Money) -> bool: ...
+
+
+class View(Protocol):
+    """What a policy may look at: live, kept up to date event by event, never a copy."""
+
+    @property
+    def market(self) -> Market: ...
+    @property
+    def goal(self) -> Goal: ...
+    @property
+    def ledger(self) -> LedgerView: ...
+    @property
+    def ready(self) -> Members: ...
+    @property
+    def idle(self) -> Members: ...
+    @property
+    def machines(self) -> Mapping[int, Machine]: ...
+    @property
+    def attempts(self) -> Mapping[int, Attempt]: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def arrivals_open(self) -> bool: ...
+    @property
+    def fleet(self) -> Mapping[str, int]: ...
+    def attempts_of(self, task: int) -> Sequence[int]: ...
+
+
+class RunState:
+    """Each field says what must hold of it; `check()` verifies it."""
+
+    def __init__(self) -> None:
+        self.run = ""
+        self.now: Time = 0
+        """time of the last event; never decreases"""
+        self.created: ev.RunCreated | None = None
+        self.market: Market = Market("USD", "undated", ())
+        self.goal = Goal()
+        self.limits = Limits()
+        self.ledger = Ledger(None)
+
+        self.bags: list[tuple[int, Bag]] = []
+        """(number before its first task, bag), ascending"""
+        self.status = bytearray([FAILED])
+        """a TaskStatus per task; index 0 is unused, tasks count from 1"""
+        self.failures = array("H", [0])
+        """failed attempts per task, at most `limits.retries + 1`"""
+        self.ready = IndexedSet()
+        """exactly the tasks whose status is READY"""
+        self.done = 0
+        self.failed = 0
+        self.failed_tasks: dict[int, Failure] = {}
+        """exactly the tasks whose status is FAILED"""
+        self.winners = array("q", [0])
+        """per task, the attempt whose result counts; 0 while there is none"""
+        self.last_settled: Time = 0
+        """when a task was last done or failed for good"""
+
+        self.machines: dict[int, Machine] = {}
+        """those not down"""
+        self.machines_rented = 0
+        """machines count from 1; this is the last one's number"""
+        self.fleet: dict[str, int] = {}
+        """by offer, machines that boot or are up; those being released do not count"""
+        self.leaving: dict[str, int] = {}
+        """by offer, machines being released"""
+        self.idle = IndexedSet()
+        """exactly the machines that are up, not being released, and have a free slot"""
+        self.attempts: dict[int, Attempt] = {}
+        """those that live"""
+        self.log = AttemptLog()
+        self._live_of: dict[int, list[int]] = {}
+        """live attempts per task; a task is RUNNING exactly while it has some and is not DONE"""
+
+        self.arrivals_open = True
+        self.stopping: ev.StopRequested | None = None
+        self.ended: ev.RunEnded | None = None
+        self._appliers: dict[type, Any] = {
+            kind: getattr(self, "_" + kind.__name__) for kind in ev.AnyEvent.__args__
+        }
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def total(self) -> int:
+        return len(self.status) - 1
+
+    @property
+    def settled(self) -> int:
+        return self.done + self.failed
+
+    def attempts_of(self, task: int) -> Sequence[int]:
+        """Live attempts of a task, oldest first."""
+        return self._live_of.get(task, ())
+
+    def locate(self, task: int) -> tuple[Bag, int]:
+        """The bag a task belongs to, and its index there."""
+        for before, bag in reversed(self.bags):
+            if task > before:
+                return bag, task - before - 1
+        raise KeyError(task)
+
+    def command(self, task: int) -> tuple[str, ...]:
+        bag, index = self.locate(task)
+        return bag.command(index)
+
+    def describe(self, task: int) -> str:
+        bag, index = self.locate(task)
+        return bag.describe(index)
+
+    def story(self, task: int) -> list[str]:
+        """What happened to a task, a line an attempt."""
+        lines = [f"task {task} ({self.describe(task)}): {TaskStatus(self.status[task]).name}"]
+        for attempt in range(1, len(self.log) + 1):
+            if self.log.task[attempt] != task:
+                continue
+            code = self.log.outcome[attempt]
+            live = code == AttemptLog.LIVE
+            end = "runs" if live else f"{OUTCOMES[code]} {format_duration(self.log.ended[attempt])}"
+            lines.append(
+                f"  attempt {attempt} on machine {self.log.machine[attempt]}"
+                f" from {format_duration(self.log.started[attempt])}: {end}"
+            )
+        return lines
+
+    def expects(self, event: ev.AnyEvent) -> bool:
+        """Whether an observation concerns something that still lives; late ones are dropped."""
+        if isinstance(event, ev.AttemptEnded):
+            return event.attempt in self.attempts
+        if isinstance(event, ev.MachineDown):
+            return event.machine in self.machines
+        if isinstance(event, ev.MachineUp):
+            machine = self.machines.get(event.machine)
+            return machine is not None and machine.up is None
+        return True
+
+    # --- changing --------------------------------------------------------------------------------
+
+    def apply(self, event: ev.AnyEvent) -> None:
+        if event.at < self.now:
+            raise InvariantError(f"time ran back from {self.now} to {event.at}: {event}")
+        self.now = event.at
+        self._appliers[type(event)](event)
+
+    def _RunCreated(self, event: ev.RunCreated) -> None:
+        self.created = event
+        self.run = event.run
+        self.market = event.market
+        self.goal = event.goal
+        self.limits = event.limits
+        self.ledger = Ledger(event.goal.budget)
+
+    def _WorkArrived(self, event: ev.WorkArrived) -> None:
+        before = self.total
+        count = event.bag.count
+        self.bags.append((before, event.bag))
+        self.status.extend(bytes(count))
+        self.failures.extend(array("H", bytes(2 * count)))
+        self.winners.extend(array("q", bytes(8 * count)))
+        self.ready.extend(range(before + 1, before + count + 1))
+
+    def _ArrivalsEnded(self, event: ev.ArrivalsEnded) -> None:
+        self.arrivals_open = False
+
+    def _GoalChanged(self, event: ev.GoalChanged) -> None:
+        self.goal = event.goal
+        self.ledger.budget = event.goal.budget
+
+    def _StopRequested(self, event: ev.StopRequested) -> None:
+        self.stopping = event
+
+    def _RunResumed(self, event: ev.RunResumed) -> None:
+        self.stopping = None
+        self.ended = None
+
+    def _RunEnded(self, event: ev.RunEnded) -> None:
+        self.ended = event
+
+    def _MachineRented(self, event: ev.MachineRented) -> None:
+        offer = self.market[event.offer]
+        self.machines_rented = event.machine
+        self.machines[event.machine] = Machine(event.machine, offer, event.at, event.until)
+        self.fleet[offer.name] = self.fleet.get(offer.name, 0) + 1
+        self.ledger.commit(event.machine, offer, event.at, event.until)
+
+    def _LeaseExtended(self, event: ev.LeaseExtended) -> None:
+        self.machines[event.machine].until = event.until
+        self.ledger.extend(event.machine, event.until)
+
+    def _ReleaseMarked(self, event: ev.ReleaseMarked) -> None:
+        self.machines[event.machine].marked = True
+
+    def _ReleaseOrdered(self, event: ev.ReleaseOrdered) -> None:
+        machine = self.machines[event.machine]
+        machine.releasing = True
+        name = machine.offer.name
+        self.fleet[name] -= 1
+        self.leaving[name] = self.leaving.get(name, 0) + 1
+        self.idle.discard(machine.id)
+
+    def _MachineUp(self, event: ev.MachineUp) -> None:
+        machine = self.machines[event.machine]
+        machine.up = event.at
+        if not machine.releasing:
+            self.idle.add(machine.id)
+
+    def _MachineDown(self, event: ev.MachineDown) -> None:
+        machine = self.machines.pop(event.machine)
+        machine.down = True
+        counts = self.leaving if machine.releasing else self.fleet
+        counts[machine.offer.name] -= 1
+        self.idle.discard(machine.id)
+        for attempt in sorted(machine.attempts):
+            live = self.attempts[attempt]
+            self._end_attempt(live, event.at, event.at - live.started, "lost")
+        self.ledger.close(machine.id, event.at if event.ended is None else event.ended)
+
+    def _AttemptStarted(self, event: ev.AttemptStarted) -> None:
+        machine = self.machines[event.machine]
+        task = event.task
+        self.attempts[event.attempt] = Attempt(event.attempt, task, machine, event.at)
+        self.log.begin(task, machine.id, event.at)
+        machine.attempts.add(event.attempt)
+        if len(machine.attempts) >= machine.offer.slots:
+            self.idle.discard(machine.id)
+        if task in self._live_of:
+            self._live_of[task].append(event.attempt)
+        else:
+            self._live_of[task] = [event.attempt]
+            self.ready.discard(task)
+            self.status[task] = RUNNING
+
+    def _CancelOrdered(self, event: ev.CancelOrdered) -> None:
+        self.attempts[event.attempt].cancelling = True
+
+    def _AttemptEnded(self, event: ev.AttemptEnded) -> None:
+        attempt = self.attempts[event.attempt]
+        task = attempt.task
+        if event.outcome == "success":
+            if self.status[task] == RUNNING:
+                self.status[task] = DONE
+                self.winners[task] = attempt.id
+                self.done += 1
+                self.last_settled = event.at
+        elif event.outcome in ("failed", "timeout"):
+            self.failures[task] += 1
+            self._judge(task, event)
+        self._end_attempt(attempt, event.at, event.runtime, event.outcome)
+
+    def _ActionRefused(self, event: ev.ActionRefused) -> None:
+        """A refusal changes nothing but the record."""
+
+    def _judge(self, task: int, event: ev.AttemptEnded) -> None:
+        """A task fails for good when its retries are used up and no other attempt lives."""
+        alone = len(self._live_of[task]) == 1
+        if self.status[task] == RUNNING and alone and self.failures[task] > self.limits.retries:
+            self.status[task] = FAILED
+            self.failed += 1
+            self.failed_tasks[task] = Failure(event.attempt, event.exit_code, event.why)
+            self.last_settled = event.at
+
+    def _end_attempt(
+        self, attempt: Attempt, at: Time, runtime: Time, outcome: ev.Outcome
+    ) -> None:
+        task, machine = attempt.task, attempt.machine
+        del self.attempts[attempt.id]
+        self.log.end(attempt.id, at, runtime, outcome)
+        machine.attempts.discard(attempt.id)
+        if machine.up is not None and not machine.releasing and not machine.down:
+            self.idle.add(machine.id)
+        live = self._live_of[task]
+        if len(live) > 1:
+            live.remove(attempt.id)
+            return
+        del self._live_of[task]
+        if self.status[task] == RUNNING:
+            self.status[task] = READY
+            self.ready.add(task)
+
+    # --- verifying -------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Verify every invariant; slow, for tests."""
+        self.ledger.check()
+        counts = [self.status.count(status, 1) for status in TaskStatus]
+        self._expect(counts[READY] == len(self.ready), f"ready {len(self.ready)} of {counts}")
+        self._expect(counts[DONE] == self.done, f"done {self.done} of {counts}")
+        self._expect(counts[FAILED] == self.failed, f"failed {self.failed} of {counts}")
+        self._expect(set(self.failed_tasks) == self._having(FAILED), "failed_tasks differ")
+        running = {task for task in self._live_of if self.status[task] == RUNNING}
+        self._expect(running == self._having(RUNNING), "running tasks without a live attempt")
+        self._expect(
+            sorted(self.attempts) == sorted(a for live in self._live_of.values() for a in live),
+            "live attempts differ from those of the tasks",
+        )
+        open_charges = {charge.machine for charge in self.ledger.charges() if charge.is_open}
+        self._expect(open_charges == set(self.machines), "open charges differ from machines")
+        for name, count in self.fleet.items():
+            there = [m for m in self.machines.values() if m.offer.name == name and not m.releasing]
+            self._expect(count == len(there), f"fleet has {count} {name}, there are {len(there)}")
+        for machine in self.machines.values():
+            self._check_machine(machine)
+        for task in range(1, self.total + 1):
+            has_winner = self.winners[task] > 0
+            self._expect(has_winner == (self.status[task] == DONE), "winner", task)
+
+    def _check_machine(self, machine: Machine) -> None:
+        free = machine.offer.slots - len(machine.attempts)
+        usable = machine.up is not None and not machine.releasing and free > 0
+        self._expect(free >= 0, f"{machine.name} runs more attempts than it has slots")
+        self._expect((machine.id in self.idle) == usable, f"{machine.name} idle is not {usable}")
+        for attempt in machine.attempts:
+            self._expect(self.attempts[attempt].machine is machine, f"attempt {attempt} is astray")
+
+    def _having(self, status: TaskStatus) -> set[int]:
+        return {task for task in range(1, self.total + 1) if self.status[task] == status}
+
+    def _expect(self, holds: bool, what: str, task: int | None = None) -> None:
+        if not holds:
+            story = "" if task is None else "\n" + "\n".join(self.story(task))
+            raise InvariantError(f"at {self.now}: {what}{story}")
+
+
+def fold(events: Iterator[ev.AnyEvent]) -> RunState:
+    """The state that a journal tells."""
+    state = RunState()
+    for event in events:
+        state.apply(event)
+    return state
