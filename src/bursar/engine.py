@@ -43,7 +43,10 @@ class World(Protocol):
         ...
 
     def perform(self, decisions: Sequence[ev.Decision]) -> None:
-        """Carry out decisions, in order; they are safely in the journal."""
+        """Carry out decisions, in order; they are safely in the journal.
+
+        What a decision is about may have ended in the same batch of events: then it is ignored.
+        """
         ...
 
     def settle(self, task: int, attempt: int, fate: Fate) -> None:
@@ -101,7 +104,7 @@ class Engine:
         try:
             self.step(())
             while self.state.ended is None:
-                self.step(self._world.wait(self._next_look()))
+                self.step(self._world.wait(self.next_look()))
             return self.state.ended
         finally:
             self._world.close()
@@ -111,12 +114,12 @@ class Engine:
         expects = self.state.expects
         for event in happened:
             if expects(event):
-                self._record(event)
+                self.record(event)
         now = self._world.now()
         self._decide(now)
         self._carry_out()
         if self._may_end():
-            self._record(self._ending(now))
+            self.record(self._ending(now))
             self._carry_out()
 
     # --- deciding --------------------------------------------------------------------------------
@@ -143,11 +146,11 @@ class Engine:
             if isinstance(action, act.Wake):
                 heappush(self._wakes, action.at)
             elif isinstance(action, act.Stop):
-                self._record(ev.StopRequested(now, "budget", action.reason))
+                self.record(ev.StopRequested(now, "budget", action.reason))
             else:
                 verdict = review(action, now)
                 if verdict is not None:
-                    self._record(verdict)
+                    self.record(verdict)
                     if not isinstance(verdict, ev.ActionRefused):
                         self._decisions.append(verdict)
 
@@ -155,8 +158,10 @@ class Engine:
         """The lease of a machine ends: extend it if the policy wants and money allows."""
         machine = self.state.machines[number]
         answer = self._policy.provisioner.renew(machine, self.state, now)
-        if isinstance(answer, act.Extend) and self.state.stopping is not None and (
-            not machine.attempts
+        if (
+            isinstance(answer, act.Extend)
+            and self.state.stopping is not None
+            and (not machine.attempts)
         ):
             answer = act.Release(number, reason="the run is stopping")
         self._ask((answer,), now)
@@ -167,7 +172,7 @@ class Engine:
         state = self.state
         deadline = state.goal.deadline
         if deadline is not None and now >= deadline and state.stopping is None:
-            self._record(ev.StopRequested(now, "deadline", "the deadline has passed", now=True))
+            self.record(ev.StopRequested(now, "deadline", "the deadline has passed", now=True))
 
     # --- ending ----------------------------------------------------------------------------------
 
@@ -208,8 +213,8 @@ class Engine:
 
     # --- recording and carrying out --------------------------------------------------------------
 
-    def _record(self, event: ev.AnyEvent) -> None:
-        """Apply and journal an event; nothing leaves this process before the commit."""
+    def record(self, event: ev.AnyEvent) -> None:
+        """Journal and apply an event; nothing leaves this process before the next commit."""
         if self._journal is not None:
             self._journal.append(event)
             self._dirty = True
@@ -248,7 +253,7 @@ class Engine:
             self._world.perform(self._decisions)
             self._decisions = []
 
-    def _next_look(self) -> Time | None:
+    def next_look(self) -> Time | None:
         """When to look again even if nothing happens."""
         state = self.state
         times = [self._wakes[0]] if self._wakes else []

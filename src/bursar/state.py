@@ -7,19 +7,19 @@ Tasks live in columns, so that a million of them fit; live attempts and machines
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from bursar import events as ev
 from bursar.ledger import Ledger
 from bursar.model.collection import IndexedSet
 from bursar.model.errors import InvariantError
 from bursar.model.goal import Goal, Limits
-from bursar.model.market import Market, Offer
-from bursar.model.money import Money
+from bursar.model.market import Market
 from bursar.model.time import Time, format_duration
 from bursar.model.work import Bag
+from bursar.view import Attempt, Machine
 
 
 class TaskStatus(IntEnum):
@@ -32,54 +32,6 @@ class TaskStatus(IntEnum):
 READY, RUNNING, DONE, FAILED = TaskStatus  # plain names for the hot path
 
 OUTCOMES: Final[tuple[ev.Outcome, ...]] = ("success", "failed", "timeout", "cancelled", "lost")
-
-
-class Machine:
-    """One rented instance of an offer."""
-
-    __slots__ = ("attempts", "down", "id", "marked", "offer", "releasing", "rented", "until", "up")
-
-    def __init__(self, id: int, offer: Offer, rented: Time, until: Time) -> None:
-        self.id = id
-        self.offer = offer
-        self.rented = rented
-        self.until = until
-        """paid until; nothing of this machine exists after it"""
-        self.up: Time | None = None
-        """when it came up; None while it boots"""
-        self.marked = False
-        """to be released at the end of its paid time"""
-        self.releasing = False
-        """the world was told to take it down"""
-        self.down = False
-        """gone"""
-        self.attempts: set[int] = set()
-        """attempts on it, at most `offer.slots`"""
-
-    @property
-    def name(self) -> str:
-        return f"{self.offer.name}-{self.id}"
-
-    @property
-    def status(self) -> str:
-        if self.down:
-            return "down"
-        if self.up is None:
-            return "booting"
-        return "busy" if self.attempts else "idle"
-
-
-class Attempt:
-    """One try of one task on one machine, while it lives."""
-
-    __slots__ = ("cancelling", "id", "machine", "started", "task")
-
-    def __init__(self, id: int, task: int, machine: Machine, started: Time) -> None:
-        self.id = id
-        self.task = task
-        self.machine = machine
-        self.started = started
-        self.cancelling = False
 
 
 class AttemptLog:
@@ -122,55 +74,6 @@ class Failure:
         self.attempt = attempt
         self.exit_code = exit_code
         self.why = why
-
-
-class Members(Protocol):
-    """A read-only set with positions, for random choice."""
-
-    def __getitem__(self, index: int) -> int: ...
-    def __contains__(self, item: object) -> bool: ...
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[int]: ...
-
-
-class LedgerView(Protocol):
-    @property
-    def budget(self) -> Money | None: ...
-    @property
-    def committed(self) -> Money: ...
-    @property
-    def left(self) -> Money | None: ...
-    def can_pay(self, amount: Money) -> bool: ...
-
-
-class View(Protocol):
-    """What a policy may look at: live, kept up to date event by event, never a copy."""
-
-    @property
-    def market(self) -> Market: ...
-    @property
-    def goal(self) -> Goal: ...
-    @property
-    def ledger(self) -> LedgerView: ...
-    @property
-    def ready(self) -> Members: ...
-    @property
-    def idle(self) -> Members: ...
-    @property
-    def machines(self) -> Mapping[int, Machine]: ...
-    @property
-    def attempts(self) -> Mapping[int, Attempt]: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def done(self) -> int: ...
-    @property
-    def failed(self) -> int: ...
-    @property
-    def arrivals_open(self) -> bool: ...
-    @property
-    def fleet(self) -> Mapping[str, int]: ...
-    def attempts_of(self, task: int) -> Sequence[int]: ...
 
 
 class RunState:
@@ -222,8 +125,24 @@ class RunState:
         self.arrivals_open = True
         self.stopping: ev.StopRequested | None = None
         self.ended: ev.RunEnded | None = None
-        self._appliers: dict[type, Any] = {
-            kind: getattr(self, "_" + kind.__name__) for kind in ev.AnyEvent.__args__
+        self._appliers: dict[type, Callable[[Any], None]] = {
+            ev.RunCreated: self._run_created,
+            ev.WorkArrived: self._work_arrived,
+            ev.ArrivalsEnded: self._arrivals_ended,
+            ev.GoalChanged: self._goal_changed,
+            ev.StopRequested: self._stop_requested,
+            ev.RunResumed: self._run_resumed,
+            ev.RunEnded: self._run_ended,
+            ev.MachineRented: self._machine_rented,
+            ev.LeaseExtended: self._lease_extended,
+            ev.ReleaseMarked: self._release_marked,
+            ev.ReleaseOrdered: self._release_ordered,
+            ev.MachineUp: self._machine_up,
+            ev.MachineDown: self._machine_down,
+            ev.AttemptStarted: self._attempt_started,
+            ev.CancelOrdered: self._cancel_ordered,
+            ev.AttemptEnded: self._attempt_ended,
+            ev.ActionRefused: self._action_refused,
         }
 
     # --- reading ---------------------------------------------------------------------------------
@@ -289,7 +208,7 @@ class RunState:
         self.now = event.at
         self._appliers[type(event)](event)
 
-    def _RunCreated(self, event: ev.RunCreated) -> None:
+    def _run_created(self, event: ev.RunCreated) -> None:
         self.created = event
         self.run = event.run
         self.market = event.market
@@ -297,7 +216,7 @@ class RunState:
         self.limits = event.limits
         self.ledger = Ledger(event.goal.budget)
 
-    def _WorkArrived(self, event: ev.WorkArrived) -> None:
+    def _work_arrived(self, event: ev.WorkArrived) -> None:
         before = self.total
         count = event.bag.count
         self.bags.append((before, event.bag))
@@ -306,38 +225,38 @@ class RunState:
         self.winners.extend(array("q", bytes(8 * count)))
         self.ready.extend(range(before + 1, before + count + 1))
 
-    def _ArrivalsEnded(self, event: ev.ArrivalsEnded) -> None:
+    def _arrivals_ended(self, event: ev.ArrivalsEnded) -> None:
         self.arrivals_open = False
 
-    def _GoalChanged(self, event: ev.GoalChanged) -> None:
+    def _goal_changed(self, event: ev.GoalChanged) -> None:
         self.goal = event.goal
         self.ledger.budget = event.goal.budget
 
-    def _StopRequested(self, event: ev.StopRequested) -> None:
+    def _stop_requested(self, event: ev.StopRequested) -> None:
         self.stopping = event
 
-    def _RunResumed(self, event: ev.RunResumed) -> None:
+    def _run_resumed(self, event: ev.RunResumed) -> None:
         self.stopping = None
         self.ended = None
 
-    def _RunEnded(self, event: ev.RunEnded) -> None:
+    def _run_ended(self, event: ev.RunEnded) -> None:
         self.ended = event
 
-    def _MachineRented(self, event: ev.MachineRented) -> None:
+    def _machine_rented(self, event: ev.MachineRented) -> None:
         offer = self.market[event.offer]
         self.machines_rented = event.machine
         self.machines[event.machine] = Machine(event.machine, offer, event.at, event.until)
         self.fleet[offer.name] = self.fleet.get(offer.name, 0) + 1
         self.ledger.commit(event.machine, offer, event.at, event.until)
 
-    def _LeaseExtended(self, event: ev.LeaseExtended) -> None:
+    def _lease_extended(self, event: ev.LeaseExtended) -> None:
         self.machines[event.machine].until = event.until
         self.ledger.extend(event.machine, event.until)
 
-    def _ReleaseMarked(self, event: ev.ReleaseMarked) -> None:
+    def _release_marked(self, event: ev.ReleaseMarked) -> None:
         self.machines[event.machine].marked = True
 
-    def _ReleaseOrdered(self, event: ev.ReleaseOrdered) -> None:
+    def _release_ordered(self, event: ev.ReleaseOrdered) -> None:
         machine = self.machines[event.machine]
         machine.releasing = True
         name = machine.offer.name
@@ -345,13 +264,13 @@ class RunState:
         self.leaving[name] = self.leaving.get(name, 0) + 1
         self.idle.discard(machine.id)
 
-    def _MachineUp(self, event: ev.MachineUp) -> None:
+    def _machine_up(self, event: ev.MachineUp) -> None:
         machine = self.machines[event.machine]
         machine.up = event.at
         if not machine.releasing:
             self.idle.add(machine.id)
 
-    def _MachineDown(self, event: ev.MachineDown) -> None:
+    def _machine_down(self, event: ev.MachineDown) -> None:
         machine = self.machines.pop(event.machine)
         machine.down = True
         counts = self.leaving if machine.releasing else self.fleet
@@ -362,7 +281,7 @@ class RunState:
             self._end_attempt(live, event.at, event.at - live.started, "lost")
         self.ledger.close(machine.id, event.at if event.ended is None else event.ended)
 
-    def _AttemptStarted(self, event: ev.AttemptStarted) -> None:
+    def _attempt_started(self, event: ev.AttemptStarted) -> None:
         machine = self.machines[event.machine]
         task = event.task
         self.attempts[event.attempt] = Attempt(event.attempt, task, machine, event.at)
@@ -377,10 +296,10 @@ class RunState:
             self.ready.discard(task)
             self.status[task] = RUNNING
 
-    def _CancelOrdered(self, event: ev.CancelOrdered) -> None:
+    def _cancel_ordered(self, event: ev.CancelOrdered) -> None:
         self.attempts[event.attempt].cancelling = True
 
-    def _AttemptEnded(self, event: ev.AttemptEnded) -> None:
+    def _attempt_ended(self, event: ev.AttemptEnded) -> None:
         attempt = self.attempts[event.attempt]
         task = attempt.task
         if event.outcome == "success":
@@ -394,7 +313,7 @@ class RunState:
             self._judge(task, event)
         self._end_attempt(attempt, event.at, event.runtime, event.outcome)
 
-    def _ActionRefused(self, event: ev.ActionRefused) -> None:
+    def _action_refused(self, event: ev.ActionRefused) -> None:
         """A refusal changes nothing but the record."""
 
     def _judge(self, task: int, event: ev.AttemptEnded) -> None:
@@ -406,9 +325,7 @@ class RunState:
             self.failed_tasks[task] = Failure(event.attempt, event.exit_code, event.why)
             self.last_settled = event.at
 
-    def _end_attempt(
-        self, attempt: Attempt, at: Time, runtime: Time, outcome: ev.Outcome
-    ) -> None:
+    def _end_attempt(self, attempt: Attempt, at: Time, runtime: Time, outcome: ev.Outcome) -> None:
         task, machine = attempt.task, attempt.machine
         del self.attempts[attempt.id]
         self.log.end(attempt.id, at, runtime, outcome)
@@ -468,7 +385,7 @@ class RunState:
             raise InvariantError(f"at {self.now}: {what}{story}")
 
 
-def fold(events: Iterator[ev.AnyEvent]) -> RunState:
+def fold(events: Iterable[ev.AnyEvent]) -> RunState:
     """The state that a journal tells."""
     state = RunState()
     for event in events:

@@ -34,7 +34,9 @@ class Policy(msgspec.Struct, frozen=True):
 
 def names(role: str) -> list[str]:
     """Every entry that can be used in a role."""
-    return sorted({*BUILT_IN[role], *(point.name for point in entry_points(group=f"bursar.{role}"))})
+    return sorted(
+        {*BUILT_IN[role], *(point.name for point in entry_points(group=f"bursar.{role}"))}
+    )
 
 
 def find(role: str, name: str) -> Callable[..., Any]:

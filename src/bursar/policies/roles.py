@@ -14,7 +14,7 @@ from typing import Protocol
 
 from bursar.actions import Cancel, Extend, Release, Rent, Start, Stop, Wake
 from bursar.model.time import Time
-from bursar.state import Machine, View
+from bursar.view import Machine, View
 
 
 class Provisioner(Protocol):

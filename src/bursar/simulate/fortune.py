@@ -7,7 +7,7 @@ from random import Random
 
 from bursar.events import Outcome
 from bursar.model.time import Time
-from bursar.state import Machine
+from bursar.view import Machine
 
 Runtimes = Callable[[int, Machine], Time]
 """Run time of a task on a machine."""
@@ -32,7 +32,7 @@ def drawn(draw: Callable[[Random], Time], seed: int) -> Runtimes:
     return runtime
 
 
-class Fate:
+class ModelledFortune:
     """Attempts end as foreseen, machines boot as offered, and both may fail by chance."""
 
     def __init__(

@@ -12,7 +12,8 @@ from typing import Protocol
 from bursar import events as ev
 from bursar.engine import Fate
 from bursar.model.time import Time
-from bursar.state import Machine, RunState
+from bursar.state import RunState
+from bursar.view import Machine
 
 
 class Fortune(Protocol):
@@ -104,5 +105,7 @@ class SimulatedWorld:
         self.schedule(ev.MachineDown(self._now, decision.machine, "released"))
 
     def _cancel(self, decision: ev.CancelOrdered) -> None:
-        runtime = self._now - self._state.attempts[decision.attempt].started
-        self.schedule(ev.AttemptEnded(self._now, decision.attempt, "cancelled", runtime))
+        attempt = self._state.attempts.get(decision.attempt)
+        if attempt is not None:  # it may have ended in the same instant
+            runtime = self._now - attempt.started
+            self.schedule(ev.AttemptEnded(self._now, attempt.id, "cancelled", runtime))

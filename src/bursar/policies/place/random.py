@@ -10,7 +10,7 @@ from random import Random
 
 from bursar.actions import Start
 from bursar.model.time import Time
-from bursar.state import View
+from bursar.view import View
 
 
 class RandomPlacer:

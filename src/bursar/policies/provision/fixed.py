@@ -12,7 +12,7 @@ from random import Random
 from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.model.fleet import Fleet
 from bursar.model.time import Time
-from bursar.state import Machine, View
+from bursar.view import Machine, View
 
 
 class Fixed:

@@ -7,7 +7,7 @@ from random import Random
 
 from bursar.actions import Cancel, Start, Wake
 from bursar.model.time import Time
-from bursar.state import View
+from bursar.view import View
 
 
 class NoReplicas:

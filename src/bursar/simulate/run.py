@@ -1,0 +1,54 @@
+"""Simulate a run from start to end: the engine and the policies of a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from bursar import events as ev
+from bursar.engine import Engine, Journal, Observer
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market
+from bursar.model.work import Bag
+from bursar.policies.registry import Policy
+from bursar.simulate.world import Fortune, SimulatedWorld
+from bursar.state import RunState
+
+
+def simulate(
+    market: Market,
+    goal: Goal,
+    arrivals: Bag | Sequence[ev.WorkArrived],
+    policy: Policy,
+    fortune: Fortune,
+    *,
+    limits: Limits | None = None,
+    seed: int = 0,
+    journal: Journal | None = None,
+    observers: Sequence[Observer] = (),
+) -> RunState:
+    """Run a bag, or work that arrives over time, in a simulated world; the same seed, the same run.
+
+    The state that comes back has ended: `state.ended` tells how.
+    """
+    opening = ev.RunCreated(
+        at=0,
+        run="simulated",
+        market=market,
+        goal=goal,
+        limits=limits or Limits(),
+        seed=seed,
+        policies={},
+        settings={},
+        began=0.0,
+    )
+    state = RunState()
+    world = SimulatedWorld(state, fortune)
+    engine = Engine(state, policy, world, journal, Random(seed), observers)
+    work = [ev.WorkArrived(0, arrivals)] if isinstance(arrivals, Bag) else list(arrivals)
+    engine.record(opening)
+    for event in work:
+        world.schedule(event)
+    world.schedule(ev.ArrivalsEnded(work[-1].at if work else 0))
+    engine.run()
+    return state

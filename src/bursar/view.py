@@ -1,0 +1,108 @@
+"""What a policy sees: machines, attempts, and the read-only view of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import Time
+
+
+class Machine:
+    """One rented instance of an offer."""
+
+    __slots__ = ("attempts", "down", "id", "marked", "offer", "releasing", "rented", "until", "up")
+
+    def __init__(self, id: int, offer: Offer, rented: Time, until: Time) -> None:
+        self.id = id
+        self.offer = offer
+        self.rented = rented
+        self.until = until
+        """paid until; nothing of this machine exists after it"""
+        self.up: Time | None = None
+        """when it came up; None while it boots"""
+        self.marked = False
+        """to be released at the end of its paid time"""
+        self.releasing = False
+        """the world was told to take it down"""
+        self.down = False
+        """gone"""
+        self.attempts: set[int] = set()
+        """attempts on it, at most `offer.slots`"""
+
+    @property
+    def name(self) -> str:
+        return f"{self.offer.name}-{self.id}"
+
+    @property
+    def status(self) -> str:
+        if self.down:
+            return "down"
+        if self.up is None:
+            return "booting"
+        return "busy" if self.attempts else "idle"
+
+
+class Attempt:
+    """One try of one task on one machine, while it lives."""
+
+    __slots__ = ("cancelling", "id", "machine", "started", "task")
+
+    def __init__(self, id: int, task: int, machine: Machine, started: Time) -> None:
+        self.id = id
+        self.task = task
+        self.machine = machine
+        self.started = started
+        self.cancelling = False
+
+
+class Members(Protocol):
+    """A read-only set with positions, for random choice."""
+
+    def __getitem__(self, index: int) -> int: ...
+    def __contains__(self, item: object) -> bool: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[int]: ...
+
+
+class LedgerView(Protocol):
+    @property
+    def budget(self) -> Money | None: ...
+    @property
+    def committed(self) -> Money: ...
+    @property
+    def left(self) -> Money | None: ...
+    def can_pay(self, amount: Money) -> bool: ...
+
+
+class View(Protocol):
+    """What a policy may look at: live, kept up to date event by event, never a copy."""
+
+    @property
+    def market(self) -> Market: ...
+    @property
+    def goal(self) -> Goal: ...
+    @property
+    def ledger(self) -> LedgerView: ...
+    @property
+    def ready(self) -> Members: ...
+    @property
+    def idle(self) -> Members: ...
+    @property
+    def machines(self) -> Mapping[int, Machine]: ...
+    @property
+    def attempts(self) -> Mapping[int, Attempt]: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def arrivals_open(self) -> bool: ...
+    @property
+    def fleet(self) -> Mapping[str, int]: ...
+    def attempts_of(self, task: int) -> Sequence[int]: ...
