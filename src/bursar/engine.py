@@ -219,18 +219,16 @@ class Engine:
             self._journal.append(event)
             self._dirty = True
             self._money_moved = self._money_moved or isinstance(event, ev.MONEY_EVENTS)
-        if isinstance(event, ev.AttemptEnded):
-            self._settle(event)
-        else:
-            self.state.apply(event)
+        self.state.apply(event)
         for observer in self._observers:
             observer.saw(event, self.state)
+        if isinstance(event, ev.AttemptEnded):
+            self._settle(event)
 
     def _settle(self, event: ev.AttemptEnded) -> None:
-        """Apply the end of an attempt, decide its output's fate and cancel its rivals."""
+        """An attempt ended: decide its output's fate, and cancel its rivals if it won."""
         state = self.state
-        task = state.attempts[event.attempt].task
-        state.apply(event)
+        task = state.log.task[event.attempt]
         status = state.status[task]
         if status == DONE and state.winners[task] == event.attempt:
             self._fates.append((task, event.attempt, "keep"))

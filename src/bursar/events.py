@@ -78,6 +78,12 @@ class RunResumed(Event, frozen=True, tag=True, omit_defaults=True):
     """What ran before is gone; stop requests and the earlier end no longer hold."""
 
 
+class RetryRequested(Event, frozen=True, tag=True, omit_defaults=True):
+    """These tasks failed for good, and are to be tried again with all their retries."""
+
+    tasks: tuple[int, ...]
+
+
 class RunEnded(Event, frozen=True, tag=True, omit_defaults=True):
     status: Status
     why: str = ""
@@ -184,6 +190,7 @@ AnyEvent = (
     | GoalChanged
     | StopRequested
     | RunResumed
+    | RetryRequested
     | RunEnded
     | MachineRented
     | LeaseExtended

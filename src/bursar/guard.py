@@ -18,21 +18,26 @@ from bursar import actions as act
 from bursar import events as ev
 from bursar.model.market import Offer
 from bursar.model.money import Money
-from bursar.model.time import SECOND, Time, format_duration
+from bursar.model.time import MINUTE, SECOND, Time, format_duration
 from bursar.state import DONE, FAILED, RunState
+from bursar.view import Machine
 
-HORIZON: Final[Time] = 60 * SECOND
+HORIZON: Final[Time] = 5 * SECOND
 """With fine billing units, how far ahead a lease is paid; what is not used is given back."""
+FAR_HORIZON: Final[Time] = 10 * MINUTE
+"""The same for an extension, where money is plentiful: fewer extensions to journal."""
+PLENTIFUL: Final = 10
+"""Money is plentiful while extending every machine so far takes less than one part in so many."""
 
 
 class Guard:
     """Reviews actions against the state, which it never changes."""
 
-    def __init__(self, state: RunState, lead: Time = 0, horizon: Time = HORIZON) -> None:
+    def __init__(self, state: RunState, lead: Time = 0) -> None:
         self._state = state
         self._lead = lead
         """how long before the end of a lease the world must hear of it"""
-        self._horizon = horizon
+        self._ahead = max(lead + 1, HORIZON)
         self._leases: list[tuple[Time, int]] = []
         """heap of (when to look at it, machine); outdated entries are dropped when met"""
         self._refused: dict[tuple[str, str], str] = {}
@@ -110,7 +115,7 @@ class Guard:
         present = state.fleet.get(offer.name, 0) + state.leaving.get(offer.name, 0)
         if offer.limit is not None and present >= offer.limit:
             return f"the limit of {offer.limit} machines is reached"
-        stay = self._affordable_stay(offer, now, now, state.ledger.left)
+        stay = self._affordable_stay(offer, self._ahead, self._lead + 1, state.ledger.left)
         if stay is None:
             return f"only {state.ledger.left} of the budget is left"
         number = state.machines_rented + 1
@@ -128,10 +133,7 @@ class Guard:
         if machine.until < now:
             return ev.ReleaseOrdered(now, machine.id, "its paid time ran out while nobody looked")
         left = self._state.ledger.left
-        paid = self._state.ledger.amount_of(machine.id)
-        stay = self._affordable_stay(
-            machine.offer, machine.rented, now, None if left is None else left + paid
-        )
+        stay = self._extended_stay(machine, now)
         if stay is None:
             return ev.ReleaseOrdered(
                 now, machine.id, f"its next unit costs {machine.offer.price}, {left} is left"
@@ -159,19 +161,28 @@ class Guard:
             return "it is the only attempt of its task"
         return ev.CancelOrdered(now, action.attempt, action.reason)
 
-    def _affordable_stay(
-        self, offer: Offer, begin: Time, now: Time, money: Money | None
-    ) -> Time | None:
-        """How long to pay for, from `begin`: up to the horizon, at least beyond the lead.
+    def _extended_stay(self, machine: Machine, now: Time) -> Time | None:
+        """How long, since it was rented, to pay for a machine whose lease ends."""
+        ledger, offer, age = self._state.ledger, machine.offer, now - machine.rented
+        left, paid = ledger.left, ledger.amount_of(machine.id)
+        money = None if left is None else left + paid
+        far = offer.charge(age + FAR_HORIZON) - paid
+        plenty = left is None or far * (PLENTIFUL * len(self._state.machines)) <= left
+        wanted = max(self._ahead, FAR_HORIZON if plenty else 0)
+        return self._affordable_stay(offer, age + wanted, age + self._lead + 1, money)
 
-        None where not even that can be paid.
+    def _affordable_stay(
+        self, offer: Offer, wanted: Time, least: Time, money: Money | None
+    ) -> Time | None:
+        """The whole units to pay for: a stay as long as wanted, or as long as the money lasts.
+
+        None where not even the least can be paid.
         """
-        least = offer.paid_for(now - begin + self._lead + 1)
-        wanted = max(least, offer.paid_for(now - begin + self._lead + self._horizon))
-        if money is None or offer.charge(wanted) <= money:
-            return wanted
+        stay = offer.paid_for(wanted)
+        if money is None or offer.charge(stay) <= money:
+            return stay
         most = (money // offer.price) * offer.billing
-        return most if most >= least else None
+        return most if most >= offer.paid_for(least) else None
 
 
 def _subject(action: act.AnyAction) -> str:

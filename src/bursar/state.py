@@ -132,6 +132,7 @@ class RunState:
             ev.GoalChanged: self._goal_changed,
             ev.StopRequested: self._stop_requested,
             ev.RunResumed: self._run_resumed,
+            ev.RetryRequested: self._retry_requested,
             ev.RunEnded: self._run_ended,
             ev.MachineRented: self._machine_rented,
             ev.LeaseExtended: self._lease_extended,
@@ -238,6 +239,14 @@ class RunState:
     def _run_resumed(self, event: ev.RunResumed) -> None:
         self.stopping = None
         self.ended = None
+
+    def _retry_requested(self, event: ev.RetryRequested) -> None:
+        for task in event.tasks:
+            del self.failed_tasks[task]
+            self.failed -= 1
+            self.failures[task] = 0
+            self.status[task] = READY
+            self.ready.add(task)
 
     def _run_ended(self, event: ev.RunEnded) -> None:
         self.ended = event

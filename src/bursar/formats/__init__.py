@@ -1,0 +1,1 @@
+"""What people write and read: command lines, parameters, job files, job logs."""

@@ -33,5 +33,5 @@ def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def to_builtins(value: Any) -> Any:
-    """Plain dictionaries and lists, for `--json`."""
+    """Dictionaries, lists and tuples of plain values, for `--json`."""
     return msgspec.to_builtins(value, enc_hook=_encode)

@@ -15,7 +15,7 @@ class IndexedSet:
     __slots__ = ("_items", "_where")
 
     def __init__(self, items: Iterable[int] = ()) -> None:
-        self._items: list[int] = list(items)
+        self._items: list[int] = list(dict.fromkeys(items))
         self._where: dict[int, int] = {item: i for i, item in enumerate(self._items)}
 
     def add(self, item: int) -> None:

@@ -1,18 +1,48 @@
-"""Offers and markets: what can be rented, at which price, billed how."""
+"""Offers and markets: what can be rented, at which price, billed how.
+
+A market file is TOML. It names the currency, the date of the prices, and one `[[offer]]` for each
+kind of machine:
+
+    currency = "USD"        # "USD" if not given
+    date = "2012-09-21"     # shown beside every estimate; a TOML date will do, too
+
+    [[offer]]
+    name = "m1.small"       # letters, digits and . _ - + / : and unique
+    price = "0.08"          # for one billing unit, exact: at most nine decimals
+    billing = "1h"          # the billing unit, "1h" if not given; "free" costs nothing
+    minimum = "0s"          # the least time charged, however short the stay
+    limit = 20              # the most machines at once; as many as one likes if not given
+    boot = "90s"            # from renting to ready, charged; "0s" if not given
+    slots = 1               # attempts a machine runs at once
+    speed = 1.0             # for emulation and simulation: 2.0 is twice as fast
+    pool = "reliable"       # or "unreliable": spot, grid, desktop
+
+Only `name` and `price` are needed (and no `price` where billing is "free"). Durations have their
+unit: `90s`, `1.5m`, `1h30m`. Anything unknown or impossible is refused with a line that says where
+it stands.
+"""
 
 from __future__ import annotations
 
-import math
-import tomllib
+from collections.abc import Callable, Mapping
+from datetime import date as calendar_date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from bursar.model.errors import InputError
+from bursar.model.errors import InputError, instead_of, shown
+from bursar.model.files import read_text, source_name
 from bursar.model.money import ZERO, Money
-from bursar.model.time import HOUR, Time, parse_duration
+from bursar.model.reading import (
+    read_duration,
+    read_money,
+    read_toml,
+    read_whole,
+    read_words,
+)
+from bursar.model.time import HOUR, Time
 
 Pool = Literal["reliable", "unreliable"]
 
@@ -70,7 +100,7 @@ class Market(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if offer.name == name:
                 return offer
         known = ", ".join(offer.name for offer in self.offers)
-        raise InputError(f"no offer '{name}' in the market; it has {known}")
+        raise InputError(f"no offer {shown(name)} in the market; it has {known}")
 
     def __contains__(self, name: str) -> bool:
         return any(offer.name == name for offer in self.offers)
@@ -86,52 +116,45 @@ class Market(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def load(cls, path: str | Path) -> Market:
-        """Read a market file (TOML: `currency`, `date`, `[[offer]]` tables)."""
-        source = str(path)
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{source}: cannot read the market file: {error.strerror}") from None
-        except UnicodeDecodeError:
-            raise InputError(f"{source}: the market file is not UTF-8 text") from None
-        return cls.parse(text, source)
+        """Read a market file; see the top of this module for what it holds."""
+        return cls.parse(read_text(path, "market file"), source_name(path))
 
     @classmethod
     def parse(cls, text: str, source: str = "market") -> Market:
         """Read the text of a market file; `source` is named in the error."""
-        try:
-            table = tomllib.loads(text, parse_float=Decimal)
-        except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
-            raise InputError(f"{source}: not valid TOML: {error}") from None
-        return cls.from_table(table, source)
+        return cls.from_table(read_toml(text, source), source)
 
     @classmethod
-    def from_table(cls, table: dict[str, Any], source: str = "market") -> Market:
+    def from_table(cls, table: Mapping[str, Any], source: str = "market") -> Market:
         """Check and build a market from a parsed file."""
-        unknown = sorted(set(table) - {"currency", "date", "offer"})
-        if unknown:
-            raise InputError(
-                f"{source}: unknown key '{unknown[0]}'; a market has currency, date and [[offer]]"
-            )
+        for key in table:
+            if key not in _MARKET_KEYS:
+                raise InputError(
+                    f"{source}: unknown key {shown(key)}; {instead_of(key, _MARKET_KEYS)}"
+                )
         entries = table.get("offer")
         if not isinstance(entries, list) or not entries:
             raise InputError(f"{source}: no [[offer]] table; add one with name, price and billing")
-        offers = tuple(
-            _read_offer(entry, f"{source}: offer {number}")
-            for number, entry in enumerate(entries, 1)
-        )
-        names = [offer.name for offer in offers]
-        for name in names:
-            if names.count(name) > 1:
-                raise InputError(f"{source}: two offers are named '{name}'; rename one")
-        currency = table.get("currency", "USD")
-        if not isinstance(currency, str) or not currency.strip():
-            raise InputError(f"{source}: currency must be a name such as 'USD'")
-        return cls(currency=currency, date=str(table.get("date", "undated")), offers=offers)
+        offers: dict[str, Offer] = {}
+        for number, entry in enumerate(entries, 1):
+            offer = _read_offer(entry, f"{source}: offer {number}")
+            if offer.name in offers:
+                raise InputError(f"{source}: two offers are named '{offer.name}'; rename one")
+            offers[offer.name] = offer
+        try:
+            currency = _read(table, "currency", read_words, "USD")
+            date = _read(table, "date", _read_date, "undated")
+        except InputError as error:
+            raise InputError(f"{source}: {error}") from None
+        return cls(currency=currency, date=date, offers=tuple(offers.values()))
 
 
+_MARKET_KEYS: Final = ("currency", "date", "offer")
 _OFFER_KEYS: Final = tuple(Offer.__struct_fields__)
 _NAME_EXTRAS: Final = set("._-+/:")
+_MOST_SLOTS: Final = 10_000
+
+Value = TypeVar("Value")
 
 
 def _read_offer(entry: Any, where: str) -> Offer:
@@ -139,67 +162,70 @@ def _read_offer(entry: Any, where: str) -> Offer:
         raise InputError(f"{where}: must be a table, written [[offer]]")
     name = entry.get("name")
     if not isinstance(name, str) or not name:
-        raise InputError(f"{where}: has no name; add name = \"...\"")
+        raise InputError(f'{where}: has no name; add name = "..."')
     if not all(letter.isalnum() or letter in _NAME_EXTRAS for letter in name):
-        raise InputError(f"{where}: name '{name}' may hold letters, digits and . _ - + / : only")
-    where = f"{where} ('{name}')"
-    unknown = sorted(set(entry) - set(_OFFER_KEYS))
-    if unknown:
-        raise InputError(f"{where}: unknown key '{unknown[0]}'; known are {', '.join(_OFFER_KEYS)}")
+        raise InputError(
+            f"{where}: name {shown(name)} may hold letters, digits and . _ - + / : only"
+        )
+    where = f"{where} ({shown(name)})"
+    for key in entry:
+        if key not in _OFFER_KEYS:
+            raise InputError(f"{where}: unknown key {shown(key)}; {instead_of(key, _OFFER_KEYS)}")
     try:
         return _build_offer(name, entry)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
 
-def _build_offer(name: str, entry: dict[str, Any]) -> Offer:
+def _build_offer(name: str, entry: Mapping[str, Any]) -> Offer:
     free = entry.get("billing") == "free"
     if "price" not in entry and not free:
-        raise InputError("has no price; add price = \"0.10\" (for one billing unit)")
-    price = ZERO if free else _money("price", entry["price"])
-    if price < ZERO:
-        raise InputError(f"price {price} is negative; use 0 or more")
-    billing = HOUR if free else _duration("billing", entry.get("billing", "1h"))
-    if billing <= 0:
-        raise InputError("billing must be longer than nothing, for example 1h or 1s")
-    limit = entry.get("limit")
-    speed = entry.get("speed", 1)
-    if not isinstance(speed, int | Decimal) or isinstance(speed, bool):
-        raise InputError("speed must be a number, for example 1.5")
-    if not (math.isfinite(float(speed)) and float(speed) > 0):
-        raise InputError(f"speed {speed} must be above 0")
-    pool = entry.get("pool", "reliable")
-    if pool not in ("reliable", "unreliable"):
-        raise InputError(f"pool '{pool}' must be reliable or unreliable")
+        raise InputError('has no price; add price = "0.10" (for one billing unit)')
+    price = _read(entry, "price", read_money, ZERO)
+    if free and price:
+        raise InputError(f"price {price}, but billing is free; remove one of them")
     return Offer(
         name=name,
         price=price,
-        billing=billing,
-        minimum=_duration("minimum", entry.get("minimum", "0s")),
-        limit=None if limit is None else _whole("limit", limit, least=0),
-        boot=_duration("boot", entry.get("boot", "0s")),
-        slots=_whole("slots", entry.get("slots", 1), least=1),
-        speed=float(speed),
-        pool=pool,
+        billing=HOUR if free else _read(entry, "billing", _read_unit, HOUR),
+        minimum=_read(entry, "minimum", read_duration, 0),
+        limit=_read(entry, "limit", read_whole, None),
+        boot=_read(entry, "boot", read_duration, 0),
+        slots=_read(entry, "slots", lambda value: read_whole(value, 1, _MOST_SLOTS), 1),
+        speed=_read(entry, "speed", _read_speed, 1.0),
+        pool=_read(entry, "pool", _read_pool, "reliable"),
     )
 
 
-def _money(key: str, value: Any) -> Money:
-    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
-        raise InputError(f'{key} must be an amount, for example "0.10"')
-    return Money.parse(value)
-
-
-def _duration(key: str, value: Any) -> Time:
-    if not isinstance(value, str):
-        raise InputError(f'{key} must be a duration with its unit, for example "60s" or "1h"')
+def _read(
+    table: Mapping[str, Any], key: str, reader: Callable[[Any], Value], default: Value
+) -> Value:
+    """The value of `key`, checked; a mistake is told with the key before it."""
+    if key not in table:
+        return default
     try:
-        return parse_duration(value)
+        return reader(table[key])
     except InputError as error:
         raise InputError(f"{key}: {error}") from None
 
 
-def _whole(key: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**31:
-        raise InputError(f"{key} must be a whole number of at least {least}")
-    return value
+def _read_unit(value: Any) -> Time:
+    return read_duration(value, least=1)
+
+
+def _read_speed(value: Any) -> float:
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    if not is_number or Decimal(value).is_nan() or not 1e-6 <= value <= 1e6:
+        raise InputError("must be a number from 0.000001 to 1,000,000, for example 1.5")
+    return float(value)
+
+
+def _read_pool(value: Any) -> Pool:
+    if value in ("reliable", "unreliable"):
+        pool: Pool = value
+        return pool
+    raise InputError(f"{shown(value)} must be reliable or unreliable")
+
+
+def _read_date(value: Any) -> str:
+    return str(value) if isinstance(value, calendar_date) else read_words(value)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
-from functools import total_ordering
+import re
+from decimal import Decimal
+from operator import index
 from typing import Final
 
-from bursar.model.errors import InputError
+from bursar.model.errors import InputError, shown
 
 NANOS: Final = 1_000_000_000
+DECIMALS: Final = 9
 LARGEST: Final = 9_000_000_000 * NANOS
 """Amounts stay within 64 bits, so that compiled kernels can hold them too."""
 
+_AMOUNT: Final = re.compile(
+    r"""(?P<sign>[-+]?) \s* [$€£]? \s*
+        (?P<whole> \d{1,3}(?:,\d{3})+ | \d+(?:_\d+)* | (?=\.\d) )
+        (?: \. (?P<rest>\d*) )?
+        (?: [eE] (?P<power>[-+]?\d{1,4}) )?""",
+    re.VERBOSE | re.ASCII,
+)
 
-@total_ordering
+
 class Money:
     """An exact amount in the market's currency.
 
@@ -28,20 +37,28 @@ class Money:
 
     @classmethod
     def parse(cls, value: str | int | float | Decimal) -> Money:
-        """Read `2.50`, `$2.50` or a number; refuse what nine decimals cannot hold exactly."""
-        text = str(value).strip().lstrip("$€£").replace("_", "").replace(",", "")
-        try:
-            amount = Decimal(text)
-        except InvalidOperation:
-            raise InputError(f"'{value}' is no amount of money; write for example 2.50") from None
-        if not amount.is_finite():
-            raise InputError(f"'{value}' is no amount of money; write for example 2.50")
-        nanos = amount * NANOS
-        if nanos != nanos.to_integral_value():
-            raise InputError(f"'{value}' has more than nine decimals; round it")
-        if abs(nanos) > LARGEST:
-            raise InputError(f"'{value}' is more than {LARGEST // NANOS:,}; use a larger unit")
-        return cls(int(nanos))
+        """Read `2.50`, `$2.50`, `1,250.00` or a number, exactly.
+
+        A comma separates thousands and nothing else: `2,50` is refused, not read as 250.
+        """
+        match = None if _is_vast(value) else _AMOUNT.fullmatch(str(value).strip())
+        if match is None:
+            raise InputError(f"{shown(value)} is no amount of money; write for example 2.50")
+        whole = match["whole"].replace(",", "").replace("_", "")
+        rest = match["rest"] or ""
+        digits = (whole + rest).rstrip("0")
+        # In billionths, the amount is `digits` times ten to the power of `scale`.
+        scale = int(match["power"] or 0) + DECIMALS - len(rest) + len(whole + rest) - len(digits)
+        digits = digits.lstrip("0")
+        if not digits:
+            return cls(0)
+        if scale < 0:
+            raise InputError(f"{shown(value)} has more than nine decimals; round it")
+        fits = len(digits) + scale <= len(str(LARGEST))
+        nanos = int(digits) * 10**scale if fits else LARGEST + 1
+        if nanos > LARGEST:
+            raise InputError(f"{shown(value)} is more than {LARGEST // NANOS:,}; use less")
+        return cls(-nanos if match["sign"] == "-" else nanos)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("Money never changes; make a new amount")
@@ -53,7 +70,7 @@ class Money:
         return Money(self.nanos - other.nanos)
 
     def __mul__(self, times: int) -> Money:
-        return Money(self.nanos * times)
+        return Money(self.nanos * index(times))
 
     __rmul__ = __mul__
 
@@ -63,6 +80,15 @@ class Money:
 
     def __lt__(self, other: Money) -> bool:
         return self.nanos < other.nanos
+
+    def __le__(self, other: Money) -> bool:
+        return self.nanos <= other.nanos
+
+    def __gt__(self, other: Money) -> bool:
+        return self.nanos > other.nanos
+
+    def __ge__(self, other: Money) -> bool:
+        return self.nanos >= other.nanos
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Money) and self.nanos == other.nanos
@@ -91,12 +117,19 @@ class Money:
         return self.nanos / NANOS
 
 
+def _is_vast(value: object) -> bool:
+    """Whether this is a whole number that Python refuses to print."""
+    return isinstance(value, int) and value.bit_length() > 1000
+
+
 ZERO: Final = Money(0)
 
 _SIGNS: Final = {"USD": "$", "EUR": "€", "GBP": "£"}
 
 
 def format_money(amount: Money, currency: str) -> str:
-    """Print with the currency: `$2.50`, `2.50 CHF`."""
-    sign = _SIGNS.get(currency)
-    return f"{sign}{amount}" if sign else f"{amount} {currency}"
+    """Print with the currency: `$2.50`, `-$2.50`, `2.50 CHF`."""
+    symbol = _SIGNS.get(currency)
+    if symbol is None:
+        return f"{amount} {currency}"
+    return f"-{symbol}{amount * -1}" if amount < ZERO else f"{symbol}{amount}"

@@ -4,36 +4,45 @@ The simulated world and the compiled kernels use the same integers, which makes 
 draw by draw. Durations are written `90s`, `1.5m`, `1h` by people.
 """
 
+from __future__ import annotations
+
 import re
 from decimal import Decimal
 from typing import Final
 
-from bursar.model.errors import InputError
-
+from bursar.model.errors import InputError, shown
 
 Time = int
 
 MICROSECOND: Final[Time] = 1
+MILLISECOND: Final[Time] = 1_000
 SECOND: Final[Time] = 1_000_000
 MINUTE: Final[Time] = 60 * SECOND
 HOUR: Final[Time] = 60 * MINUTE
 DAY: Final[Time] = 24 * HOUR
+LONGEST: Final[Time] = 36_500 * DAY
+"""A hundred years: sums of durations stay within 64 bits, so that compiled kernels hold them."""
 
-_UNITS: Final = {
-    "us": MICROSECOND,
-    "ms": 1_000,
-    "s": SECOND,
+_WORDS: Final = {
     "sec": SECOND,
     "second": SECOND,
-    "m": MINUTE,
     "min": MINUTE,
     "minute": MINUTE,
-    "h": HOUR,
+    "hr": HOUR,
     "hour": HOUR,
-    "d": DAY,
     "day": DAY,
 }
-_PART: Final = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)?\s*([a-z]+)\s*")
+_UNITS: Final = {
+    "us": MICROSECOND,
+    "ms": MILLISECOND,
+    "s": SECOND,
+    "m": MINUTE,
+    "h": HOUR,
+    "d": DAY,
+    **_WORDS,
+    **{f"{word}s": unit for word, unit in _WORDS.items()},
+}
+_PART: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)\s*", re.ASCII)
 
 
 def seconds(value: float) -> Time:
@@ -43,18 +52,23 @@ def seconds(value: float) -> Time:
 
 def parse_duration(text: str) -> Time:
     """Read `90s`, `1.5m`, `1h`, `1h30m`, or a bare unit such as `hour` (one of it)."""
-    total, at = Decimal(0), 0
     cleaned = text.strip().lower()
-    while at < len(cleaned):
-        part = _PART.match(cleaned, at)
-        name = part.group(2) if part else ""
-        unit = _UNITS.get(name) or _UNITS.get(name.removesuffix("s"))
-        if part is None or unit is None or (part.group(1) is None and at > 0):
-            raise InputError(f"'{text}' is no duration; write for example 90s, 1.5m or 1h")
-        total += Decimal(part.group(1) or 1) * unit
-        at = part.end()
     if not cleaned:
         raise InputError("an empty duration; write for example 90s, 1.5m or 1h")
+    if cleaned in _UNITS:
+        return _UNITS[cleaned]
+    if len(cleaned) > 100:
+        raise InputError(f"{shown(text)} is too long for a duration; write for example 1h")
+    total, at = Decimal(0), 0
+    while at < len(cleaned):
+        part = _PART.match(cleaned, at)
+        unit = _UNITS.get(part.group(2)) if part else None
+        if part is None or unit is None:
+            raise InputError(f"{shown(text)} is no duration; write for example 90s, 1.5m or 1h")
+        total += Decimal(part.group(1)) * unit
+        at = part.end()
+    if total > LONGEST:
+        raise InputError(f"{shown(text)} is longer than {LONGEST // DAY:,} days; use less")
     return int(total.to_integral_value())
 
 
@@ -62,8 +76,10 @@ def format_duration(time: Time) -> str:
     """Print a duration for people, with its unit and about three digits: `58.2 s`, `4.7 h`."""
     if time < 0:
         return "-" + format_duration(-time)
-    if time < SECOND:
-        return f"{time / 1000:.0f} ms"
+    if 0 < time < MILLISECOND:
+        return f"{time} us"
+    if time < SECOND - MILLISECOND:
+        return f"{time / MILLISECOND:.3g} ms"
     if time < 2 * MINUTE:
         return f"{time / SECOND:.1f} s"
     if time < 2 * HOUR:

@@ -6,17 +6,18 @@ made when it is needed.
 
 from __future__ import annotations
 
-import os.path
-import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
-from bursar.model.errors import InputError
+from bursar.model import shell as sh
+from bursar.model.errors import InputError, one_line, shown
+from bursar.model.template import Hole, holes, missing, pieces
 
-_PLACEHOLDER: Final = re.compile(r"\{([A-Za-z_][\w.-]*|\d*(?:/?\.|//?)?|#)\}")
+LARGEST_BAG: Final = 10_000_000
+"""the most tasks in one bag; whoever means it gives several bags"""
 
 
 class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -32,7 +33,7 @@ class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     """names of the arguments; `1`, `2`, ... where they have none"""
     rows: tuple[tuple[str, ...], ...] = ()
     shell: bool = False
-    """the template is one word, given to /bin/sh with the arguments quoted"""
+    """the template is one word, given to /bin/sh; nothing in an argument is read as code"""
     label: str = ""
     """what the tasks are, where there is no command to show"""
 
@@ -40,61 +41,36 @@ class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         """The argument list of the task at `index` (from 0)."""
         row = self.rows[index] if self.rows else ()
         if self.shell:
-            quoted = tuple(shlex.quote(value) for value in row)
-            return ("/bin/sh", "-c", self._fill(self.template[0], quoted, index))
-        return tuple(self._fill(word, row, index) for word in self.template)
+            return ("/bin/sh", "-c", sh.script(self.template[0], self.columns, row, index))
+        words: list[str] = []
+        for word in self.template:
+            words += _fill(word, self.columns, row, index)
+        return tuple(words)
 
     def describe(self, index: int) -> str:
         """One line for people."""
         if not self.template:
             return self.label or "task"
-        command = self.command(index)
-        return command[2] if self.shell else shlex.join(command)
-
-    def _fill(self, word: str, row: Sequence[str], index: int) -> str:
-        if "{" not in word:
-            return word
-        values = dict(zip(self.columns, row, strict=True))
-
-        def value_of(match: re.Match[str]) -> str:
-            return _value(match.group(1), values, row, index, match.group(0))
-
-        return _PLACEHOLDER.sub(value_of, word)
+        if not self.shell:
+            return one_line(shlex.join(self.command(index)))
+        row = self.rows[index] if self.rows else ()
+        return one_line(sh.legible(self.template[0], self.columns, row, index))
 
 
-def _value(
-    key: str, values: Mapping[str, str], row: Sequence[str], index: int, literal: str
-) -> str:
-    """What a placeholder stands for; text that only looks like one stays as it is."""
-    if key == "#":
-        return str(index + 1)
-    if key in values:
-        return values[key]
-    digits = re.match(r"\d*", key)
-    number = digits.group() if digits else ""
-    form = key[len(number) :]
-    if form and form not in _FORMS:
-        return literal
-    if number:
-        if not 1 <= int(number) <= len(row):
-            return literal
-        text = row[int(number) - 1]
-    else:
-        text = " ".join(row)
-    return _FORMS[form](text) if form else text
+def _fill(word: str, columns: tuple[str, ...], row: Sequence[str], index: int) -> list[str]:
+    """The words that a word of the template becomes.
 
-
-_FORMS: Final = {
-    ".": lambda text: os.path.splitext(text)[0],
-    "/": os.path.basename,
-    "//": lambda text: os.path.dirname(text) or ".",
-    "/.": lambda text: os.path.splitext(os.path.basename(text))[0],
-}
-
-
-def placeholders(template: Sequence[str]) -> list[str]:
-    """The keys of all placeholders in a template, in order."""
-    return [match.group(1) for word in template for match in _PLACEHOLDER.finditer(word)]
+    A word that is nothing but a placeholder becomes one word for each argument it stands for;
+    within a longer word they are joined by a space.
+    """
+    parts = pieces(word, columns)
+    if len(parts) == 1 and isinstance(parts[0], Hole):
+        return parts[0].values(row, index)
+    return [
+        "".join(
+            " ".join(part.values(row, index)) if isinstance(part, Hole) else part for part in parts
+        )
+    ]
 
 
 def make_bag(
@@ -110,19 +86,16 @@ def make_bag(
     """
     if not rows:
         raise InputError("the bag is empty: give arguments after ':::', or --params FILE")
-    named = bool(columns)
+    _check_size(len(rows))
     width = len(rows[0])
     names = tuple(columns) or tuple(str(number) for number in range(1, width + 1))
-    words = (" ".join(template),) if shell else tuple(template)
-    keys = placeholders(words)
-    for key in keys:
-        if named and key[:1].isalpha() and key not in names:
-            raise InputError(f"no column '{key}' for {{{key}}}; the columns are {', '.join(names)}")
-        if key.isdecimal() and not 1 <= int(key) <= width:
-            raise InputError(f"{{{key}}}: each task has {width} argument(s)")
-    if not keys and width:
-        extra = tuple(f"{{{number}}}" for number in range(1, width + 1))
-        words = (" ".join((*words, *extra)),) if shell else (*words, *extra)
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(names):
+            raise InputError(f"task {number} has {len(row)} arguments, but {len(names)} are needed")
+        _check_text(row, f"an argument of task {number}")
+    words = _check_template(template, names, named=bool(columns), shell=shell)
+    if not any(holes(word, names) for word in words):
+        words = (words[0] + " {}",) if shell else (*words, "{}")
     return Bag(
         count=len(rows),
         template=words,
@@ -130,3 +103,53 @@ def make_bag(
         rows=tuple(tuple(row) for row in rows),
         shell=shell,
     )
+
+
+def repeated_bag(template: Sequence[str], count: int, *, shell: bool = False) -> Bag:
+    """The same command `count` times; only `{#}` tells the tasks apart."""
+    if count < 1:
+        raise InputError(f"a bag of {count} tasks is empty; repeat the command at least once")
+    _check_size(count)
+    words = _check_template(template, (), named=False, shell=shell)
+    return Bag(count=count, template=words, shell=shell)
+
+
+def _check_template(
+    template: Sequence[str], columns: tuple[str, ...], *, named: bool, shell: bool
+) -> tuple[str, ...]:
+    """The words of the template, fit to be filled from these columns."""
+    words = (" ".join(template),) if shell else tuple(template)
+    if not words or not words[0].strip():
+        raise InputError("there is no command; write one, for example 'sh -c {}', before ':::'")
+    _check_text(words, "the command")
+    for word in words:
+        for hole in missing(word, columns):
+            if hole.is_name and named:
+                raise InputError(
+                    f"no column {shown(hole.what)} for {{{hole.key}}}; "
+                    f"the columns are {', '.join(columns)}"
+                )
+            if not hole.is_name:
+                raise InputError(
+                    f"{{{hole.key}}}: a task has {len(columns) or 'no'} argument(s); "
+                    "if the braces are meant as they stand, put the command into a script"
+                )
+    return words
+
+
+def _check_size(count: int) -> None:
+    if count > LARGEST_BAG:
+        raise InputError(f"{count:,} tasks are too many: a bag has at most {LARGEST_BAG:,}")
+
+
+def _check_text(words: Sequence[str], what: str) -> None:
+    """Whether a process can be given these words: no NUL, and nothing but Unicode."""
+    joined = "".join(words)
+    if "\0" in joined:
+        raise InputError(f"{what} holds a NUL character, which no command can be given; remove it")
+    try:
+        joined.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{what} is not UTF-8 text: {shown(joined)}; rename or convert it"
+        ) from None

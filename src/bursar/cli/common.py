@@ -1,0 +1,55 @@
+"""What several verbs share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import rich_click as click
+from click.shell_completion import CompletionItem
+
+from bursar.journal.runs import Home
+from bursar.model.codec import encode
+
+
+def home() -> Home:
+    return Home.of(os.environ)
+
+
+def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    return [CompletionItem(run.name) for run in home().list() if run.name.startswith(incomplete)]
+
+
+def run_argument(*, required: bool = False) -> Callable[..., Any]:
+    """The name of a run, or enough of it; without it, the most recent one."""
+    return click.argument("run", required=required, shell_complete=complete_run)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+
+
+def print_json(value: Any) -> None:
+    click.echo(encode(value).decode())
+
+
+def say(line: str, *, quiet: bool = False) -> None:
+    """Tell people, on stderr; data goes to stdout."""
+    if not quiet:
+        click.echo(line, err=True)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: str = "") -> None:
+    """A table on stdout; `right` names the columns that are figures."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, justify="right" if column in right.split() else "left")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    width = None if sys.stdout.isatty() else 200
+    Console(width=width, highlight=False).print(table)

@@ -1,0 +1,42 @@
+"""`bursar export`: a run for other tools."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import rich_click as click
+
+from bursar.cli.common import home, run_argument
+from bursar.formats.joblog import JoblogRow, format_joblog
+from bursar.journal.export import ended_attempts, json_lines
+from bursar.model.errors import InputError
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@run_argument()
+@click.option("--joblog", metavar="FILE", help="Attempts as GNU parallel's job log ('-': stdout).")
+@click.option("--events", metavar="FILE", help="Every event as a line of JSON ('-': stdout).")
+def command(run: str | None, joblog: str | None, events: str | None) -> None:
+    """Write a run's attempts as a job log, or its whole journal as JSON lines."""
+    if joblog is None and events is None:
+        raise InputError("say what to write: --joblog FILE or --events FILE ('-' is stdout)")
+    found = home().find(run)
+    if joblog is not None:
+        rows = (JoblogRow(*attempt) for attempt in ended_attempts(found.journal))
+        _write(joblog, [format_joblog(rows).encode("utf-8", "surrogateescape")])
+    if events is not None:
+        _write(events, json_lines(found.journal))
+
+
+def _write(target: str, parts: Iterable[bytes]) -> None:
+    if target == "-":
+        for part in parts:
+            sys.stdout.buffer.write(part)
+        return
+    try:
+        with Path(target).open("wb") as file:
+            file.writelines(parts)
+    except OSError as error:
+        raise InputError(f"{target}: cannot write there: {error.strerror}") from None

@@ -1,0 +1,69 @@
+"""`bursar`: the verbs, each loaded when it is called, and one line for every mistake."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, Final
+
+import rich_click as click
+
+from bursar.model.errors import BursarError
+
+VERBS: Final = {
+    "run": "Run a bag of commands within a budget.",
+    "resume": "Go on with a run that stopped, crashed or ran out of money.",
+    "status": "Show runs, or one of them.",
+    "stop": "Stop a run that is being executed.",
+    "why": "Tell what was decided in a run, and why.",
+    "export": "Write a run as a joblog or as JSON lines.",
+    "offers": "Show the offers of a market.",
+    "simulate": "Try a policy, a market or a budget on simulated machines.",
+    "completion": "Print the completion script for your shell.",
+}
+
+click.rich_click.TEXT_MARKUP = "rich"
+click.rich_click.STYLE_OPTIONS_TABLE_LEADING = 0
+
+
+class Verbs(click.RichGroup):
+    """Knows the verbs without loading them, so that `bursar --help` is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(f"bursar.cli.{cmd_name}"), "command")  # noqa: B009
+        return command
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("bursar"), prog_name="bursar")
+def bursar() -> None:
+    """Run bags of tasks on rented machines, and never spend more than you said."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The program: its exit code is 0 goal met, 1 internal, 2 usage, 3 tasks failed, 4 budget,
+    5 deadline, 130 interrupted.
+    """
+    try:
+        code: Any = bursar.main(args=arguments, prog_name="bursar", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except BursarError as error:
+        click.echo(f"bursar: {error}", err=True)
+        code = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        code = 130
+    except BrokenPipeError:
+        # Whoever read our output has gone: nothing more to say, and nothing to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,44 @@
+"""`bursar offers`: what can be rented."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from bursar.cli.common import json_option, print_json, print_table
+from bursar.model.market import Market, Offer
+from bursar.model.money import format_money
+from bursar.model.time import format_duration
+from bursar.rent.local import local_market
+from bursar.report.summary import NOT_INCLUDED
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--market", "-m", metavar="FILE", help="Offers and prices (default: this computer).")
+@json_option
+def command(market: str | None, as_json: bool) -> None:
+    """Show the offers of a market, with prices, billing and limits."""
+    known = local_market() if market is None else Market.load(market)
+    if as_json:
+        print_json(known)
+        return
+    columns = ("offer", "price", "per", "minimum", "limit", "boot", "slots", "speed", "pool")
+    print_table(
+        columns,
+        (_row(offer, known.currency) for offer in known.offers),
+        right="price per minimum limit boot slots speed",
+    )
+    click.echo(f"Prices of {known.date}, {known.currency}; {NOT_INCLUDED}.", err=True)
+
+
+def _row(offer: Offer, currency: str) -> tuple[str, ...]:
+    return (
+        offer.name,
+        format_money(offer.price, currency),
+        format_duration(offer.billing),
+        format_duration(offer.minimum) if offer.minimum else "-",
+        "none" if offer.limit is None else str(offer.limit),
+        format_duration(offer.boot) if offer.boot else "-",
+        str(offer.slots),
+        f"{offer.speed:g}",
+        offer.pool,
+    )

@@ -1,0 +1,70 @@
+"""`bursar resume`: go on with a run."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+import rich_click as click
+
+from bursar.cli.common import home, print_json, run_argument, say
+from bursar.cli.run import drive
+from bursar.journal.replay import load_state
+from bursar.model.goal import Goal
+from bursar.model.money import Money
+from bursar.model.time import parse_duration
+from bursar.report.summary import EXIT_CODES, summarise, tell
+from bursar.session import Session
+from bursar.state import RunState
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@run_argument()
+@click.option("--budget", "-b", metavar="MONEY", help="A new budget for the whole run.")
+@click.option("--deadline", metavar="TIME", help="A new deadline, since the run began.")
+@click.option("--retry-failed", is_flag=True, help="Try tasks again that failed for good.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress, no report.")
+@click.option("--json", "as_json", is_flag=True, help="One object on stdout at the end.")
+def command(
+    run: str | None,
+    budget: str | None,
+    deadline: str | None,
+    retry_failed: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Go on with a run that was interrupted, crashed or stopped by its budget.
+
+    What is done stays done; what was running starts again. Without RUN, the most recent one.
+    """
+    found = home().find(run)
+    state = load_state(found.journal)
+    if _is_complete(state, retry_failed=retry_failed):
+        if not quiet:
+            for line in tell(state):
+                say(line)
+        if as_json:
+            print_json(summarise(state))
+        return EXIT_CODES["failed" if state.failed else "done"]
+    goal = _new_goal(state.goal, budget, deadline)
+    with Session.take_up(found, goal, retry_failed=retry_failed) as session:
+        assert session.state.created is not None  # noqa: S101
+        os.chdir(session.state.created.settings["directory"])
+        left = session.state.total - session.state.settled
+        say(f"run {session.state.run}: {left:,} tasks left", quiet=quiet)
+        return drive(session, quiet=quiet, as_json=as_json)
+
+
+def _is_complete(state: RunState, *, retry_failed: bool) -> bool:
+    if state.arrivals_open or state.settled < state.total or state.machines:
+        return False
+    return not (retry_failed and state.failed)
+
+
+def _new_goal(goal: Goal, budget: str | None, deadline: str | None) -> Goal | None:
+    changed = goal
+    if budget is not None:
+        changed = msgspec.structs.replace(changed, budget=Money.parse(budget))
+    if deadline is not None:
+        changed = msgspec.structs.replace(changed, deadline=parse_duration(deadline))
+    return changed if changed != goal else None

@@ -1,0 +1,123 @@
+"""`bursar run`: a bag of commands, within a budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from bursar.cli.common import home, print_json, say
+from bursar.cli.progress import progress
+from bursar.formats.job import Job
+from bursar.model.errors import InputError
+from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, summarise, tell
+from bursar.session import Request, Session
+
+
+class RunCommand(click.RichCommand):
+    """Lets options follow a job file, while those after a command belong to the command."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        words = list(ctx.params.get("words") or ())
+        if len(words) > 1 and words[0].endswith(".toml") and words[1].startswith("-"):
+            ctx.params.clear()
+            options = given[: len(given) - len(words)]
+            return super().parse_args(ctx, [*options, *words[1:], words[0]])
+        return rest
+
+
+@click.command(
+    cls=RunCommand,
+    context_settings={"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]},
+)
+@click.argument("words", nargs=-1, metavar="COMMAND|JOB.toml [::: ARGUMENTS]")
+@click.option("--market", "-m", metavar="FILE", help="Offers and prices (default: this computer).")
+@click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
+@click.option("--deadline", metavar="TIME", help="Stop then, done or not: 90s, 1.5m, 1h.")
+@click.option("--fleet", metavar="FLEET", help="Machines to rent, e.g. small=10,large=3.")
+@click.option("--params", metavar="FILE", help="A task per row of this CSV or JSON lines file.")
+@click.option("--arg-file", metavar="FILE", multiple=True, help="A task per line of this file.")
+@click.option("--repeat", type=int, metavar="N", help="Run everything N times.")
+@click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
+@click.option("--retries", type=int, metavar="N", help="Further attempts of a task that failed.")
+@click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
+@click.option("--provisioner", metavar="NAME", help="How many machines, when (fixed).")
+@click.option("--placer", metavar="NAME", help="Which task goes to which machine (random).")
+@click.option("--replicator", metavar="NAME", help="Which task runs once more (none).")
+@click.option("--seed", type=int, metavar="N", help="Of the random choices.")
+@click.option("--name", metavar="NAME", help="Of the run; else it gets one.")
+@click.option("--output", "-o", metavar="DIR", help="Where results go.")
+@click.option("--quiet", "-q", is_flag=True, default=None, help="No progress, no report.")
+@click.option("--json", is_flag=True, default=None, help="One object on stdout at the end.")
+def command(words: tuple[str, ...], **options: Any) -> int:
+    r"""Run a bag of commands on the market's machines, and never commit more than the budget.
+
+    \b
+    bursar run --market market.toml --budget 2.50 './simulate.sh {}' ::: 1 2 3
+    bursar run --market market.toml --budget 2.50 --params grid.csv 'fit --alpha {alpha}'
+    bursar run job.toml --budget 5
+
+    Arguments follow ':::' (or '::::' for files of them) as with GNU parallel. No shell is involved
+    unless you ask for it. Each task's output goes to its own directory.
+    """
+    job = Job.from_command_line(words, options)
+    request = _request(job)
+    quiet = bool(job.quiet)
+    with Session.begin(home(), request) as session:
+        say(_greeting(session, request), quiet=quiet)
+        return drive(session, quiet=quiet, as_json=bool(job.json))
+
+
+def _request(job: Job) -> Request:
+    from bursar.rent.local import local_market
+
+    market = job.load_market() or local_market()
+    bag = job.bag()
+    _check_command(bag.command(0))
+    return Request(
+        market=market,
+        goal=job.goal(),
+        limits=job.limits(),
+        bag=bag,
+        fleet=job.load_fleet(market),
+        policies=job.policies(),
+        seed=job.seed,
+        name=job.name,
+        output=job.output,
+    )
+
+
+def _check_command(command: tuple[str, ...]) -> None:
+    """Tell before money is spent that a command does not exist."""
+    from shutil import which
+
+    program = command[0]
+    if which(program) is None:
+        where = "is no program one can start" if Path(program).exists() else "does not exist"
+        raise InputError(
+            f"the command '{program}' {where}; check its path and that it is executable"
+        )
+
+
+def _greeting(session: Session, request: Request) -> str:
+    budget = request.goal.budget
+    cap = "free of charge" if budget is None else f"budget {budget} {request.market.currency}"
+    return (
+        f"run {session.state.run}: {session.state.total:,} tasks, {cap} "
+        f"({NOT_INCLUDED}). Ctrl-C stops gently, twice stops now; nothing is lost"
+    )
+
+
+def drive(session: Session, *, quiet: bool, as_json: bool) -> int:
+    """Execute a session, show how it goes, and tell how it ended."""
+    with progress(session.state, quiet=quiet) as forecast:
+        ended = session.execute([forecast])
+    if not quiet:
+        for line in tell(session.state):
+            say(line)
+    if as_json:
+        print_json(summarise(session.state))
+    return EXIT_CODES[ended.status]

@@ -1,0 +1,69 @@
+"""`bursar status`: runs, or one run."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from bursar.cli.common import home, json_option, print_json, print_table, run_argument
+from bursar.journal.replay import load_state
+from bursar.journal.runs import RunDir
+from bursar.model.errors import BursarError
+from bursar.model.fleet import format_fleet
+from bursar.model.money import format_money
+from bursar.model.time import format_duration
+from bursar.report.summary import summarise, tell
+from bursar.state import RunState
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@run_argument()
+@json_option
+def command(run: str | None, as_json: bool) -> None:
+    """Show all runs of this directory, or RUN in detail. Reading never disturbs a run."""
+    if run is not None:
+        _show(home().find(run), as_json=as_json)
+        return
+    runs = home().list()
+    if as_json:
+        print_json([summarise(load_state(found.journal)) for found in runs])
+    elif not runs:
+        click.echo("no runs here yet: start one with bursar run", err=True)
+    else:
+        columns = ("run", "status", "tasks", "committed", "budget", "time")
+        print_table(columns, (_row(found) for found in runs), right="tasks committed budget time")
+
+
+def _show(found: RunDir, *, as_json: bool) -> None:
+    state = load_state(found.journal)
+    if as_json:
+        print_json(summarise(state))
+        return
+    for line in tell(state):
+        click.echo(line)
+    if state.machines:
+        click.echo(f"machines: {format_fleet(state.fleet)}; {len(state.attempts)} attempts run")
+    if state.ended is None and found.owner() is None:
+        click.echo(f"nobody executes it: bursar resume {found.name}")
+
+
+def _row(found: RunDir) -> tuple[str, ...]:
+    try:
+        state = load_state(found.journal)
+    except BursarError as error:
+        return (found.name, f"unreadable: {error}", "", "", "", "")
+    currency = state.market.currency
+    budget = state.ledger.budget
+    return (
+        found.name,
+        _status(found, state),
+        f"{state.settled:,}/{state.total:,}",
+        format_money(state.ledger.committed, currency),
+        "none" if budget is None else format_money(budget, currency),
+        format_duration(state.now),
+    )
+
+
+def _status(found: RunDir, state: RunState) -> str:
+    if state.ended is not None:
+        return state.ended.status
+    return "abandoned" if found.owner() is None else "running"

@@ -1,0 +1,392 @@
+"""The warden of a run: a child program that starts its processes and lets none survive.
+
+bursar tells it what to start and how long each machine is paid for; it tells bursar what ended.
+It holds to these promises, whatever becomes of bursar:
+
+- nothing runs on a machine after the end of its lease, even if bursar hangs or is stopped;
+- when the connection to bursar ends, however bursar died, everything is killed;
+- when a process ends, its group and every descendant that left the group are killed too. Orphans
+  become children of the warden, which is a subreaper, and are known by `BURSAR_WARD`.
+
+Messages are calls by name, in batches: bursar calls `lease`, `drop`, `start`, `host` and `stop`
+here; the warden calls `ready`, `ended` and `gone` there. Times are microseconds of `boottime`.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from bursar.execute.processes import (
+    PATIENCE,
+    WARD,
+    boottime,
+    children,
+    kill_child,
+    kill_group,
+    set_subreaper,
+    ward_of,
+)
+from bursar.execute.timers import Timers
+from bursar.execute.wire import Channel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Final
+
+SECOND: Final = 1_000_000
+NAP: Final = SECOND
+"""longest sleep: `select` does not count the time that the computer is asleep, leases do"""
+DROP_GRACE: Final = SECOND // 10
+"""from the first signal to the last for what runs on a machine that is released"""
+CANNOT_RUN: Final = 126
+NOT_FOUND: Final = 127
+"""exit codes of what could not be started, as shells have them"""
+NOTHING_TO_READ: Final = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
+RESET_SIGNALS: Final = (
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGTERM,
+    signal.SIGPIPE,
+    signal.SIGCHLD,
+    signal.SIGXFSZ,
+)
+"""what Python or the warden handles, and what it starts must not inherit"""
+
+
+class Machine:
+    """A lease, and what runs on it."""
+
+    __slots__ = ("environment", "id", "leaving", "until", "wards")
+
+    def __init__(self, id: int, until: int, environment: dict[bytes, bytes]) -> None:
+        self.id = id
+        self.until = until
+        self.environment = environment
+        self.wards: dict[int, Ward] = {}
+        """by slot, from 1"""
+        self.leaving = ""
+        """why it goes down: `released` or `expired`; empty while it stays"""
+
+
+class Ward:
+    """A process under watch: the leader of its own session and group."""
+
+    __slots__ = ("cause", "key", "machine", "pid", "slot", "started")
+
+    def __init__(self, key: int, pid: int, machine: Machine, slot: int, started: int) -> None:
+        self.key = key
+        self.pid = pid
+        self.machine = machine
+        self.slot = slot
+        self.started = started
+        self.cause = "exited"
+        """why it ends: by itself, or `cancelled`, `timeout`, `lost`"""
+
+
+class Warden:
+    """Keeps `machines` and `wards` in step with the processes that exist."""
+
+    def __init__(self, channel: Channel, mark: str, attempts: str, grace: int) -> None:
+        self._channel = channel
+        self._mark = mark
+        self._attempts = attempts
+        """the directory in which attempts get theirs"""
+        self._grace = grace
+        """from asking a process to end to making it end"""
+        self._environment = dict(os.environb)
+        self._machines: dict[int, Machine] = {}
+        self._wards: dict[int, Ward] = {}
+        self._by_pid: dict[int, Ward] = {}
+        self._strangers: dict[int, set[int]] = {}
+        """orphans without a mark, and the wards that lived when each was first seen"""
+        self._timers = Timers()
+        self._calls: list[tuple[Any, ...]] = [("ready",)]
+        """to be told to bursar"""
+        self._orphans_expected = False
+        self._bell = _ring_on_signals()
+        self._stopping = False
+
+    def run(self) -> None:
+        """Serve until the connection ends, then leave nothing behind."""
+        poll = select.poll()
+        bell, link = self._bell, self._channel.fileno()
+        poll.register(bell, select.POLLIN)
+        try:
+            while not (self._stopping or self._channel.closed):
+                self._report()
+                wanted = select.POLLIN | (select.POLLOUT if self._channel.pending else 0)
+                poll.register(link, wanted)
+                for descriptor, _ in poll.poll(self._patience()):
+                    if descriptor == bell:
+                        self._answer_bell()
+                    else:
+                        self._channel.flush()
+                        self._obey()
+                self._look_at_clock()
+                if self._orphans_expected:
+                    self._hunt()
+        finally:
+            self._end_everything()
+
+    # --- what bursar may call --------------------------------------------------------------------
+
+    def lease(self, id: int, until: int, offer: str, speed: str) -> None:
+        """The machine is paid until then: a new one, or one that stays longer."""
+        machine = self._machines.get(id)
+        if machine is None:
+            extras = {"BURSAR_MACHINE": str(id), "BURSAR_OFFER": offer, "BURSAR_SPEED": speed}
+            environment = {**self._environment, **_encode(extras)}
+            machine = self._machines[id] = Machine(id, until, environment)
+        elif machine.leaving:
+            return
+        machine.until = until
+        self._timers.set(("lease", id), until)
+
+    def drop(self, id: int) -> None:
+        """Take the machine down now; `gone` follows, or was told before."""
+        machine = self._machines.get(id)
+        if machine is not None and not machine.leaving:
+            self._leave(machine, "released", min(boottime() + DROP_GRACE, machine.until))
+
+    def start(
+        self, key: int, id: int, task: int, argv: tuple[str, ...], timeout: int | None
+    ) -> None:
+        """Run a command of a task, with a directory for what it writes; `ended` follows."""
+        machine = self._machines.get(id)
+        if machine is None or machine.leaving:
+            return
+        directory = f"{self._attempts}/{key}"
+        extras = {"TASK": str(task), "ATTEMPT": str(key), "OUTPUT_DIR": directory}
+        environment = _encode({f"BURSAR_{name}": value for name, value in extras.items()})
+        try:
+            os.mkdir(directory)  # noqa: PTH102
+        except OSError as error:
+            self._unstarted(key, CANNOT_RUN, f"cannot make '{directory}': {error.strerror}")
+            return
+        self._spawn(key, machine, argv, environment, _files_in(directory))
+        if timeout is not None and key in self._wards:
+            self._timers.set(("timeout", key), boottime() + timeout)
+
+    def host(self, key: int, id: int, argv: tuple[str, ...]) -> None:
+        """Run a program that talks to bursar over the descriptor sent along; `ended` follows."""
+        descriptor = self._channel.take_descriptor()
+        machine = self._machines.get(id)
+        if machine is not None and not machine.leaving:
+            os.set_inheritable(descriptor, True)
+            self._spawn(key, machine, (*argv, str(descriptor)), {}, (NOTHING_TO_READ,))
+        os.close(descriptor)
+
+    def stop(self, key: int, cause: str) -> None:
+        """Ask a process to end; make it, after the grace."""
+        ward = self._wards.get(key)
+        if ward is not None:
+            self._stop(ward, cause, boottime() + self._grace)
+
+    # --- starting and ending ---------------------------------------------------------------------
+
+    def _spawn(
+        self,
+        key: int,
+        machine: Machine,
+        argv: tuple[str, ...],
+        extras: dict[bytes, bytes],
+        actions: Sequence[tuple[Any, ...]],
+    ) -> None:
+        slot = next(slot for slot in range(1, 2 + len(machine.wards)) if slot not in machine.wards)
+        own = _encode({WARD: f"{self._mark}/{key}", "BURSAR_SLOT": str(slot)})
+        try:
+            pid = os.posix_spawnp(
+                argv[0],
+                argv,
+                {**machine.environment, **extras, **own},
+                file_actions=actions,
+                setsid=True,
+                setsigmask=(),
+                setsigdef=RESET_SIGNALS,
+            )
+        except (OSError, ValueError) as error:
+            code = NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN
+            self._unstarted(key, code, f"cannot start '{argv[0]}': {_reason(error)}")
+            return
+        ward = Ward(key, pid, machine, slot, boottime())
+        self._wards[key] = self._by_pid[pid] = machine.wards[slot] = ward
+
+    def _unstarted(self, key: int, code: int, why: str) -> None:
+        self._calls.append(("ended", key, "unstarted", code, 0, 0, 0, why))
+
+    def _stop(self, ward: Ward, cause: str, kill_at: int) -> None:
+        if ward.cause == "exited":
+            ward.cause = cause
+            kill_group(ward.pid, signal.SIGTERM)
+            kill_group(ward.pid, signal.SIGCONT)
+        self._timers.set(("kill", ward.key), kill_at)
+
+    def _leave(self, machine: Machine, cause: str, kill_at: int) -> None:
+        machine.leaving = cause
+        self._timers.discard(("lease", machine.id))
+        for ward in machine.wards.values():
+            self._stop(ward, "lost", kill_at)
+        if machine.wards:
+            self._timers.set(("gone", machine.id), kill_at + round(PATIENCE * SECOND))
+        else:
+            self._gone(machine)
+
+    def _gone(self, machine: Machine) -> None:
+        del self._machines[machine.id]
+        self._timers.discard(("gone", machine.id))
+        at = min(boottime(), machine.until)
+        self._calls.append(("gone", machine.id, machine.leaving, at))
+
+    def _reap(self) -> None:
+        """Collect what ended. A group is killed while its dead leader still holds the number."""
+        look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        while True:
+            try:
+                found = os.waitid(os.P_ALL, 0, look)
+            except ChildProcessError:
+                return
+            if found is None:
+                return
+            self._orphans_expected = True
+            ward = self._by_pid.pop(found.si_pid, None)
+            if ward is None:
+                os.waitpid(found.si_pid, 0)
+                self._strangers.pop(found.si_pid, None)
+            else:
+                kill_group(ward.pid, signal.SIGKILL)
+                _, status, usage = os.wait4(ward.pid, 0)
+                cpu = round((usage.ru_utime + usage.ru_stime) * SECOND)
+                self._ended(ward, os.waitstatus_to_exitcode(status), cpu, usage.ru_maxrss * 1024)
+
+    def _ended(self, ward: Ward, code: int, cpu: int, memory: int) -> None:
+        """What ends with its machine is not told: `gone` says it all."""
+        key, machine = ward.key, ward.machine
+        del self._wards[key]
+        del machine.wards[ward.slot]
+        self._timers.discard(("timeout", key))
+        self._timers.discard(("kill", key))
+        if not machine.leaving:
+            runtime = boottime() - ward.started
+            self._calls.append(("ended", key, ward.cause, code, runtime, cpu, memory, ""))
+        elif not machine.wards and machine.id in self._machines:
+            self._gone(machine)
+
+    def _hunt(self) -> None:
+        """Kill orphans of processes that have ended.
+
+        One that hides its mark is killed once all wards that lived when it was first seen ended.
+        """
+        self._orphans_expected = False
+        for pid in children():
+            if pid in self._by_pid:
+                continue
+            mark, _, number = (ward_of(pid) or "").rpartition("/")
+            if mark == self._mark:
+                alive = int(number) in self._wards
+            else:
+                hosts = self._strangers.setdefault(pid, set(self._wards))
+                alive = not hosts.isdisjoint(self._wards)
+            if not alive:
+                kill_child(pid)
+
+    def _end_everything(self) -> None:
+        """Kill all descendants; those of the killed come here as orphans and are killed too."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            for ward in self._by_pid.values():
+                kill_group(ward.pid, signal.SIGKILL)
+            left = children()
+            for pid in left:
+                kill_child(pid)
+            self._reap()
+            if not left:
+                return
+            time.sleep(0.001)
+
+    # --- the loop's parts ------------------------------------------------------------------------
+
+    def _report(self) -> None:
+        if self._calls:
+            self._channel.send(self._calls)
+            self._calls = []
+
+    def _obey(self) -> None:
+        for calls, _ in self._channel.receive(descriptors=True):
+            for name, *arguments in calls:
+                COMMANDS[name](self, *arguments)
+
+    def _answer_bell(self) -> None:
+        rung = os.read(self._bell, 4096)
+        if signal.SIGTERM in rung:
+            self._stopping = True
+        self._reap()
+
+    def _look_at_clock(self) -> None:
+        for what, number in self._timers.due(boottime()):
+            if what == "lease":
+                machine = self._machines[number]
+                self._leave(machine, "expired", machine.until)
+            elif what == "timeout":
+                self.stop(number, "timeout")
+            elif what == "kill":
+                kill_group(self._wards[number].pid, signal.SIGKILL)
+            else:
+                self._gone(self._machines[number])
+
+    def _patience(self) -> float | None:
+        """Milliseconds until something is due."""
+        due = self._timers.next()
+        if due is None:
+            return None
+        return min(NAP, max(0, due - boottime())) / 1000
+
+
+COMMANDS: Final = {
+    name: getattr(Warden, name) for name in ("lease", "drop", "start", "host", "stop")
+}
+
+
+def _ring_on_signals() -> int:
+    """A descriptor from which the numbers of signals that came can be read."""
+    bell, hammer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.signal(signal.SIGCHLD, _noted)
+    signal.signal(signal.SIGTERM, _noted)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.set_wakeup_fd(hammer, warn_on_full_buffer=False)
+    return bell
+
+
+def _noted(number: int, frame: object) -> None:
+    """The bell has been rung; the loop does the rest."""
+
+
+def _files_in(directory: str) -> Sequence[tuple[Any, ...]]:
+    """Where a command reads and writes."""
+    write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    return (
+        NOTHING_TO_READ,
+        (os.POSIX_SPAWN_OPEN, 1, f"{directory}/stdout", write, 0o666),
+        (os.POSIX_SPAWN_OPEN, 2, f"{directory}/stderr", write, 0o666),
+    )
+
+
+def _encode(variables: dict[str, str]) -> dict[bytes, bytes]:
+    return {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def main() -> None:
+    """Arguments: the connection's descriptor, the run's mark, the directory, the grace."""
+    descriptor, mark, attempts, grace = sys.argv[1:]
+    set_subreaper(True)
+    Warden(Channel(socket.socket(fileno=int(descriptor))), mark, attempts, int(grace)).run()

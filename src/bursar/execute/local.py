@@ -1,0 +1,242 @@
+"""The local world: machines are places for processes on this computer, and the clock is real.
+
+Decisions become orders to the staff, whose reports become events. Nothing here knows a process:
+a warden (`agent.py`) starts and ends them all, and workers (`worker.py`) run Python calls.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from bursar import events as ev
+from bursar.engine import Fate
+from bursar.execute.calls import Answer, Calls
+from bursar.execute.clock import RunClock
+from bursar.execute.link import WardenLink
+from bursar.execute.outputs import Outputs
+from bursar.execute.processes import sweep as sweep_processes
+from bursar.execute.reports import Ended, Gone
+from bursar.execute.staff import Staff
+from bursar.execute.timers import Timers
+from bursar.model.time import SECOND, Time
+from bursar.state import RunState
+
+GRACE: Final[Time] = 2 * SECOND
+"""from asking a process to end to making it end"""
+
+External = ev.AnyEvent | Callable[[Time], ev.AnyEvent]
+"""An event from outside, or what makes it once its time is known."""
+
+
+def mark_of(state: RunState) -> str:
+    """What the processes of a run carry: its name, and when it began, since names may recur."""
+    began = 0.0 if state.created is None else state.created.began
+    return f"{state.run}@{began!r}"
+
+
+def sweep(state: RunState) -> int:
+    """Kill the processes that a crashed run left behind; to be called before it goes on."""
+    return sweep_processes(mark_of(state))
+
+
+class LocalWorld:
+    """Carries decisions out with real processes.
+
+    A task is a call if `calls` has it, else the command that the state tells. `began` is the wall
+    time of the run's beginning, in seconds since 1970; without it, time goes on from the state's.
+    """
+
+    lead: Time = SECOND // 4
+
+    def __init__(
+        self,
+        state: RunState,
+        outputs: Path,
+        *,
+        began: float | None = None,
+        calls: Calls | None = None,
+        grace: Time = GRACE,
+    ) -> None:
+        self._state = state
+        self._outputs = Outputs(outputs)
+        self._calls = calls
+        self._grace = grace
+        self._clock = RunClock(state.now, began)
+        self._staff = Staff(self._open_link, state.limits.timeout)
+        self._leases: dict[int, Time] = {}
+        """machines that are not down, and the ends of their leases"""
+        self._attempts: dict[int, int] = {}
+        """attempts that live, and their machines"""
+        self._unsettled: set[int] = set()
+        """attempts that ended and may have a directory"""
+        self._answers: dict[int, Answer] = {}
+        """of calls that ended and are not settled"""
+        self._boots = Timers()
+        self._happened: list[ev.AnyEvent] = []
+        self._posted: deque[External] = deque()
+        self._closed = False
+        self._performers: dict[type, Callable[[Any], None]] = {
+            ev.MachineRented: self._rent,
+            ev.LeaseExtended: self._extend,
+            ev.ReleaseOrdered: self._release,
+            ev.AttemptStarted: self._start,
+            ev.CancelOrdered: self._cancel,
+        }
+
+    def now(self) -> Time:
+        return self._clock.now()
+
+    def post(self, event: External) -> None:
+        """Let this happen now; from any thread, or from a signal handler.
+
+        Its time is when the engine gets it. After `close` nobody listens any more.
+        """
+        self._posted.append(event)
+        self._staff.wake()
+
+    def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
+        while True:
+            self._listen(until)
+            if self._happened:
+                happened, self._happened = self._happened, []
+                return happened
+            if until is None:
+                if not self._leases and not self._state.arrivals_open:
+                    return ()
+            elif self.now() >= until:
+                return ()
+
+    def perform(self, decisions: Sequence[ev.Decision]) -> None:
+        for decision in decisions:
+            performer = self._performers.get(type(decision))
+            if performer is not None:
+                performer(decision)
+        self._staff.flush()
+
+    def settle(self, task: int, attempt: int, fate: Fate) -> None:
+        """Move the attempt's directory into place, then hand a call's result to its future."""
+        if attempt in self._unsettled:
+            self._unsettled.remove(attempt)
+            if fate == "keep":
+                self._outputs.keep(task, attempt)
+            elif fate == "failure":
+                self._outputs.keep_failure(task, attempt)
+            else:
+                self._outputs.drop(attempt)
+        answer = self._answers.pop(attempt, None)
+        if answer is not None and self._calls is not None and fate != "drop":
+            self._calls.settle(task, answer)
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._staff.close()
+            self._outputs.close(self._unsettled)
+
+    # --- decisions -------------------------------------------------------------------------------
+
+    def _rent(self, decision: ev.MachineRented) -> None:
+        self._lease(decision.machine, decision.until)
+        boot = self._state.market[decision.offer].boot
+        self._boots.set(("boot", decision.machine), decision.at + boot)
+
+    def _extend(self, decision: ev.LeaseExtended) -> None:
+        if decision.machine in self._leases:
+            self._lease(decision.machine, decision.until)
+
+    def _lease(self, number: int, until: Time) -> None:
+        self._leases[number] = until
+        offer = self._state.machines[number].offer
+        end = self._clock.to_boottime(until)
+        self._staff.lease(number, end, offer.name, f"{offer.speed:g}")
+
+    def _release(self, decision: ev.ReleaseOrdered) -> None:
+        self._staff.drop(decision.machine)
+
+    def _start(self, decision: ev.AttemptStarted) -> None:
+        attempt, task, machine = decision.attempt, decision.task, decision.machine
+        if machine not in self._leases:
+            return
+        self._attempts[attempt] = machine
+        if self._calls is None or task not in self._calls:
+            self._staff.run_command(attempt, task, machine, self._state.command(task))
+            return
+        call = self._calls.start(task)
+        if call is None:
+            self._staff.skip(attempt)
+        else:
+            directory = f"{self._outputs.attempts}/{attempt}"
+            self._staff.run_call(attempt, task, machine, call, directory)
+
+    def _cancel(self, decision: ev.CancelOrdered) -> None:
+        self._staff.stop(decision.attempt, "cancelled")
+
+    def _open_link(self) -> WardenLink:
+        self._outputs.prepare()
+        directory = str(self._outputs.attempts)
+        return WardenLink(self._state.run, mark_of(self._state), directory, self._grace)
+
+    # --- reports ---------------------------------------------------------------------------------
+
+    def _listen(self, until: Time | None) -> None:
+        """Turn what was reported, posted or due into events, all of one time."""
+        boot = self._boots.next()
+        times = [time for time in (until, boot) if time is not None]
+        end = self._clock.to_boottime(min(times)) if times else None
+        reports = self._staff.poll(end)
+        now = self.now()
+        for report in reports:
+            if isinstance(report, Ended):
+                self._attempt_ended(report, now)
+            else:
+                self._machine_gone(report, now)
+        for _, machine in self._boots.due(now):
+            if machine in self._leases:
+                self._happened.append(ev.MachineUp(now, machine))
+        while self._posted:
+            posted = self._posted.popleft()
+            made = posted(now) if callable(posted) else msgspec.structs.replace(posted, at=now)
+            self._happened.append(made)
+
+    def _attempt_ended(self, report: Ended, now: Time) -> None:
+        attempt = report.attempt
+        if self._attempts.pop(attempt, None) is None:
+            return
+        if report.wrote:
+            self._unsettled.add(attempt)
+        if report.answer is not None:
+            self._answers[attempt] = report.answer
+        why = "" if report.outcome == "success" else self._explain(report)
+        self._happened.append(
+            ev.AttemptEnded(
+                now,
+                attempt,
+                report.outcome,
+                report.runtime,
+                report.exit_code,
+                report.cpu,
+                report.memory,
+                why,
+            )
+        )
+
+    def _explain(self, report: Ended) -> str:
+        """The end of stderr says more than an exit code, but not more than anything else."""
+        tail = "" if report.answer is not None else self._outputs.tail(report.attempt)
+        if tail and report.exit_code is not None and report.exit_code > 0:
+            return tail
+        return "\n".join(part for part in (report.reason, tail) if part)
+
+    def _machine_gone(self, report: Gone, now: Time) -> None:
+        machine = report.machine
+        del self._leases[machine]
+        for attempt in [one for one, where in self._attempts.items() if where == machine]:
+            del self._attempts[attempt]
+            self._outputs.drop(attempt)
+        ended = min(now, self._clock.from_boottime(report.at))
+        self._happened.append(ev.MachineDown(now, machine, report.cause, ended, report.why))

@@ -1,0 +1,55 @@
+"""What the processes of a run report: attempts that ended, machines that are gone."""
+
+from __future__ import annotations
+
+import signal
+from typing import NamedTuple
+
+from bursar.events import DownCause, Outcome
+from bursar.execute.calls import Answer
+from bursar.model.time import Time
+
+
+class Ended(NamedTuple):
+    attempt: int
+    outcome: Outcome
+    reason: str = ""
+    exit_code: int | None = None
+    """negative: the number of the signal that killed it"""
+    runtime: Time = 0
+    cpu: Time = 0
+    memory: int = 0
+    answer: Answer | None = None
+    """for a call"""
+    wrote: bool = True
+    """it may have an output directory"""
+
+
+class Gone(NamedTuple):
+    machine: int
+    cause: DownCause
+    at: int
+    """by `boottime`; never after the lease"""
+    why: str = ""
+
+
+Report = Ended | Gone
+
+
+def outcome_of(cause: str, code: int) -> Outcome:
+    """The outcome of a process that ended by itself or for the warden's `cause`."""
+    if cause == "cancelled":
+        return "cancelled"
+    if cause == "timeout":
+        return "timeout"
+    return "success" if cause == "exited" and code == 0 else "failed"
+
+
+def describe_exit(code: int) -> str:
+    """An exit code, or a signal as a negative number, in words."""
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"

@@ -1,0 +1,255 @@
+"""The processes that work for a run: a warden, and workers for Python calls.
+
+One place that talks to all of them: it takes orders, and tells in reports what became of them. All
+times are microseconds of `boottime`.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from bursar.execute.calls import Answer, Call
+from bursar.execute.crew import Crew, Worker
+from bursar.execute.link import WardenLink
+from bursar.execute.processes import boottime
+from bursar.execute.reports import Ended, Gone, Report, describe_exit, outcome_of
+from bursar.execute.timers import Timers
+from bursar.execute.wire import Channel
+from bursar.model.errors import BursarError
+from bursar.model.time import Time, format_duration
+
+LONGEST_SLEEP: Final[Time] = 1_000_000
+"""waiting does not count the time that the computer is asleep, deadlines do"""
+
+
+class StaffError(BursarError):
+    """The child program that watches over processes does not start."""
+
+    exit_code = 1
+
+
+class Staff:
+    """Orders are sent by `flush` or the next `poll`; if the warden is lost, so are its machines."""
+
+    def __init__(self, open_link: Callable[[], WardenLink], timeout: Time | None) -> None:
+        self._open_link = open_link
+        self._timeout = timeout
+        """longest run time of an attempt"""
+        self._link: WardenLink | None = None
+        self._is_ready = False
+        """the warden has spoken"""
+        self._leases: dict[int, int] = {}
+        """machines that are not gone, and the ends of their leases"""
+        self._crew = Crew(self._hire, self._part)
+        self._deadlines = Timers()
+        """of calls; the warden watches those of commands"""
+        self._reports: list[Report] = []
+        self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        weakref.finalize(self, os.close, self._bell)
+        self._poll = select.epoll()
+        self._poll.register(self._bell, select.EPOLLIN)
+        self._workers: dict[int, Worker] = {}
+        """by descriptor"""
+        self._stuffed: set[Channel] = set()
+        """channels that did not take all that was sent"""
+        self._hearers: dict[str, Callable[..., None]] = {
+            "ready": self._heard_ready,
+            "ended": self._heard_ended,
+            "gone": self._heard_gone,
+        }
+
+    # --- orders ----------------------------------------------------------------------------------
+
+    def lease(self, machine: int, until: int, offer: str, speed: str) -> None:
+        """The machine may exist until then; it is a new one, or stays longer."""
+        self._leases[machine] = until
+        self._warden().call("lease", machine, until, offer, speed)
+
+    def drop(self, machine: int) -> None:
+        """Take the machine down; a report follows, unless it is gone already."""
+        if machine in self._leases:
+            self._warden().call("drop", machine)
+
+    def run_command(self, attempt: int, task: int, machine: int, argv: Sequence[str]) -> None:
+        """Start a command; a report follows, unless the machine is gone before."""
+        if not argv:
+            self._report_at_once(Ended(attempt, "failed", "the task has no command", wrote=False))
+        elif machine in self._leases:
+            self._warden().call("start", attempt, machine, task, tuple(argv), self._timeout)
+
+    def run_call(self, attempt: int, task: int, machine: int, call: Call, directory: str) -> None:
+        """Start a call; a report follows, unless the machine is gone before."""
+        if machine not in self._leases:
+            return
+        try:
+            packed = self._crew.pack(call)
+        except Exception as error:
+            reason = f"the call cannot be pickled: {type(error).__name__}: {error}"
+            answer = Answer(error=error)
+            ended = Ended(attempt, "failed", reason, answer=answer, wrote=False)
+            self._report_at_once(ended)
+            return
+        worker = self._crew.start(attempt, task, machine, packed, directory)
+        self._watch(worker.channel)
+        if self._timeout is not None:
+            self._deadlines.set(("timeout", attempt), boottime() + self._timeout)
+
+    def skip(self, attempt: int) -> None:
+        """Report success for a call that nobody waits for any more."""
+        self._report_at_once(Ended(attempt, "success", answer=Answer(), wrote=False))
+
+    def _report_at_once(self, report: Ended) -> None:
+        self._reports.append(report)
+        self.wake()
+
+    def stop(self, attempt: int, cause: str) -> None:
+        """End an attempt, if it still runs."""
+        worker = self._crew.stop(attempt)
+        if self._link is not None:
+            self._link.call("stop", attempt if worker is None else worker.key, cause)
+
+    def flush(self) -> None:
+        if self._link is not None:
+            self._link.flush()
+            self._watch(self._link.channel)
+
+    # --- reports ---------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Let `poll` return; from any thread, or from a signal handler."""
+        os.eventfd_write(self._bell, 1)
+
+    def poll(self, until: int | None) -> list[Report]:
+        """What was reported; perhaps nothing, at `until` or soon, or when woken."""
+        self.flush()
+        for descriptor, _ in self._poll.poll(self._patience(until)):
+            if descriptor == self._bell:
+                os.eventfd_read(self._bell)
+            elif descriptor in self._workers:
+                self._hear_worker(self._workers[descriptor])
+            elif self._link is not None:
+                self._hear_warden(self._link)
+        for _, attempt in self._deadlines.due(boottime()):
+            self.stop(attempt, "timeout")
+        reports, self._reports = self._reports, []
+        return reports
+
+    def close(self) -> None:
+        """End all processes."""
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+        for machine in list(self._leases):
+            self._forget(machine)
+        self._poll.close()
+
+    def _patience(self, until: int | None) -> float | None:
+        """Seconds."""
+        due = self._deadlines.next()
+        times = [time for time in (due, until) if time is not None]
+        if not times:
+            return None
+        return min(LONGEST_SLEEP, max(0, min(times) - boottime())) / 1_000_000
+
+    # --- the warden ------------------------------------------------------------------------------
+
+    def _warden(self) -> WardenLink:
+        """The warden of the run; a new one if there is none, or none any more."""
+        if self._link is None:
+            self._link = self._open_link()
+            self._is_ready = False
+            self._poll.register(self._link.channel.fileno(), select.EPOLLIN)
+        return self._link
+
+    def _hear_warden(self, link: WardenLink) -> None:
+        link.channel.flush()
+        for calls, _ in link.channel.receive():
+            for name, *arguments in calls:
+                self._hearers[name](*arguments)
+        if link.channel.closed:
+            self._lose_warden(link)
+        else:
+            self._watch(link.channel)
+
+    def _heard_ready(self) -> None:
+        self._is_ready = True
+
+    def _heard_ended(
+        self, key: int, cause: str, code: int, runtime: int, cpu: int, memory: int, why: str
+    ) -> None:
+        reason = why or self._describe(cause, code)
+        if key < 0:
+            self._reports += self._settled(self._crew.ended(key, cause, code, reason))
+            return
+        outcome = outcome_of(cause, code)
+        exit_code = None if outcome in ("cancelled", "timeout") else code
+        self._reports.append(Ended(key, outcome, reason, exit_code, runtime, cpu, memory))
+
+    def _heard_gone(self, machine: int, cause: Any, at: int) -> None:
+        if machine in self._leases:
+            self._forget(machine)
+            self._reports.append(Gone(machine, cause, at))
+
+    def _lose_warden(self, link: WardenLink) -> None:
+        """It was killed: what it watched over is killed too, and its machines are lost."""
+        self._stuffed.discard(link.channel)
+        link.close()
+        self._link = None
+        if not self._is_ready:
+            raise StaffError("the program that watches over processes did not start; see above")
+        now = boottime()
+        for machine, until in list(self._leases.items()):
+            self._forget(machine)
+            why = "the process that watched over it was killed"
+            self._reports.append(Gone(machine, "lost", min(now, until), why))
+
+    def _describe(self, cause: str, code: int) -> str:
+        if cause == "timeout":
+            return f"timed out after {format_duration(self._timeout or 0)}"
+        if cause == "cancelled":
+            return "cancelled"
+        return "" if code == 0 else describe_exit(code)
+
+    # --- workers ---------------------------------------------------------------------------------
+
+    def _hire(self, worker: Worker, program: list[str], descriptor: int) -> None:
+        self._workers[worker.channel.fileno()] = worker
+        self._poll.register(worker.channel.fileno(), select.EPOLLIN)
+        self._warden().call_with(descriptor, "host", worker.key, worker.machine, program)
+
+    def _hear_worker(self, worker: Worker) -> None:
+        worker.channel.flush()
+        self._reports += self._settled(self._crew.hear(worker))
+        if worker.channel.closed:
+            self._part(worker)  # its process is ending; the warden will tell how
+        else:
+            self._watch(worker.channel)
+
+    def _settled(self, ended: Iterator[Ended]) -> Iterator[Ended]:
+        for report in ended:
+            self._deadlines.discard(("timeout", report.attempt))
+            yield report
+
+    def _part(self, worker: Worker) -> None:
+        """Listen to it no more."""
+        descriptor = worker.channel.fileno()
+        if self._workers.pop(descriptor, None) is not None:
+            self._poll.unregister(descriptor)
+            self._stuffed.discard(worker.channel)
+
+    def _forget(self, machine: int) -> None:
+        del self._leases[machine]
+        self._crew.forget(machine)
+
+    def _watch(self, channel: Channel) -> None:
+        """Listen for room to send where there was none."""
+        if channel.pending:
+            self._poll.modify(channel.fileno(), select.EPOLLIN | select.EPOLLOUT)
+            self._stuffed.add(channel)
+        elif channel in self._stuffed:
+            self._poll.modify(channel.fileno(), select.EPOLLIN)
+            self._stuffed.remove(channel)

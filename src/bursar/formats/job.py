@@ -1,0 +1,312 @@
+"""Jobs: what is to be run, from a job file, from the command line, or from both.
+
+A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--arg-file`):
+
+    command = "./simulate.sh {}"        # or a list of words: ["./simulate.sh", "{}"]
+    args = ["1", "2", "3"]              # or a list of lists, combined: [["a", "b"], ["x", "y"]]
+    market = "ec2.toml"                 # or a table [market] with [[market.offer]] tables
+    budget = "5.00"
+    deadline = "2h"
+
+| key | holds |
+|---|---|
+| `command` | the command; see `bursar.formats.commands` |
+| `args` | arguments, or lists of them, as after `:::` |
+| `arg_file` | a file with an argument a line (or a list of files), as after `::::` |
+| `params` | a file of parameters, or `[[params]]` tables with a row each |
+| `repeat` | how often to run it all; without arguments: how many tasks |
+| `shell` | true: /bin/sh runs the command |
+| `market` | a market file, or its content as a table |
+| `budget` `deadline` | the most money ever committed; when everything must be done (`"2h"`) |
+| `fleet` | `"small=10,large=3"`, or a table `{small = 10, large = 3}` |
+| `retries` `timeout` | further attempts of a task that failed; longest run time of one |
+| `provisioner` `placer` `replicator` | the policy: an entry for each role |
+| `seed` `name` `output` | of the random choices; of the run; directory for results |
+| `quiet` `json` | no progress; results as JSON |
+
+Files and directories are relative to the job file; the command runs where bursar was started.
+`bursar run job.toml --budget 9 ::: 4 5` takes the file and overrides what was given: arguments and
+parameters of the command line replace those of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from bursar.formats.commands import Command, Source, command_bag, split_words
+from bursar.formats.params import Params, inline_params, read_params, text_of
+from bursar.model.errors import InputError, instead_of, shown
+from bursar.model.files import read_text, source_name
+from bursar.model.fleet import parse_fleet
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market
+from bursar.model.money import Money
+from bursar.model.reading import (
+    read_duration,
+    read_flag,
+    read_money,
+    read_toml,
+    read_whole,
+    read_words,
+)
+from bursar.model.time import Time
+from bursar.model.work import LARGEST_BAG, Bag
+from bursar.policies import registry
+
+_LARGEST_SEED: Final = 2**63 - 1
+_RUN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The single description of a run that somebody asks for. None: it was not said."""
+
+    file: str | None = None
+    """the job file, for messages"""
+    command: Command | None = None
+    sources: tuple[Source, ...] = ()
+    """`args` and `arg_file`, or what follows `:::` and `::::`"""
+    params: str | Params | None = None
+    """a file, or the rows themselves"""
+    repeat: int | None = None
+    shell: bool | None = None
+    market: str | Market | None = None
+    """a file, or the market itself"""
+    budget: Money | None = None
+    deadline: Time | None = None
+    fleet: str | None = None
+    """as `parse_fleet` reads it: it needs the market"""
+    retries: int | None = None
+    timeout: Time | None = None
+    provisioner: str | None = None
+    placer: str | None = None
+    replicator: str | None = None
+    seed: int | None = None
+    name: str | None = None
+    output: str | None = None
+    quiet: bool | None = None
+    json: bool | None = None
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: str | Path) -> Job:
+        """Read a job file."""
+        return cls.parse(read_text(path, "job file"), str(path))
+
+    @classmethod
+    def parse(cls, text: str, path: str = "job.toml") -> Job:
+        """Read the text of a job file, as if it were the file at `path`."""
+        return cls.from_table(read_toml(text, source_name(path)), path)
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], path: str = "job.toml") -> Job:
+        """Check and build a job from a parsed file."""
+        source = source_name(path)
+        for key in table:
+            if key not in _READERS:
+                raise InputError(f"{source}: unknown key {shown(key)}; {instead_of(key, _READERS)}")
+        fields = _read(table, Path(path).parent, lambda key: f"{source}: {key}")
+        return cls(file=path, **fields)
+
+    @classmethod
+    def from_command_line(cls, words: Sequence[str], options: Mapping[str, Any]) -> Job:
+        """A job from the words after `bursar run` and from its options.
+
+        The words are a job file (one word that ends in `.toml`) or a command, and arguments. The
+        options are named as the keys of a job file; one that is None was not given.
+        """
+        command, sources = split_words(words)
+        given = {key: value for key, value in options.items() if value is not None and value != ()}
+        fields = _read(given, Path(), lambda key: f"--{key.replace('_', '-')}")
+        fields["sources"] = (*sources, *fields.get("sources", ()))
+        if isinstance(command, str) and _is_job_file(command):
+            return cls.load(command).override(cls(**fields))
+        return cls(command=command or None, **fields)
+
+    def override(self, other: Job) -> Job:
+        """This job with everything that the other says in place of what this one says."""
+        given = {
+            field: value
+            for field in Job.__struct_fields__
+            if (value := getattr(other, field)) is not None and value != ()
+        }
+        if other.sources or other.params is not None:
+            given = {"sources": (), "params": None, **given}
+        return msgspec.structs.replace(self, **given)
+
+    # --- what a run is made of -------------------------------------------------------------------
+
+    def bag(self) -> Bag:
+        """The tasks; reads the files that the arguments are in."""
+        try:
+            if self.command is None:
+                raise InputError("there is no command; write one, for example './simulate.sh {}'")
+            params = read_params(self.params) if isinstance(self.params, str) else self.params
+            return command_bag(
+                self.command,
+                self.sources,
+                params=params,
+                repeat=self.repeat,
+                shell=bool(self.shell),
+            )
+        except InputError as error:
+            where = "" if self.file is None else f"{source_name(self.file)}: "
+            raise InputError(f"{where}{error}") from None
+
+    def load_market(self) -> Market | None:
+        """The market; None: none was given."""
+        return Market.load(self.market) if isinstance(self.market, str) else self.market
+
+    def load_fleet(self, market: Market) -> dict[str, int] | None:
+        """The fleet, within the limits of this market; None: none was given."""
+        return None if self.fleet is None else parse_fleet(self.fleet, market)
+
+    def goal(self) -> Goal:
+        return Goal(budget=self.budget, deadline=self.deadline)
+
+    def limits(self) -> Limits:
+        return Limits(retries=self.retries or 0, timeout=self.timeout)
+
+    def policies(self) -> dict[str, str]:
+        """Role to entry, for `make_policy`: only those that were given."""
+        given = {role: getattr(self, role) for role in registry.BUILT_IN}
+        return {role: entry for role, entry in given.items() if entry is not None}
+
+
+def _is_job_file(command: str) -> bool:
+    """Whether a single word is a job file, and not a command whose last word is some TOML file."""
+    if not command.endswith(".toml") or "\0" in command:
+        return False
+    return not any(letter.isspace() for letter in command) or Path(command).is_file()
+
+
+# --- the keys ------------------------------------------------------------------------------------
+
+
+def _read(table: Mapping[str, Any], directory: Path, label: Callable[[str], str]) -> dict[str, Any]:
+    """The fields of a job, checked; a mistake is told after the label of its key."""
+    fields: dict[str, Any] = {}
+    for key, value in table.items():
+        try:
+            found = _READERS[key](value, directory)
+        except InputError as error:
+            raise InputError(f"{label(key)}: {error}") from None
+        field = "sources" if key in ("args", "arg_file") else key
+        fields[field] = (*fields.get(field, ()), *found) if field == "sources" else found
+    return fields
+
+
+def _simple(reader: Callable[[Any], Any]) -> Callable[[Any, Path], Any]:
+    return lambda value, _: reader(value)
+
+
+def _read_command(value: Any, _: Path) -> Command:
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InputError("must be text, or a list of texts")
+    if not words or not words[0].strip():
+        raise InputError("is empty; write for example './simulate.sh {}'")
+    parts = value.split() if isinstance(value, str) else words
+    for word in (":::", "::::", ":::+", "::::+"):
+        if word in parts:
+            raise InputError(f"'{word}' is for the command line; write args = [...] or arg_file")
+    return value if isinstance(value, str) else tuple(words)
+
+
+def _read_args(value: Any, _: Path) -> tuple[Source, ...]:
+    if not isinstance(value, list) or not value:
+        raise InputError('must be a list of arguments, for example ["1", "2"]')
+    lists = value if any(isinstance(item, list) for item in value) else [value]
+    sources = []
+    for items in lists:
+        if not isinstance(items, list) or not items:
+            raise InputError("must be a list of arguments, or a list of such lists, none empty")
+        sources.append(Source(values=tuple(text_of(item) for item in items)))
+    return tuple(sources)
+
+
+def _read_path(value: Any, directory: Path) -> str:
+    path = read_words(value)
+    return path if path == "-" else str(directory / path)
+
+
+def _read_arg_file(value: Any, directory: Path) -> tuple[Source, ...]:
+    files = value if isinstance(value, list | tuple) else [value]
+    if not files:
+        raise InputError("must be a file, or a list of files")
+    return tuple(Source(file=_read_path(file, directory)) for file in files)
+
+
+def _read_params(value: Any, directory: Path) -> str | Params:
+    if isinstance(value, list):
+        return inline_params(value, "params")
+    return _read_path(value, directory)
+
+
+def _read_market(value: Any, directory: Path) -> str | Market:
+    if isinstance(value, dict):
+        return Market.from_table(value, "the table")
+    return _read_path(value, directory)
+
+
+def _read_fleet(value: Any, _: Path) -> str:
+    if not isinstance(value, dict):
+        return read_words(value)
+    return ",".join(f"{name}={read_whole(count)}" for name, count in value.items())
+
+
+def _read_name(value: Any, _: Path) -> str:
+    name = read_words(value)
+    if not _RUN_NAME.fullmatch(name):
+        raise InputError(
+            f"{shown(name)} may hold letters, digits and . _ - only, begin with a letter or digit, "
+            "and have at most 64 of them"
+        )
+    return name
+
+
+def _entry(role: str) -> Callable[[Any, Path], str]:
+    def read(value: Any, _: Path) -> str:
+        name = read_words(value)
+        known = registry.names(role)
+        if name not in known:
+            raise InputError(f"no {role} {shown(name)}; {instead_of(name, known)}")
+        return name
+
+    return read
+
+
+def _read_time(value: Any) -> Time:
+    return read_duration(value, least=1)
+
+
+_READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
+    "command": _read_command,
+    "args": _read_args,
+    "arg_file": _read_arg_file,
+    "params": _read_params,
+    "repeat": _simple(lambda value: read_whole(value, 1, LARGEST_BAG)),
+    "shell": _simple(read_flag),
+    "market": _read_market,
+    "budget": _simple(read_money),
+    "deadline": _simple(_read_time),
+    "fleet": _read_fleet,
+    "retries": _simple(read_whole),
+    "timeout": _simple(_read_time),
+    "provisioner": _entry("provisioner"),
+    "placer": _entry("placer"),
+    "replicator": _entry("replicator"),
+    "seed": _simple(lambda value: read_whole(value, 0, _LARGEST_SEED)),
+    "name": _read_name,
+    "output": _read_path,
+    "quiet": _simple(read_flag),
+    "json": _simple(read_flag),
+}
+"""Every key of a job file, and what checks it; the directory is the one of the job file."""
+
+KEYS: Final = tuple(_READERS)

@@ -1,0 +1,73 @@
+"""From a journal back to the state: at once, or step by step while the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bursar import events as ev
+from bursar.engine import Observer
+from bursar.journal.store import JournalReader
+from bursar.model.errors import InputError, InvariantError, JournalError, shown
+from bursar.state import RunState
+
+
+class Follower:
+    """Keeps a state up to date with a journal that may still be written.
+
+    Observers see what they would have seen in the engine.
+    """
+
+    def __init__(self, path: str | Path, observers: Sequence[Observer] = ()) -> None:
+        self.reader = JournalReader(path)
+        self.state = RunState()
+        self.seen = 0
+        """events applied so far"""
+        self._observers = tuple(observers)
+
+    def catch_up(self) -> int:
+        """Apply what was committed since the last call; tells how many events that were."""
+        before = self.seen
+        for event in self.reader.events(after=before):
+            apply(event, self.state, f"{self.reader.path}: event {self.seen + 1}")
+            self.seen += 1
+            for observer in self._observers:
+                observer.saw(event, self.state)
+        return self.seen - before
+
+    def close(self) -> None:
+        self.reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def load_state(path: str | Path) -> RunState:
+    """The state that a journal tells."""
+    with Follower(path) as follower:
+        if not follower.catch_up():
+            raise JournalError(f"{path}: has no events, so the run never began: start it again")
+        return follower.state
+
+
+def apply(event: ev.AnyEvent, state: RunState, where: str) -> None:
+    """Apply an event from outside this process, which may contradict those before it."""
+    try:
+        if (state.created is None) is not isinstance(event, ev.RunCreated):
+            raise InvariantError("a run is created once, before anything else")
+        state.apply(event)
+    except (InvariantError, InputError, LookupError, ValueError, ArithmeticError) as error:
+        raise JournalError(
+            f"{where} ({type(event).__name__}) contradicts those before it ({shown(repr(error))}):"
+            " restore the file from a copy"
+        ) from error

@@ -1,0 +1,175 @@
+"""The home of runs: one directory a run, with its journal, its lock and its outputs.
+
+.bursar/                  or $BURSAR_HOME
+    amber-finch/
+        journal.db        what happened (`bursar.journal.store`)
+        lock              held by the process that executes the run; as old as the run
+        outputs/          what the tasks wrote
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import msgspec
+
+from bursar.journal import lock as locks
+from bursar.journal.names import LAST, check_run_name, new_run_name
+from bursar.journal.trouble import unreachable
+from bursar.model.errors import InputError, shown
+
+_SHOWN: Final = 5
+"""Names told to somebody whose run was not found."""
+
+
+class RunDir(msgspec.Struct, frozen=True):
+    """Where one run lives."""
+
+    name: str
+    path: Path
+    created: float
+    """seconds since 1970"""
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "journal.db"
+
+    @property
+    def outputs(self) -> Path:
+        return self.path / "outputs"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "lock"
+
+    def acquire(self) -> locks.FileLock:
+        """Become the one process that executes this run; use it in a `with` statement."""
+        try:
+            held = locks.acquire(self.lock)
+            if held is not None:
+                return held
+            process = locks.owner(self.lock)
+        except OSError as error:
+            raise unreachable(self.lock, error) from None
+        who = f"process {process}" if process else "another process"
+        raise InputError(
+            f"run {self.name} is being executed by {who}: wait for it, or bursar stop {self.name}"
+        )
+
+    def owner(self) -> int | None:
+        """The process that executes this run now; 0 if it cannot be seen from here."""
+        try:
+            return locks.owner(self.lock)
+        except OSError as error:
+            raise unreachable(self.lock, error) from None
+
+
+class Home:
+    """All runs of one place."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Home:
+        """`$BURSAR_HOME`, or `.bursar` in the working directory."""
+        return cls(environment.get("BURSAR_HOME") or ".bursar")
+
+    def create(self, name: str | None = None, rng: Random | None = None) -> RunDir:
+        """Make the directory of a new run; without a name it gets a friendly one."""
+        if name is not None:
+            check_run_name(name)
+        try:
+            self._ensure()
+            while True:
+                chosen = name or new_run_name(rng or Random(), self._taken())
+                with suppress(FileExistsError):
+                    return self._make(chosen)
+                if name is not None:
+                    break
+        except OSError as error:
+            raise unreachable(self.path, error) from None
+        raise InputError(f"there is a run {name} already: choose another name, or bursar resume")
+
+    def list(self) -> list[RunDir]:
+        """Every run, the most recent first."""
+        try:
+            with os.scandir(self.path) as entries:
+                found = [_look(Path(entry.path)) for entry in entries if entry.is_dir()]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise unreachable(self.path, error) from None
+        runs = [run for run in found if run is not None]
+        return sorted(runs, key=lambda run: (-run.created, run.name))
+
+    def find(self, name: str | None = None) -> RunDir:
+        """The run of this name, or whose name alone begins so; `last` or None: the most recent."""
+        runs = self.list()
+        if not runs:
+            raise InputError(
+                f"no runs in {self.path}: start one with bursar run, or set BURSAR_HOME"
+            )
+        if name is None or name == LAST:
+            return runs[0]
+        for run in runs:
+            if run.name == name:
+                return run
+        alike = [run for run in runs if name and run.name.startswith(name)]
+        if len(alike) == 1:
+            return alike[0]
+        if alike:
+            raise InputError(f"{shown(name)} may be {_names(alike)}: write more of it")
+        near = get_close_matches(name, [run.name for run in runs], _SHOWN)
+        hint = f"did you mean {', '.join(near)}?" if near else f"the latest are {_names(runs)}"
+        raise InputError(f"no run {shown(name)} in {self.path}; {hint}")
+
+    def _taken(self) -> set[str]:
+        return {entry.name for entry in self.path.iterdir()}
+
+    def _ensure(self) -> None:
+        if not self.path.is_dir():
+            self.path.mkdir(parents=True)
+            _sync(self.path.parent)
+
+    def _make(self, name: str) -> RunDir:
+        path = self.path / name
+        path.mkdir()
+        lock = path / "lock"
+        lock.touch()
+        now = time.time_ns()  # finer than the clock of most file systems
+        os.utime(lock, ns=(now, now))
+        _sync(self.path)
+        return RunDir(name, path, lock.stat().st_mtime)
+
+
+def _look(path: Path) -> RunDir | None:
+    """The run in this directory, if it is one."""
+    with suppress(FileNotFoundError):
+        return RunDir(path.name, path, (path / "lock").stat().st_mtime)
+    with suppress(FileNotFoundError):
+        return RunDir(path.name, path, (path / "journal.db").stat().st_mtime)
+    return None
+
+
+def _names(runs: list[RunDir]) -> str:
+    shown = ", ".join(run.name for run in runs[:_SHOWN])
+    return shown if len(runs) <= _SHOWN else f"{shown} and {len(runs) - _SHOWN} more"
+
+
+def _sync(directory: Path) -> None:
+    """Let a new entry of the directory survive a power failure, as its journal will."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        # Some network file systems know no sync of directories; they keep entries by themselves.
+        with suppress(OSError):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

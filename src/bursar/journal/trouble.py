@@ -1,0 +1,66 @@
+"""What SQLite and the file system complain of, told in one line: what, where, how to mend."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+from bursar.model.errors import BursarError, InputError, JournalError
+
+_REMEDIES: Final = {
+    sqlite3.SQLITE_FULL: "the disk is full: free some space, then go on with bursar resume;"
+    " what was committed before is safe",
+    sqlite3.SQLITE_IOERR: "the disk refused to read or write: check it, its space and its quota,"
+    " then go on with bursar resume; what was committed before is safe",
+    sqlite3.SQLITE_NOTADB: "is no journal of bursar: give the journal.db of a run",
+    sqlite3.SQLITE_CORRUPT: "the journal is damaged: restore it from a copy, or look at what is"
+    " left with sqlite3 FILE .recover",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the rights to the file and its directory",
+    sqlite3.SQLITE_PERM: "cannot be opened: check the rights to the file and its directory",
+    sqlite3.SQLITE_READONLY: "cannot be written: check the rights to the file and its directory",
+    sqlite3.SQLITE_BUSY: "another process keeps it locked: end that process, or wait for it",
+    sqlite3.SQLITE_CONSTRAINT: "another process wrote to it too: let one process execute a run",
+}
+
+
+def told(error: sqlite3.Error, path: Path) -> JournalError:
+    """The complaint of SQLite about this journal, for people; a misuse of it is our own bug."""
+    if isinstance(error, sqlite3.ProgrammingError):
+        raise error
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    remedy = _REMEDIES.get(code)
+    if remedy is not None:
+        return JournalError(f"{path}: {remedy} ({error})")
+    if str(error).startswith("no such"):
+        return JournalError(f"{path}: is no journal of bursar: give the journal.db of a run")
+    return JournalError(f"{path}: {error}: check the file, or restore it from a copy")
+
+
+def check_usable(path: Path, mode: int) -> None:
+    """Refuse what cannot be a journal, or not be used (`os.R_OK`, `os.W_OK`), without opening it.
+
+    Closing a file drops all POSIX locks that this process has on it, those of SQLite too, so a
+    journal is never opened beside SQLite while a writer may live in this process.
+    """
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such journal; bursar list shows the runs") from None
+    except OSError as error:
+        raise unreachable(path, error) from None
+    if not path.is_file():
+        raise InputError(f"{path}: is no file: give the journal.db of a run")
+    if not os.access(path, mode, effective_ids=os.access in os.supports_effective_ids):
+        verb = "write" if mode & os.W_OK else "read"
+        raise InputError(f"{path}: permission denied: ask its owner to let you {verb} it")
+    if size == 0:
+        raise JournalError(f"{path}: is empty, so the run never began: delete it and start again")
+
+
+def unreachable(path: Path, error: OSError) -> BursarError:
+    """A file or directory that the system does not let us use."""
+    return InputError(
+        f"{path}: {(error.strerror or str(error)).lower()}: check the path and rights"
+    )

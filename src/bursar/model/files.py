@@ -1,0 +1,47 @@
+"""Reading what people wrote: text files, and standard input where a file may be named `-`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+from bursar.model.errors import InputError, one_line
+
+
+def read_text(
+    path: str | Path, what: str, *, undecodable: Literal["strict", "backslashreplace"] = "strict"
+) -> str:
+    """The text of a UTF-8 file, without its byte order mark; `-` is standard input.
+
+    Line ends stay as they are. Everything that can go wrong is told in a line that names the file,
+    and `what` it should have been.
+    """
+    source = source_name(path)
+    data = _read_bytes(str(path), source, what)
+    try:
+        return data.decode("utf-8-sig", undecodable)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{source}, line {line}: the {what} is not UTF-8 text; convert it"
+        ) from None
+
+
+def source_name(path: str | Path) -> str:
+    """How messages name a file."""
+    return "standard input" if str(path) == "-" else one_line(str(path))
+
+
+def _read_bytes(path: str, source: str, what: str) -> bytes:
+    try:
+        if path != "-":
+            return Path(path).read_bytes()
+        if sys.stdin is None:
+            raise InputError(f"{source}: cannot read the {what}: it is closed")
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise InputError(f"{source}: cannot read the {what}: {why}") from None
+    except ValueError:  # a NUL within the name
+        raise InputError(f"{source}: this is no name of a file") from None

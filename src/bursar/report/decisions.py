@@ -1,0 +1,83 @@
+"""Why: the decisions of a run with their reasons, from its journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from bursar import events as ev
+from bursar.model.money import format_money
+from bursar.model.time import SECOND, Time
+from bursar.state import RunState
+
+
+class Told(msgspec.Struct, frozen=True):
+    """One decision, or one event that explains decisions."""
+
+    at_s: float
+    what: str
+    why: str
+
+
+def decisions(events: Iterable[ev.AnyEvent]) -> Iterator[Told]:
+    """Fold the journal and tell what was decided; attempts only where there is a reason."""
+    state = RunState()
+    for event in events:
+        told = _tell(event, state)
+        state.apply(event)
+        if told is not None:
+            yield Told(event.at / SECOND, *told)
+
+
+def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
+    match event:
+        case ev.RunCreated():
+            budget = event.goal.budget
+            money = "no budget" if budget is None else format_money(budget, event.market.currency)
+            roles = ", ".join(f"{role} {entry}" for role, entry in event.policies.items())
+            return "run created", f"{money}; {roles}; fleet {event.settings.get('fleet', '?')}"
+        case ev.MachineRented():
+            price = format_money(state.market[event.offer].price, state.market.currency)
+            what = f"+1 {event.offer} ({event.offer}-{event.machine}) at {price} a unit"
+            return what, event.reason
+        case ev.LeaseExtended(reason=reason) if reason:
+            return f"keep {_name(state, event.machine)}", reason
+        case ev.ReleaseMarked():
+            return f"release {_name(state, event.machine)} when its paid time ends", event.reason
+        case ev.ReleaseOrdered():
+            return f"-1 {_name(state, event.machine)}", event.reason
+        case ev.MachineDown(cause=cause) if cause != "released":
+            return f"{_name(state, event.machine)} is gone ({cause})", event.why
+        case ev.AttemptStarted() if event.reason or state.attempts_of(event.task):
+            return f"start task {event.task} on {_name(state, event.machine)}", event.reason
+        case ev.CancelOrdered():
+            task = state.attempts[event.attempt].task
+            return f"cancel attempt {event.attempt} of task {task}", event.reason
+        case ev.ActionRefused():
+            return f"refused: {event.action} {event.about}", event.why
+        case ev.StopRequested():
+            return "stop at once" if event.now else "stop gently", event.why
+        case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():
+            return _changes(event)
+        case ev.RunEnded():
+            return f"run ended: {event.status}", event.why
+    return None
+
+
+def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested) -> tuple[str, str]:
+    if isinstance(event, ev.GoalChanged):
+        return f"budget is now {event.goal.budget}", "asked for"
+    if isinstance(event, ev.RetryRequested):
+        return f"try {len(event.tasks)} failed tasks again", "asked for"
+    return "run resumed", "asked for"
+
+
+def _name(state: RunState, machine: int) -> str:
+    return state.machines[machine].name
+
+
+def clock(at: Time) -> str:
+    """Time since the run began, as `h:mm:ss`."""
+    whole = at // SECOND
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

@@ -1,0 +1,267 @@
+"""A session: one real run on this computer, made or taken up again, driven to its end.
+
+This is where the parts meet: the run's directory and lock, its journal, the policy, the local world
+and the engine.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any, Final, Self
+
+import msgspec
+
+from bursar import events as ev
+from bursar.engine import Engine, Observer
+from bursar.execute.calls import Calls
+from bursar.execute.local import LocalWorld, sweep
+from bursar.execute.outputs import repair
+from bursar.journal.replay import load_state
+from bursar.journal.runs import Home, RunDir
+from bursar.journal.store import JournalWriter
+from bursar.model.errors import InputError
+from bursar.model.fleet import Fleet, parse_fleet
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market
+from bursar.model.money import format_money
+from bursar.model.work import Bag
+from bursar.policies.registry import Policy, make_policy
+from bursar.state import RunState
+
+DEFAULT_POLICIES: Final[Mapping[str, str]] = {
+    "provisioner": "fixed",
+    "placer": "random",
+    "replicator": "none",
+}
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that makes a run; what a command line or a Python program asks for."""
+
+    market: Market
+    goal: Goal = Goal()
+    limits: Limits = Limits()
+    bag: Bag | None = None
+    """None: the work arrives later"""
+    fleet: Fleet | None = None
+    policies: Mapping[str, str] = {}
+    seed: int | None = None
+    name: str | None = None
+    output: str | None = None
+
+    def check(self) -> None:
+        """Refuse what could not even begin."""
+        if self.goal.budget is None and not self.market.is_free:
+            raise InputError("this market costs money: say how much may be spent with --budget")
+        usable = [self.market[name] for name, count in self.full_fleet().items() if count]
+        if not usable:
+            raise InputError("every offer has the limit 0: no machine can be rented")
+        cheapest = min(usable, key=lambda offer: offer.entry_charge)
+        budget = self.goal.budget
+        if budget is not None and budget < cheapest.entry_charge:
+            least = format_money(cheapest.entry_charge, self.market.currency)
+            raise InputError(
+                f"a budget of {format_money(budget, self.market.currency)} buys no machine: "
+                f"the cheapest, {cheapest.name}, costs {least} at least; raise --budget"
+            )
+
+    def full_fleet(self) -> Fleet:
+        """The fleet asked for; else every offer up to its limit, or one machine a processor."""
+        if self.fleet is not None:
+            return self.fleet
+        processors = os.cpu_count() or 1
+        return {
+            offer.name: processors if offer.limit is None else offer.limit
+            for offer in self.market.offers
+        }
+
+
+class Session:
+    """Holds a run's lock and journal while it is executed; to be used in a `with` statement."""
+
+    def __init__(
+        self,
+        run: RunDir,
+        state: RunState,
+        journal: JournalWriter,
+        resources: ExitStack,
+        calls: Calls | None = None,
+    ) -> None:
+        self.run_dir = run
+        self.state = state
+        self.calls = calls
+        self._journal = journal
+        self._resources = resources
+        self._world: LocalWorld | None = None
+        self._stops = 0
+
+    # --- beginning -------------------------------------------------------------------------------
+
+    @classmethod
+    def begin(cls, home: Home, request: Request, calls: Calls | None = None) -> Self:
+        """Make a new run; nothing is rented before `execute`."""
+        request.check()
+        run = home.create(request.name)
+        with ExitStack() as resources:
+            resources.enter_context(run.acquire())
+            began = time.time()
+            journal = resources.enter_context(JournalWriter.create(run.journal, run.name, began))
+            session = cls(run, RunState(), journal, resources.pop_all(), calls)
+        for event in _opening(run, request, began):
+            session._record(event)
+        journal.commit(safely=True)
+        return session
+
+    @classmethod
+    def take_up(cls, run: RunDir, goal: Goal | None = None, *, retry_failed: bool = False) -> Self:
+        """Go on with a run that was interrupted or crashed: what ran is gone, the rest holds.
+
+        Machines of before are no more (their processes are ended first); each is charged for the
+        units it may have entered. Tasks that ran on them go back to the bag.
+        """
+        with ExitStack() as resources:
+            resources.enter_context(run.acquire())
+            state = load_state(run.journal)
+            _check_resumable(run, state)
+            journal = resources.enter_context(JournalWriter(run.journal))
+            session = cls(run, state, journal, resources.pop_all())
+        sweep(state)
+        repair(session.outputs, state)
+        now = session._make_world().now()
+        session._record(ev.RunResumed(now))
+        for machine in list(state.machines.values()):
+            ended = min(now, machine.until)
+            session._record(
+                ev.MachineDown(now, machine.id, "lost", ended, "gone before the run was resumed")
+            )
+        if goal is not None:
+            session._change_goal(goal, now)
+        if retry_failed and state.failed_tasks:
+            session._record(ev.RetryRequested(now, tuple(sorted(state.failed_tasks))))
+        journal.commit(safely=True)
+        return session
+
+    def _change_goal(self, goal: Goal, now: int) -> None:
+        if goal.budget is not None and goal.budget < self.state.ledger.committed:
+            raise InputError(
+                f"{self.state.ledger.committed} is committed already: a budget of {goal.budget} "
+                "would be below it; give more"
+            )
+        self._record(ev.GoalChanged(now, goal))
+
+    # --- executing -------------------------------------------------------------------------------
+
+    @property
+    def outputs(self) -> Path:
+        assert self.state.created is not None  # noqa: S101
+        return Path(self.state.created.settings["outputs"])
+
+    def execute(self, observers: Sequence[Observer] = ()) -> ev.RunEnded:
+        """Drive the run to its end; Ctrl-C once stops gently, twice at once."""
+        created = self.state.created
+        assert created is not None  # noqa: S101
+        world = self._make_world()
+        rng = Random(f"{created.seed}/{len(self.state.log)}")
+        engine = Engine(self.state, _policy_of(created), world, self._journal, rng, observers)
+        with _signals(self._interrupted):
+            return engine.run()
+
+    def post(self, event: ev.AnyEvent) -> None:
+        """Let something happen from outside, from any thread."""
+        self._make_world().post(event)
+
+    def stop(self, why: str, *, now: bool = False) -> None:
+        """Stop as Ctrl-C does; from any thread or signal handler."""
+        self.post(ev.StopRequested(0, "interrupted", why, now=now))
+
+    def close(self) -> None:
+        if self._world is not None:
+            self._world.close()
+        if self.calls is not None:
+            self.calls.cancel()
+        self._resources.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _interrupted(self, number: int, _: Any) -> None:
+        self._stops += 1
+        now = self._stops > 1 or number in (signal.SIGQUIT, signal.SIGHUP)
+        self.stop(f"stopped by {signal.Signals(number).name}", now=now)
+
+    def _make_world(self) -> LocalWorld:
+        if self._world is None:
+            created = self.state.created
+            assert created is not None  # noqa: S101
+            self._world = LocalWorld(
+                self.state, self.outputs, began=created.began, calls=self.calls
+            )
+        return self._world
+
+    def _record(self, event: ev.AnyEvent) -> None:
+        self._journal.append(event)
+        self.state.apply(event)
+
+
+def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEvent]:
+    fleet = ",".join(f"{name}={count}" for name, count in request.full_fleet().items() if count)
+    output = Path(request.output) if request.output else run.outputs
+    yield ev.RunCreated(
+        at=0,
+        run=run.name,
+        market=request.market,
+        goal=request.goal,
+        limits=request.limits,
+        seed=Random().getrandbits(31) if request.seed is None else request.seed,
+        policies={**DEFAULT_POLICIES, **request.policies},
+        settings={"fleet": fleet, "outputs": str(output.absolute()), "directory": str(Path.cwd())},
+        began=began,
+    )
+    if request.bag is not None:
+        yield ev.WorkArrived(0, request.bag)
+        yield ev.ArrivalsEnded(0)
+
+
+def _policy_of(created: ev.RunCreated) -> Policy:
+    """The policy a run was made with, from its journal."""
+    fleet = parse_fleet(created.settings["fleet"], created.market)
+    options: dict[str, dict[str, Any]] = (
+        {"provisioner": {"fleet": fleet}} if created.policies["provisioner"] == "fixed" else {}
+    )
+    return make_policy(**created.policies, options=options)
+
+
+def _check_resumable(run: RunDir, state: RunState) -> None:
+    created = state.created
+    if created is not None and any(not bag.template for _, bag in state.bags):
+        raise InputError(
+            f"run {run.name} is of Python calls, which are not in the journal: run your program "
+            "again"
+        )
+    if created is not None and not Path(created.settings["directory"]).is_dir():
+        raise InputError(f"run {run.name} ran in {created.settings['directory']}, which is gone")
+
+
+@contextmanager
+def _signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Let the handler get the signals that ask to stop, if this thread may receive any."""
+    asked = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP)
+    try:
+        before = {number: signal.signal(number, handler) for number in asked}
+    except ValueError:  # not the main thread: whoever owns it decides
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

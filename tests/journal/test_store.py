@@ -1,0 +1,250 @@
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import NoneType, UnionType
+from typing import Literal, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bursar import events as ev
+from bursar.journal.store import BATCH, FORMAT, JournalReader, JournalWriter
+from bursar.model.errors import InputError, JournalError
+from bursar.model.money import LARGEST, Money
+
+SIMPLE = {
+    NoneType: st.none(),
+    bool: st.booleans(),
+    int: st.integers(-(2**63), 2**63 - 1),
+    float: st.floats(allow_nan=False, allow_infinity=False),
+    str: st.text(),
+    Money: st.integers(-LARGEST, LARGEST).map(Money),
+}
+
+
+def values_of(hint):
+    """Any value of a type, as the fields of events are declared."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint in SIMPLE:
+        return SIMPLE[hint]
+    if origin is Literal:
+        return st.sampled_from(arguments)
+    if origin in (Union, UnionType):
+        return st.one_of(*map(values_of, arguments))
+    if origin is tuple:
+        return st.lists(values_of(arguments[0]), max_size=3).map(tuple)
+    if origin is dict:
+        return st.dictionaries(*map(values_of, arguments), max_size=3)
+    assert issubclass(hint, msgspec.Struct), hint
+    fields = get_type_hints(hint)
+    return st.builds(hint, **{name: values_of(fields[name]) for name in hint.__struct_fields__})
+
+
+any_event = values_of(ev.AnyEvent)
+
+
+def write(path, events, per_commit=2):
+    with JournalWriter.create(path, "amber-finch") as writer:
+        for start in range(0, len(events), per_commit):
+            for event in events[start : start + per_commit]:
+                writer.append(event)
+            writer.commit(safely=False)
+
+
+def read(path, after=0):
+    with JournalReader(path) as reader:
+        return list(reader.events(after))
+
+
+def ups(count, first=1):
+    return [ev.MachineUp(n, n) for n in range(first, first + count)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.db"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(any_event, max_size=12), st.integers(1, 5))
+def test_any_events_come_back_as_they_were_written(events, per_commit):
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "journal.db"
+        write(path, events, per_commit)
+        assert read(path) == events
+
+
+def test_a_journal_tells_its_format_run_and_creation(path):
+    JournalWriter.create(path, "o'brien-1", created=12.5).close()
+    with JournalReader(path) as reader:
+        assert (reader.meta.format, reader.meta.run, reader.meta.created) == (1, "o'brien-1", 12.5)
+    assert FORMAT == 1
+
+
+def test_a_journal_is_never_written_over(path):
+    write(path, ups(3))
+    with pytest.raises(JournalError, match="there is a journal already"):
+        JournalWriter.create(path, "other")
+    assert read(path) == ups(3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE event SET at = 0 WHERE seq = 2",
+        "DELETE FROM event WHERE seq = 3",
+        "INSERT OR REPLACE INTO event VALUES (2, 0, 'MachineUp', '{}')",
+        "INSERT INTO event VALUES (5, 0, 'MachineUp', '{}')",
+        "UPDATE meta SET value = 'other' WHERE key = 'run'",
+        "DELETE FROM meta",
+    ],
+)
+def test_what_is_written_cannot_be_changed_removed_or_left_out(path, change):
+    write(path, ups(3))
+    connection = sqlite3.connect(path)
+    with pytest.raises(sqlite3.IntegrityError, match="a journal is"):
+        connection.execute(change)
+    connection.close()
+    assert read(path) == ups(3)
+
+
+def test_events_are_seen_when_they_are_committed_and_not_before(path):
+    with JournalWriter.create(path, "r") as writer, JournalReader(path) as reader:
+        writer.append(ups(1)[0])
+        assert list(reader.events()) == []
+        writer.commit(safely=False)
+        assert list(reader.events()) == ups(1)
+
+
+def test_what_was_appended_and_not_committed_is_not_in_the_journal(path):
+    with JournalWriter.create(path, "r") as writer:
+        writer.append(ups(1)[0])
+        writer.commit(safely=True)
+        writer.append(ups(2)[1])
+    assert read(path) == ups(1)
+
+
+def test_a_commit_of_nothing_is_nothing(path):
+    with JournalWriter.create(path, "r") as writer:
+        writer.commit(safely=True)
+        assert writer.seq == 0
+
+
+def test_each_commit_is_as_safe_as_it_was_asked_to_be(path):
+    full, normal = 2, 1
+    asked = [False, False, True, True, False, True, False]
+    with JournalWriter.create(path, "r") as writer:
+        got = []
+        for safely, event in zip(asked, ups(len(asked)), strict=True):
+            writer.append(event)
+            writer.commit(safely=safely)
+            got += writer._connection.execute("PRAGMA synchronous").fetchone()
+    assert got == [full if safely else normal for safely in asked]
+
+
+def test_a_reader_goes_on_after_the_events_it_knows(path):
+    with JournalWriter.create(path, "r") as writer, JournalReader(path) as reader:
+        known = 0
+        for round_ in range(4):
+            for event in ups(3, first=1 + 3 * round_):
+                writer.append(event)
+            writer.commit(safely=False)
+            fresh = list(reader.events(after=known))
+            assert fresh == ups(3, first=known + 1)
+            known += len(fresh)
+        assert list(reader.events(after=known)) == []
+
+
+def test_long_journals_are_read_in_several_batches(path):
+    events = ups(2 * BATCH + 7)
+    write(path, events, per_commit=1000)
+    assert read(path) == events
+    assert read(path, after=BATCH) == events[BATCH:]
+
+
+def test_a_reader_that_pauses_does_not_keep_the_log_from_being_folded(path):
+    with JournalWriter.create(path, "r") as writer, JournalReader(path) as reader:
+        for event in ups(10):
+            writer.append(event)
+        writer.commit(safely=False)
+        paused = reader.events()
+        next(paused)
+        writer.append(ups(11)[-1])
+        writer.commit(safely=True)
+        other = sqlite3.connect(path)
+        busy, _, _ = other.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+        other.close()
+        assert not busy
+        assert len(list(paused)) == 10
+
+
+def test_a_closed_journal_is_one_plain_file(path):
+    write(path, ups(3))
+    assert [p.name for p in path.parent.iterdir()] == ["journal.db"]
+    read(path)
+    assert [p.name for p in path.parent.iterdir()] == ["journal.db"]
+
+
+def test_a_writer_closes_though_somebody_reads_and_the_file_alone_is_complete(path):
+    with JournalWriter.create(path, "r") as writer:
+        for event in ups(3):
+            writer.append(event)
+        writer.commit(safely=False)
+        reader = JournalReader(path)
+    copy = shutil.copyfile(path, path.with_name("copy.db"))
+    assert read(copy) == ups(3)
+    assert list(reader.events()) == ups(3)
+    reader.close()
+
+
+def test_a_later_writer_goes_on_where_the_earlier_one_stopped(path):
+    write(path, ups(3))
+    with JournalWriter(path) as writer:
+        assert writer.seq == 3
+        writer.append(ups(4)[-1])
+        writer.commit(safely=True)
+    assert read(path) == ups(4)
+
+
+def test_of_two_writers_one_is_told(path):
+    with JournalWriter.create(path, "r") as one, JournalWriter(path) as other:
+        for writer in (one, other):
+            writer.append(ups(1)[0])
+        one.commit(safely=False)
+        with pytest.raises(JournalError, match="another process wrote to it too"):
+            other.commit(safely=False)
+    assert read(path) == ups(1)
+
+
+def test_names_that_mean_something_in_addresses_are_only_names(tmp_path):
+    odd = tmp_path / "50% #1 ?mode=rw&x é"
+    odd.mkdir()
+    write(odd / "journal.db", ups(2))
+    assert read(odd / "journal.db") == ups(2)
+
+
+def test_text_that_json_cannot_hold_is_refused_in_one_line(path):
+    with JournalWriter.create(path, "r") as writer:
+        with pytest.raises(InputError, match=r"RunEnded cannot be journaled .* valid UTF-8"):
+            writer.append(ev.RunEnded(0, "failed", "\udcff"))
+        writer.commit(safely=True)
+    assert read(path) == []
+
+
+def test_journaling_costs_little_in_a_busy_run(path):
+    """At 5,000 events a second, two a commit, 40 microseconds each would be a fifth of a core."""
+    events = [ev.AttemptEnded(n, n, "success", 1_234_567, 0, 1_000_000) for n in range(4_000)]
+    costs = []
+    with JournalWriter.create(path, "r") as writer:
+        for _ in range(3):
+            began = time.process_time()
+            for n in range(0, len(events), 2):
+                writer.append(events[n])
+                writer.append(events[n + 1])
+                writer.commit(safely=False)
+            costs.append((time.process_time() - began) / len(events))
+    assert min(costs) < 40e-6

@@ -1,0 +1,114 @@
+"""Bags: a template and rows become the commands of tasks."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bursar.model.errors import InputError
+from bursar.model.work import LARGEST_BAG, Bag, make_bag, repeated_bag
+
+SHELL = {"shell": True}
+arguments = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+
+
+def test_without_a_placeholder_the_arguments_are_appended():
+    assert make_bag(["echo", "x"], [("a", "b")]).command(0) == ("echo", "x", "a", "b")
+    assert make_bag(["echo x"], [("a b",)], **SHELL).describe(0) == "echo x 'a b'"
+    assert make_bag(["echo"], [("1", "2")], ["a", "b"]).command(0) == ("echo", "1", "2")
+
+
+def test_a_word_that_is_a_placeholder_becomes_a_word_for_each_argument():
+    bag = make_bag(["cp", "{}", "{/}", "to {}"], [("a/x 1", "b/y")])
+    assert bag.command(0) == ("cp", "a/x 1", "b/y", "x 1", "y", "to a/x 1 b/y")
+
+
+def test_tasks_are_numbered_from_one():
+    bag = make_bag(["echo", "{#}", "{}"], [("a",), ("b",)])
+    assert [bag.command(index) for index in range(bag.count)] == [
+        ("echo", "1", "a"),
+        ("echo", "2", "b"),
+    ]
+
+
+def test_only_the_number_tells_repeated_tasks_apart():
+    bag = repeated_bag(["echo", "{#}", "{name}"], 3)
+    assert bag.count == 3
+    assert bag.command(2) == ("echo", "3", "{name}")
+    assert repeated_bag(["echo {#} | cat"], 2, **SHELL).command(1)[2] == "echo 2 | cat"
+
+
+@given(st.lists(arguments, min_size=1, max_size=4))
+def test_an_argument_reaches_the_argument_list_unchanged(row):
+    assert make_bag(["x", "{}"], [row]).command(0) == ("x", *row)
+    assert make_bag(["x", "<{1}>"], [row]).command(0) == ("x", f"<{row[0]}>")
+
+
+@settings(max_examples=50)
+@given(st.lists(arguments, min_size=1, max_size=3), st.booleans())
+def test_a_process_gets_exactly_the_arguments(row, shell):
+    template = ["printf '%s\\000' {}"] if shell else ["printf", "%s\\000", "{}"]
+    bag = make_bag(template, [row], shell=shell)
+    answer = subprocess.run(bag.command(0), capture_output=True, check=True)
+    assert answer.stdout.decode() == "".join(f"{value}\0" for value in row)
+
+
+@given(st.lists(arguments, min_size=1, max_size=3), st.booleans())
+def test_a_task_is_described_on_one_line(row, shell):
+    assert make_bag(["echo", "{}"], [row], shell=shell).describe(0).isprintable()
+
+
+def test_a_bag_without_commands_is_described_by_its_label():
+    assert Bag(count=3).describe(0) == "task"
+    assert Bag(count=3, label="simulate()").describe(2) == "simulate()"
+
+
+@pytest.mark.parametrize(
+    ("template", "rows", "columns", "message"),
+    [
+        (["x"], [], (), "the bag is empty"),
+        ([], [("1",)], (), "there is no command"),
+        ([""], [("1",)], (), "there is no command"),
+        (["  "], [("1",)], (), "there is no command"),
+        (["x", "{3}"], [("1", "2")], (), "{3}: a task has 2 argument(s)"),
+        (["x", "{3.}"], [("1", "2")], (), "{3.}: a task has 2 argument(s)"),
+        (["x", "{0}"], [("1",)], (), "{0}: a task has 1 argument(s)"),
+        (["x", "{b}"], [("1",)], ("a",), "no column 'b' for {b}; the columns are a"),
+        (["x", "{_b.}"], [("1",)], ("a",), "no column '_b' for {_b.}; the columns are a"),
+        (["x"], [("1",), ("1", "2")], (), "task 2 has 2 arguments, but 1 are needed"),
+        (["x"], [("1",)], ("a", "b"), "task 1 has 1 arguments, but 2 are needed"),
+        (["x"], [("a",), ("a\0b",)], (), "an argument of task 2 holds a NUL character"),
+        (["x\0"], [("a",)], (), "the command holds a NUL character"),
+        (["x"], [("caf\udce9",)], (), r"an argument of task 1 is not UTF-8 text: 'caf\udce9'"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(template, rows, columns, message):
+    for shell in (False, True):
+        with pytest.raises(InputError) as refusal:
+            make_bag(template, rows, columns, shell=shell)
+        assert message in str(refusal.value)
+        assert str(refusal.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("template", "count", "message"),
+    [
+        (["x"], 0, "a bag of 0 tasks is empty"),
+        (["x"], LARGEST_BAG + 1, "10,000,001 tasks are too many"),
+        (["x", "{}"], 2, "{}: a task has no argument(s)"),
+        (["x", "{1}"], 2, "{1}: a task has no argument(s)"),
+        ([], 2, "there is no command"),
+    ],
+)
+def test_a_mistake_in_a_repeated_bag_is_told_in_one_line(template, count, message):
+    with pytest.raises(InputError) as refusal:
+        repeated_bag(template, count)
+    assert message in str(refusal.value)
+
+
+def test_braces_of_the_shell_and_of_other_languages_are_left_alone():
+    bag = make_bag(["awk {print $1} {} ${HOME} {x:-y}"], [("f",)], ["file"], **SHELL)
+    assert bag.command(0)[2] == "awk {print $1} f ${HOME} {x:-y}"
