@@ -1,0 +1,28 @@
+"""bursar runs bags of tasks on rented machines and keeps you in charge of the money."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["BudgetExecutor", "Market", "Money", "__version__"]
+
+if TYPE_CHECKING:
+    from bursar.executor import BudgetExecutor
+    from bursar.model.market import Market
+    from bursar.model.money import Money
+
+_HOMES = {
+    "BudgetExecutor": "bursar.executor",
+    "Market": "bursar.model.market",
+    "Money": "bursar.model.money",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: importing bursar stays light."""
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'bursar' has no attribute '{name}'")

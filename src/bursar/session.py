@@ -20,7 +20,7 @@ import msgspec
 from bursar import events as ev
 from bursar.engine import Engine, Observer
 from bursar.execute.calls import Calls
-from bursar.execute.local import LocalWorld, sweep
+from bursar.execute.local import External, LocalWorld, sweep
 from bursar.execute.outputs import repair
 from bursar.journal.replay import load_state
 from bursar.journal.runs import Home, RunDir
@@ -116,6 +116,7 @@ class Session:
         for event in _opening(run, request, began):
             session._record(event)
         journal.commit(safely=True)
+        session._open_world()
         return session
 
     @classmethod
@@ -133,7 +134,7 @@ class Session:
             session = cls(run, state, journal, resources.pop_all())
         sweep(state)
         repair(session.outputs, state)
-        now = session._make_world().now()
+        now = session._open_world().now()
         session._record(ev.RunResumed(now))
         for machine in list(state.machines.values()):
             ended = min(now, machine.until)
@@ -166,15 +167,14 @@ class Session:
         """Drive the run to its end; Ctrl-C once stops gently, twice at once."""
         created = self.state.created
         assert created is not None  # noqa: S101
-        world = self._make_world()
         rng = Random(f"{created.seed}/{len(self.state.log)}")
-        engine = Engine(self.state, _policy_of(created), world, self._journal, rng, observers)
+        engine = Engine(self.state, _policy_of(created), self.world, self._journal, rng, observers)
         with _signals(self._interrupted):
             return engine.run()
 
-    def post(self, event: ev.AnyEvent) -> None:
+    def post(self, event: External) -> None:
         """Let something happen from outside, from any thread."""
-        self._make_world().post(event)
+        self.world.post(event)
 
     def stop(self, why: str, *, now: bool = False) -> None:
         """Stop as Ctrl-C does; from any thread or signal handler."""
@@ -183,8 +183,6 @@ class Session:
     def close(self) -> None:
         if self._world is not None:
             self._world.close()
-        if self.calls is not None:
-            self.calls.cancel()
         self._resources.close()
 
     def __enter__(self) -> Self:
@@ -198,13 +196,14 @@ class Session:
         now = self._stops > 1 or number in (signal.SIGQUIT, signal.SIGHUP)
         self.stop(f"stopped by {signal.Signals(number).name}", now=now)
 
-    def _make_world(self) -> LocalWorld:
-        if self._world is None:
-            created = self.state.created
-            assert created is not None  # noqa: S101
-            self._world = LocalWorld(
-                self.state, self.outputs, began=created.began, calls=self.calls
-            )
+    @property
+    def world(self) -> LocalWorld:
+        assert self._world is not None, "the session was not begun"  # noqa: S101
+        return self._world
+
+    def _open_world(self) -> LocalWorld:
+        began = 0.0 if self.state.created is None else self.state.created.began
+        self._world = LocalWorld(self.state, self.outputs, began=began, calls=self.calls)
         return self._world
 
     def _record(self, event: ev.AnyEvent) -> None:

@@ -165,10 +165,14 @@ def test_operators_of_a_shell_are_fine_between_quotes(command):
         (["x {} > out", ":::", "a"], {}, "'>' needs a shell; add --shell"),
         (["x {} | y", ":::", "a"], {}, "'|' needs a shell; add --shell"),
         (["cd x; y {}", ":::", "a"], {}, "';' needs a shell"),
-        (["x"], {"repeat": 0}, "--repeat 0 gives no task"),
+        (["x"], {"repeat": 0}, "to repeat less than once gives no task"),
         (["x", "{}"], {"repeat": 2}, "{}: a task has no argument(s)"),
-        (["x", ":::", "a"], {"repeat": 10_000_001}, "1 tasks, 10,000,001 times over"),
-        (["x"], {"repeat": 10**12}, "1,000,000,000,000 tasks are too many"),
+        (
+            ["x", ":::", "a"],
+            {"repeat": 10_000_001},
+            "too many repetitions: a bag has at most",
+        ),
+        (["x"], {"repeat": 10**12}, "too many tasks: a bag has at most 10,000,000"),
         (["x", *([":::", *"abcdefghij"] * 8)], {}, "the arguments give 100,000,000 tasks"),
     ],
 )

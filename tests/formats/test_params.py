@@ -44,8 +44,9 @@ def test_a_file_separated_by_tabs_is_told_by_its_name(read):
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.JSONL"])
 def test_json_values_keep_the_text_they_are_written_with(read, name):
-    text = '{"a": 1e-05, "b": 1.50, "c": -0}\n\n{"c": "x\\ny", "a": true, "b": 12345678901234567890123}'
-    params = read(name, text)
+    first = '{"a": 1e-05, "b": 1.50, "c": -0}'
+    second = '{"c": "x\\ny", "a": true, "b": 12345678901234567890123}'
+    params = read(name, f"{first}\n\n{second}")
     assert params.columns == ("a", "b", "c")
     assert params.rows == (("1e-05", "1.50", "-0"), ("true", "12345678901234567890123", "x\ny"))
 

@@ -96,8 +96,8 @@ def test_a_mistake_is_told_in_one_line(template, rows, columns, message):
 @pytest.mark.parametrize(
     ("template", "count", "message"),
     [
-        (["x"], 0, "a bag of 0 tasks is empty"),
-        (["x"], LARGEST_BAG + 1, "10,000,001 tasks are too many"),
+        (["x"], 0, "the bag is empty: repeat"),
+        (["x"], LARGEST_BAG + 1, "too many tasks: a bag has at most 10,000,000"),
         (["x", "{}"], 2, "{}: a task has no argument(s)"),
         (["x", "{1}"], 2, "{1}: a task has no argument(s)"),
         ([], 2, "there is no command"),

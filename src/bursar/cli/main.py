@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from importlib.metadata import version
 from typing import Any, Final
 
 import rich_click as click
+from click import Command
 
+from bursar import __version__
 from bursar.model.errors import BursarError
 
 VERBS: Final = {
@@ -28,21 +29,31 @@ click.rich_click.TEXT_MARKUP = "rich"
 click.rich_click.STYLE_OPTIONS_TABLE_LEADING = 0
 
 
-class Verbs(click.RichGroup):
-    """Knows the verbs without loading them, so that `bursar --help` is quick."""
+class Verb(Command):
+    """Stands for a verb until it is called, so that `bursar --help` is quick."""
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        verb: click.Command = import_module(f"bursar.cli.{self.name}").command
+        verb.name = self.name
+        return verb.make_context(info_name, args, parent, **extra)
+
+
+class Verbs(click.RichGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
-            return None
-        command: click.Command = getattr(import_module(f"bursar.cli.{cmd_name}"), "command")  # noqa: B009
-        return command
+        return Verb(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version("bursar"), prog_name="bursar")
+@click.version_option(__version__, prog_name="bursar")
 def bursar() -> None:
     """Run bags of tasks on rented machines, and never spend more than you said."""
 

@@ -388,5 +388,7 @@ def _reason(error: OSError | ValueError) -> str:
 def main() -> None:
     """Arguments: the connection's descriptor, the run's mark, the directory, the grace."""
     descriptor, mark, attempts, grace = sys.argv[1:]
+    link = socket.socket(fileno=int(descriptor))
+    link.set_inheritable(False)
     set_subreaper(True)
-    Warden(Channel(socket.socket(fileno=int(descriptor))), mark, attempts, int(grace)).run()
+    Warden(Channel(link), mark, attempts, int(grace)).run()

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from bursar.execute.calls import Answer, Call, CallError, FunctionCache, read_answer
 from bursar.execute.outputs import last_lines
 from bursar.execute.pickling import pack
+from bursar.execute.processes import boottime
 from bursar.execute.reports import Ended, outcome_of
 from bursar.execute.wire import Channel, python_program
 from bursar.execute.worker import MOST_FUNCTIONS
@@ -18,7 +19,7 @@ from bursar.execute.worker import MOST_FUNCTIONS
 class Worker:
     """A process that runs calls, one at a time."""
 
-    __slots__ = ("attempt", "channel", "functions", "key", "machine", "stopped")
+    __slots__ = ("attempt", "began", "channel", "functions", "key", "machine", "stopped")
 
     def __init__(self, key: int, machine: int, channel: Channel) -> None:
         self.key = key
@@ -26,6 +27,8 @@ class Worker:
         self.channel = channel
         self.attempt = 0
         """what it is at; 0: it is idle"""
+        self.began = 0
+        """when it was given that, by `boottime`"""
         self.stopped = False
         """the warden was told to end it"""
         self.functions: OrderedDict[int, None] = OrderedDict()
@@ -84,7 +87,7 @@ class Crew:
         """Send the call to a worker."""
         idle = self._idle.get(machine)
         worker = idle.pop() if idle else self._new_worker(machine)
-        worker.attempt = attempt
+        worker.attempt, worker.began = attempt, boottime()
         self._busy[attempt] = worker
         code = b"" if worker.knows(call.function) else call.code
         head = (attempt, task, directory, call.function, len(code))
@@ -129,10 +132,16 @@ class Crew:
             idle.remove(worker)
         if worker.attempt:
             del self._busy[worker.attempt]
-            problem = reason if cause == "unstarted" else f"the worker process ended: {reason}"
-            answer = Answer(error=CallError(problem))
-            outcome = "failed" if cause == "exited" else outcome_of(cause, code)
-            yield Ended(worker.attempt, outcome, problem, answer=answer, wrote=True)
+            if cause == "exited":
+                reason = f"the worker process ended: {reason}"
+            error = TimeoutError(reason) if cause == "timeout" else CallError(reason)
+            yield Ended(
+                worker.attempt,
+                "failed" if cause == "exited" else outcome_of(cause, code),
+                reason,
+                runtime=boottime() - worker.began,
+                answer=Answer(error=error),
+            )
         self._part(worker)
         worker.channel.close()
 

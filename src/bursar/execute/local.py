@@ -100,16 +100,14 @@ class LocalWorld:
         self._staff.wake()
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
-        while True:
+        if until is None and not self._leases and not self._state.arrivals_open:
+            until = self.now()
+        while not self._happened:
             self._listen(until)
-            if self._happened:
-                happened, self._happened = self._happened, []
-                return happened
-            if until is None:
-                if not self._leases and not self._state.arrivals_open:
-                    return ()
-            elif self.now() >= until:
-                return ()
+            if until is not None and self.now() >= until:
+                break
+        happened, self._happened = self._happened, []
+        return happened
 
     def perform(self, decisions: Sequence[ev.Decision]) -> None:
         for decision in decisions:

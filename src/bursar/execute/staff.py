@@ -212,7 +212,7 @@ class Staff:
             return f"timed out after {format_duration(self._timeout or 0)}"
         if cause == "cancelled":
             return "cancelled"
-        return "" if code == 0 else describe_exit(code)
+        return describe_exit(code)
 
     # --- workers ---------------------------------------------------------------------------------
 

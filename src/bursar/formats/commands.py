@@ -151,7 +151,7 @@ def command_bag(
     if sources and params is not None:
         raise InputError("arguments (':::') and parameters (--params) do not go together; drop one")
     if repeat is not None and repeat < 1:
-        raise InputError(f"--repeat {repeat} gives no task; use at least 1")
+        raise InputError("to repeat less than once gives no task; use at least 1")
     columns = params.columns if params is not None else ()
     given = (command,) if isinstance(command, str) else tuple(command)
     words = given if shell else parse_command(command, columns)
@@ -165,7 +165,7 @@ def command_bag(
     rows = list(params.rows if params is not None else combine(sources))
     times = 1 if repeat is None else repeat
     if len(rows) * times > LARGEST_BAG:
-        raise InputError(f"{len(rows):,} tasks, {times:,} times over: more than {LARGEST_BAG:,}")
+        raise InputError(f"too many repetitions: a bag has at most {LARGEST_BAG:,} tasks")
     try:
         return make_bag(words, rows * times, columns, shell=shell)
     except InputError as error:

@@ -101,7 +101,7 @@ def _json_lines(text: str, source: str) -> Iterable[tuple[str, Any]]:
 
 def _json_array(text: str, source: str) -> Iterable[tuple[str, Any]]:
     found = _parse_json(text, source, is_line=False)
-    if not isinstance(found, list):
+    if not isinstance(found, list) or isinstance(found, _Object):
         raise InputError(f"{source}: must be an array of objects: [{{...}}, {{...}}]")
     for number, item in enumerate(found, 1):
         yield f"{source}, row {number}", item

@@ -309,9 +309,13 @@ def _copy_into(directory: Path, path: Path) -> Path:
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    """A connection for one thread at a time; a run may be made in one and driven in another."""
     try:
         connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
         )
     except sqlite3.Error as error:
         raise told(error, path) from error

@@ -108,7 +108,7 @@ def make_bag(
 def repeated_bag(template: Sequence[str], count: int, *, shell: bool = False) -> Bag:
     """The same command `count` times; only `{#}` tells the tasks apart."""
     if count < 1:
-        raise InputError(f"a bag of {count} tasks is empty; repeat the command at least once")
+        raise InputError("the bag is empty: repeat the command at least once")
     _check_size(count)
     words = _check_template(template, (), named=False, shell=shell)
     return Bag(count=count, template=words, shell=shell)
@@ -139,7 +139,7 @@ def _check_template(
 
 def _check_size(count: int) -> None:
     if count > LARGEST_BAG:
-        raise InputError(f"{count:,} tasks are too many: a bag has at most {LARGEST_BAG:,}")
+        raise InputError(f"too many tasks: a bag has at most {LARGEST_BAG:,}")
 
 
 def _check_text(words: Sequence[str], what: str) -> None:

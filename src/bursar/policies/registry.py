@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from bursar.model.errors import InputError
 from bursar.policies.roles import Placer, Provisioner, Replicator
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     "provisioner": {"fixed": "bursar.policies.provision.fixed:Fixed"},
@@ -32,11 +34,16 @@ class Policy(msgspec.Struct, frozen=True):
     replicator: Replicator
 
 
+def _offered(role: str) -> EntryPoints:
+    """Entries of other packages."""
+    from importlib.metadata import entry_points  # late: it is slow to import
+
+    return entry_points(group=f"bursar.{role}")
+
+
 def names(role: str) -> list[str]:
     """Every entry that can be used in a role."""
-    return sorted(
-        {*BUILT_IN[role], *(point.name for point in entry_points(group=f"bursar.{role}"))}
-    )
+    return sorted({*BUILT_IN[role], *_offered(role).names})
 
 
 def find(role: str, name: str) -> Callable[..., Any]:
@@ -46,7 +53,7 @@ def find(role: str, name: str) -> Callable[..., Any]:
         module, _, attribute = where.partition(":")
         found: Callable[..., Any] = getattr(import_module(module), attribute)
         return found
-    for point in entry_points(group=f"bursar.{role}", name=name):
+    for point in _offered(role).select(name=name):
         loaded: Callable[..., Any] = point.load()
         return loaded
     raise InputError(f"no {role} '{name}'; there are {', '.join(names(role))}")

@@ -1,0 +1,30 @@
+# make run    the example sweep, under a budget, to its end
+# make test   linters, types, layers, and the whole test suite
+# make bench  speed, side by side with peers, in one run
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test lint bench clean
+
+run: .venv/.installed
+	cd examples && ../$(BIN)/bursar run sweep.toml
+
+test: .venv/.installed lint
+	$(BIN)/pytest -n 2
+
+lint: .venv/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.installed
+	$(BIN)/python -m benchmarks
+
+.venv/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .bursar examples/.bursar

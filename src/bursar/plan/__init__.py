@@ -1,0 +1,1 @@
+"""Planners: beliefs in, plans out. Nothing here rents, runs or looks at a clock."""

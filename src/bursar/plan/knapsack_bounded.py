@@ -1,0 +1,197 @@
+"""A bounded knapsack in exact integers of any size, searched compiled wherever that is safe.
+
+Compiled code counts in 64 bits. Where values are larger, it searches with values divided by a
+power of two and rounded up: every choice then looks at least as valuable as it is, so nothing is
+missed, and what is found is judged by its exact value. Where that leaves a doubt, the same search
+runs on Python's integers. Thus an answer is never approximate, only later.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from operator import mul
+from typing import Final
+
+import msgspec
+
+from bursar.plan.knapsack_compiled import is_loaded
+from bursar.plan.knapsack_form import Form, GaveUpError
+
+TIE_NODES: Final = 20_000
+
+
+class Patience:
+    """How many nodes plain Python may look at before compiled code is loaded.
+
+    Small problems never need it, and so never pay for the import. Once it is loaded, Python is
+    left with what takes less time than handing the problem over.
+    """
+
+    def __init__(self, nodes: int = 4_000) -> None:
+        self._nodes = nodes
+
+    @property
+    def nodes(self) -> int:
+        return min(self._nodes, 20) if is_loaded() else self._nodes
+
+    def use(self, nodes: int) -> None:
+        self._nodes = max(0, self._nodes - nodes)
+
+
+class Least(msgspec.Struct, frozen=True):
+    """The lightest choice that has a value: its weight, its size, how many of each item."""
+
+    weight: int
+    size: int
+    counts: list[int]
+
+
+class Bounded:
+    """Items with value, weight and limit (all above zero), of which a choice is to be made.
+
+    Items of equal value and weight are one kind here; a choice takes the earlier ones first.
+    """
+
+    def __init__(
+        self,
+        value: Sequence[int],
+        weight: Sequence[int],
+        limit: Sequence[int],
+        patience: Patience | None = None,
+    ) -> None:
+        self.value = value
+        self.weight = weight
+        self.limit = limit
+        self.patience = patience or Patience()
+        members: dict[tuple[int, int], list[int]] = {}
+        for item, pair in enumerate(zip(value, weight, strict=True)):
+            members.setdefault(pair, []).append(item)
+        self._members = list(members.values())
+        self._kinds = (
+            [pair[0] for pair in members],
+            [pair[1] for pair in members],
+            [sum(limit[item] for item in items) for items in self._members],
+        )
+        """value, weight and limit of each kind"""
+        self._exact = Form(*self._kinds)
+        self._compact: Form | None = None
+        self.all_weight = self._exact.all_weight[-1]
+        """of everything there is"""
+
+    def ratio(self, room: int) -> tuple[int, int]:
+        """The most value within a weight if everything were divisible, as a fraction."""
+        form = self._exact
+        here = bisect_right(form.all_weight, room) - 1
+        if here == len(form.value):
+            return form.all_value[here], 1
+        rest, weight = room - form.all_weight[here], form.weight[here]
+        return form.all_value[here] * weight + rest * form.value[here], weight
+
+    def bound(self, room: int) -> int:
+        """At least the most value within a weight; never more within less."""
+        above, below = self.ratio(room)
+        return above // below
+
+    def most(self, room: int, wanted: int) -> int:
+        """The most value within a weight, if that is what is wanted or more.
+
+        Otherwise any number below what is wanted that the most value does not exceed.
+        """
+        bound = self.bound(room)
+        if bound < wanted or bound == 0 or room >= self.all_weight:
+            return bound
+        for form, nodes in self._forms():
+            try:
+                found = form.most(room, _rounded(wanted, form), nodes)
+                if found is None:
+                    return wanted - 1
+                if form.shift:
+                    found = self._best_of_similar(form, found, room)
+            except GaveUpError:
+                continue
+            finally:
+                self._account(form)
+            return max(self._value_of(found), wanted - 1)
+        raise AssertionError("the last form never gives up")
+
+    def least(self, wanted: int, below: tuple[int, int], size: Sequence[int]) -> Least | None:
+        """The least weight that has a value above zero, then the least size of such a choice.
+
+        None where no choice has a weight and size that undercut the pair `below`. Items of one
+        kind have one size.
+        """
+        if wanted > self._exact.all_value[-1]:
+            return None
+        sizes = [size[items[0]] for items in self._members]
+        for form, nodes in self._forms():
+            if not form.can_add(sizes):
+                continue
+            try:
+                found = form.least(_rounded(wanted, form), below, sizes, nodes)
+            except GaveUpError:
+                continue
+            finally:
+                self._account(form)
+            if found is None:
+                return None
+            if self._value_of(found) >= wanted:
+                weight, total = _total(found, self._kinds[1]), _total(found, sizes)
+                return Least(weight, total, self._items(found))
+        raise AssertionError("the last form never gives up")
+
+    def choices(self, wanted: int, room: int, pieces: int) -> list[list[int]] | None:
+        """Every choice with a value, within a weight and a number of pieces; None: too many.
+
+        Choices that differ only within a kind count as one, which takes the earlier items first.
+        """
+        for form, nodes in self._forms():
+            allowed = TIE_NODES if nodes is None else nodes
+            try:
+                found = form.choices(_rounded(wanted, form), room, pieces, allowed)
+            except GaveUpError:
+                continue
+            return [self._items(counts) for counts in found if self._value_of(counts) >= wanted]
+        return None
+
+    def _forms(self) -> Iterator[tuple[Form, int | None]]:
+        """In which form to try, and for how many nodes: the last is exact and never gives up."""
+        if self.patience.nodes:
+            yield self._exact, self.patience.nodes
+        if self._compact is None:
+            self._compact = Form.compact(*self._kinds)
+        if self._compact is not None:
+            yield self._compact, None
+        yield self._exact, None
+
+    def _account(self, form: Form) -> None:
+        if form is self._exact:
+            self.patience.use(form.nodes_used)
+
+    def _best_of_similar(self, form: Form, found: list[int], room: int) -> list[int]:
+        """Of all that look as good as `found` is or better, the one that is best."""
+        wanted = _rounded(self._value_of(found), form)
+        rivals = form.choices(wanted, room, sum(form.limit), TIE_NODES)
+        return max(rivals, key=self._value_of)
+
+    def _value_of(self, counts: Sequence[int]) -> int:
+        return _total(counts, self._kinds[0])
+
+    def _items(self, counts: Sequence[int]) -> list[int]:
+        """From kinds to items, the earlier ones first."""
+        taken = [0] * len(self.limit)
+        for items, count in zip(self._members, counts, strict=True):
+            left = count
+            for item in items:
+                taken[item] = min(left, self.limit[item])
+                left -= taken[item]
+        return taken
+
+
+def _rounded(value: int, form: Form) -> int:
+    """What a value looks like in this form: rounded up, as the values of the kinds are."""
+    return -(-value >> form.shift)
+
+
+def _total(counts: Sequence[int], each: Sequence[int]) -> int:
+    return sum(map(mul, counts, each))

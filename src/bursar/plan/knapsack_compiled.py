@@ -1,0 +1,61 @@
+"""The searches of `knapsack_search`, compiled on first use and kept on disk by numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from bursar.plan import knapsack_search
+
+
+class Searches(msgspec.Struct, frozen=True):
+    """The three searches, in one form."""
+
+    most_value: Callable[..., bool]
+    least_weight: Callable[..., bool]
+    all_choices: Callable[..., int]
+
+
+PLAIN = Searches(
+    most_value=knapsack_search.most_value,
+    least_weight=knapsack_search.least_weight,
+    all_choices=knapsack_search.all_choices,
+)
+"""On lists of Python integers of any size."""
+
+
+def is_loaded() -> bool:
+    """Whether the compiled searches are at hand without a delay."""
+    return compiled.cache_info().currsize > 0
+
+
+@cache
+def compiled() -> Searches:
+    """On arrays of 64-bit integers. The first call imports numba, which takes half a second."""
+    from numba.extending import register_jitable
+
+    for bound in ("gain_within", "tight_gain_within", "weight_for"):
+        register_jitable(getattr(knapsack_search, bound))
+    return Searches(
+        most_value=_compile(knapsack_search.most_value),
+        least_weight=_compile(knapsack_search.least_weight),
+        all_choices=_compile(knapsack_search.all_choices),
+    )
+
+
+def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile, with the machine code kept beside the package or in the user's cache directory.
+
+    Where neither can be written, it is compiled anew in every process.
+    """
+    import numba
+
+    result: Callable[..., Any]
+    try:
+        result = numba.njit(cache=True)(function)
+    except RuntimeError:
+        result = numba.njit(function)
+    return result

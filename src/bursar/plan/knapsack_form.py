@@ -1,0 +1,188 @@
+"""A bounded knapsack laid out for the searches: in Python's integers, or in 64 bits if compiled.
+
+Both forms answer the same three questions. The exact form is always right. The compact form may
+hold rounded values; `knapsack_bounded` knows what its answers are then worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from math import gcd
+from operator import mul
+from typing import Any, Final
+
+from bursar.plan.knapsack_compiled import PLAIN, Searches, compiled
+
+SAFE: Final = 1 << 62
+"""No number in compiled code reaches this."""
+FIRST_NODES: Final = 20_000
+"""Nodes that are looked at before a search gets a large table of nodes seen."""
+MORE_NODES: Final = 2_000_000
+"""Nodes between two chances to interrupt a search."""
+FEW_PLACES: Final = 1 << 8
+MANY_PLACES: Final = 1 << 20
+MOST_CHOICES: Final = 256
+
+
+class GaveUpError(Exception):
+    """The nodes allowed did not suffice."""
+
+
+class Form:
+    """Kinds in order of falling value per weight, the heavier first among equals.
+
+    Choices are told in the order in which the kinds were given.
+    """
+
+    def __init__(self, value: list[int], weight: list[int], limit: list[int]) -> None:
+        # Two different ratios differ by more than one part in this power of two.
+        scale = 2 * max(weight, default=0).bit_length() + 1
+        worth = [(v << scale) // w for v, w in zip(value, weight, strict=True)]
+        self._order = sorted(range(len(value)), key=lambda i: (worth[i], weight[i]), reverse=True)
+        self.value = [value[i] for i in self._order]
+        self.weight = [weight[i] for i in self._order]
+        self.limit = [limit[i] for i in self._order]
+        self.all_value: list[int] = [0, *accumulate(map(mul, self.value, self.limit))]
+        self.all_weight: list[int] = [0, *accumulate(map(mul, self.weight, self.limit))]
+        self.shift = 0
+        """bits that the values have lost"""
+        self.nodes_used = 0
+        """by the last search"""
+        self._searches: Searches = PLAIN
+        self._ready: tuple[Any, ...] | None = None
+
+    @classmethod
+    def compact(cls, value: list[int], weight: list[int], limit: list[int]) -> Form | None:
+        """A form for compiled code: values rounded up after a shift; None: weights too large.
+
+        No sum or product that a search forms reaches `SAFE`.
+        """
+        pieces = sum(limit)
+        factor = max(pieces, *weight)
+        shift = max(0, (max(value) * factor).bit_length() - 61)
+        form = cls([-(-each >> shift) for each in value], weight, limit)
+        if factor * max(form.value) >= SAFE or pieces * max(weight) >= SAFE:
+            return None
+        form.shift = shift
+        form._searches = compiled()
+        return form
+
+    def can_add(self, sizes: Sequence[int]) -> bool:
+        """Whether sums of these sizes are safe."""
+        return self._searches is PLAIN or sum(self.limit) * max(sizes) < SAFE
+
+    # --- questions; each raises GaveUpError when `nodes` (None: any number) do not suffice -------
+
+    def most(self, room: int, wanted: int, nodes: int | None) -> list[int] | None:
+        """The choice of most value within a weight; None if that is less than wanted."""
+        kinds = self._tables()
+        value, weight, limit, all_value, all_weight, grain, _, _ = kinds
+        count, best = self._zeros(len(self.value)), self._zeros(len(self.value))
+        state = self._numbers([0, 0, 0, min(room, self.all_weight[-1]), wanted - 1])
+
+        def go_on(seen: Any) -> bool:
+            return self._searches.most_value(
+                value, weight, limit, all_value, all_weight, grain, seen, count, best, state
+            )
+
+        self._complete(go_on, state, 3, nodes)
+        return self._as_given(best) if state[4] >= wanted else None
+
+    def least(
+        self, wanted: int, below: tuple[int, int], sizes: list[int], nodes: int | None
+    ) -> list[int] | None:
+        """The choice of least weight, then least size, that has a value; None if not below."""
+        value, weight, limit, all_value, all_weight, _, grain, ahead = self._tables()
+        size, smallest = self._numbers([sizes[i] for i in self._order]), min(sizes)
+        count, best = self._zeros(len(self.value)), self._zeros(len(self.value))
+        heaviest, largest = self.all_weight[-1], sum(self.limit) * max(sizes)
+        beaten = min(below[0], heaviest + 1), min(below[1], largest + 1)
+        state = self._numbers([0, 0, wanted, 0, 0, *beaten])
+
+        def go_on(seen: Any) -> bool:
+            return self._searches.least_weight(
+                value, weight, limit, size, all_value, all_weight, grain, ahead, smallest, seen,
+                count, best, state,
+            )  # fmt: skip
+
+        self._complete(go_on, state, 4, nodes)
+        return self._as_given(best) if any(best) else None
+
+    def choices(self, wanted: int, room: int, pieces: int, nodes: int) -> list[list[int]]:
+        """Every choice that has a value, within a weight and a number of pieces."""
+        value, weight, limit, all_value, all_weight, _, _, ahead = self._tables()
+        kinds = len(self.value)
+        found = self._zeros(MOST_CHOICES * kinds)
+        number = self._searches.all_choices(
+            value, weight, limit, all_value, all_weight, ahead, self._zeros(kinds), found, wanted,
+            min(room, self.all_weight[-1]), min(pieces, sum(self.limit)), nodes,
+        )  # fmt: skip
+        if number < 0:
+            raise GaveUpError
+        return [self._as_given(found[i * kinds : (i + 1) * kinds]) for i in range(number)]
+
+    # --- how -------------------------------------------------------------------------------------
+
+    def _complete(
+        self, go_on: Callable[[Any], bool], state: Any, width: int, nodes: int | None
+    ) -> None:
+        """Run a search to its end, first with a small table of nodes seen, then a large one."""
+        slice_, places = FIRST_NODES, FEW_PLACES
+        self.nodes_used = 0
+        seen = self._zeros(places * width)
+        while True:
+            state[0] = slice_ if nodes is None else min(slice_, nodes - self.nodes_used)
+            before = int(state[0])
+            finished = go_on(seen)
+            self.nodes_used += before - int(state[0])
+            if finished:
+                return
+            if nodes is not None and self.nodes_used >= nodes:
+                raise GaveUpError
+            if places == FEW_PLACES:
+                slice_, places = MORE_NODES, MANY_PLACES
+                seen = self._zeros(places * width)
+
+    def _tables(self) -> tuple[Any, ...]:
+        """What every search reads, in the form it reads it."""
+        if self._ready is None:
+            self._ready = tuple(
+                self._numbers(numbers)
+                for numbers in (
+                    self.value,
+                    self.weight,
+                    self.limit,
+                    self.all_value,
+                    self.all_weight,
+                    _from_the_end(self.weight, gcd),
+                    _from_the_end(self.value, gcd),
+                    _from_the_end(self.value, max),
+                )
+            )
+        return self._ready
+
+    def _as_given(self, counts: Any) -> list[int]:
+        named = [0] * len(self._order)
+        for kind, count in zip(self._order, counts, strict=True):
+            named[kind] = int(count)
+        return named
+
+    def _numbers(self, numbers: list[int]) -> Any:
+        if self._searches is PLAIN:
+            return numbers
+        import numpy as np
+
+        return np.array(numbers, dtype=np.int64)
+
+    def _zeros(self, length: int) -> Any:
+        if self._searches is PLAIN:
+            return [0] * length
+        import numpy as np
+
+        return np.zeros(length, dtype=np.int64)
+
+
+def _from_the_end(numbers: list[int], join: Callable[[int, int], int]) -> list[int]:
+    """At each place, all numbers from there on joined; 1 behind the last."""
+    return [*list(accumulate(reversed(numbers), join))[::-1], 1]

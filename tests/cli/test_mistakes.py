@@ -1,0 +1,103 @@
+"""Bad input gets one clear line that says how to mend it, and the right exit code."""
+
+import sqlite3
+
+import pytest
+
+RUN = ("run", "--market", "market.toml", "--budget", "2.50")
+
+
+def one_line(err):
+    lines = [line for line in err.strip().splitlines() if line.strip()]
+    assert len(lines) == 1, err
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--market", "none.toml", "--budget", "1", "true", ":::", "1"), "none.toml"),
+        (("--market", "market.toml", "true", ":::", "1"), "--budget"),
+        (("--market", "market.toml", "--budget", "0.001", "true", ":::", "1"), "costs $0.01"),
+        (("--market", "market.toml", "--budget", "much", "true", ":::", "1"), "much"),
+        (("--market", "market.toml", "--budget", "-1", "true", ":::", "1"), "budget"),
+        (("--market", "market.toml", "--budget", "1", "--fleet", "huge=1", "true", ":::", "1"),
+         "no offer 'huge'"),
+        (("--market", "market.toml", "--budget", "1", "--fleet", "small=9", "true", ":::", "1"),
+         "limit"),
+        (("--market", "market.toml", "--budget", "1", "true", ":::"), "no argument"),
+        (("--market", "market.toml", "--budget", "1", "true"), ":::"),
+        (("--market", "market.toml", "--budget", "1"), "command"),
+        (("--market", "market.toml", "--budget", "1", "./nowhere.sh", ":::", "1"),
+         "'./nowhere.sh' does not exist"),
+        (("--market", "market.toml", "--budget", "1", "./grid.csv", ":::", "1"), "executable"),
+        (("--params", "grid.csv", "echo {gamma}"), "gamma"),
+        (("--params", "none.csv", "echo {a}"), "none.csv"),
+        (("--params", "broken.jsonl", "echo {a}"), "broken.jsonl"),
+        (("--timeout", "soon", "true", ":::", "1"), "soon"),
+        (("--placer", "best", "true", ":::", "1"), "no placer 'best'"),
+        (("--name", "../x", "true", ":::", "1"), "../x"),
+        (("nowhere.toml",), "nowhere.toml"),
+        (("broken.toml",), "broken.toml"),
+        (("--market", "broken.toml", "--budget", "1", "true", ":::", "1"), "TOML"),
+        (("--market", "negative.toml", "--budget", "1", "true", ":::", "1"), "negative"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_in_one_line_before_anything_runs(place, words, told):
+    place.write("grid.csv", "alpha\n1\n")
+    place.write("broken.jsonl", '{"a": 1}\n{"a": \n')
+    place.write("broken.toml", "command = \n")
+    place.write("negative.toml", '[[offer]]\nname = "a"\nprice = "-1"\n')
+    out, err = place.bursar("run", *words, code=2)
+    assert told in one_line(err)
+    assert out == ""
+    assert not (place.path / ".bursar").exists(), "no run is made by a mistake"
+
+
+def test_an_unknown_option_is_a_usage_error(place):
+    _, err = place.bursar("run", "--bugdet", "1", "true", code=2)
+    assert "--bugdet" in err
+
+
+def test_runs_that_do_not_exist(place):
+    _, err = place.bursar("resume", code=2)
+    assert "no runs" in one_line(err)
+    place.bursar(*RUN, "--name", "amber", "-q", "true", ":::", "1")
+    _, err = place.bursar("why", "ember", code=2)
+    assert "amber" in one_line(err)
+
+
+def damaged(place, how):
+    place.bursar(*RUN, "--name", "r", "-q", "true", ":::", "1")
+    journal = place.path / ".bursar" / "r" / "journal.db"
+    how(journal)
+    return place.bursar("resume", "r", code=1)[1]
+
+
+def test_a_truncated_journal(place):
+    err = damaged(place, lambda path: path.write_bytes(path.read_bytes()[:5000]))
+    assert "journal.db" in one_line(err)
+
+
+def test_a_journal_that_is_none(place):
+    err = damaged(place, lambda path: path.write_text("hello" * 1000))
+    assert "journal.db" in one_line(err)
+
+
+def test_a_journal_of_a_newer_version(place):
+    def renew(path):
+        with sqlite3.connect(path) as connection:
+            connection.execute("DROP TRIGGER meta_stays")
+            connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
+        connection.close()
+
+    err = damaged(place, renew)
+    assert "newer" in one_line(err)
+
+
+def test_a_journal_that_cannot_be_read_does_not_hide_the_other_runs(place):
+    place.bursar(*RUN, "--name", "good", "-q", "true", ":::", "1")
+    damaged(place, lambda path: path.write_text("hello" * 1000))
+    out, _ = place.bursar("status")
+    assert "good" in out
+    assert "unreadable" in out

@@ -1,0 +1,191 @@
+import json
+import signal
+import time
+
+import pytest
+
+BUDGET = ("--market", "market.toml", "--budget", "2.50", "--json", "--name", "r")
+
+
+def test_a_bag_of_commands_runs_within_its_budget(place):
+    place.script("square.sh", 'echo $(($1 * $1)); echo $BURSAR_SPEED > "$BURSAR_OUTPUT_DIR/speed"')
+    out, err = place.bursar("run", *BUDGET, "./square.sh {}", ":::", *map(str, range(1, 31)))
+    result = json.loads(out)
+    assert result["run"] == "r"
+    assert result["status"] == "done"
+    assert result["tasks"] == {"total": 30, "done": 30, "failed": 0}
+    assert result["money"]["budget"] == "2.50"
+    assert result["money"]["currency"] == "USD"
+    assert 0 < float(result["money"]["committed"]) <= 2.5
+    assert result["makespan_s"] > 0
+    assert (place.outputs("r") / "7" / "stdout").read_text() == "49\n"
+    speeds = {float((place.outputs("r") / str(n) / "speed").read_text()) for n in range(1, 31)}
+    assert speeds == {1.0, 2.0}
+    assert "storage and transfer are not included" in err
+
+
+def test_parameters_come_by_name_from_a_file(place):
+    place.write("grid.csv", "alpha,seed\n0.5,1\n0.7,2\n")
+    place.bursar("run", *BUDGET, "--params", "grid.csv", "echo {alpha} --seed {seed}")
+    assert (place.outputs("r") / "2" / "stdout").read_text() == "0.7 --seed 2\n"
+
+
+def test_a_job_file_holds_every_flag_and_options_after_it_win(place):
+    place.write(
+        "job.toml",
+        'command = "echo {}"\nargs = ["a", "b"]\nmarket = "market.toml"\nbudget = "0.01"\n'
+        'name = "fromfile"\njson = true\nquiet = true\n',
+    )
+    out, err = place.bursar("run", "job.toml", "--budget", "1.25")
+    assert json.loads(out)["run"] == "fromfile"
+    assert json.loads(out)["money"]["budget"] == "1.25"
+    assert err == ""
+
+
+def test_no_shell_sees_the_arguments_unless_asked(place):
+    nasty = "$(touch pwned); 'a b' > x"
+    place.bursar("run", *BUDGET, "echo", "{}", ":::", nasty)
+    assert (place.outputs("r") / "1" / "stdout").read_text() == nasty + "\n"
+    place.bursar("run", *BUDGET[:-1], "s", "--shell", "echo {} | tr a-z A-Z", ":::", nasty)
+    assert (place.outputs("s") / "1" / "stdout").read_text() == nasty.upper() + "\n"
+    assert not (place.path / "pwned").exists()
+
+
+def test_without_a_market_this_computer_is_free(place):
+    result = json.loads(place.bursar("run", "-q", "--json", "true", ":::", "1", "2")[0])
+    assert result["money"] == {"budget": None, "committed": "0.00", "currency": "USD"}
+
+
+def test_a_failing_task_never_stops_the_bag_and_is_told_at_the_end(place):
+    place.script("odd.sh", 'test $1 != 3 || { echo "three is bad" >&2; exit 7; }')
+    out, err = place.bursar(
+        "run", *BUDGET, "--retries", "1", "./odd.sh", ":::", "1", "2", "3", "4", code=3
+    )
+    assert json.loads(out)["tasks"] == {"total": 4, "done": 3, "failed": 1}
+    assert "failed: task 3 (exit code 7): ./odd.sh 3" in err
+    assert "three is bad" in err
+    assert "bursar resume r --retry-failed" in err
+    place.script("odd.sh", "true")
+    out, _ = place.bursar("resume", "r", "--retry-failed", "--json")
+    assert json.loads(out)["tasks"] == {"total": 4, "done": 4, "failed": 0}
+
+
+def test_an_attempt_that_takes_too_long_is_ended(place):
+    begin = time.monotonic()
+    _, err = place.bursar("run", *BUDGET, "--timeout", "0.3s", "sleep", "{}", ":::", "60", code=3)
+    assert time.monotonic() - begin < 20
+    assert "timed out after" in err
+
+
+def test_a_run_that_its_budget_cannot_finish_stops_and_goes_on_with_more(place):
+    out, err = place.bursar(
+        "run", *BUDGET[:3], "0.03", "--json", "--name", "b", "--fleet", "small=1",
+        "sleep {}", ":::", *["0.4"] * 20, code=4,
+    )  # fmt: skip
+    result = json.loads(out)
+    assert result["status"] == "budget"
+    assert float(result["money"]["committed"]) <= 0.03
+    assert 0 < result["tasks"]["done"] < 20
+    assert "bursar resume b --budget MORE" in err
+    out, _ = place.bursar("resume", "b", "--budget", "1", "--json")
+    assert json.loads(out)["status"] == "done"
+    assert json.loads(out)["tasks"]["done"] == 20
+
+
+def test_a_missed_deadline_has_its_own_exit_code(place):
+    out, _ = place.bursar("run", *BUDGET, "--deadline", "0.5s", "sleep", ":::", "30", code=5)
+    assert json.loads(out)["status"] == "deadline"
+
+
+@pytest.mark.parametrize(("signals", "done"), [(1, True), (2, False)])
+def test_ctrl_c_once_lets_attempts_finish_and_twice_does_not(place, signals, done):
+    place.script("slow.sh", 'touch started.$1; sleep 3; echo over > "$BURSAR_OUTPUT_DIR/over"')
+    process = place.popen("run", *BUDGET, "--fleet", "small=1", "./slow.sh", ":::", "1", "2")
+    _until(lambda: list(place.path.glob("started.*")))
+    for _ in range(signals):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert json.loads(out)["status"] == "interrupted"
+    assert json.loads(out)["tasks"]["done"] == int(done)
+    assert "bursar resume r" in err
+    out, _ = place.bursar("resume", "r", "--json")
+    assert json.loads(out)["tasks"]["done"] == 2
+
+
+def test_another_process_can_look_at_a_run_and_stop_it(place):
+    place.script("slow.sh", "touch started.$1; sleep 60")
+    process = place.popen("run", *BUDGET, "./slow.sh", ":::", "1", "2", "3", "4")
+    _until(lambda: list(place.path.glob("started.*")))
+    out, _ = place.bursar("status")
+    assert "running" in out
+    _, err = place.bursar("resume", "r", code=2)
+    assert "is being executed by process" in err
+    place.bursar("stop", "r", "--now")
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    _, err = place.bursar("stop", "r", code=2)
+    assert "nobody executes" in err
+    out, _ = place.bursar("status", "r")
+    assert "interrupted" in out
+
+
+def test_why_tells_decisions_with_reasons(place):
+    place.bursar("run", *BUDGET, "true", ":::", "1", "2")
+    out, _ = place.bursar("why", "r")
+    assert "+1 small" in out
+    assert "to fill the fleet" in out
+    assert "run ended: done" in out
+    told = place.json("why", "r")
+    assert {"at_s", "what", "why"} == set(told[0])
+    out, _ = place.bursar("why", "r", "--task", "2")
+    assert "task 2 (true 2): DONE" in out
+
+
+def test_a_run_can_be_exported(place):
+    place.bursar("run", *BUDGET, "true", ":::", "1", "2")
+    place.bursar("export", "r", "--joblog", "log")
+    lines = (place.path / "log").read_text().splitlines()
+    assert lines[0].startswith("Seq\tHost\tStarttime")
+    assert len(lines) == 3
+    out, _ = place.bursar("export", "r", "--events", "-")
+    assert json.loads(out.splitlines()[0])["type"] == "RunCreated"
+
+
+def test_offers_and_simulate_answer_without_running_anything(place):
+    out, _ = place.bursar("offers", "--market", "market.toml")
+    assert "large" in out
+    study = place.json(
+        "simulate",
+        "-m",
+        "market.toml",
+        "-b",
+        "5",
+        "--tasks",
+        "50",
+        "--runtime",
+        "1s",
+        "--runs",
+        "3",
+    )
+    assert [run["status"] for run in study["runs"]] == ["done"] * 3
+    assert study["cost"]["most"] <= 5
+
+
+def test_completion_knows_the_verbs(place):
+    out, _ = place.bursar("completion", "bash")
+    assert "_BURSAR_COMPLETE" in out
+
+
+def test_help_is_quick_and_lists_the_verbs(place):
+    out, _ = place.bursar("--help")
+    for verb in ("run", "resume", "status", "stop", "why", "export", "offers", "simulate"):
+        assert verb in out
+
+
+def _until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.02)

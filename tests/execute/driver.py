@@ -1,0 +1,45 @@
+"""A program that runs commands through bursar, for tests that stop or kill it.
+
+Arguments: outputs directory, run name, length of leases in seconds, commands for /bin/sh.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bursar import events as ev
+from bursar.engine import Engine
+from bursar.execute.local import LocalWorld
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import seconds
+from bursar.model.work import Bag
+from bursar.policies.registry import make_policy
+from bursar.state import RunState
+
+
+class Teller:
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        detail = getattr(event, "cause", "") or getattr(event, "outcome", "")
+        print(type(event).__name__, detail, flush=True)
+
+
+def main(outputs: str, name: str, lease: str, *commands: str) -> None:
+    state = RunState()
+    offer = Offer("desk", Money.parse("1"), billing=seconds(float(lease)), limit=1)
+    goal = Goal(budget=Money.parse("1"))  # one lease, and no longer
+    market = Market("USD", "undated", (offer,))
+    state.apply(ev.RunCreated(0, name, market, goal, Limits(), 0, {}, {}, 0.0))
+    for command in commands:
+        state.apply(ev.WorkArrived(0, Bag(1, ("/bin/sh", "-c", command))))
+    state.apply(ev.ArrivalsEnded(0))
+    world = LocalWorld(state, Path(outputs))
+    policy = make_policy(options={"provisioner": {"fleet": {"desk": 1}}})
+    ended = Engine(state, policy, world, observers=[Teller()]).run()
+    print("ended", ended.status, ended.why, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

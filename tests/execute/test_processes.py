@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from bursar.execute.local import mark_of, sweep
+from bursar.execute.processes import WARD, children, children_by_scan, parent_of, ward_of
+from bursar.execute.processes import sweep as sweep_mark
+from bursar.state import RunState
+
+
+@pytest.fixture
+def started():
+    """Starts processes, and ends them."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def start(program=("sleep", "60"), **variables):
+        process = subprocess.Popen(program, env={**os.environ, **variables})
+        running.append(process)
+        return process
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def test_a_sweep_kills_what_carries_the_mark_and_nothing_else(started):
+    mine = [started(**{WARD: f"r@1.0/{key}"}) for key in (1, -2, "warden")]
+    others = [
+        started(**{WARD: "r@2.0/1"}),
+        started(**{WARD: "rr@1.0/1"}),
+        started(**{WARD: "r@1.0"}),
+        started(OTHER=f"{WARD}=r@1.0/1"),
+        started(),
+    ]
+    assert sweep_mark("r@1.0") == 3
+    assert all(process.poll() is not None for process in mine)
+    assert [process.poll() for process in others] == [None] * 5
+    assert sweep_mark("r@1.0") == 0
+
+
+def test_a_sweep_spares_those_who_ask_for_it(started):
+    """A run that is resumed from within one of its own tasks must not end itself."""
+    code = (
+        "import subprocess, sys; from bursar.execute.processes import sweep;"
+        "victim = subprocess.Popen(['sleep', '60']);"
+        "print(sweep('r@1.0')); print(victim.poll() is not None)"
+    )
+    shell = ("/bin/sh", "-c", '"$0" -c "$1"; echo here', sys.executable, code)
+    done = subprocess.run(
+        shell, env={**os.environ, WARD: "r@1.0/5"}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["1", "True", "here"]
+
+
+def test_runs_of_one_name_have_different_marks():
+    from bursar import events as ev
+    from bursar.model.goal import Goal, Limits
+    from bursar.model.market import Market
+
+    marks = set()
+    for began in (1700000000.25, 1700000000.5):
+        state = RunState()
+        state.apply(
+            ev.RunCreated(0, "r", Market("USD", "", ()), Goal(), Limits(), 0, {}, {}, began)
+        )
+        marks.add(mark_of(state))
+        assert sweep(state) == 0
+    assert marks == {"r@1700000000.25", "r@1700000000.5"}
+
+
+def test_both_ways_of_finding_children_agree(started):
+    processes = {started().pid for _ in range(3)}
+    assert processes <= set(children())
+    assert set(children_by_scan()) == set(children())
+    assert {parent_of(pid) for pid in processes} == {os.getpid()}
+
+
+def test_a_process_that_is_gone_has_no_parent_and_no_ward(started):
+    process = started(**{WARD: "r/7"})
+    assert ward_of(process.pid) == "r/7"
+    process.kill()
+    process.wait()
+    assert parent_of(process.pid) is None
+    assert ward_of(process.pid) is None
