@@ -255,6 +255,13 @@ def test_a_call_sees_its_environment_and_its_output_directory(lab, calls):
     assert (run.outputs / "1/made").read_text() == "kept"
 
 
+def test_a_worker_inherits_no_descriptor_but_its_own(lab, calls):
+    futures = [calls.add(n, lambda: os.listdir("/proc/self/fd")) for n in range(1, 5)]  # noqa: PTH208
+    assert lab(4, calls=calls, slots=4).run().status == "done"
+    counts = [len(future.result()) for future in futures]
+    assert counts == [5, 5, 5, 5]  # three streams, the connection, and the list itself
+
+
 def test_what_a_call_prints_is_seen_at_once(lab, calls, capfd):
     calls.add(1, print, ("hello",))
     assert lab(1, calls=calls).run().status == "done"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -20,6 +21,8 @@ def started():
     def start(program=("sleep", "60"), **variables):
         process = subprocess.Popen(program, env={**os.environ, **variables})
         running.append(process)
+        while WARD in variables and ward_of(process.pid) is None:
+            time.sleep(0.001)  # the environment can be seen a moment later
         return process
 
     yield start

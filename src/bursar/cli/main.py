@@ -22,6 +22,7 @@ VERBS: Final = {
     "export": "Write a run as a joblog or as JSON lines.",
     "offers": "Show the offers of a market.",
     "simulate": "Try a policy, a market or a budget on simulated machines.",
+    "reproduce": "Compute the tables and figures of the papers anew.",
     "completion": "Print the completion script for your shell.",
 }
 

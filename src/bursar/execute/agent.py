@@ -44,6 +44,8 @@ NAP: Final = SECOND
 """longest sleep: `select` does not count the time that the computer is asleep, leases do"""
 DROP_GRACE: Final = SECOND // 10
 """from the first signal to the last for what runs on a machine that is released"""
+SECOND_LOOK: Final = SECOND // 20
+"""after this time an orphan without a mark is looked at again"""
 CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
 """exit codes of what could not be started, as shells have them"""
@@ -281,6 +283,7 @@ class Warden:
         """Kill orphans of processes that have ended.
 
         One that hides its mark is killed once all wards that lived when it was first seen ended.
+        One that is just being replaced by another program hides it for a moment only.
         """
         self._orphans_expected = False
         for pid in children():
@@ -290,8 +293,10 @@ class Warden:
             if mark == self._mark:
                 alive = int(number) in self._wards
             else:
-                hosts = self._strangers.setdefault(pid, set(self._wards))
-                alive = not hosts.isdisjoint(self._wards)
+                if pid not in self._strangers:
+                    self._strangers[pid] = set(self._wards)
+                    self._timers.set(("hunt", 0), boottime() + SECOND_LOOK)
+                alive = not self._strangers[pid].isdisjoint(self._wards)
             if not alive:
                 kill_child(pid)
 
@@ -336,8 +341,10 @@ class Warden:
                 self.stop(number, "timeout")
             elif what == "kill":
                 kill_group(self._wards[number].pid, signal.SIGKILL)
-            else:
+            elif what == "gone":
                 self._gone(self._machines[number])
+            else:
+                self._orphans_expected = True
 
     def _patience(self) -> float | None:
         """Milliseconds until something is due."""

@@ -109,12 +109,16 @@ def sweep(mark: str) -> int:
     spared = _lineage()
     killed: set[int] = set()
     end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
+    looks_in_vain = 0
+    while looks_in_vain < 2 and time.monotonic() < end:
         found = [pid for pid in _all_processes() if pid not in spared and _carries(pid, mark)]
-        if not found:
-            break
-        killed.update(found)
-        _kill_marked(found, mark, end)
+        if found:
+            killed.update(found)
+            _kill_marked(found, mark, end)
+            looks_in_vain = 0
+        else:  # one that is just being replaced by another program hides its mark for a moment
+            looks_in_vain += 1
+            time.sleep(0.01)
     return len(killed)
 
 

@@ -26,6 +26,7 @@ PREFIX: Final = struct.Struct("<IQ")
 
 CHUNK: Final = 1 << 16
 LARGEST_CHUNK: Final = 1 << 20
+DESCRIPTOR_SIZE: Final = 4
 MOST_DESCRIPTORS: Final = 16
 """in one read; the kernel does not join messages that carry some"""
 
@@ -128,10 +129,10 @@ class Channel:
     def _read(self, size: int, descriptors: bool) -> bytes:
         if not descriptors:
             return self._socket.recv(size)
-        data, found, _, _ = socket.recv_fds(
-            self._socket, size, MOST_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
-        )
-        self._descriptors.extend(found)
+        room = socket.CMSG_LEN(MOST_DESCRIPTORS * DESCRIPTOR_SIZE)
+        data, extras, _, _ = self._socket.recvmsg(size, room, socket.MSG_CMSG_CLOEXEC)
+        for _, _, numbers in extras:
+            self._descriptors.extend(memoryview(numbers).cast("i"))
         return data
 
     def _frames(self) -> list[Frame]:

@@ -133,7 +133,7 @@ class Found(msgspec.Struct, frozen=True):
     def least_cost(self) -> int:
         """Of the fleets that end within the step."""
         bounded = self.terms.bounded
-        lightest = bounded.least(self.needed, (bounded.all_weight + 1, 0), [1] * len(bounded.value))
+        lightest = bounded.least(self.needed, (bounded.all_weight + 1, 0), [0] * len(bounded.value))
         if lightest is None:
             raise InvariantError("no fleet is as fast as the one found")
         return lightest.weight * self.terms.units

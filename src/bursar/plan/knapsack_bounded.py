@@ -119,7 +119,7 @@ class Bounded:
         """The least weight that has a value above zero, then the least size of such a choice.
 
         None where no choice has a weight and size that undercut the pair `below`. Items of one
-        kind have one size.
+        kind have one size; sizes are all above zero, or all zero.
         """
         if wanted > self._exact.all_value[-1]:
             return None

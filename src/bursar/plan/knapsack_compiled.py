@@ -37,8 +37,8 @@ def compiled() -> Searches:
     """On arrays of 64-bit integers. The first call imports numba, which takes half a second."""
     from numba.extending import register_jitable
 
-    for bound in ("gain_within", "tight_gain_within", "weight_for"):
-        register_jitable(getattr(knapsack_search, bound))
+    for helper in ("gain_within", "tight_gain_within", "weight_for", "size_for", "is_new"):
+        register_jitable(getattr(knapsack_search, helper))
     return Searches(
         most_value=_compile(knapsack_search.most_value),
         least_weight=_compile(knapsack_search.least_weight),

@@ -69,8 +69,9 @@ class Form:
         return form
 
     def can_add(self, sizes: Sequence[int]) -> bool:
-        """Whether sums of these sizes are safe."""
-        return self._searches is PLAIN or sum(self.limit) * max(sizes) < SAFE
+        """Whether sums of these sizes are safe, and products with a value."""
+        factor = max(sum(self.limit), *self.value)
+        return self._searches is PLAIN or factor * max(sizes) < SAFE
 
     # --- questions; each raises GaveUpError when `nodes` (None: any number) do not suffice -------
 
@@ -86,15 +87,19 @@ class Form:
                 value, weight, limit, all_value, all_weight, grain, seen, count, best, state
             )
 
-        self._complete(go_on, state, 3, nodes)
+        self._complete(go_on, state, nodes)
         return self._as_given(best) if state[4] >= wanted else None
 
     def least(
         self, wanted: int, below: tuple[int, int], sizes: list[int], nodes: int | None
     ) -> list[int] | None:
-        """The choice of least weight, then least size, that has a value; None if not below."""
-        value, weight, limit, all_value, all_weight, _, grain, ahead = self._tables()
-        size, smallest = self._numbers([sizes[i] for i in self._order]), min(sizes)
+        """The choice of least weight, then least size, that has a value; None if not below.
+
+        Sizes are all above zero, or all zero.
+        """
+        value, weight, limit, all_value, all_weight, _, grain, _ = self._tables()
+        ordered = [sizes[i] for i in self._order]
+        size, by_size = self._numbers(ordered), self._numbers(self._by_size(ordered))
         count, best = self._zeros(len(self.value)), self._zeros(len(self.value))
         heaviest, largest = self.all_weight[-1], sum(self.limit) * max(sizes)
         beaten = min(below[0], heaviest + 1), min(below[1], largest + 1)
@@ -102,11 +107,11 @@ class Form:
 
         def go_on(seen: Any) -> bool:
             return self._searches.least_weight(
-                value, weight, limit, size, all_value, all_weight, grain, ahead, smallest, seen,
+                value, weight, limit, size, all_value, all_weight, grain, by_size, seen,
                 count, best, state,
             )  # fmt: skip
 
-        self._complete(go_on, state, 4, nodes)
+        self._complete(go_on, state, nodes)
         return self._as_given(best) if any(best) else None
 
     def choices(self, wanted: int, room: int, pieces: int, nodes: int) -> list[list[int]]:
@@ -124,13 +129,11 @@ class Form:
 
     # --- how -------------------------------------------------------------------------------------
 
-    def _complete(
-        self, go_on: Callable[[Any], bool], state: Any, width: int, nodes: int | None
-    ) -> None:
+    def _complete(self, go_on: Callable[[Any], bool], state: Any, nodes: int | None) -> None:
         """Run a search to its end, first with a small table of nodes seen, then a large one."""
         slice_, places = FIRST_NODES, FEW_PLACES
         self.nodes_used = 0
-        seen = self._zeros(places * width)
+        seen = self._zeros(4 * places)
         while True:
             state[0] = slice_ if nodes is None else min(slice_, nodes - self.nodes_used)
             before = int(state[0])
@@ -142,7 +145,7 @@ class Form:
                 raise GaveUpError
             if places == FEW_PLACES:
                 slice_, places = MORE_NODES, MANY_PLACES
-                seen = self._zeros(places * width)
+                seen = self._zeros(4 * places)
 
     def _tables(self) -> tuple[Any, ...]:
         """What every search reads, in the form it reads it."""
@@ -161,6 +164,14 @@ class Form:
                 )
             )
         return self._ready
+
+    def _by_size(self, sizes: list[int]) -> list[int]:
+        """The kinds in order of falling value per size; none where all sizes are zero."""
+        if not any(sizes):
+            return []
+        scale = 2 * max(sizes).bit_length() + 1
+        worth = [(v << scale) // s for v, s in zip(self.value, sizes, strict=True)]
+        return sorted(range(len(sizes)), key=lambda i: worth[i], reverse=True)
 
     def _as_given(self, counts: Any) -> list[int]:
         named = [0] * len(self._order)

@@ -15,8 +15,8 @@ What the arguments mean, where they recur:
 - `all_value`, `all_weight`: at i, of everything there is of the kinds before i (one entry more)
 - `grain`: at i, the greatest common divisor of the weights (`least_weight`: the values) from i on
 - `most_ahead`: at i, the largest value of a kind from i on
-- `seen`: a table of nodes met before, three or four numbers each, all zero at first; its number of
-  places is a power of two; it may be exchanged for a larger one between two calls
+- `seen`: a table of nodes met before, all zero at first; it may be exchanged for a larger one
+  between two calls
 - `count`: how many of each kind are taken where the search stands; `best`: in the answer
 """
 
@@ -92,6 +92,41 @@ def weight_for(
     return least
 
 
+def size_for(
+    missing: int, level: int, value: Numbers, limit: Numbers, size: Numbers, by_size: Numbers
+) -> int:
+    """The least size with which the kinds from `level` on can add `missing`, were they divisible.
+
+    `by_size` lists the kinds in order of falling value per size; an empty list: size is no matter.
+    """
+    least = 0
+    for kind in by_size:
+        if kind >= level and missing > 0:
+            if value[kind] * limit[kind] >= missing:
+                part = missing % value[kind] * size[kind]
+                least += missing // value[kind] * size[kind]
+                return least + (part + value[kind] - 1) // value[kind]
+            missing -= value[kind] * limit[kind]
+            least += size[kind] * limit[kind]
+    return least
+
+
+# --- nodes seen -----------------------------------------------------------------------------------
+
+
+def is_new(seen: Numbers, level: int, key: int, first: int, second: int) -> bool:
+    """Whether no node met before, with the same key, was as low in both numbers.
+
+    Such a node led to all that this one can lead to. The table keeps the last comer of each place.
+    """
+    at = 4 * ((key * 31 + level * 7919) % (len(seen) // 4))
+    if seen[at] == level and seen[at + 1] == key:
+        if seen[at + 2] <= first and seen[at + 3] <= second:
+            return False
+    seen[at], seen[at + 1], seen[at + 2], seen[at + 3] = level, key, first, second
+    return True
+
+
 # --- searches -------------------------------------------------------------------------------------
 
 
@@ -113,7 +148,7 @@ def most_value(
     0, the weight allowed, a value that must be exceeded).
     """
     nodes, level, gained, room, most = state[0], state[1], state[2], state[3], state[4]
-    kinds, places = len(value), len(seen) // 3
+    kinds = len(value)
     finished = False
     while nodes > 0 and not finished:
         nodes -= 1
@@ -129,9 +164,8 @@ def most_value(
             most = gained
             best[:] = count
         elif gained + tight_gain_within(room, level, value, weight, limit, grain) > most:
-            at = 3 * ((room * 31 + level * 7919) % places)
-            hopeful = seen[at] != level or seen[at + 1] != room or seen[at + 2] < gained
-            seen[at], seen[at + 1], seen[at + 2] = level, room, gained
+            hopeful = is_new(seen, level, room, -gained, 0)
+            hopeful = hopeful and is_new(seen, level + kinds, gained, -room, 0)
         if hopeful:
             count[level] = min(limit[level], room // weight[level])
             gained += count[level] * value[level]
@@ -157,8 +191,7 @@ def least_weight(
     all_value: Numbers,
     all_weight: Numbers,
     grain: Numbers,
-    most_ahead: Numbers,
-    least_size: int,
+    by_size: Numbers,
     seen: Numbers,
     count: Numbers,
     best: Numbers,
@@ -166,13 +199,13 @@ def least_weight(
 ) -> bool:
     """Find the least weight that has a value, and then the least size; True when complete.
 
-    `size` is a third number of each kind, `least_size` the smallest. `state` is (nodes allowed,
-    level, value missing, weight spent, size, least weight, least size); it begins as (nodes, 0,
-    the value wanted, 0, 0, a weight and a size, as a pair to be undercut).
+    `size` is a third number of each kind, not below zero. `state` is (nodes allowed, level, value
+    missing, weight spent, size, least weight, least size); it begins as (nodes, 0, the value
+    wanted, 0, 0, a weight and a size, as a pair to be undercut).
     """
     nodes, level, missing, spent, large = state[0], state[1], state[2], state[3], state[4]
     least, smallest = state[5], state[6]
-    places = len(seen) // 4
+    kinds = len(value)
     finished = False
     while nodes > 0 and not finished:
         nodes -= 1
@@ -194,20 +227,12 @@ def least_weight(
             else:
                 full = missing + (-missing) % grain[level]
                 more = weight_for(full, level, value, weight, all_value, all_weight)
-                pieces = (missing + most_ahead[level] - 1) // most_ahead[level]
-                if more >= 0 and (
-                    spent + more < least
-                    or (spent + more == least and large + pieces * least_size < smallest)
-                ):
-                    at = 4 * ((missing * 31 + level * 7919) % places)
-                    hopeful = (
-                        seen[at] != level
-                        or seen[at + 1] != missing
-                        or seen[at + 2] > spent
-                        or (seen[at + 2] == spent and seen[at + 3] > large)
-                    )
-                    seen[at], seen[at + 1] = level, missing
-                    seen[at + 2], seen[at + 3] = spent, large
+                hopeful = more >= 0 and spent + more <= least
+                if hopeful and spent + more == least:
+                    extra = size_for(missing, level, value, limit, size, by_size)
+                    hopeful = large + extra < smallest
+                hopeful = hopeful and is_new(seen, level, missing, spent, large)
+                hopeful = hopeful and is_new(seen, level + kinds, spent, missing, large)
         if hopeful:
             count[level] = min(limit[level], (missing + value[level] - 1) // value[level])
             missing -= count[level] * value[level]

@@ -12,13 +12,16 @@ def preferred(bounded: Bounded, value: int, room: int) -> list[int]:
     """
     if value == 0:
         return [0] * len(bounded.value)
-    lightest = bounded.least(value, (room + 1, 0), [1] * len(bounded.value))
+    items = len(bounded.value)
+    lightest = bounded.least(value, (room + 1, 0), [0] * items)
     if lightest is None:
         raise ValueError("there is no choice of this value")
-    choices = bounded.choices(value, lightest.weight, lightest.size)
+    fewest = bounded.least(value, (lightest.weight, sum(lightest.counts)), [1] * items)
+    pieces = sum((fewest or lightest).counts)
+    choices = bounded.choices(value, lightest.weight, pieces)
     if choices is not None:
         return max(choices)
-    return _item_by_item(bounded, value, lightest.weight, lightest.size)
+    return _item_by_item(bounded, value, lightest.weight, pieces)
 
 
 def _item_by_item(bounded: Bounded, value: int, weight: int, pieces: int) -> list[int]:

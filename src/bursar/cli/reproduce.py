@@ -1,0 +1,52 @@
+"""`bursar reproduce`: the figures of the papers, beside ours."""
+
+from __future__ import annotations
+
+import rich_click as click
+
+from bursar.cli.common import json_option, print_json, print_table
+from bursar.model.errors import InputError
+from bursar.reproduce.page import figure
+from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("name", required=False)
+@click.option("--list", "as_list", is_flag=True, help="Names of all reproductions.")
+@json_option
+def command(name: str | None, as_list: bool, as_json: bool) -> int:
+    """Compute a table or figure of a paper anew, and set it beside the published one.
+
+    Ends with 3 if a figure is not what it should be.
+    """
+    if as_list:
+        click.echo("\n".join(ENTRIES))
+        return 0
+    if name is None:
+        raise InputError("say which: bursar reproduce NAME; --list names them")
+    found = reproduce(name)
+    if as_json:
+        print_json({"name": found.name, "ok": found.ok, "rows": found.rows})
+    else:
+        _show(found)
+    return 0 if found.ok else 3
+
+
+def _show(found: Reproduction) -> None:
+    click.echo(f"{found.title} ({found.source})")
+    rows = (
+        (
+            row.what,
+            figure(row.paper),
+            figure(row.ours),
+            figure(row.low),
+            figure(row.high),
+            "yes" if row.ok else "NO",
+            row.note,
+        )
+        for row in found.rows
+    )
+    columns = ("what", "paper", "ours", "low", "high", "ok", "note")
+    print_table(columns, rows, right="paper ours low high")
+    for line in found.assumed:
+        click.echo(f"Assumed: {line}", err=True)

@@ -1,0 +1,80 @@
+"""What a reproduction is: rows that set a published figure beside ours, and what was assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Final
+
+import msgspec
+
+from bursar.model.errors import InputError, instead_of, shown
+
+Figure = float | int | str | None
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One published figure. `ok`: ours lies within low and high, or equals it where it is text.
+
+    `paper` is None where the source prints no figure; low and high are None where nothing is
+    demanded, and then the row is information.
+    """
+
+    what: str
+    paper: Figure
+    ours: Figure
+    low: float | None = None
+    high: float | None = None
+    ok: bool = True
+    note: str = ""
+
+
+class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
+    """A table or figure of a source. `assumed` says what the source leaves open."""
+
+    name: str
+    title: str
+    source: str
+    rows: tuple[Row, ...]
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return all(row.ok for row in self.rows)
+
+
+def within(
+    what: str, paper: float | None, ours: float, low: float, high: float, note: str = ""
+) -> Row:
+    """A figure that must lie between two others."""
+    ok = low <= ours <= high
+    return Row(what=what, paper=paper, ours=ours, low=low, high=high, ok=ok, note=note)
+
+
+def near(what: str, paper: float, ours: float, share: float, note: str = "") -> Row:
+    """A figure that must be near the published one: 0.1 allows ten per cent either way."""
+    reach = abs(paper) * share
+    return within(what, paper, ours, paper - reach, paper + reach, note)
+
+
+def same(what: str, paper: Figure, ours: Figure, note: str = "") -> Row:
+    """A figure that must be the published one."""
+    return Row(what=what, paper=paper, ours=ours, ok=paper == ours, note=note)
+
+
+def shown_only(what: str, paper: Figure, ours: Figure, note: str = "") -> Row:
+    """A figure worth knowing, of which nothing is demanded."""
+    return Row(what=what, paper=paper, ours=ours, note=note)
+
+
+ENTRIES: Final[Mapping[str, str]] = {}
+"""Name to the module of `bursar.reproduce` that has its `reproduce()`."""
+
+
+def reproduce(name: str) -> Reproduction:
+    """Compute a reproduction by its name."""
+    module = ENTRIES.get(name)
+    if module is None:
+        raise InputError(f"no reproduction {shown(name)}; {instead_of(name, ENTRIES)}")
+    entry: Callable[[str], Reproduction] = import_module(f"bursar.reproduce.{module}").reproduce
+    return entry(name)
