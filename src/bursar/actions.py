@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from bursar.events import Status
 from bursar.model.time import Time
 
 
@@ -40,11 +41,16 @@ class Release(Action, frozen=True):
 
 
 class Start(Action, frozen=True):
-    """Start an attempt of this task on this machine, beside any that run already."""
+    """Start an attempt of this task on this machine, beside any that run already.
+
+    With `measure` it runs to its end even when the task is done, or was done before: its run time
+    is what it is for.
+    """
 
     task: int
     machine: int
     reason: str = ""
+    measure: bool = False
 
 
 class Cancel(Action, frozen=True):
@@ -61,9 +67,10 @@ class Wake(Action, frozen=True):
 
 
 class Stop(Action, frozen=True):
-    """End the run: the goal cannot be met."""
+    """End the run gently: the goal cannot be met, or a plan is all that was asked for."""
 
     reason: str
+    status: Status = "budget"
 
 
 AnyAction = Rent | Extend | Release | Start | Cancel | Wake | Stop

@@ -146,7 +146,7 @@ class Engine:
             if isinstance(action, act.Wake):
                 heappush(self._wakes, action.at)
             elif isinstance(action, act.Stop):
-                self.record(ev.StopRequested(now, "budget", action.reason))
+                self.record(ev.StopRequested(now, action.status, action.reason))
             else:
                 verdict = review(action, now)
                 if verdict is not None:
@@ -232,7 +232,9 @@ class Engine:
         status = state.status[task]
         if status == DONE and state.winners[task] == event.attempt:
             self._fates.append((task, event.attempt, "keep"))
-            for rival in tuple(state.attempts_of(task)):
+            for rival in state.attempts_of(task):
+                if state.attempts[rival].measure:
+                    continue
                 reason = f"attempt {event.attempt} finished first"
                 self._ask((act.Cancel(rival, reason=reason),), event.at)
         elif status == FAILED:

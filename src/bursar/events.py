@@ -19,7 +19,8 @@ from bursar.model.work import Bag
 Outcome = Literal["success", "failed", "timeout", "cancelled", "lost"]
 """`failed` and `timeout` count against a task's retries; `cancelled` and `lost` do not."""
 
-Status = Literal["done", "failed", "budget", "deadline", "interrupted"]
+Status = Literal["done", "failed", "budget", "deadline", "interrupted", "planned"]
+"""`planned`: the sample was run, and the rest waits for a choice among the plans."""
 
 DownCause = Literal["released", "lost", "expired", "refused"]
 """`expired`: the machine ended itself when its paid time ran out; `refused`: it never came up."""
@@ -143,12 +144,15 @@ class MachineDown(Event, frozen=True, tag=True, omit_defaults=True):
 
 
 class AttemptStarted(Event, frozen=True, tag=True, omit_defaults=True):
-    """Decision."""
+    """Decision. With `measure` the attempt runs to its end even when its task is done: its run
+    time is what it is for.
+    """
 
     attempt: int
     task: int
     machine: int
     reason: str = ""
+    measure: bool = False
 
 
 class CancelOrdered(Event, frozen=True, tag=True, omit_defaults=True):

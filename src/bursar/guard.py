@@ -99,10 +99,10 @@ class Guard:
             return "the machine has no free slot"
         if not 1 <= action.task <= state.total:
             return "there is no such task"
-        if state.status[action.task] >= DONE:
+        if state.status[action.task] >= DONE and not action.measure:
             return "the task is " + ("done" if state.status[action.task] == DONE else "failed")
         return ev.AttemptStarted(
-            now, len(state.log) + 1, action.task, action.machine, action.reason
+            now, len(state.log) + 1, action.task, action.machine, action.reason, action.measure
         )
 
     def _rent(self, action: act.Rent, now: Time) -> ev.Decision | str | None:

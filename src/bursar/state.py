@@ -293,7 +293,9 @@ class RunState:
     def _attempt_started(self, event: ev.AttemptStarted) -> None:
         machine = self.machines[event.machine]
         task = event.task
-        self.attempts[event.attempt] = Attempt(event.attempt, task, machine, event.at)
+        self.attempts[event.attempt] = Attempt(
+            event.attempt, task, machine, event.at, event.measure
+        )
         self.log.begin(task, machine.id, event.at)
         machine.attempts.add(event.attempt)
         if len(machine.attempts) >= machine.offer.slots:
@@ -302,8 +304,9 @@ class RunState:
             self._live_of[task].append(event.attempt)
         else:
             self._live_of[task] = [event.attempt]
-            self.ready.discard(task)
-            self.status[task] = RUNNING
+            if self.status[task] == READY:
+                self.ready.discard(task)
+                self.status[task] = RUNNING
 
     def _cancel_ordered(self, event: ev.CancelOrdered) -> None:
         self.attempts[event.attempt].cancelling = True

@@ -49,13 +49,17 @@ class Machine:
 class Attempt:
     """One try of one task on one machine, while it lives."""
 
-    __slots__ = ("cancelling", "id", "machine", "started", "task")
+    __slots__ = ("cancelling", "id", "machine", "measure", "started", "task")
 
-    def __init__(self, id: int, task: int, machine: Machine, started: Time) -> None:
+    def __init__(
+        self, id: int, task: int, machine: Machine, started: Time, measure: bool = False
+    ) -> None:
         self.id = id
         self.task = task
         self.machine = machine
         self.started = started
+        self.measure = measure
+        """runs to its end even when the task is done"""
         self.cancelling = False
 
 

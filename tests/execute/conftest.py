@@ -90,7 +90,7 @@ class Lab:
         offer = Offer("desk", ZERO, boot=boot, slots=slots, limit=4, speed=1.5)
         market = Market("USD", "undated", (offer,))
         limits = limits or Limits()
-        self._tell(ev.RunCreated(0, name, market, Goal(), limits, 0, {}, {}, 0.0))
+        self._tell(ev.RunCreated(0, name, market, Goal(), limits, 0, {}, {}, time.time()))
         if isinstance(tasks, int):
             self._tell(ev.WorkArrived(0, Bag(tasks)))
         else:

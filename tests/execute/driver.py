@@ -6,6 +6,7 @@ Arguments: outputs directory, run name, length of leases in seconds, commands fo
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 from bursar import events as ev
@@ -31,7 +32,7 @@ def main(outputs: str, name: str, lease: str, *commands: str) -> None:
     offer = Offer("desk", Money.parse("1"), billing=seconds(float(lease)), limit=1)
     goal = Goal(budget=Money.parse("1"))  # one lease, and no longer
     market = Market("USD", "undated", (offer,))
-    state.apply(ev.RunCreated(0, name, market, goal, Limits(), 0, {}, {}, 0.0))
+    state.apply(ev.RunCreated(0, name, market, goal, Limits(), 0, {}, {}, time.time()))
     for command in commands:
         state.apply(ev.WorkArrived(0, Bag(1, ("/bin/sh", "-c", command))))
     state.apply(ev.ArrivalsEnded(0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 from bursar import events as ev
@@ -44,7 +45,7 @@ def make_adder(n: int):
 
 state = RunState()
 market = Market("USD", "undated", (Offer("desk", ZERO, limit=2),))
-state.apply(ev.RunCreated(0, "main", market, Goal(), Limits(), 0, {}, {}, 0.0))
+state.apply(ev.RunCreated(0, "main", market, Goal(), Limits(), 0, {}, {}, time.time()))
 calls = Calls()
 doubled = calls.add(1, double, (Point(21),))
 added = calls.add(2, make_adder(3), (4,))

@@ -181,10 +181,10 @@ def test_nothing_survives_a_killed_driver(tmp_path, census, up):
 
 
 def test_a_lease_ends_while_the_driver_is_stopped(tmp_path, census, up):
-    with drive(tmp_path, 0.7, f"{DAEMON} {up}; sleep 100") as driver:
+    with drive(tmp_path, 1.5, f"{DAEMON} {up}; sleep 100") as driver:
         wait_for(up.exists, "no daemon")
         driver.send_signal(signal.SIGSTOP)
-        wait_for(lambda: not [pid for pid in census.others() if pid != driver.pid], "alive", 3)
+        wait_for(lambda: not [pid for pid in census.others() if pid != driver.pid], "alive", 5)
         driver.send_signal(signal.SIGCONT)
         told = ""
         while "MachineDown" not in told:

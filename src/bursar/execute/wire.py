@@ -25,6 +25,7 @@ PREFIX: Final = struct.Struct("<IQ")
 """lengths of head and body"""
 
 CHUNK: Final = 1 << 16
+"""bytes to read at once; a body below this size is sent together with its head"""
 LARGEST_CHUNK: Final = 1 << 20
 DESCRIPTOR_SIZE: Final = 4
 MOST_DESCRIPTORS: Final = 16
@@ -64,8 +65,11 @@ class Channel:
     def send(self, head: Head, body: bytes = b"", descriptor: int | None = None) -> None:
         """Send a frame; a descriptor is closed here once the other end has its own."""
         data = marshal.dumps(head)
-        self._out.append((memoryview(PREFIX.pack(len(data), len(body)) + data), descriptor))
-        if body:
+        start = PREFIX.pack(len(data), len(body)) + data
+        if len(body) < CHUNK:
+            self._out.append((memoryview(start + body), descriptor))
+        else:
+            self._out.append((memoryview(start), descriptor))
             self._out.append((memoryview(body), None))
         self.flush()
 

@@ -18,6 +18,7 @@ EXIT_CODES: Final[dict[Status, int]] = {
     "budget": 4,
     "deadline": 5,
     "interrupted": 130,
+    "planned": 0,
 }
 NOT_INCLUDED: Final = "storage and transfer are not included"
 """Said wherever the cap is shown."""
