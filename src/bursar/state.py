@@ -7,6 +7,7 @@ Tasks live in columns, so that a million of them fit; live attempts and machines
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from typing import Any, Final
@@ -94,7 +95,7 @@ class RunState:
         self.status = bytearray([FAILED])
         """a TaskStatus per task; index 0 is unused, tasks count from 1"""
         self.failures = array("H", [0])
-        """failed attempts per task, at most `limits.retries + 1`"""
+        """attempts per task that failed or timed out, since it was last asked to be tried again"""
         self.ready = IndexedSet()
         """exactly the tasks whose status is READY"""
         self.done = 0
@@ -183,7 +184,8 @@ class RunState:
                 continue
             code = self.log.outcome[attempt]
             live = code == AttemptLog.LIVE
-            end = "runs" if live else f"{OUTCOMES[code]} {format_duration(self.log.ended[attempt])}"
+            ended = format_duration(self.log.ended[attempt])
+            end = "runs" if live else f"{OUTCOMES[code]} at {ended}"
             lines.append(
                 f"  attempt {attempt} on machine {self.log.machine[attempt]}"
                 f" from {format_duration(self.log.started[attempt])}: {end}"
@@ -364,6 +366,7 @@ class RunState:
         self._expect(counts[FAILED] == self.failed, f"failed {self.failed} of {counts}")
         self._expect(set(self.failed_tasks) == self._having(FAILED), "failed_tasks differ")
         running = {task for task in self._live_of if self.status[task] == RUNNING}
+        self._expect(self._live_of.keys().isdisjoint(self.ready), "a ready task has live attempts")
         self._expect(running == self._having(RUNNING), "running tasks without a live attempt")
         self._expect(
             sorted(self.attempts) == sorted(a for live in self._live_of.values() for a in live),
@@ -371,9 +374,9 @@ class RunState:
         )
         open_charges = {charge.machine for charge in self.ledger.charges() if charge.is_open}
         self._expect(open_charges == set(self.machines), "open charges differ from machines")
-        for name, count in self.fleet.items():
-            there = [m for m in self.machines.values() if m.offer.name == name and not m.releasing]
-            self._expect(count == len(there), f"fleet has {count} {name}, there are {len(there)}")
+        for counts, releasing in ((self.fleet, False), (self.leaving, True)):
+            there = Counter(m.offer.name for m in self.machines.values() if m.releasing == releasing)
+            self._expect(Counter(counts) == there, f"fleet or leaving {counts}, there are {there}")
         for machine in self.machines.values():
             self._check_machine(machine)
         for task in range(1, self.total + 1):

@@ -180,6 +180,22 @@ def test_nothing_survives_a_killed_driver(tmp_path, census, up):
         wait_for(lambda: not census.all(), "something survived", 3)
 
 
+def test_nothing_survives_a_killed_driver_that_had_forked(tmp_path, census, up, monkeypatch):
+    monkeypatch.setenv("DRIVER_FORKS", "1")
+    with drive(tmp_path, 60, f"{DAEMON} {up}; sleep 100") as driver:
+        wait_for(up.exists, "no daemon")
+        told = ""
+        while not told.startswith("forked"):
+            told = driver.stdout.readline()
+        child = int(told.split()[1])
+        driver.kill()
+        driver.wait()
+        try:
+            wait_for(lambda: census.all() == [child], "something survived", 3)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
 def test_a_lease_ends_while_the_driver_is_stopped(tmp_path, census, up):
     with drive(tmp_path, 1.5, f"{DAEMON} {up}; sleep 100") as driver:
         wait_for(up.exists, "no daemon")

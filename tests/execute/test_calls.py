@@ -120,6 +120,22 @@ def test_a_call_that_kills_its_worker_fails_and_the_next_gets_a_new_one(lab, cal
     assert others[0].result() == others[1].result() != os.getpid()
 
 
+def test_a_worker_that_dies_while_idle_costs_no_call(lab, calls, census):
+    futures = [calls.add(n, os.getpid) for n in (1, 2)]
+    run = lab(2, calls=calls)
+    machine = run.rent()
+    run.start(1, machine)
+    run.await_one(ev.AttemptEnded)
+    run.world.settle(1, 1, "keep")
+    os.kill(futures[0].result(), signal.SIGKILL)
+    while Path(f"/proc/{futures[0].result()}").exists():
+        time.sleep(0.001)
+    run.start(2, machine)
+    assert run.await_one(ev.AttemptEnded).outcome == "success"
+    run.world.settle(2, 2, "keep")
+    assert futures[1].result() != futures[0].result()
+
+
 def test_a_worker_is_used_again_and_again(lab, calls):
     futures = [calls.add(n, os.getpid) for n in range(1, 41)]
     assert lab(40, calls=calls, slots=2).run().status == "done"

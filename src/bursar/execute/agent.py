@@ -4,7 +4,7 @@ bursar tells it what to start and how long each machine is paid for; it tells bu
 It holds to these promises, whatever becomes of bursar:
 
 - nothing runs on a machine after the end of its lease, even if bursar hangs or is stopped;
-- when the connection to bursar ends, however bursar died, everything is killed;
+- when bursar or the connection to it ends, however bursar died, everything is killed;
 - when a process ends, its group and every descendant that left the group are killed too. Orphans
   become children of the warden, which is a subreaper, and are known by `BURSAR_WARD`.
 
@@ -94,8 +94,10 @@ class Ward:
 class Warden:
     """Keeps `machines` and `wards` in step with the processes that exist."""
 
-    def __init__(self, channel: Channel, mark: str, attempts: str, grace: int) -> None:
+    def __init__(self, channel: Channel, master: int, mark: str, attempts: str, grace: int) -> None:
         self._channel = channel
+        self._master = master
+        """a descriptor that tells when bursar's process has ended"""
         self._mark = mark
         self._attempts = attempts
         """the directory in which attempts get theirs"""
@@ -119,6 +121,7 @@ class Warden:
         poll = select.poll()
         bell, link = self._bell, self._channel.fileno()
         poll.register(bell, select.POLLIN)
+        poll.register(self._master, select.POLLIN)
         try:
             while not (self._stopping or self._channel.closed):
                 self._report()
@@ -127,6 +130,8 @@ class Warden:
                 for descriptor, _ in poll.poll(self._patience()):
                     if descriptor == bell:
                         self._answer_bell()
+                    elif descriptor == self._master:
+                        self._stopping = True
                     else:
                         self._channel.flush()
                         self._obey()
@@ -393,9 +398,14 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def main() -> None:
-    """Arguments: the connection's descriptor, the run's mark, the directory, the grace."""
-    descriptor, mark, attempts, grace = sys.argv[1:]
+    """Arguments: the connection's descriptor, bursar's process, the mark, the directory, the grace.
+
+    bursar's process is watched too: one that it forked may hold the connection open after it.
+    """
+    descriptor, master, mark, attempts, grace = sys.argv[1:]
     link = socket.socket(fileno=int(descriptor))
     link.set_inheritable(False)
     set_subreaper(True)
-    Warden(Channel(link), mark, attempts, int(grace)).run()
+    handle = os.pidfd_open(int(master))
+    if os.getppid() == int(master):
+        Warden(Channel(link), handle, mark, attempts, int(grace)).run()

@@ -16,10 +16,18 @@ from bursar.execute.wire import Channel, python_program
 from bursar.execute.worker import MOST_FUNCTIONS
 
 
+class PackedCall(NamedTuple):
+    function: int
+    """the number of the function"""
+    code: bytes
+    """the function, pickled"""
+    arguments: bytes
+
+
 class Worker:
     """A process that runs calls, one at a time."""
 
-    __slots__ = ("attempt", "began", "channel", "functions", "key", "machine", "stopped")
+    __slots__ = ("attempt", "began", "channel", "functions", "is_new", "key", "machine", "stopped")
 
     def __init__(self, key: int, machine: int, channel: Channel) -> None:
         self.key = key
@@ -29,12 +37,21 @@ class Worker:
         """what it is at; 0: it is idle"""
         self.began = 0
         """when it was given that, by `boottime`"""
+        self.is_new = True
+        """it has not answered yet"""
         self.stopped = False
         """the warden was told to end it"""
         self.functions: OrderedDict[int, None] = OrderedDict()
         """functions it knows, in the order in which it got them"""
 
-    def knows(self, function: int) -> bool:
+    def give(self, attempt: int, task: int, call: PackedCall, directory: str) -> None:
+        """Send it a call, with the function if it does not know it."""
+        self.attempt, self.began = attempt, boottime()
+        code = b"" if self._knows(call.function) else call.code
+        head = (attempt, task, directory, call.function, len(code))
+        self.channel.send(head, code + call.arguments)
+
+    def _knows(self, function: int) -> bool:
         """Whether it has this function; from now on it has. It forgets as the worker does."""
         if function in self.functions:
             return True
@@ -42,14 +59,6 @@ class Worker:
             self.functions.popitem(last=False)
         self.functions[function] = None
         return False
-
-
-class PackedCall(NamedTuple):
-    function: int
-    """the number of the function"""
-    code: bytes
-    """the function, pickled"""
-    arguments: bytes
 
 
 class Crew:
@@ -84,14 +93,15 @@ class Crew:
     def start(
         self, attempt: int, task: int, machine: int, call: PackedCall, directory: str
     ) -> Worker:
-        """Send the call to a worker."""
-        idle = self._idle.get(machine)
+        """Send the call to a worker; not to one that died while it was idle."""
+        idle = self._idle.get(machine, [])
         worker = idle.pop() if idle else self._new_worker(machine)
-        worker.attempt, worker.began = attempt, boottime()
+        worker.give(attempt, task, call, directory)
+        while worker.channel.closed and not worker.is_new:
+            worker.attempt = 0
+            worker = idle.pop() if idle else self._new_worker(machine)
+            worker.give(attempt, task, call, directory)
         self._busy[attempt] = worker
-        code = b"" if worker.knows(call.function) else call.code
-        head = (attempt, task, directory, call.function, len(code))
-        worker.channel.send(head, code + call.arguments)
         return worker
 
     def stop(self, attempt: int) -> Worker | None:
@@ -104,7 +114,7 @@ class Crew:
     def hear(self, worker: Worker) -> Iterator[Ended]:
         """What a worker has sent."""
         for (attempt, kind, runtime, cpu, memory, wrote, text), data in worker.channel.receive():
-            worker.attempt = 0
+            worker.attempt, worker.is_new = 0, False
             del self._busy[attempt]
             if not worker.stopped:
                 self._idle.setdefault(worker.machine, []).append(worker)

@@ -24,7 +24,7 @@ class WardenLink:
         with theirs:
             program = python_program("bursar.execute.agent", str(theirs.fileno()))
             self._process = subprocess.Popen(
-                [*program, mark, attempts, str(grace)],
+                [*program, str(os.getpid()), mark, attempts, str(grace)],
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,

@@ -24,6 +24,7 @@ from bursar.model.errors import InvariantError
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import Time
+from bursar.plan.knapsack_compiled import is_loaded
 from bursar.plan.knapsack_market import FleetChoice, FleetMarket, Runtimes, Terms
 from bursar.plan.knapsack_ties import preferred
 
@@ -38,6 +39,8 @@ __all__ = [
 
 STEPS_BEFORE_LEAP: Final = 8
 """Steps in vain before the walk looks further ahead, at the price of some 40 steps."""
+STEPS_BEFORE_LOADING: Final = 500
+"""Steps in vain that take as long as it takes to load compiled code."""
 
 
 def fastest_within(
@@ -102,17 +105,28 @@ def _cheapest_within(market: FleetMarket, deadline: Time) -> FleetChoice | None:
         return None
     if market.free_speed and market.makespan(market.free_speed) <= deadline:
         return _fastest_within(market, 0)
-    known = (everything, *market.single_kinds(deadline))
-    least = min(choice.cost.nanos for choice in known) // market.quantum
+    least = everything.cost.nanos // market.quantum
+    least = min(least, *market.of_one_offer(deadline))
+    least = min(least, _least_at(market, deadline, least))
+    least, last = market.try_best_value(deadline, least)
     floor = 0 if market.free_speed else market.least_cost()
     begin = 0
     while least > floor:
-        found = _walk(market, least - 1, begin, deadline)
+        found = _walk(market, least - 1, begin, last)
         if found is None:
             break
         begin = found.stay
-        least = found.least_cost
+        least = _least_at(market, min(found.terms.until, last), least - 1)
     return _fastest_within(market, least * market.quantum, begin)
+
+
+def _least_at(market: FleetMarket, stay: Time, money: int) -> int:
+    """The least cost of a fleet that ends by then, if charged for so long; at most the money."""
+    terms = market.terms(stay, money)
+    room = money // terms.units
+    wanted = market.speed_for(stay) - market.free_speed
+    lightest = terms.bounded.least(wanted, (room + 1, 0), [0] * len(terms.offers))
+    return money if lightest is None else lightest.weight * terms.units
 
 
 # --- the walk -------------------------------------------------------------------------------------
@@ -126,17 +140,6 @@ class Found(msgspec.Struct, frozen=True):
     terms: Terms
     speed: int
     """the most that the money pays for, free machines not counted"""
-    needed: int
-    """the least that ends within the step, free machines not counted"""
-
-    @property
-    def least_cost(self) -> int:
-        """Of the fleets that end within the step."""
-        bounded = self.terms.bounded
-        lightest = bounded.least(self.needed, (bounded.all_weight + 1, 0), [0] * len(bounded.value))
-        if lightest is None:
-            raise InvariantError("no fleet is as fast as the one found")
-        return lightest.weight * self.terms.units
 
 
 def _walk(market: FleetMarket, money: int, begin: Time, deadline: Time) -> Found | None:
@@ -149,16 +152,18 @@ def _walk(market: FleetMarket, money: int, begin: Time, deadline: Time) -> Found
         needed = max(0, market.speed_for(until) - market.free_speed)
         # How much is reached matters below what is needed, too, but only for the next few steps.
         wanted = max(0, market.speed_for(until + (until >> 8)) - market.free_speed)
-        reached = terms.bounded.most(money // terms.units, wanted)
+        reached = terms.bounded.most(money // terms.units, needed, wanted)
         if reached >= needed:
-            return Found(stay, terms, reached, needed)
+            return Found(stay, terms, reached)
         speed = reached + market.free_speed
         if speed == 0:
             return None
         stay = max(until + 1, market.makespan(speed))
         steps += 1
         if steps == STEPS_BEFORE_LEAP:
-            stay = max(stay, _leap(market, money, stay, deadline))
+            stay = _leap(market, money, stay, deadline)
+        if steps >= (STEPS_BEFORE_LEAP if is_loaded() else STEPS_BEFORE_LOADING):
+            stay = market.next_stay(stay, money, deadline)
     return None
 
 

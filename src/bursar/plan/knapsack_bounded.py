@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from bursar.plan.knapsack_compiled import is_loaded
-from bursar.plan.knapsack_form import Form, GaveUpError
+from bursar.plan.knapsack_form import SAFE, Form, GaveUpError
 
 TIE_NODES: Final = 20_000
 
@@ -76,6 +76,7 @@ class Bounded:
         """value, weight and limit of each kind"""
         self._exact = Form(*self._kinds)
         self._compact: Form | None = None
+        self._walker: Form | None = None
         self.all_weight = self._exact.all_weight[-1]
         """of everything there is"""
 
@@ -93,27 +94,43 @@ class Bounded:
         above, below = self.ratio(room)
         return above // below
 
-    def most(self, room: int, wanted: int) -> int:
-        """The most value within a weight, if that is what is wanted or more.
+    def most(self, room: int, needed: int, wanted: int) -> int:
+        """The most value within a weight, if that is what is needed or more.
 
-        Otherwise any number below what is wanted that the most value does not exceed.
+        Otherwise a number below what is needed that no choice exceeds; the least such number, as
+        far as it is above `wanted`.
         """
         bound = self.bound(room)
-        if bound < wanted or bound == 0 or room >= self.all_weight:
+        if bound < needed or bound == 0 or room >= self.all_weight:
             return bound
         for form, nodes in self._forms():
             try:
-                found = form.most(room, _rounded(wanted, form), nodes)
-                if found is None:
-                    return wanted - 1
+                reached, found = form.most(room, _rounded(wanted, form), nodes)
+                if reached << form.shift < needed:
+                    return reached << form.shift
+                choice = form.as_given(found)
                 if form.shift:
-                    found = self._best_of_similar(form, found, room)
+                    choice = self._best_of_similar(form, choice, room)
             except GaveUpError:
                 continue
             finally:
                 self._account(form)
-            return max(self._value_of(found), wanted - 1)
+            return self._value_of(choice)
         raise AssertionError("the last form never gives up")
+
+    def first_step(self, money: int, work: int, given: int, step: int, last: int) -> int:
+        """No step before this, from `step` to `last`, has value `work / step` within its room.
+
+        The room is `money // step`; value `given` is there without weight. The answer may exceed
+        `last`.
+        """
+        if not self.all_weight:
+            return step
+        form = self._walker = self._walker or Form.compact(*self._kinds, largest=work)
+        if form is None or money >= SAFE or last >= SAFE:
+            return step
+        rounded_work, rounded_gift = _rounded(work, form), _rounded(min(given, work), form)
+        return form.first_step(money, rounded_work, rounded_gift, step, last)
 
     def least(self, wanted: int, below: tuple[int, int], size: Sequence[int]) -> Least | None:
         """The least weight that has a value above zero, then the least size of such a choice.

@@ -12,15 +12,17 @@ from bursar.plan import knapsack_search
 
 
 class Searches(msgspec.Struct, frozen=True):
-    """The three searches, in one form."""
+    """The searches, in one form."""
 
     most_value: Callable[..., bool]
+    first_step: Callable[..., int]
     least_weight: Callable[..., bool]
     all_choices: Callable[..., int]
 
 
 PLAIN = Searches(
     most_value=knapsack_search.most_value,
+    first_step=knapsack_search.first_step,
     least_weight=knapsack_search.least_weight,
     all_choices=knapsack_search.all_choices,
 )
@@ -37,10 +39,18 @@ def compiled() -> Searches:
     """On arrays of 64-bit integers. The first call imports numba, which takes half a second."""
     from numba.extending import register_jitable
 
-    for helper in ("gain_within", "tight_gain_within", "weight_for", "size_for", "is_new"):
+    for helper in (
+        "gain_within",
+        "tight_gain_within",
+        "weight_for",
+        "size_for",
+        "is_new",
+        "most_value",
+    ):
         register_jitable(getattr(knapsack_search, helper))
     return Searches(
         most_value=_compile(knapsack_search.most_value),
+        first_step=_compile(knapsack_search.first_step),
         least_weight=_compile(knapsack_search.least_weight),
         all_choices=_compile(knapsack_search.all_choices),
     )

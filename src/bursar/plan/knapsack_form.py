@@ -53,14 +53,16 @@ class Form:
         self._ready: tuple[Any, ...] | None = None
 
     @classmethod
-    def compact(cls, value: list[int], weight: list[int], limit: list[int]) -> Form | None:
+    def compact(
+        cls, value: list[int], weight: list[int], limit: list[int], largest: int = 0
+    ) -> Form | None:
         """A form for compiled code: values rounded up after a shift; None: weights too large.
 
-        No sum or product that a search forms reaches `SAFE`.
+        No sum or product that a search forms reaches `SAFE`, nor does the value `largest`.
         """
         pieces = sum(limit)
         factor = max(pieces, *weight)
-        shift = max(0, (max(value) * factor).bit_length() - 61)
+        shift = max(0, max(max(value) * factor, largest).bit_length() - 61)
         form = cls([-(-each >> shift) for each in value], weight, limit)
         if factor * max(form.value) >= SAFE or pieces * max(weight) >= SAFE:
             return None
@@ -75,20 +77,25 @@ class Form:
 
     # --- questions; each raises GaveUpError when `nodes` (None: any number) do not suffice -------
 
-    def most(self, room: int, wanted: int, nodes: int | None) -> list[int] | None:
-        """The choice of most value within a weight; None if that is less than wanted."""
-        kinds = self._tables()
-        value, weight, limit, all_value, all_weight, grain, _, _ = kinds
+    def most(self, room: int, wanted: int, nodes: int | None) -> tuple[int, list[int]]:
+        """The most value within a weight, and its choice; a number less than wanted if it is so."""
         count, best = self._zeros(len(self.value)), self._zeros(len(self.value))
-        state = self._numbers([0, 0, 0, min(room, self.all_weight[-1]), wanted - 1])
+        state = self._numbers([0, 0, 0, min(room, self.all_weight[-1]), wanted - 1, 0])
 
         def go_on(seen: Any) -> bool:
-            return self._searches.most_value(
-                value, weight, limit, all_value, all_weight, grain, seen, count, best, state
-            )
+            return self._searches.most_value(*self._tables()[:6], seen, count, best, state)
 
         self._complete(go_on, state, nodes)
-        return self._as_given(best) if state[4] >= wanted else None
+        return int(state[4]), best
+
+    def first_step(self, money: int, work: int, given: int, step: int, last: int) -> int:
+        """The first step at which money // step may yield work / step - given; see the search."""
+        seen, state = self._zeros(4 * FEW_PLACES), self._zeros(6)
+        count, best = self._zeros(len(self.value)), self._zeros(len(self.value))
+        return self._searches.first_step(
+            *self._tables()[:6], seen, count, best, state, money, work, given, step, last,
+            FIRST_NODES,
+        )  # fmt: skip
 
     def least(
         self, wanted: int, below: tuple[int, int], sizes: list[int], nodes: int | None
@@ -112,7 +119,7 @@ class Form:
             )  # fmt: skip
 
         self._complete(go_on, state, nodes)
-        return self._as_given(best) if any(best) else None
+        return self.as_given(best) if any(best) else None
 
     def choices(self, wanted: int, room: int, pieces: int, nodes: int) -> list[list[int]]:
         """Every choice that has a value, within a weight and a number of pieces."""
@@ -125,7 +132,7 @@ class Form:
         )  # fmt: skip
         if number < 0:
             raise GaveUpError
-        return [self._as_given(found[i * kinds : (i + 1) * kinds]) for i in range(number)]
+        return [self.as_given(found[i * kinds : (i + 1) * kinds]) for i in range(number)]
 
     # --- how -------------------------------------------------------------------------------------
 
@@ -173,7 +180,8 @@ class Form:
         worth = [(v << scale) // s for v, s in zip(self.value, sizes, strict=True)]
         return sorted(range(len(sizes)), key=lambda i: worth[i], reverse=True)
 
-    def _as_given(self, counts: Any) -> list[int]:
+    def as_given(self, counts: Any) -> list[int]:
+        """From the order of the searches to that in which the kinds were given."""
         named = [0] * len(self._order)
         for kind, count in zip(self._order, counts, strict=True):
             named[kind] = int(count)

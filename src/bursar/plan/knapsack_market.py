@@ -24,6 +24,9 @@ Runtimes = Mapping[str, Time | None]
 """Offer name to the mean run time of a task there; None, or no entry: unknown."""
 
 
+MOST_TRIED: Final = 4096
+
+
 class FleetChoice(msgspec.Struct, frozen=True):
     """A fleet, and what the estimates say of it."""
 
@@ -112,6 +115,18 @@ class FleetMarket:
         bounded, offers = self._bounded(charges, money)
         return Terms(until, bounded, 1, offers)
 
+    def next_stay(self, stay: Time, money: int, deadline: Time) -> Time:
+        """No shorter stay, from this on, can be paid for; told quickly if all are billed alike."""
+        if not self._is_uniform:
+            return stay
+        offer = self._usable[self.priced[0]]
+        work = -(-self._work // (self._divisor * offer.billing))
+        bounded, _ = self._at_list_price(money)
+        step = bounded.first_step(
+            money, work, self.free_speed, offer.units(stay), offer.units(deadline)
+        )
+        return max(stay, (step - 1) * offer.billing + 1)
+
     def could_pay(self, stay: Time, money: int) -> bool:
         """Whether the money might do for a fleet that takes so long, were everything divisible.
 
@@ -145,20 +160,61 @@ class FleetMarket:
     def all_machines(self) -> FleetChoice:
         return self.choice(dict(enumerate(self._limit)))
 
-    def single_kinds(self, deadline: Time) -> Iterator[FleetChoice]:
-        """Fleets with machines of one priced offer only: one, and as many as the deadline needs."""
+    def of_one_offer(self, deadline: Time) -> Iterator[int]:
+        """Costs of fleets with priced machines of one offer only, as few as the deadline allows."""
         wanted = self.speed_for(deadline) - self.free_speed
         for i in self.priced:
             count = max(1, -(-wanted // self._speed[i]))
             if count <= self._limit[i]:
-                yield self.choice({i: count})
+                stay = self.makespan(self.free_speed + count * self._speed[i])
+                yield count * self._price[i] * self._usable[i].units(stay)
 
     def least_cost(self) -> int:
         """No fleet without free machines costs less, however slow, in quanta."""
-        return min(
-            -(-self._price[i] * self._work // (self._divisor * self._speed[i] * offer.billing))
-            for i, offer in enumerate(self._usable)
-        )
+        best = self._best_value()
+        rate = self._divisor * self._speed[best] * self._usable[best].billing
+        return -(-self._price[best] * self._work // rate)
+
+    def try_best_value(self, deadline: Time, least: int) -> tuple[int, Time]:
+        """Try all fleets of the best value alone, if there are no free machines and not too many.
+
+        The answer is the least cost known then, and the longest makespan of any cheaper fleet. A
+        machine of another kind costs more, while it stays, than its part of the work would cost at
+        the best value; what may be spent on that limits how long it stays.
+        """
+        best = self._best_value()
+        offer, speed, price = self._usable[best], self._speed[best], self._price[best]
+        same = [i for i in self.priced if self._terms_of(i) == self._terms_of(best)]
+        most = sum(self._limit[i] for i in same)
+        fewest = max(1, -(-self.speed_for(deadline) // speed))
+        if self.free_speed or most - fewest > MOST_TRIED:
+            return least, deadline
+        alone = self.makespan(speed)
+        for number in range(fewest, most + 1):
+            least = min(least, number * price * offer.units(-(-alone // number)))
+        spare = (least - 1) * offer.billing * speed * self._divisor - price * self._work
+        longest = 0
+        for i in self.priced:
+            unit = self._usable[i].billing
+            loss = self._price[i] * offer.billing * speed - price * self._speed[i] * unit
+            if loss:
+                longest = max(longest, spare * unit // (self._divisor * loss))
+            elif i not in same:
+                return least, deadline
+        return least, min(longest, deadline)
+
+    def _best_value(self) -> int:
+        """The offer with the most work for its price, were all paid time used."""
+        best = self.priced[0]
+        for i in self.priced:
+            rate, best_rate = (self._speed[j] * self._usable[j].billing for j in (i, best))
+            if self._price[i] * best_rate < self._price[best] * rate:
+                best = i
+        return best
+
+    def _terms_of(self, i: int) -> tuple[int, ...]:
+        offer = self._usable[i]
+        return self._price[i], self._speed[i], offer.billing, offer.minimum
 
     def _at_list_price(self, money: int) -> tuple[Bounded, list[int]]:
         """The knapsack of all stays, where all offers are billed alike."""

@@ -120,9 +120,9 @@ def is_new(seen: Numbers, level: int, key: int, first: int, second: int) -> bool
     Such a node led to all that this one can lead to. The table keeps the last comer of each place.
     """
     at = 4 * ((key * 31 + level * 7919) % (len(seen) // 4))
-    if seen[at] == level and seen[at + 1] == key:
-        if seen[at + 2] <= first and seen[at + 3] <= second:
-            return False
+    is_same = seen[at] == level and seen[at + 1] == key
+    if is_same and seen[at + 2] <= first and seen[at + 3] <= second:
+        return False
     seen[at], seen[at + 1], seen[at + 2], seen[at + 3] = level, key, first, second
     return True
 
@@ -144,11 +144,13 @@ def most_value(
 ) -> bool:
     """Find the most value within a weight; True when the search is complete.
 
-    `state` is (nodes allowed, level, value gained, room left, most value); it begins as (nodes, 0,
-    0, the weight allowed, a value that must be exceeded).
+    `state` is (nodes allowed, level, value gained, room left, most value, name); it begins as
+    (nodes, 0, 0, the weight allowed, a value that must be exceeded, a number under which `seen`
+    was not used before).
     """
     nodes, level, gained, room, most = state[0], state[1], state[2], state[3], state[4]
     kinds = len(value)
+    by_room, by_gain = 2 * kinds * state[5], 2 * kinds * state[5] + kinds
     finished = False
     while nodes > 0 and not finished:
         nodes -= 1
@@ -164,8 +166,8 @@ def most_value(
             most = gained
             best[:] = count
         elif gained + tight_gain_within(room, level, value, weight, limit, grain) > most:
-            hopeful = is_new(seen, level, room, -gained, 0)
-            hopeful = hopeful and is_new(seen, level + kinds, gained, -room, 0)
+            hopeful = is_new(seen, level + by_room, room, -gained, 0)
+            hopeful = hopeful and is_new(seen, level + by_gain, gained, -room, 0)
         if hopeful:
             count[level] = min(limit[level], room // weight[level])
             gained += count[level] * value[level]
@@ -181,6 +183,57 @@ def most_value(
         finished = level == 0
     state[0], state[1], state[2], state[3], state[4] = nodes, level, gained, room, most
     return finished
+
+
+def first_step(
+    value: Numbers,
+    weight: Numbers,
+    limit: Numbers,
+    all_value: Numbers,
+    all_weight: Numbers,
+    grain: Numbers,
+    seen: Numbers,
+    count: Numbers,
+    best: Numbers,
+    state: Numbers,
+    money: int,
+    work: int,
+    given: int,
+    step: int,
+    last: int,
+    nodes: int,
+) -> int:
+    """The first step at which weight `money // step` may yield value `work / step - given`.
+
+    It is looked for from `step` to `last`, both above zero; the answer is beyond `last` if there is
+    none, and too small only where `nodes` did not suffice to tell. `state` is that of `most_value`.
+    """
+    everything = all_weight[len(value)]
+    while step <= last:
+        room = min(money // step, everything)
+        needed = (work + step - 1) // step - given
+        reached = gain_within(room, 0, value, weight, all_value, all_weight)
+        if reached >= needed:
+            if room == everything or needed <= 0:
+                return step
+            # What is reached below that tells how far to go on.
+            enough = step + (step >> 8)
+            wanted = max(1, (work + enough - 1) // enough - given)
+            state[0], state[1], state[2], state[3], state[4] = nodes, 0, 0, room, wanted - 1
+            state[5] += 1
+            for kind in range(len(value)):
+                count[kind] = 0
+            finished = most_value(
+                value, weight, limit, all_value, all_weight, grain, seen, count, best, state
+            )
+            reached = state[4]
+            if not finished or reached >= needed:
+                return step
+        speed = reached + given
+        if speed <= 0:
+            return last + 1
+        step = max(step + 1, (work + speed - 1) // speed)
+    return step
 
 
 def least_weight(

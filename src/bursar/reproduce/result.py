@@ -67,7 +67,11 @@ def shown_only(what: str, paper: Figure, ours: Figure, note: str = "") -> Row:
     return Row(what=what, paper=paper, ours=ours, note=note)
 
 
-ENTRIES: Final[Mapping[str, str]] = {}
+ENTRIES: Final[Mapping[str, str]] = {
+    "bats-table-3.2": "bats_table_3_2",
+    "bats-kohonen": "bats_chapter_6",
+    "bats-sarsa": "bats_chapter_6",
+}
 """Name to the module of `bursar.reproduce` that has its `reproduce()`."""
 
 

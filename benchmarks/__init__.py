@@ -1,0 +1,1 @@
+"""Speed, side by side with peers, as ratios measured in one run: `python -m benchmarks`."""

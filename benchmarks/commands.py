@@ -1,0 +1,61 @@
+"""Commands that do nothing, on two slots: what it costs to start, watch and record each of them.
+
+bursar writes a journal, a directory with stdout and stderr for each task, and the ledger. GNU
+parallel keeps the output apart too; xargs does nothing but start processes.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from shutil import rmtree, which
+from tempfile import TemporaryDirectory
+
+from benchmarks.measure import Line, Result, best_of, seconds_of, times_as_fast
+
+TASKS = 5_000
+SLOTS = 2
+MARKET = f'[[offer]]\nname = "slot"\nbilling = "free"\nlimit = {SLOTS}\n'
+RIVALS = {
+    "GNU parallel": ["parallel", "--will-cite", f"-j{SLOTS}", "true"],
+    "xargs": ["xargs", f"-P{SLOTS}", "-n1", "true"],
+}
+LEAST = {"GNU parallel": 3.0, "xargs": 0.4}
+PACKAGES = {"parallel": "parallel", "xargs": "findutils"}
+
+
+def measure(rounds: int) -> Result:
+    numbers = "".join(f"{number}\n" for number in range(TASKS))
+    with TemporaryDirectory() as directory:
+        Path(directory, "market.toml").write_text(MARKET)
+        contenders = {"bursar run": partial(_bursar, directory, numbers)}
+        missing = []
+        for name, words in RIVALS.items():
+            program = which(words[0])
+            if program is None:
+                missing.append(f"{name} (Debian and Ubuntu: package {PACKAGES[words[0]]})")
+            else:
+                contenders[name] = partial(seconds_of, [program, *words[1:]], directory, numbers)
+        best = best_of(contenders, rounds)
+    return Result(
+        title=f"{TASKS:,} commands (true) on {SLOTS} slots",
+        lines=[
+            Line(name, seconds, "s", f"{TASKS / seconds:,.0f} a second")
+            for name, seconds in best.items()
+        ],
+        goals=[
+            times_as_fast(name, best, least, "bursar run")
+            for name, least in LEAST.items()
+            if name in best
+        ],
+        missing=missing,
+    )
+
+
+def _bursar(directory: str, numbers: str) -> float:
+    program = str(Path(sys.executable).with_name("bursar"))
+    options = ["--quiet", "--market", "market.toml"]
+    seconds = seconds_of([program, "run", *options, "true", "::::", "-"], directory, numbers)
+    rmtree(Path(directory, ".bursar"))
+    return seconds

@@ -1,0 +1,83 @@
+"""A million tasks on a thousand machines in the simulated world: time and memory.
+
+The engine, the guard and the policies are those of a real run; only the world is simulated. It runs
+in a process of its own, whose largest resident set is the memory that counts.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from random import Random
+
+from benchmarks.measure import Goal, Line, Result
+
+TASKS = 1_000_000
+FLEET = {"small": 600, "large": 400}
+BUDGET = "10000"
+MOST_SECONDS = 60.0
+MOST_GIGABYTES = 1.5
+MARKET = """
+[[offer]]
+name = "small"
+price = "0.08"
+limit = 600
+
+[[offer]]
+name = "large"
+price = "0.24"
+limit = 400
+boot = "90s"
+speed = 2.5
+"""
+
+
+def measure(rounds: int) -> Result:
+    del rounds  # one is enough: the bound is far, and the run is long
+    words = [sys.executable, "-m", __name__]
+    found = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
+    seconds, memory = found["seconds"], found["gigabytes"]
+    return Result(
+        title=f"{TASKS:,} tasks on {sum(FLEET.values()):,} machines, simulated",
+        lines=[
+            Line("time", seconds, "s", f"{TASKS / seconds:,.0f} tasks a second"),
+            Line("memory", memory, "GB", "largest resident set"),
+        ],
+        goals=[
+            Goal("time", seconds, "<=", MOST_SECONDS, "s"),
+            Goal("memory", memory, "<=", MOST_GIGABYTES, "GB"),
+        ],
+    )
+
+
+def _simulate() -> dict[str, float]:
+    began = time.perf_counter()
+    from bursar.model.goal import Goal as Wish
+    from bursar.model.market import Market
+    from bursar.model.money import Money
+    from bursar.model.time import MINUTE
+    from bursar.model.work import Bag
+    from bursar.policies.registry import make_policy
+    from bursar.simulate.fortune import ModelledFortune, given
+    from bursar.simulate.run import simulate
+
+    rng = Random(0)
+    runtimes = [rng.randrange(MINUTE, 10 * MINUTE) for _ in range(TASKS)]
+    state = simulate(
+        Market.parse(MARKET),
+        Wish(budget=Money.parse(BUDGET)),
+        Bag(count=TASKS),
+        make_policy(options={"provisioner": {"fleet": FLEET}}),
+        ModelledFortune(given(runtimes)),
+    )
+    if state.done != TASKS:
+        raise SystemExit(f"only {state.done:,} tasks are done")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {"seconds": time.perf_counter() - began, "gigabytes": peak * 1024 / 1e9}
+
+
+if __name__ == "__main__":
+    print(json.dumps(_simulate()))

@@ -1,0 +1,147 @@
+"""When each slot of a fleet finishes its last task, for many possible bags at once.
+
+Tasks are taken in order by whichever slot is free (list scheduling, as BaTS does). Until the bag
+is empty the slots do not influence each other: each starts a task when it is up and at each of its
+completions. So with `N` tasks, the bag is empty at the N-th earliest of all these instants, and
+nothing needs to be simulated step by step. That is `exact_ends`.
+
+Where every slot does many tasks the law of renewals says when the bag is empty and what is left
+then of the tasks under way, at a cost that does not depend on `N`. That is `long_run_ends`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.beliefs.posterior import Floats, PossibleRuntimes
+from bursar.model.time import Time
+
+CHUNK: Final = 1_500_000
+"""Numbers held at once."""
+MOST_MODELLED: Final = 1_000
+"""Slots of one crew that are modelled one by one in the long run; they stand for all."""
+
+
+class Crew:
+    """Slots that are alike: what run times are possible there, how many, and when they are up."""
+
+    def __init__(self, possible: PossibleRuntimes, slots: int, boot: Time) -> None:
+        self.possible = possible
+        self.slots = slots
+        self.boot = boot
+
+
+def exact_ends(crews: Sequence[Crew], tasks: int, rng: np.random.Generator) -> list[Floats]:
+    """For each crew, when its slots end, by draw and slot; slots that got no task end at zero.
+
+    There are at least as many tasks as slots.
+    """
+    draws = len(crews[0].possible.unseen)
+    steps = _steps(crews, tasks)
+    width = sum(crew.slots * (count + 1) for crew, count in zip(crews, steps, strict=True))
+    size = max(1, CHUNK // width)
+    parts = [
+        _ends_of(crews, slice(begin, min(begin + size, draws)), tasks, steps, rng)
+        for begin in range(0, draws, size)
+    ]
+    return [np.concatenate(ends) for ends in zip(*parts, strict=True)]
+
+
+def _steps(crews: Sequence[Crew], tasks: int) -> list[int]:
+    """How many tasks a slot of each crew does at the most, almost surely."""
+    means = [crew.possible.mean() for crew in crews]
+    rate = sum(crew.slots / mean for crew, mean in zip(crews, means, strict=True))
+    steps = []
+    for crew, mean in zip(crews, means, strict=True):
+        usual = tasks / (rate * mean)
+        spread = np.sqrt(crew.possible.variance()) / mean
+        steps.append(min(tasks, int(np.max(usual + 5 * np.sqrt(usual) * spread)) + 3))
+    return steps
+
+
+def _ends_of(
+    crews: Sequence[Crew], rows: slice, tasks: int, steps: list[int], rng: np.random.Generator
+) -> list[Floats]:
+    """The ends for some of the draws; where the steps do not suffice, with more of them."""
+    while True:
+        starts = [_starts(crew, rows, count, rng) for crew, count in zip(crews, steps, strict=True)]
+        ends = _cut(starts, tasks)
+        if ends is not None:
+            return ends
+        steps = [min(tasks, 2 * count) for count in steps]
+
+
+def _starts(crew: Crew, rows: slice, count: int, rng: np.random.Generator) -> Floats:
+    """When a slot would start its first, second, ... task if the bag were never empty."""
+    runtimes = crew.possible.draw(rng, rows, crew.slots * count)
+    starts = np.empty((len(runtimes), crew.slots, count + 1))
+    starts[:, :, 0] = crew.boot
+    np.cumsum(runtimes.reshape(-1, crew.slots, count), axis=2, out=starts[:, :, 1:])
+    starts[:, :, 1:] += crew.boot
+    return starts
+
+
+def _cut(starts: list[Floats], tasks: int) -> list[Floats] | None:
+    """End each slot where the bag is empty; None: some slot would start more than is known."""
+    draws = len(starts[0])
+    together = np.concatenate([start.reshape(draws, -1) for start in starts], axis=1)
+    empty = np.partition(together, tasks - 1, axis=1)[:, tasks - 1]
+    taken = [(start <= empty[:, None, None]).sum(axis=2) for start in starts]
+    if any((count >= start.shape[2]).any() for count, start in zip(taken, starts, strict=True)):
+        return None
+    _undo_ties(starts, taken, empty, tasks)
+    return [
+        np.where(count > 0, np.take_along_axis(start, count[:, :, None], axis=2)[:, :, 0], 0.0)
+        for count, start in zip(taken, starts, strict=True)
+    ]
+
+
+def _undo_ties(
+    starts: list[Floats], taken: list[NDArray[np.int64]], empty: Floats, tasks: int
+) -> None:
+    """Where several slots want the last task at the same instant, only as many as are left get one.
+
+    The slots of the last crew stand back first.
+    """
+    excess = np.array(sum(count.sum(axis=1) for count in taken)) - tasks
+    if not excess.any():
+        return
+    for start, count in zip(reversed(starts), reversed(taken), strict=True):
+        last = np.take_along_axis(start, np.maximum(count - 1, 0)[:, :, None], axis=2)[:, :, 0]
+        is_last = (count > 0) & (last == empty[:, None])
+        rank = np.cumsum(is_last[:, ::-1], axis=1)[:, ::-1]
+        undone = is_last & (rank <= excess[:, None])
+        np.subtract(count, undone, out=count)
+        excess = excess - undone.sum(axis=1)
+
+
+def long_run_ends(crews: Sequence[Crew], tasks: int, rng: np.random.Generator) -> list[Floats]:
+    """The same where each slot does many tasks; large crews are represented by some slots.
+
+    By time t a slot has started t/m + (v/m^2 + 1)/2 tasks on average, with variance t v/m^3, for
+    run times of mean m and variance v.
+    """
+    means = [crew.possible.mean() for crew in crews]
+    variances = [crew.possible.variance() for crew in crews]
+    rate = sum(crew.slots / mean for crew, mean in zip(crews, means, strict=True))
+    ahead = sum(
+        crew.slots * ((variance / mean**2 + 1) / 2 - crew.boot / mean)
+        for crew, mean, variance in zip(crews, means, variances, strict=True)
+    )
+    expected = np.maximum((tasks - ahead) / rate, 0.0)
+    spread = sum(
+        crew.slots * expected * variance / mean**3
+        for crew, mean, variance in zip(crews, means, variances, strict=True)
+    )
+    empty = expected + rng.standard_normal(len(expected)) * np.sqrt(spread) / rate
+    return [
+        np.rint(
+            np.maximum(empty, crew.boot)[:, None]
+            + crew.possible.draw_residuals(rng, min(crew.slots, MOST_MODELLED))
+        )
+        for crew in crews
+    ]

@@ -1,0 +1,196 @@
+"""Plans: the choices with honest bounds, marked by what fits the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.beliefs.prediction import FleetPart, Prediction, predict
+from bursar.model.errors import InputError
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import format_money
+from bursar.model.time import SECOND, Time, format_duration
+from bursar.plan.choices import (
+    Choice,
+    choose,
+    choose_by_deadline,
+    knee,
+    least_budget,
+    list_choices,
+)
+from bursar.plan.knapsack import fastest
+
+CONFIDENCE: Final = 0.9
+"""of the upper bounds, unless the user says otherwise"""
+
+Samples = Mapping[str, NDArray[np.int64]]
+"""Offer name to run times there, the same tasks in the same order; absent: not known."""
+
+
+class Span(msgspec.Struct, frozen=True):
+    """A makespan: the estimate of a divisible bag, and what is predicted of the real one."""
+
+    estimate: float
+    p50: float
+    p90: float
+    upper: float
+    """not exceeded with the user's confidence"""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A choice with its bounds. Amounts are exact decimals, as text."""
+
+    name: str
+    fleet: dict[str, int]
+    units: dict[str, int]
+    cost: str
+    """estimate of a divisible bag"""
+    makespan_s: Span
+    cost_p50: str
+    cost_p90: str
+    cost_upper: str
+    cushion: str
+    risk: int
+    fits: bool
+    """the upper bounds keep the budget and the deadline; true where there is none"""
+    is_knee: bool = False
+    """the most time saved for the money"""
+
+
+class PlanList(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the plan screen shows."""
+
+    tasks: int
+    """left to do"""
+    currency: str
+    date: str
+    confidence: float
+    plans: list[Plan]
+    cautions: list[str]
+    """why the bounds may not hold"""
+
+
+def make_plans(
+    market: Market,
+    samples: Samples,
+    tasks: int,
+    goal: Goal,
+    *,
+    between: int = 0,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> PlanList:
+    """Plans for so many tasks, cheapest first, from what was seen of their run times."""
+    usable = [offer for offer in market.offers if len(samples.get(offer.name, ()))]
+    runtimes: dict[str, Time | None] = {
+        offer.name: max(1, round(float(np.mean(samples[offer.name])))) for offer in usable
+    }
+    choices = list_choices(usable, runtimes, tasks, between=between)
+    choices += _by_goal(usable, runtimes, tasks, goal, market.currency)
+    bounds = [_predict(usable, choice, samples, tasks, seed) for choice in choices]
+    best = knee(choices[: len(choices) - _goals(goal)])
+    plans = [
+        _plan(choice, bound, goal, confidence, is_knee=index == best)
+        for index, (choice, bound) in enumerate(zip(choices, bounds, strict=True))
+    ]
+    cautions = dict.fromkeys(caution for bound in bounds for caution in bound.cautions)
+    missing = [offer.name for offer in market.offers if offer not in usable]
+    if missing:
+        cautions[f"nothing is known of {', '.join(missing)}: left out of all plans"] = None
+    return PlanList(
+        tasks=tasks,
+        currency=market.currency,
+        date=market.date,
+        confidence=confidence,
+        plans=plans,
+        cautions=list(cautions),
+    )
+
+
+def _goals(goal: Goal) -> int:
+    return (goal.budget is not None) + (goal.deadline is not None)
+
+
+def _by_goal(
+    offers: Sequence[Offer],
+    runtimes: Mapping[str, Time | None],
+    tasks: int,
+    goal: Goal,
+    currency: str,
+) -> list[Choice]:
+    """The fastest plan within the budget and the cheapest within the deadline."""
+    found: list[Choice] = []
+    if goal.budget is not None:
+        within = choose("within budget", offers, runtimes, tasks, goal.budget)
+        if within is None:
+            least = format_money(least_budget(offers, runtimes, tasks), currency)
+            raise InputError(
+                f"a budget of {format_money(goal.budget, currency)} finishes no plan;"
+                f" the smallest that would do is about {least}"
+            )
+        found.append(within)
+    if goal.deadline is not None:
+        by_then = choose_by_deadline(offers, runtimes, tasks, goal.deadline)
+        if by_then is None:
+            earliest = format_duration(fastest(offers, runtimes, tasks).makespan)
+            raise InputError(
+                f"no fleet can finish within {format_duration(goal.deadline)};"
+                f" the earliest is about {earliest}, with every machine"
+            )
+        found.append(by_then)
+    return found
+
+
+def _predict(
+    offers: Sequence[Offer], choice: Choice, samples: Samples, tasks: int, seed: int
+) -> Prediction:
+    parts = [
+        FleetPart(offer, choice.fleet[offer.name], samples[offer.name], sample="bag")
+        for offer in offers
+        if choice.fleet.get(offer.name)
+    ]
+    return predict(parts, tasks, np.random.default_rng(seed))
+
+
+def _plan(
+    choice: Choice, bound: Prediction, goal: Goal, confidence: float, *, is_knee: bool
+) -> Plan:
+    makespan, cost = bound.makespan(confidence), bound.cost(confidence)
+    fits_money = goal.budget is None or max(cost, choice.cost) <= goal.budget
+    fits_time = goal.deadline is None or makespan <= goal.deadline
+    return Plan(
+        name=choice.name,
+        fleet=choice.fleet,
+        units=choice.units,
+        cost=str(choice.cost),
+        makespan_s=Span(
+            choice.makespan / SECOND,
+            bound.makespan(0.5) / SECOND,
+            bound.makespan(0.9) / SECOND,
+            makespan / SECOND,
+        ),
+        cost_p50=str(bound.cost(0.5)),
+        cost_p90=str(bound.cost(0.9)),
+        cost_upper=str(cost),
+        cushion=str(choice.cushion),
+        risk=choice.risk,
+        fits=fits_money and fits_time,
+        is_knee=is_knee,
+    )
+
+
+def known_runtimes(mean: Time, deviation: Time = 0) -> NDArray[np.int64]:
+    """A sample that says just this: many tasks, as far apart as the deviation tells."""
+    from statistics import NormalDist
+
+    count = 1000
+    if deviation == 0:
+        return np.full(count, mean, dtype=np.int64)
+    shape = NormalDist(mean, deviation)
+    values = [shape.inv_cdf((rank + 0.5) / count) for rank in range(count)]
+    return np.maximum(1, np.rint(values)).astype(np.int64)
