@@ -106,7 +106,7 @@ def _cheapest_within(market: FleetMarket, deadline: Time) -> FleetChoice | None:
     if market.free_speed and market.makespan(market.free_speed) <= deadline:
         return _fastest_within(market, 0)
     least = everything.cost.nanos // market.quantum
-    least = min(least, *market.of_one_offer(deadline))
+    least = min((least, *market.of_one_offer(deadline)))
     least = min(least, _least_at(market, deadline, least))
     least, last = market.try_best_value(deadline, least)
     floor = 0 if market.free_speed else market.least_cost()
