@@ -13,6 +13,7 @@ import msgspec
 
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
+from bursar.model.money import Money
 from bursar.model.time import Time
 from bursar.model.work import Bag
 
@@ -62,6 +63,19 @@ class ArrivalsEnded(Event, frozen=True, tag=True, omit_defaults=True):
 
 class GoalChanged(Event, frozen=True, tag=True, omit_defaults=True):
     goal: Goal
+
+
+class PlanChosen(Event, frozen=True, tag=True, omit_defaults=True):
+    """The user chose a plan: from here on its fleet does the rest, and these are its promises."""
+
+    name: str
+    fleet: dict[str, int]
+    makespan_p50: Time
+    """since the choice"""
+    makespan_upper: Time
+    cost_p50: Money
+    """beside what was committed before the choice"""
+    cost_upper: Money
 
 
 class StopRequested(Event, frozen=True, tag=True, omit_defaults=True):
@@ -192,6 +206,7 @@ AnyEvent = (
     | WorkArrived
     | ArrivalsEnded
     | GoalChanged
+    | PlanChosen
     | StopRequested
     | RunResumed
     | RetryRequested

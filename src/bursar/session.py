@@ -18,6 +18,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from bursar import events as ev
+from bursar.beliefs.book import SampleBook, sample_size
 from bursar.engine import Engine, Observer
 from bursar.execute.calls import Calls
 from bursar.execute.local import External, LocalWorld, sweep
@@ -51,6 +52,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """None: the work arrives later"""
     fleet: Fleet | None = None
     policies: Mapping[str, str] = {}
+    sample_workers: int = 1
+    """machines of each offer in the sampling phase"""
     seed: int | None = None
     name: str | None = None
     output: str | None = None
@@ -92,7 +95,10 @@ class Session:
         journal: JournalWriter,
         resources: ExitStack,
         calls: Calls | None = None,
+        book: SampleBook | None = None,
     ) -> None:
+        self.book = book or SampleBook()
+        """what is known of run times, from the whole journal"""
         self.run_dir = run
         self.state = state
         self.calls = calls
@@ -120,7 +126,14 @@ class Session:
         return session
 
     @classmethod
-    def take_up(cls, run: RunDir, goal: Goal | None = None, *, retry_failed: bool = False) -> Self:
+    def take_up(
+        cls,
+        run: RunDir,
+        goal: Goal | None = None,
+        *,
+        retry_failed: bool = False,
+        plan: ev.PlanChosen | None = None,
+    ) -> Self:
         """Go on with a run that was interrupted or crashed: what ran is gone, the rest holds.
 
         Machines of before are no more (their processes are ended first); each is charged for the
@@ -128,10 +141,10 @@ class Session:
         """
         with ExitStack() as resources:
             resources.enter_context(run.acquire())
-            state = load_state(run.journal)
+            state, book = load_run(run)
             _check_resumable(run, state)
             journal = resources.enter_context(JournalWriter(run.journal))
-            session = cls(run, state, journal, resources.pop_all())
+            session = cls(run, state, journal, resources.pop_all(), book=book)
         sweep(state)
         repair(session.outputs, state)
         now = session._open_world().now()
@@ -143,6 +156,8 @@ class Session:
             )
         if goal is not None:
             session._change_goal(goal, now)
+        if plan is not None:
+            session._record(msgspec.structs.replace(plan, at=now))
         if retry_failed and state.failed_tasks:
             session._record(ev.RetryRequested(now, tuple(sorted(state.failed_tasks))))
         journal.commit(safely=True)
@@ -168,7 +183,9 @@ class Session:
         created = self.state.created
         assert created is not None  # noqa: S101
         rng = Random(f"{created.seed}/{len(self.state.log)}")
-        engine = Engine(self.state, _policy_of(created), self.world, self._journal, rng, observers)
+        policy = policy_of(self.state, self.book)
+        observers = (self.book, *observers)
+        engine = Engine(self.state, policy, self.world, self._journal, rng, observers)
         with _signals(self._interrupted):
             return engine.run()
 
@@ -222,7 +239,12 @@ def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEven
         limits=request.limits,
         seed=Random().getrandbits(31) if request.seed is None else request.seed,
         policies={**DEFAULT_POLICIES, **request.policies},
-        settings={"fleet": fleet, "outputs": str(output.absolute()), "directory": str(Path.cwd())},
+        settings={
+            "fleet": fleet,
+            "workers": str(request.sample_workers),
+            "outputs": str(output.absolute()),
+            "directory": str(Path.cwd()),
+        },
         began=began,
     )
     if request.bag is not None:
@@ -230,13 +252,28 @@ def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEven
         yield ev.ArrivalsEnded(0)
 
 
-def _policy_of(created: ev.RunCreated) -> Policy:
-    """The policy a run was made with, from its journal."""
-    fleet = parse_fleet(created.settings["fleet"], created.market)
-    options: dict[str, dict[str, Any]] = (
-        {"provisioner": {"fleet": fleet}} if created.policies["provisioner"] == "fixed" else {}
-    )
-    return make_policy(**created.policies, options=options)
+def policy_of(state: RunState, book: SampleBook) -> Policy:
+    """The policy a run was made with, or that of the plan chosen since, from its journal."""
+    created, plan = state.created, state.plan
+    assert created is not None  # noqa: S101
+    settings, policies = created.settings, dict(created.policies)
+    if plan is not None:
+        policies |= {"provisioner": "fixed", "placer": "random"}
+        return make_policy(**policies, options={"provisioner": {"fleet": plan.fleet}})
+    options: dict[str, dict[str, Any]] = {}
+    if policies["provisioner"] == "fixed":
+        options["provisioner"] = {"fleet": parse_fleet(settings["fleet"], created.market)}
+    if policies["provisioner"] == "sample":
+        sampling = {"book": book, "size": sample_size(state.total)}
+        options["provisioner"] = {**sampling, "workers": int(settings["workers"])}
+        policies["placer"], options["placer"] = "sample", sampling
+    return make_policy(**policies, options=options)
+
+
+def load_run(run: RunDir) -> tuple[RunState, SampleBook]:
+    """State and sample book of a run, from its journal."""
+    book = SampleBook()
+    return load_state(run.journal, [book]), book
 
 
 def _check_resumable(run: RunDir, state: RunState) -> None:

@@ -18,6 +18,7 @@ from bursar.model.collection import IndexedSet
 from bursar.model.errors import InvariantError
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
+from bursar.model.money import ZERO
 from bursar.model.time import Time, format_duration
 from bursar.model.work import Bag
 from bursar.view import Attempt, Machine
@@ -123,6 +124,9 @@ class RunState:
         self._live_of: dict[int, list[int]] = {}
         """live attempts per task; a task is RUNNING exactly while it has some and is not DONE"""
 
+        self.plan: ev.PlanChosen | None = None
+        self.committed_before_plan = ZERO
+        """what the sample had cost when the plan was chosen"""
         self.arrivals_open = True
         self.stopping: ev.StopRequested | None = None
         self.ended: ev.RunEnded | None = None
@@ -131,6 +135,7 @@ class RunState:
             ev.WorkArrived: self._work_arrived,
             ev.ArrivalsEnded: self._arrivals_ended,
             ev.GoalChanged: self._goal_changed,
+            ev.PlanChosen: self._plan_chosen,
             ev.StopRequested: self._stop_requested,
             ev.RunResumed: self._run_resumed,
             ev.RetryRequested: self._retry_requested,
@@ -234,6 +239,10 @@ class RunState:
     def _goal_changed(self, event: ev.GoalChanged) -> None:
         self.goal = event.goal
         self.ledger.budget = event.goal.budget
+
+    def _plan_chosen(self, event: ev.PlanChosen) -> None:
+        self.plan = event
+        self.committed_before_plan = self.ledger.committed
 
     def _stop_requested(self, event: ev.StopRequested) -> None:
         self.stopping = event
@@ -375,7 +384,9 @@ class RunState:
         open_charges = {charge.machine for charge in self.ledger.charges() if charge.is_open}
         self._expect(open_charges == set(self.machines), "open charges differ from machines")
         for counts, releasing in ((self.fleet, False), (self.leaving, True)):
-            there = Counter(m.offer.name for m in self.machines.values() if m.releasing == releasing)
+            there = Counter(
+                m.offer.name for m in self.machines.values() if m.releasing == releasing
+            )
             self._expect(Counter(counts) == there, f"fleet or leaving {counts}, there are {there}")
         for machine in self.machines.values():
             self._check_machine(machine)

@@ -8,6 +8,7 @@ run, live or replayed from its journal, and policies read it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,14 @@ from bursar.state import RunState
 
 REPLICATED: Final = 7
 """Tasks run on every offer: enough for a line between two offers (section 3.1.3)."""
+
+
+def sample_size(tasks: int, z: float = 1.96, error: float = 0.25) -> int:
+    """Tasks that tell enough of a bag of this size (equation 2.1): 30 of 1,000, 31 of 5,000.
+
+    `z` is the quantile of the confidence (1.96 for 95 %), `error` the length of the interval.
+    """
+    return min(tasks, ceil(tasks * z**2 / (z**2 + 2 * (tasks - 1) * error**2)))
 
 
 class SampleBook:

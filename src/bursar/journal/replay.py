@@ -52,9 +52,9 @@ class Follower:
         self.close()
 
 
-def load_state(path: str | Path) -> RunState:
-    """The state that a journal tells."""
-    with Follower(path) as follower:
+def load_state(path: str | Path, observers: Sequence[Observer] = ()) -> RunState:
+    """The state that a journal tells; observers see it unfold."""
+    with Follower(path, observers) as follower:
         if not follower.catch_up():
             raise JournalError(f"{path}: has no events, so the run never began: start it again")
         return follower.state

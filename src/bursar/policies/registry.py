@@ -19,8 +19,14 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
-    "provisioner": {"fixed": "bursar.policies.provision.fixed:Fixed"},
-    "placer": {"random": "bursar.policies.place.random:RandomPlacer"},
+    "provisioner": {
+        "fixed": "bursar.policies.provision.fixed:Fixed",
+        "sample": "bursar.policies.provision.sample:Sample",
+    },
+    "placer": {
+        "random": "bursar.policies.place.random:RandomPlacer",
+        "sample": "bursar.policies.place.sample:SamplePlacer",
+    },
     "replicator": {"none": "bursar.policies.replicate.none:NoReplicas"},
 }
 """Role to entry name to where it is; entries are imported when they are used."""
