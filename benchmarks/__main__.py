@@ -6,6 +6,7 @@ A benchmark is a module of this package with a function `measure(rounds) -> Resu
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -32,6 +33,7 @@ def main() -> int:
             parser.error(f"no benchmark '{name}'; there are {', '.join(known)}")
     if given.rounds < 1:
         parser.error("--rounds must be at least 1")
+    _warn_if_busy()
     found: dict[str, Result] = {}
     for name in given.names or known:
         found[name] = known[name](given.rounds)
@@ -49,6 +51,16 @@ def _find() -> dict[str, Callable[[int], Result]]:
         if entry.name != "__main__"
     }
     return {name: module.measure for name, module in modules.items() if hasattr(module, "measure")}
+
+
+def _warn_if_busy() -> None:
+    load, processors = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    if load > processors / 2:
+        print(
+            f"The load is {load:.1f} on {processors} processors: others are at work here, and the "
+            "figures will tell of them too.",
+            file=sys.stderr,
+        )
 
 
 def _show(result: Result) -> None:

@@ -178,6 +178,12 @@ class Session:
         assert self.state.created is not None  # noqa: S101
         return Path(self.state.created.settings["outputs"])
 
+    @property
+    def directory(self) -> Path:
+        """Where the commands run."""
+        assert self.state.created is not None  # noqa: S101
+        return Path(self.state.created.settings["directory"])
+
     def execute(self, observers: Sequence[Observer] = ()) -> ev.RunEnded:
         """Drive the run to its end; Ctrl-C once stops gently, twice at once."""
         created = self.state.created

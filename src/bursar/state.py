@@ -383,11 +383,11 @@ class RunState:
         )
         open_charges = {charge.machine for charge in self.ledger.charges() if charge.is_open}
         self._expect(open_charges == set(self.machines), "open charges differ from machines")
-        for counts, releasing in ((self.fleet, False), (self.leaving, True)):
+        for standing, releasing in ((self.fleet, False), (self.leaving, True)):
             there = Counter(
                 m.offer.name for m in self.machines.values() if m.releasing == releasing
             )
-            self._expect(Counter(counts) == there, f"fleet or leaving {counts}, there are {there}")
+            self._expect(Counter(standing) == there, f"fleet or leaving {standing}: {there}")
         for machine in self.machines.values():
             self._check_machine(machine)
         for task in range(1, self.total + 1):

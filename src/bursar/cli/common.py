@@ -27,6 +27,29 @@ def run_argument(*, required: bool = False) -> Callable[..., Any]:
     return click.argument("run", required=required, shell_complete=complete_run)
 
 
+class WordsCommand(click.RichCommand):
+    """A verb of options and then words: options after a command belong to the command.
+
+    After a job file or the name of a run, options still belong to bursar.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = list(args)
+        rest = super().parse_args(ctx, args)
+        words = list(ctx.params.get("words") or ())
+        if len(words) > 1 and words[1].startswith("-") and _is_file_or_run(words[0]):
+            ctx.params.clear()
+            options = given[: len(given) - len(words)]
+            return super().parse_args(ctx, [*options, *words[1:], words[0]])
+        return rest
+
+
+def _is_file_or_run(word: str) -> bool:
+    return word.endswith(".toml") or any(run.name == word for run in home().list())
+
+
+words_settings = {"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]}
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
 

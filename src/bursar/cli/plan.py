@@ -2,27 +2,61 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
+import msgspec
 import numpy as np
 import rich_click as click
 from numpy.typing import NDArray
 
-from bursar.cli.common import json_option, print_json, print_table
+from bursar.beliefs.book import sample_size
+from bursar.cli.choosing import plans_of
+from bursar.cli.common import (
+    WordsCommand,
+    home,
+    json_option,
+    print_json,
+    print_table,
+    say,
+    words_settings,
+)
+from bursar.cli.progress import progress
+from bursar.cli.run import make_request
+from bursar.formats.job import Job
 from bursar.formats.joblog import read_joblog
+from bursar.journal.runs import RunDir
 from bursar.model.errors import InputError, shown
 from bursar.model.fleet import format_fleet
 from bursar.model.goal import Goal
 from bursar.model.market import Market
-from bursar.model.money import Money, format_money
+from bursar.model.money import ZERO, Money, format_money
 from bursar.model.time import format_duration, parse_duration, seconds
 from bursar.plan.plans import CONFIDENCE, Plan, PlanList, known_runtimes, make_plans
-from bursar.report.summary import NOT_INCLUDED
+from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, tell
+from bursar.session import Session
+
+SAMPLE_UNITS: Final = 4
+"""Billing units (or minimum charges) of each sampling machine that the sample may cost."""
 
 _Samples = dict[str, NDArray[np.int64]]
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--market", "-m", metavar="FILE", required=True, help="Offers and prices.")
-@click.option("--tasks", type=click.IntRange(1), required=True, help="Tasks to do.")
+@click.command(cls=WordsCommand, context_settings=words_settings)
+@click.argument("words", nargs=-1, metavar="[COMMAND|JOB.toml|PLAN [::: ARGUMENTS]]")
+@click.option("--market", "-m", metavar="FILE", help="Offers and prices.")
+@click.option("--params", metavar="FILE", help="A task per row of this CSV or JSON lines file.")
+@click.option("--arg-file", metavar="FILE", multiple=True, help="A task per line of this file.")
+@click.option("--repeat", type=int, metavar="N", help="Run everything N times.")
+@click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
+@click.option("--retries", type=int, metavar="N", help="Further attempts of a task that failed.")
+@click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
+@click.option("--seed", type=int, metavar="N", help="Of the random choices.")
+@click.option("--name", metavar="NAME", help="Of the run; else it gets one.")
+@click.option("--output", "-o", metavar="DIR", help="Where results go.")
+@click.option("--quiet", "-q", is_flag=True, default=None, help="No progress.")
+@click.option("--sample-workers", type=click.IntRange(1), default=1, help="Machines of each offer.")
+@click.option("--sample-budget", metavar="MONEY", help="The most the sample may cost.")
+@click.option("--tasks", type=click.IntRange(1), help="Without a command: tasks to do.")
 @click.option(
     "--assume",
     metavar="RUNTIMES",
@@ -38,36 +72,114 @@ _Samples = dict[str, NDArray[np.int64]]
     default=CONFIDENCE,
     help="Of the upper bounds.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, help="Of the predictions.")
 @json_option
 def command(
-    market: str,
-    tasks: int,
+    words: tuple[str, ...],
+    sample_workers: int,
+    sample_budget: str | None,
+    tasks: int | None,
     assume: str | None,
     joblog: str | None,
     budget: str | None,
     deadline: str | None,
     choices: int,
     confidence: float,
-    seed: int,
     as_json: bool,
-) -> None:
-    """Show plans from cheapest to fastest, each with time and cost as P50, P90 and upper bound."""
-    known = Market.load(market)
-    if (assume is None) == (joblog is None):
-        raise InputError("say where run times come from: --assume RUNTIMES or --joblog FILE")
-    samples = _assumed(assume, known) if assume is not None else _learned(str(joblog), known)
+    **options: Any,
+) -> int:
+    r"""Show plans from cheapest to fastest, each with time and cost as P50, P90 and upper bound.
+
+    \b
+    bursar plan --market ec2.toml './simulate.sh {}' ::: 1 2 3
+    bursar plan --market ec2.toml --tasks 4841 --assume small=1.66m,large=0.97m
+    bursar plan --market ec2.toml --tasks 4841 --joblog old.log
+
+    With a command, a few tasks are run on every offer first: useful work, kept. The plan can be run
+    later with bursar run PLAN --choose. With a PLAN, its choices are shown again.
+    """
     goal = Goal(
         None if budget is None else Money.parse(budget),
         None if deadline is None else parse_duration(deadline),
     )
-    found = make_plans(
-        known, samples, tasks, goal, between=choices, confidence=confidence, seed=seed
+    if not words:
+        known, samples = _known(options["market"], assume, joblog)
+        if tasks is None:
+            raise InputError("say what to plan for: a command with arguments, or --tasks N")
+        found = make_plans(known, samples, tasks, goal, between=choices, confidence=confidence)
+        return _tell(found, as_json=as_json)
+    run = _planned(words, sample_workers, sample_budget, options)
+    if run is None:
+        return EXIT_CODES["failed"]
+    found = plans_of(run, goal, between=choices, confidence=confidence)
+    _tell(found, as_json=as_json)
+    say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose knee")
+    return 0
+
+
+def _planned(
+    words: tuple[str, ...], workers: int, budget: str | None, options: dict[str, Any]
+) -> RunDir | None:
+    """The run of a plan made before, or of a sample run now; None: nothing is left to plan."""
+    if len(words) == 1 and not words[0].endswith(".toml"):
+        known = [run for run in home().list() if run.name == words[0]]
+        if known:
+            return known[0]
+    request = make_request(Job.from_command_line(words, options))
+    cap = sample_cap(request.market, workers) if budget is None else Money.parse(budget)
+    request = msgspec.structs.replace(
+        request,
+        goal=Goal(budget=None if request.market.is_free else cap),
+        policies={"provisioner": "sample", "placer": "sample"},
+        sample_workers=workers,
     )
+    quiet = bool(options["quiet"])
+    with Session.begin(home(), request) as session:
+        state = session.state
+        most = format_money(cap, request.market.currency)
+        say(
+            f"sampling {sample_size(state.total)} of {state.total:,} tasks on"
+            f" {len(request.market.offers)} offers, for at most {most} ({NOT_INCLUDED})",
+            quiet=quiet,
+        )
+        with progress(state, quiet=quiet) as forecast:
+            ended = session.execute([forecast])
+        cost = format_money(state.ledger.committed, request.market.currency)
+        kept = f"{state.done:,} tasks done and kept in {format_duration(state.now)}, {cost}"
+        say(kept, quiet=quiet)
+        if ended.status not in ("planned", "budget"):
+            for line in tell(state):
+                say(line)
+            return None
+        return session.run_dir
+
+
+def sample_cap(market: Market, workers: int) -> Money:
+    """The most a sample may cost unless the user says otherwise: some units of each machine."""
+    machines = (
+        offer.entry_charge * min(workers, workers if offer.limit is None else offer.limit)
+        for offer in market.offers
+    )
+    return sum(machines, ZERO) * SAMPLE_UNITS
+
+
+def _tell(found: PlanList, *, as_json: bool) -> int:
     if as_json:
         print_json(found)
     else:
         show(found)
+    return 0
+
+
+def _known(market: str | None, assume: str | None, joblog: str | None) -> tuple[Market, _Samples]:
+    """A market, and run times that are assumed or were learned before."""
+    if market is None:
+        raise InputError("say which market: --market FILE")
+    known = Market.load(market)
+    if (assume is None) == (joblog is None):
+        raise InputError(
+            "say where run times come from: a command to sample, --assume RUNTIMES or --joblog FILE"
+        )
+    return known, _assumed(assume, known) if assume is not None else _learned(str(joblog), known)
 
 
 def _assumed(text: str, market: Market) -> _Samples:

@@ -48,8 +48,7 @@ def command(
         return EXIT_CODES["failed" if state.failed else "done"]
     goal = _new_goal(state.goal, budget, deadline)
     with Session.take_up(found, goal, retry_failed=retry_failed) as session:
-        assert session.state.created is not None  # noqa: S101
-        os.chdir(session.state.created.settings["directory"])
+        os.chdir(session.directory)
         left = session.state.total - session.state.settled
         say(f"run {session.state.run}: {left:,} tasks left", quiet=quiet)
         return drive(session, quiet=quiet, as_json=as_json)

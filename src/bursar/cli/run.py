@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import rich_click as click
 
-from bursar.cli.common import home, print_json, say
+from bursar.cli.common import WordsCommand, home, print_json, say, words_settings
 from bursar.cli.progress import progress
 from bursar.formats.job import Job
 from bursar.model.errors import InputError
+from bursar.model.fleet import format_fleet
 from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, summarise, tell
 from bursar.session import Request, Session
 
 
-class RunCommand(click.RichCommand):
-    """Lets options follow a job file, while those after a command belong to the command."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        given = list(args)
-        rest = super().parse_args(ctx, args)
-        words = list(ctx.params.get("words") or ())
-        if len(words) > 1 and words[0].endswith(".toml") and words[1].startswith("-"):
-            ctx.params.clear()
-            options = given[: len(given) - len(words)]
-            return super().parse_args(ctx, [*options, *words[1:], words[0]])
-        return rest
-
-
-@click.command(
-    cls=RunCommand,
-    context_settings={"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]},
-)
-@click.argument("words", nargs=-1, metavar="COMMAND|JOB.toml [::: ARGUMENTS]")
+@click.command(cls=WordsCommand, context_settings=words_settings)
+@click.argument("words", nargs=-1, metavar="COMMAND|JOB.toml|PLAN [::: ARGUMENTS]")
+@click.option("--choose", metavar="CHOICE", help="Of a PLAN: cheapest, fastest, knee, or its #.")
 @click.option("--market", "-m", metavar="FILE", help="Offers and prices (default: this computer).")
 @click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
 @click.option("--deadline", metavar="TIME", help="Stop then, done or not: 90s, 1.5m, 1h.")
@@ -52,26 +39,45 @@ class RunCommand(click.RichCommand):
 @click.option("--output", "-o", metavar="DIR", help="Where results go.")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress, no report.")
 @click.option("--json", is_flag=True, default=None, help="One object on stdout at the end.")
-def command(words: tuple[str, ...], **options: Any) -> int:
+def command(words: tuple[str, ...], choose: str | None, **options: Any) -> int:
     r"""Run a bag of commands on the market's machines, and never commit more than the budget.
 
     \b
     bursar run --market market.toml --budget 2.50 './simulate.sh {}' ::: 1 2 3
     bursar run --market market.toml --budget 2.50 --params grid.csv 'fit --alpha {alpha}'
     bursar run job.toml --budget 5
+    bursar run amber-finch --choose knee
 
     Arguments follow ':::' (or '::::' for files of them) as with GNU parallel. No shell is involved
     unless you ask for it. Each task's output goes to its own directory.
     """
+    if choose is not None:
+        return _run_plan(words, choose, options)
     job = Job.from_command_line(words, options)
-    request = _request(job)
+    request = make_request(job)
     quiet = bool(job.quiet)
     with Session.begin(home(), request) as session:
         say(_greeting(session, request), quiet=quiet)
         return drive(session, quiet=quiet, as_json=bool(job.json))
 
 
-def _request(job: Job) -> Request:
+def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -> int:
+    """Go on with a planned run, with the plan that was chosen."""
+    from bursar.cli.choosing import choose_plan
+
+    if len(words) != 1:
+        raise InputError("--choose goes with the name of a plan: bursar run PLAN --choose knee")
+    found = home().find(words[0])
+    chosen, goal = choose_plan(found, choice, options.get("budget"), options.get("deadline"))
+    with Session.take_up(found, goal, plan=chosen) as session:
+        os.chdir(session.directory)
+        quiet = bool(options.get("quiet"))
+        say(f"run {found.name}: {chosen.name}, {format_fleet(chosen.fleet)}", quiet=quiet)
+        return drive(session, quiet=quiet, as_json=bool(options.get("json")))
+
+
+def make_request(job: Job) -> Request:
+    """What a job asks for, checked as far as that is possible before anything is made."""
     from bursar.rent.local import local_market
 
     market = job.load_market() or local_market()

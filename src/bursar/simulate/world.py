@@ -44,9 +44,12 @@ class SimulatedWorld:
         self._agenda: list[tuple[Time, int, ev.AnyEvent]] = []
         """heap of what will happen; the middle number keeps the order of equal times"""
         self._scheduled = 0
+        self._leases: list[tuple[Time, int]] = []
+        """heap of (end of a lease, machine); outdated entries are dropped when met"""
         self._performers: dict[type, Callable[..., None]] = {
             ev.AttemptStarted: self._start,
             ev.MachineRented: self._rent,
+            ev.LeaseExtended: self._watch,
             ev.ReleaseOrdered: self._release,
             ev.CancelOrdered: self._cancel,
         }
@@ -61,6 +64,8 @@ class SimulatedWorld:
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
         agenda = self._agenda
+        if self._leases and (expired := self._expire(until)):
+            return expired
         if not agenda or (until is not None and until < agenda[0][0]):
             if until is not None:
                 self._now = max(self._now, until)
@@ -72,6 +77,19 @@ class SimulatedWorld:
         while agenda and agenda[0][0] == self._now:
             happened.append(heappop(agenda)[2])
         return happened
+
+    def _expire(self, until: Time | None) -> Sequence[ev.AnyEvent]:
+        """The machine whose lease ends before anything else happens; it may stay to the end."""
+        leases, agenda = self._leases, self._agenda
+        times = [agenda[0][0]] if agenda else []
+        times += [] if until is None else [until]
+        while leases and (not times or leases[0][0] < min(times)):
+            end, number = heappop(leases)
+            machine = self._state.machines.get(number)
+            if machine is not None and machine.until == end:
+                self._now = max(self._now, end)
+                return (ev.MachineDown(self._now, number, "expired", ended=end),)
+        return ()
 
     def perform(self, decisions: Sequence[ev.Decision]) -> None:
         for decision in decisions:
@@ -90,7 +108,11 @@ class SimulatedWorld:
         runtime, outcome = self._fortune.attempt(decision.task, decision.attempt, machine)
         self.schedule(ev.AttemptEnded(self._now + runtime, decision.attempt, outcome, runtime))
 
+    def _watch(self, decision: ev.MachineRented | ev.LeaseExtended) -> None:
+        heappush(self._leases, (decision.until, decision.machine))
+
     def _rent(self, decision: ev.MachineRented) -> None:
+        self._watch(decision)
         machine = self._state.machines[decision.machine]
         boot = self._fortune.boot(machine)
         if boot is None:

@@ -1,0 +1,78 @@
+"""From a sampled run to its plans, and from a choice to the event that records it."""
+
+from __future__ import annotations
+
+from bursar.events import PlanChosen
+from bursar.journal.runs import RunDir
+from bursar.model.errors import InputError, shown
+from bursar.model.goal import Goal
+from bursar.model.money import Money
+from bursar.model.time import parse_duration, seconds
+from bursar.plan.plans import CONFIDENCE, Plan, PlanList, make_plans
+from bursar.session import load_run
+
+
+def plans_of(
+    found: RunDir, goal: Goal, *, between: int = 0, confidence: float = CONFIDENCE
+) -> PlanList:
+    """The plans for what is left of a sampled run; the same run, the same plans.
+
+    The goal is for the rest: what the sample has cost does not count against it.
+    """
+    state, book = load_run(found)
+    left = state.total - state.settled
+    created = state.created
+    if created is None or not left:
+        raise InputError(f"run {found.name} has no task left to plan for")
+    samples = book.samples(state.market.offers)
+    if not samples:
+        raise InputError(f"run {found.name} has seen no task succeed: nothing to plan from")
+    return make_plans(
+        state.market,
+        samples,
+        left,
+        goal,
+        between=between,
+        confidence=confidence,
+        seed=created.seed,
+    )
+
+
+def choose_plan(
+    found: RunDir, choice: str, budget: str | None, deadline: str | None
+) -> tuple[PlanChosen, Goal]:
+    """The plan chosen, and the goal of the whole run with it.
+
+    The budget is what was committed before and what the plan may cost at most; a budget that is
+    given holds for the whole run instead.
+    """
+    state, _ = load_run(found)
+    plans = plans_of(found, Goal()).plans
+    plan = _pick(plans, choice)
+    spent = state.ledger.committed
+    dearest = max(Money.parse(plan.cost_upper), Money.parse(plan.cost)) + Money.parse(plan.cushion)
+    goal = Goal(
+        budget=spent + dearest if budget is None else Money.parse(budget),
+        deadline=None if deadline is None else parse_duration(deadline),
+    )
+    chosen = PlanChosen(
+        at=0,
+        name=plan.name,
+        fleet=plan.fleet,
+        makespan_p50=seconds(plan.makespan_s.p50),
+        makespan_upper=seconds(plan.makespan_s.upper),
+        cost_p50=Money.parse(plan.cost_p50),
+        cost_upper=dearest,
+    )
+    return chosen, goal
+
+
+def _pick(plans: list[Plan], choice: str) -> Plan:
+    if choice.isdecimal() and 1 <= int(choice) <= len(plans):
+        return plans[int(choice) - 1]
+    for plan in plans:
+        if choice == plan.name or (choice == "knee" and plan.is_knee):
+            return plan
+    raise InputError(
+        f"no choice {shown(choice)}; write cheapest, fastest, knee or a number up to {len(plans)}"
+    )

@@ -1,0 +1,390 @@
+"""The tail of a bag with replicas (BaTS thesis, chapter 5), in plain functions that numba compiles.
+
+The same rules, in the same order, as the engine with `fixed`, a placer that follows an order, and a
+replicator: in every instant first all attempts end, then leases end, then ready tasks are placed,
+then idle machines get replicas; what was cancelled frees its machine one step later, in the same
+instant. Until few tasks are ready, the bag runs as in `kernels_list`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from bursar.simulate.kernels_list import GOLDEN, NEVER, Array, Shop, plant, run_tasks, splitmix
+
+STOCHASTIC: Final = 1
+RANDOM: Final = 2
+STOCHASTIC_RANDOM: Final = 3
+MIGRATE: Final = 4
+PERFECT: Final = 5
+
+IDLE: Final = 0
+BUSY: Final = 1
+"""an attempt runs, or the machine boots (then its task is -1)"""
+CANCELLING: Final = 2
+GONE: Final = 3
+
+MILLION: Final = 1_000_000
+
+
+class Bench(NamedTuple):
+    """What changes while a bag runs; made once and used for many executions."""
+
+    status: Array
+    """[machine]: IDLE, BUSY, CANCELLING or GONE"""
+    task: Array
+    """[machine]: what it runs"""
+    started: Array
+    ends: Array
+    """[machine]: when its attempt ends if nothing intervenes; NEVER while it has none"""
+    until: Array
+    """[machine]: paid until"""
+    turn: Array
+    """[machine]: the number of its attempt, in the order of starting"""
+    passed: Array
+    """[machine]: values that are known not to exceed its attempt's elapsed time"""
+    remaining: Array
+    """[machine]: expected, where the machine is the first of its task: the least of the task"""
+    total: Array
+    """[machine]: expected, on the first offer, of the attempt with the least remaining time"""
+    done: Array
+    """[task]"""
+    owner: Array
+    """[task]: the machine of its oldest attempt; the others are replicas"""
+    front: Array
+    """[task]: the machine with the lowest number that runs it"""
+    fastest: Array
+    """[task]: the pace of the fastest machine that runs it"""
+    picked: Array
+    """[task]: the step in which it was last picked"""
+    values: Array
+    """run times of finished tasks on the first offer, ascending"""
+    sums: Array
+    """sums[i] is the sum of the first i values"""
+    count: Array
+    """[0] tasks done, [1] next ready task's place in the order, [2] attempts started,
+    [3] values, [4] steps, [5] the moment, [6] the last completion"""
+    draws: Array
+    """[0] the counter of the random numbers"""
+
+
+DONE: Final = 0
+NEXT: Final = 1
+STARTED: Final = 2
+VALUES: Final = 3
+STEP: Final = 4
+NOW: Final = 5
+LAST: Final = 6
+
+
+def make_bench(machines: int, tasks: int) -> Bench:
+    return Bench(
+        np.empty(machines, np.int64),
+        np.empty(machines, np.int64),
+        np.empty(machines, np.int64),
+        np.empty(machines, np.int64),
+        np.empty(machines, np.int64),
+        np.empty(machines, np.int64),
+        np.empty(machines, np.int64),
+        np.empty(machines, np.int64),
+        np.empty(machines, np.int64),
+        np.empty(tasks, np.bool_),
+        np.empty(tasks, np.int64),
+        np.empty(tasks, np.int64),
+        np.empty(tasks, np.int64),
+        np.empty(tasks, np.int64),
+        np.empty(tasks + 1, np.int64),
+        np.empty(tasks + 1, np.int64),
+        np.zeros(7, np.int64),
+        np.zeros(1, np.uint64),
+    )
+
+
+# --- knowledge -----------------------------------------------------------------------------------
+
+
+def learn(bench: Bench, value: int) -> None:
+    """Insert a finished run time; what is longer moves up."""
+    values, sums, count = bench.values, bench.sums, bench.count
+    place = count[VALUES]
+    count[VALUES] = place + 1
+    while place > 0 and values[place - 1] > value:
+        values[place] = values[place - 1]
+        sums[place + 1] = sums[place] + value
+        place -= 1
+    values[place] = value
+    sums[place + 1] = sums[place] + value
+
+
+def first_above(values: Array, count: int, bound: int) -> int:
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] <= bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def forecast(shop: Shop, bench: Bench, perfect: bool) -> None:
+    """The expected remaining time of every running task: the least over its attempts."""
+    status, task, front = bench.status, bench.task, bench.front
+    remaining, total, values, sums = bench.remaining, bench.total, bench.values, bench.sums
+    now, known = bench.count[NOW], bench.count[VALUES]
+    for machine in range(len(shop.offer)):
+        if status[machine] != BUSY or task[machine] < 0:
+            continue
+        if perfect:
+            left = bench.ends[machine] - now
+            expected = 0
+        else:
+            slope = shop.slope[shop.offer[machine]]
+            elapsed = now - bench.started[machine]
+            expected = elapsed * slope // MILLION
+            place = bench.passed[machine]
+            if place < 0:
+                place = first_above(values, known, expected)
+            else:
+                while place < known and values[place] <= expected:
+                    place += 1
+            bench.passed[machine] = place
+            if place < known:
+                expected = (sums[known] - sums[place]) // (known - place)
+            left = expected * MILLION // slope - elapsed
+        chief = front[task[machine]]
+        if chief == machine or left < remaining[chief]:
+            remaining[chief] = left
+            total[chief] = expected
+
+
+def best_candidate(shop: Shop, bench: Bench, target: int, perfect: bool) -> int:
+    """The task with the most expected time left that the target is expected to finish sooner."""
+    offer = shop.offer[target]
+    slope = shop.slope[offer]
+    step = bench.count[STEP]
+    chosen, longest = -1, 0
+    for machine in range(len(shop.offer)):
+        task = bench.task[machine]
+        if bench.status[machine] != BUSY or task < 0 or bench.front[task] != machine:
+            continue
+        left = bench.remaining[machine]
+        if left <= longest or bench.picked[task] == step:
+            continue
+        if perfect:
+            needed = shop.runtimes[offer, task]
+        else:
+            needed = bench.total[machine] * MILLION // slope
+        if left > needed:
+            chosen, longest = task, left
+    return chosen
+
+
+def random_candidate(shop: Shop, bench: Bench, target: int) -> int:
+    """A task at random of those that run on slower machines only."""
+    pace = shop.pace[shop.offer[target]]
+    step = bench.count[STEP]
+    for drawn in range(2):
+        found = 0
+        for machine in range(len(shop.offer)):
+            task = bench.task[machine]
+            if bench.status[machine] != BUSY or task < 0 or bench.front[task] != machine:
+                continue
+            if bench.fastest[task] <= pace or bench.picked[task] == step:
+                continue
+            if drawn and found == wanted:
+                return task
+            found += 1
+        if found == 0:
+            return -1
+        bench.draws[0] += np.uint64(GOLDEN)
+        chance = np.float64(splitmix(bench.draws[0]) >> np.uint64(11)) * 2.0**-53
+        wanted = int(chance * found)
+    return -1
+
+
+# --- steps ---------------------------------------------------------------------------------------
+
+
+def survey(shop: Shop, bench: Bench, task: int) -> None:
+    """Find out anew which machine runs a task first in number, and the fastest pace."""
+    front, fastest = -1, 1 << 30
+    for machine in range(len(shop.offer)):
+        if bench.task[machine] == task and bench.status[machine] == BUSY:
+            if front < 0:
+                front = machine
+            fastest = min(fastest, shop.pace[shop.offer[machine]])
+    bench.front[task] = front
+    bench.fastest[task] = fastest
+
+
+def start(shop: Shop, bench: Bench, task: int, machine: int) -> None:
+    now = bench.count[NOW]
+    bench.status[machine] = BUSY
+    bench.task[machine] = task
+    bench.started[machine] = now
+    bench.ends[machine] = now + shop.runtimes[shop.offer[machine], task]
+    bench.turn[machine] = bench.count[STARTED]
+    bench.passed[machine] = -1
+    bench.count[STARTED] += 1
+
+
+def free(bench: Bench, machine: int) -> None:
+    bench.status[machine] = IDLE
+    bench.task[machine] = -1
+    bench.ends[machine] = NEVER
+
+
+def end_attempts(shop: Shop, bench: Bench, completions: Array) -> bool:
+    """What ends now ends. A task's first success is learned, and its rivals are cancelled."""
+    now = bench.count[NOW]
+    ended = False
+    for machine in range(len(shop.offer)):
+        if bench.ends[machine] != now or bench.status[machine] != BUSY:
+            continue
+        ended = True
+        task = bench.task[machine]
+        if task >= 0 and not bench.done[task]:
+            finish(shop, bench, task, machine, completions)
+        free(bench, machine)
+    return ended
+
+
+def finish(shop: Shop, bench: Bench, task: int, machine: int, completions: Array) -> None:
+    """A task is done: of attempts that end together, the one that was started first has won."""
+    now = bench.count[NOW]
+    winner = machine
+    for rival in range(len(shop.offer)):
+        if rival != machine and bench.task[rival] == task and bench.status[rival] == BUSY:
+            if bench.ends[rival] != now:
+                bench.status[rival] = CANCELLING
+                bench.ends[rival] = NEVER
+            elif bench.turn[rival] < bench.turn[winner]:
+                winner = rival
+    bench.done[task] = True
+    bench.count[DONE] += 1
+    bench.count[LAST] = now
+    completions[task] = now
+    offer = shop.offer[winner]
+    learn(bench, shop.runtimes[offer, task] * shop.slope[offer] // MILLION)
+
+
+def end_leases(shop: Shop, bench: Bench, tasks: int, units: Array) -> None:
+    """A machine is renewed while tasks are ready, or for the oldest attempt of a task."""
+    now, ready = bench.count[NOW], bench.count[NEXT] < tasks
+    for machine in range(len(shop.offer)):
+        if bench.until[machine] != now:
+            continue
+        task = bench.task[machine]
+        works = bench.status[machine] == BUSY and task >= 0
+        offer = shop.offer[machine]
+        if ready or (works and bench.owner[task] == machine):
+            bench.until[machine] = now + shop.billing[offer]
+            continue
+        leave(shop, bench, machine, units)
+        if works:
+            survey(shop, bench, task)
+
+
+def leave(shop: Shop, bench: Bench, machine: int, units: Array) -> None:
+    offer = shop.offer[machine]
+    stay = max(bench.count[NOW], shop.paid[offer])
+    units[offer] += (stay + shop.billing[offer] - 1) // shop.billing[offer]
+    free(bench, machine)
+    bench.status[machine] = GONE
+    bench.until[machine] = NEVER
+
+
+def place(shop: Shop, bench: Bench, order: Array) -> None:
+    """Ready tasks in their order to idle machines in theirs."""
+    for machine in range(len(shop.offer)):
+        if bench.count[NEXT] == len(order):
+            return
+        if bench.status[machine] == IDLE:
+            task = order[bench.count[NEXT]]
+            bench.count[NEXT] += 1
+            start(shop, bench, task, machine)
+            bench.owner[task] = machine
+            survey(shop, bench, task)
+
+
+def replicate(shop: Shop, bench: Bench, strategy: int, migrating: bool) -> bool:
+    """Offer replicas to all idle machines, the fastest first; whether any attempt was cancelled."""
+    perfect = strategy == PERFECT
+    bench.count[STEP] += 1
+    fresh = False
+    cancelled = False
+    for target in shop.swiftest:
+        if bench.status[target] != IDLE:
+            continue
+        if not fresh and strategy != RANDOM:
+            forecast(shop, bench, perfect)
+            fresh = True
+        task = -1
+        if strategy != RANDOM:
+            task = best_candidate(shop, bench, target, perfect)
+        if task < 0 and (strategy in (RANDOM, STOCHASTIC_RANDOM)):
+            task = random_candidate(shop, bench, target)
+        if task < 0:
+            continue
+        bench.picked[task] = bench.count[STEP]
+        if migrating:
+            cancelled = True
+            for machine in range(len(shop.offer)):
+                if bench.task[machine] == task and bench.status[machine] == BUSY:
+                    bench.status[machine] = CANCELLING
+                    bench.ends[machine] = NEVER
+            bench.owner[task] = target
+        start(shop, bench, task, target)
+        survey(shop, bench, task)
+    return cancelled
+
+
+def free_cancelled(shop: Shop, bench: Bench) -> bool:
+    """Cancelled attempts have ended: their machines are idle from here on."""
+    found = False
+    for machine in range(len(shop.offer)):
+        if bench.status[machine] == CANCELLING:
+            free(bench, machine)
+            found = True
+    return found
+
+
+def next_moment(shop: Shop, bench: Bench) -> int:
+    moment = NEVER
+    for machine in range(len(shop.offer)):
+        moment = min(moment, bench.ends[machine], bench.until[machine])
+    return moment
+
+
+def run_tail(
+    shop: Shop, bench: Bench, order: Array, strategy: int, early: int, completions: Array,
+    units: Array,
+) -> int:
+    """From a bench that is set up to the end of the bag; the makespan."""
+    tasks = len(order)
+    while bench.count[DONE] < tasks:
+        bench.count[NOW] = next_moment(shop, bench)
+        end_attempts(shop, bench, completions)
+        again = True
+        while again and bench.count[DONE] < tasks:
+            end_leases(shop, bench, tasks, units)
+            again = decide(shop, bench, order, strategy, early)
+    for machine in range(len(shop.offer)):
+        if bench.status[machine] != GONE:
+            leave(shop, bench, machine, units)
+    return bench.count[LAST]
+
+
+def decide(shop: Shop, bench: Bench, order: Array, strategy: int, early: int) -> bool:
+    """One step; whether another follows in the same instant."""
+    left = len(order) - bench.count[NEXT]
+    if 0 < left <= early:
+        replicate(shop, bench, strategy, True)
+    if left > 0:
+        place(shop, bench, order)
+    if strategy > 0 and bench.count[NEXT] == len(order):
+        replicate(shop, bench, strategy, False)
+    return free_cancelled(shop, bench)
