@@ -7,9 +7,11 @@ Tasks live in columns, so that a million of them fit; live attempts and machines
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
+from operator import itemgetter
 from typing import Any, Final
 
 from bursar import events as ev
@@ -168,10 +170,10 @@ class RunState:
 
     def locate(self, task: int) -> tuple[Bag, int]:
         """The bag a task belongs to, and its index there."""
-        for before, bag in reversed(self.bags):
-            if task > before:
-                return bag, task - before - 1
-        raise KeyError(task)
+        if not 1 <= task <= self.total:
+            raise KeyError(task)
+        before, bag = self.bags[bisect_left(self.bags, task, key=itemgetter(0)) - 1]
+        return bag, task - before - 1
 
     def command(self, task: int) -> tuple[str, ...]:
         bag, index = self.locate(task)

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from bursar import events as ev
+from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
-from bursar.model.time import SECOND, Time
+from bursar.model.time import SECOND, Time, format_duration
 from bursar.state import RunState
 
 
@@ -58,6 +59,9 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             return f"refused: {event.action} {event.about}", event.why
         case ev.StopRequested():
             return "stop at once" if event.now else "stop gently", event.why
+        case ev.PlanChosen():
+            promise = f"{format_duration(event.makespan_upper)} and {event.cost_upper} at most"
+            return f"plan '{event.name}' chosen: {format_fleet(event.fleet)}", promise
         case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():
             return _changes(event)
         case ev.RunEnded():

@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from bursar.events import Status
+from bursar.events import PlanChosen, Status
 from bursar.model.money import format_money
-from bursar.model.time import SECOND, format_duration
+from bursar.model.time import SECOND, Time, format_duration
 from bursar.state import RunState
 
 EXIT_CODES: Final[dict[Status, int]] = {
@@ -63,8 +63,14 @@ def summarise(state: RunState) -> Summary:
             str(state.ledger.committed),
             state.market.currency,
         ),
-        makespan_s=state.last_settled / SECOND,
+        makespan_s=makespan(state) / SECOND,
     )
+
+
+def makespan(state: RunState) -> Time:
+    """From the run's beginning, or from the choice of its plan, to the last settled task."""
+    begin = 0 if state.plan is None else state.plan.at
+    return max(0, state.last_settled - begin)
 
 
 def money_line(state: RunState) -> str:
@@ -82,16 +88,33 @@ def tell(state: RunState) -> Iterator[str]:
     status = "running" if ended is None else ended.status
     yield (
         f"{state.run}: {status}. {state.done:,} of {state.total:,} tasks done"
-        f" in {format_duration(state.last_settled)}, {money_line(state)}"
+        f" in {format_duration(makespan(state))}, {money_line(state)}"
     )
+    if state.plan is not None:
+        yield _tell_promise(state, state.plan)
     if ended is not None and ended.why:
         yield f"why: {ended.why}"
     yield from _tell_failures(state)
     if state.created is not None:
         yield f"results: {state.created.settings.get('outputs', 'none')}"
+    if status == "planned":
+        yield f"choose a plan with: bursar run {state.run} --choose knee"
     if status in ("budget", "interrupted", "deadline"):
         more = {"budget": " --budget MORE", "deadline": " --deadline LATER"}.get(status, "")
         yield f"go on with: bursar resume {state.run}{more}"
+
+
+def _tell_promise(state: RunState, plan: PlanChosen) -> str:
+    """Predicted against actual."""
+    currency = state.market.currency
+    actual = state.ledger.committed - state.committed_before_plan
+    return (
+        f"plan '{plan.name}': predicted {format_duration(plan.makespan_p50)}"
+        f" (at most {format_duration(plan.makespan_upper)}), took {format_duration(makespan(state))};"
+        f" predicted {format_money(plan.cost_p50, currency)}"
+        f" (at most {format_money(plan.cost_upper, currency)}), cost"
+        f" {format_money(actual, currency)}"
+    )
 
 
 def _tell_failures(state: RunState) -> Iterator[str]:

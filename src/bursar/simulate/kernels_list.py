@@ -79,25 +79,22 @@ def plant(tree: Array, boot: Array, machines: int, width: int) -> None:
         tree[node] = min(tree[2 * node], tree[2 * node + 1])
 
 
-def run_tasks(
-    shop: Shop, order: Array, first: int, last: int, tree: Array, width: int, task_of: Array
-) -> int:
-    """Let machines take the tasks order[first:last]; the moment at which the last was taken.
-
-    `task_of[machine]` becomes the task that it took last.
-    """
-    runtimes, offer = shop.runtimes, shop.offer
-    mask = width - 1
+def bits(width: int) -> int:
     shift = 0
     while (1 << shift) < width:
         shift += 1
+    return shift
+
+
+def run_tasks(shop: Shop, order: Array, tree: Array, width: int) -> int:
+    """Let machines take all tasks; the moment at which the last was taken."""
+    runtimes, offer = shop.runtimes, shop.offer
+    mask, shift = width - 1, bits(width)
     least = tree[1]
     taken = 0
-    for index in range(first, last):
-        task = order[index]
+    for task in order:
         machine = least & mask
         taken = least
-        task_of[machine] = task
         value = least + (runtimes[offer[machine], task] << shift)
         node = width + machine
         while node > 1:
@@ -109,20 +106,53 @@ def run_tasks(
     return taken >> shift
 
 
-def list_schedule(shop: Shop, order: Array, completions: Array, units: Array) -> int:
-    """Execute a bag once; the makespan. Fills each task's completion and each offer's units."""
-    machines, tasks = len(shop.offer), len(order)
+def run_noting(
+    shop: Shop,
+    order: Array,
+    tree: Array,
+    width: int,
+    task: Array,
+    owner: Array,
+    completions: Array,
+) -> int:
+    """The same, noting each machine's last task, and each task's machine and completion."""
+    runtimes, offer = shop.runtimes, shop.offer
+    mask, shift = width - 1, bits(width)
+    least = tree[1]
+    taken = 0
+    for number in order:
+        machine = least & mask
+        taken = least
+        value = least + (runtimes[offer[machine], number] << shift)
+        task[machine] = number
+        owner[number] = machine
+        completions[number] = value >> shift
+        node = width + machine
+        while node > 1:
+            tree[node] = value
+            value = min(value, tree[node ^ 1])
+            node >>= 1
+        least = value
+    tree[1] = least
+    return taken >> shift
+
+
+def leaves(machines: int) -> int:
+    """The width of the tree: a power of two."""
     width = 1
     while width < machines:
         width *= 2
+    return width
+
+
+def list_once(shop: Shop, order: Array, completions: Array, units: Array) -> int:
+    """Execute a bag once; the makespan. Fills each task's completion and each offer's units."""
+    machines, tasks = len(shop.offer), len(order)
+    width = leaves(machines)
     tree = np.empty(2 * width, np.int64)
     plant(tree, shop.boot, machines, width)
-    task_of = np.full(machines, -1, np.int64)
-    taken = 0
-    for index in range(tasks):
-        machine = tree[1] & (width - 1)
-        taken = run_tasks(shop, order, index, index + 1, tree, width, task_of)
-        completions[order[index]] = tree[width + machine] // width
+    task, owner = np.empty(machines, np.int64), np.empty(tasks, np.int64)
+    taken = run_noting(shop, order, tree, width, task, owner, completions)
     return settle(shop, tree, width, taken, units)
 
 
@@ -148,21 +178,21 @@ def settle(shop: Shop, tree: Array, width: int, taken: int, units: Array) -> int
     return makespan
 
 
-def list_study(
-    shop: Shop, seed: Any, first: int, last: int, makespans: Array, units: Array
-) -> None:
+def list_many(shop: Shop, seed: Any, first: int, last: int, makespans: Array, units: Array) -> None:
     """Executions first to last of a bag, each with the tasks in a random order of its own."""
     machines, tasks = len(shop.offer), shop.runtimes.shape[1]
-    width = 1
-    while width < machines:
-        width *= 2
+    width = leaves(machines)
     tree = np.empty(2 * width, np.int64)
-    task_of = np.empty(machines, np.int64)
-    order = np.empty(tasks, np.int64)
+    order = np.arange(tasks)
     for execution in range(first, last):
-        for task in range(tasks):
-            order[task] = task
-        shuffle(order, stream(seed, execution))
+        draw_order(order, seed, execution)
         plant(tree, shop.boot, machines, width)
-        taken = run_tasks(shop, order, 0, tasks, tree, width, task_of)
+        taken = run_tasks(shop, order, tree, width)
         makespans[execution] = settle(shop, tree, width, taken, units[execution])
+
+
+def draw_order(order: Array, seed: Any, execution: int) -> Any:
+    """The tasks in the random order of an execution; where its random numbers go on."""
+    for task in range(len(order)):
+        order[task] = task
+    return shuffle(order, stream(seed, execution))

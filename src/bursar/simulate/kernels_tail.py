@@ -12,7 +12,17 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from bursar.simulate.kernels_list import GOLDEN, NEVER, Array, Shop, plant, run_tasks, splitmix
+from bursar.simulate.kernels_list import (
+    GOLDEN,
+    NEVER,
+    Array,
+    Shop,
+    draw_order,
+    leaves,
+    plant,
+    run_noting,
+    splitmix,
+)
 
 STOCHASTIC: Final = 1
 RANDOM: Final = 2
@@ -185,24 +195,28 @@ def best_candidate(shop: Shop, bench: Bench, target: int, perfect: bool) -> int:
 def random_candidate(shop: Shop, bench: Bench, target: int) -> int:
     """A task at random of those that run on slower machines only."""
     pace = shop.pace[shop.offer[target]]
-    step = bench.count[STEP]
-    for drawn in range(2):
-        found = 0
-        for machine in range(len(shop.offer)):
-            task = bench.task[machine]
-            if bench.status[machine] != BUSY or task < 0 or bench.front[task] != machine:
-                continue
-            if bench.fastest[task] <= pace or bench.picked[task] == step:
-                continue
-            if drawn and found == wanted:
-                return task
-            found += 1
-        if found == 0:
-            return -1
-        bench.draws[0] += np.uint64(GOLDEN)
-        chance = np.float64(splitmix(bench.draws[0]) >> np.uint64(11)) * 2.0**-53
-        wanted = int(chance * found)
+    found = 0
+    for machine in range(len(shop.offer)):
+        found += runs_slower(bench, machine, pace)
+    if found == 0:
+        return -1
+    bench.draws[0] += np.uint64(GOLDEN)
+    chance = np.float64(splitmix(bench.draws[0]) >> np.uint64(11)) * 2.0**-53
+    wanted = int(chance * found)
+    for machine in range(len(shop.offer)):
+        if runs_slower(bench, machine, pace):
+            if wanted == 0:
+                return bench.task[machine]
+            wanted -= 1
     return -1
+
+
+def runs_slower(bench: Bench, machine: int, pace: int) -> bool:
+    """Whether this is the first machine of a task that runs on slower ones only."""
+    task = bench.task[machine]
+    if bench.status[machine] != BUSY or task < 0 or bench.front[task] != machine:
+        return False
+    return bench.fastest[task] > pace and bench.picked[task] != bench.count[STEP]
 
 
 # --- steps ---------------------------------------------------------------------------------------
@@ -360,7 +374,12 @@ def next_moment(shop: Shop, bench: Bench) -> int:
 
 
 def run_tail(
-    shop: Shop, bench: Bench, order: Array, strategy: int, early: int, completions: Array,
+    shop: Shop,
+    bench: Bench,
+    order: Array,
+    strategy: int,
+    early: int,
+    completions: Array,
     units: Array,
 ) -> int:
     """From a bench that is set up to the end of the bag; the makespan."""
@@ -388,3 +407,125 @@ def decide(shop: Shop, bench: Bench, order: Array, strategy: int, early: int) ->
     if strategy > 0 and bench.count[NEXT] == len(order):
         replicate(shop, bench, strategy, False)
     return free_cancelled(shop, bench)
+
+
+# --- whole bags ----------------------------------------------------------------------------------
+
+
+def set_up(
+    shop: Shop,
+    bench: Bench,
+    order: Array,
+    by_length: Array,
+    begun: int,
+    tree: Array,
+    width: int,
+) -> None:
+    """Take over from the tree after `begun` tasks were taken; bench.task is what each runs."""
+    bench.count[:] = 0
+    bench.count[NEXT] = begun
+    bench.count[STARTED] = begun
+    bench.done[:] = True
+    bench.picked[:] = 0
+    bench.sums[0] = 0
+    for index in range(begun, len(order)):
+        bench.done[order[index]] = False
+    moment = tree[1] // width
+    for machine in range(len(shop.offer)):
+        offer, task = shop.offer[machine], bench.task[machine]
+        bench.status[machine] = BUSY
+        bench.ends[machine] = tree[width + machine] // width
+        billing, paid = shop.billing[offer], shop.paid[offer]
+        bench.until[machine] = (max(moment, paid) + billing - 1) // billing * billing
+        bench.turn[machine] = 0
+        bench.passed[machine] = -1
+        if task >= 0:
+            bench.done[task] = False
+            bench.started[machine] = bench.ends[machine] - shop.runtimes[offer, task]
+            bench.owner[task] = machine
+            bench.front[task] = machine
+            bench.fastest[task] = shop.pace[offer]
+    for place_in_length in range(len(order)):
+        task = by_length[place_in_length]
+        if bench.done[task]:
+            offer = shop.offer[bench.owner[task]]
+            learn(bench, shop.runtimes[offer, task] * shop.slope[offer] // MILLION)
+            bench.count[DONE] += 1
+
+
+def tail_once(
+    shop: Shop,
+    bench: Bench,
+    order: Array,
+    by_length: Array,
+    strategy: int,
+    early: int,
+    tree: Array,
+    width: int,
+    completions: Array,
+    units: Array,
+) -> int:
+    """Execute a bag once; the makespan. `bench.draws` says where the random numbers begin."""
+    machines, tasks = len(shop.offer), len(order)
+    plant(tree, shop.boot, machines, width)
+    bench.task[:] = -1
+    begun = max(0, tasks - machines - early)
+    run_noting(shop, order[:begun], tree, width, bench.task, bench.owner, completions)
+    for offer in range(len(shop.billing)):
+        units[offer] = 0
+    set_up(shop, bench, order, by_length, begun, tree, width)
+    return run_tail(shop, bench, order, strategy, early, completions, units)
+
+
+def tail_many(
+    shop: Shop,
+    by_length: Array,
+    strategy: int,
+    early: int,
+    seed: Any,
+    first: int,
+    last: int,
+    makespans: Array,
+    units: Array,
+) -> None:
+    """Executions first to last of a bag, each with the tasks in a random order of its own."""
+    machines, tasks = len(shop.offer), shop.runtimes.shape[1]
+    width = leaves(machines)
+    tree, order = np.empty(2 * width, np.int64), np.empty(tasks, np.int64)
+    completions = np.empty(tasks, np.int64)
+    bench = make_bench(machines, tasks)
+    for execution in range(first, last):
+        bench.draws[0] = draw_order(order, seed, execution)
+        makespans[execution] = tail_once(
+            shop,
+            bench,
+            order,
+            by_length,
+            strategy,
+            early,
+            tree,
+            width,
+            completions,
+            units[execution],
+        )
+
+
+def tail_traced(
+    shop: Shop,
+    order: Array,
+    by_length: Array,
+    strategy: int,
+    early: int,
+    draws: Any,
+    completions: Array,
+    units: Array,
+) -> int:
+    """Execute a bag once in a given order; the makespan."""
+    machines = len(shop.offer)
+    width = leaves(machines)
+    tree = np.empty(2 * width, np.int64)
+    bench = make_bench(machines, len(order))
+    bench.draws[0] = draws
+    return tail_once(
+        shop, bench, order, by_length, strategy, early, tree, width, completions, units
+    )

@@ -63,33 +63,29 @@ class SimulatedWorld:
         heappush(self._agenda, (event.at, self._scheduled, event))
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
-        agenda = self._agenda
-        if self._leases and (expired := self._expire(until)):
-            return expired
-        if not agenda or (until is not None and until < agenda[0][0]):
-            if until is not None:
-                self._now = max(self._now, until)
+        agenda, leases = self._agenda, self._leases
+        then = agenda[0][0] if agenda else until
+        if until is not None and then is not None and until < then:
+            then = until
+        while leases and (then is None or leases[0][0] < then):
+            if expired := self._expire():
+                return expired
+        if then is None:
             return ()
-        self._now, _, first = heappop(agenda)
-        if not agenda or agenda[0][0] > self._now:
-            return (first,)
-        happened = [first]
-        while agenda and agenda[0][0] == self._now:
+        self._now = max(self._now, then)
+        happened: list[ev.AnyEvent] = []
+        while agenda and agenda[0][0] <= then:
             happened.append(heappop(agenda)[2])
         return happened
 
-    def _expire(self, until: Time | None) -> Sequence[ev.AnyEvent]:
-        """The machine whose lease ends before anything else happens; it may stay to the end."""
-        leases, agenda = self._leases, self._agenda
-        times = [agenda[0][0]] if agenda else []
-        times += [] if until is None else [until]
-        while leases and (not times or leases[0][0] < min(times)):
-            end, number = heappop(leases)
-            machine = self._state.machines.get(number)
-            if machine is not None and machine.until == end:
-                self._now = max(self._now, end)
-                return (ev.MachineDown(self._now, number, "expired", ended=end),)
-        return ()
+    def _expire(self) -> Sequence[ev.AnyEvent]:
+        """The end of the first lease, unless it was extended or its machine is gone."""
+        end, number = heappop(self._leases)
+        machine = self._state.machines.get(number)
+        if machine is None or machine.until != end:
+            return ()
+        self._now = max(self._now, end)
+        return (ev.MachineDown(self._now, number, "expired", ended=end),)
 
     def perform(self, decisions: Sequence[ev.Decision]) -> None:
         for decision in decisions:

@@ -1,0 +1,269 @@
+"""Bags on fleets by the hundred thousand: what the engine does, compiled.
+
+For studies and Monte-Carlo work. The world is the simple one of the BaTS thesis (section 4.5.2):
+attempts never fail, machines are never lost, one slot each, money is no limit. The fleet is rented
+at the beginning as `fixed` does it, one machine of each offer in turn. With a strategy of chapter 5,
+idle machines run replicas on time that is paid for.
+
+What comes out is what the engine with `fixed`, a placer that follows the order, and the replicator
+of the same name finds, task by task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.guard import FAR_HORIZON, HORIZON
+from bursar.model.errors import InputError
+from bursar.model.fleet import Fleet
+from bursar.model.market import Offer
+from bursar.model.money import ZERO, Money
+from bursar.model.time import HOUR
+from bursar.simulate import kernels_list, kernels_tail
+from bursar.simulate.kernels_list import Shop
+
+Integers = NDArray[np.int64]
+
+STRATEGIES: Final[Mapping[str, int]] = {
+    "none": 0,
+    "stochastic": kernels_tail.STOCHASTIC,
+    "random": kernels_tail.RANDOM,
+    "stochastic-random": kernels_tail.STOCHASTIC_RANDOM,
+    "migrate": kernels_tail.MIGRATE,
+    "perfect": kernels_tail.PERFECT,
+}
+"""Replicators by name."""
+
+MILLION: Final = 1_000_000
+ROOM: Final = 1 << 62
+
+
+class Execution(msgspec.Struct, frozen=True):
+    """One execution, task by task."""
+
+    completions: Integers
+    """by task, from 0"""
+    makespan: int
+    cost: Money
+
+
+class Executions(msgspec.Struct, frozen=True):
+    """Many executions of one bag."""
+
+    makespans: Integers
+    units: Integers
+    """[execution, offer]: billing units entered"""
+    offers: tuple[Offer, ...]
+
+    def cost(self, execution: int) -> Money:
+        return _cost(self.offers, self.units[execution])
+
+
+class Workshop:
+    """A bag whose run times are known on each offer, and a fleet for it."""
+
+    def __init__(
+        self,
+        offers: Sequence[Offer],
+        fleet: Fleet,
+        runtimes: Mapping[str, Integers],
+        slopes: Mapping[str, int] | None = None,
+    ) -> None:
+        """`slopes`: what replicators know of the offers, see `bursar.beliefs.unified`; by default
+        the speeds of the offers, relative to the first."""
+        self.offers = tuple(offer for offer in offers if fleet.get(offer.name))
+        if not self.offers:
+            raise InputError("a fleet without machines does no task; give it at least one")
+        rows = [np.asarray(runtimes[offer.name], dtype=np.int64) for offer in self.offers]
+        self.tasks = len(rows[0])
+        known = slopes or proportions(self.offers)
+        self._slopes = [known[offer.name] for offer in self.offers]
+        self._machines = _in_turn(self.offers, fleet, self.tasks)
+        self._check(rows)
+        self._shop = self._build(np.ascontiguousarray(rows))
+        self._by_length = np.argsort(rows[0], kind="stable")
+
+    def once(
+        self, order: Sequence[int], replicator: str = "none", *, early: int = 0, draws: int = 0
+    ) -> Execution:
+        """Execute the tasks in this order. `draws` is where the random numbers begin."""
+        completions = np.zeros(self.tasks, dtype=np.int64)
+        units = np.zeros(len(self.offers), dtype=np.int64)
+        ordered = np.asarray(order, dtype=np.int64)
+        strategy = self._strategy(replicator)
+        if strategy:
+            makespan = compiled().tail_traced(
+                self._shop,
+                ordered,
+                self._by_length,
+                strategy,
+                self._early(replicator, early),
+                np.uint64(draws),
+                completions,
+                units,
+            )
+        else:
+            makespan = compiled().list_once(self._shop, ordered, completions, units)
+        return Execution(completions, int(makespan), _cost(self.offers, units))
+
+    def many(
+        self,
+        executions: int,
+        replicator: str = "none",
+        *,
+        early: int = 0,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> Executions:
+        """Execute the bag so many times, each in a random order of its own.
+
+        The same seed gives the same executions, whatever the replicator and the threads.
+        """
+        makespans = np.empty(executions, dtype=np.int64)
+        units = np.zeros((executions, len(self.offers)), dtype=np.int64)
+        strategy, early = self._strategy(replicator), self._early(replicator, early)
+        kernels, begin = compiled(), np.uint64(seed)
+
+        def work(first: int, last: int) -> None:
+            if strategy:
+                kernels.tail_many(
+                    self._shop,
+                    self._by_length,
+                    strategy,
+                    early,
+                    begin,
+                    first,
+                    last,
+                    makespans,
+                    units,
+                )
+            else:
+                kernels.list_many(self._shop, begin, first, last, makespans, units)
+
+        _share(work, executions, threads)
+        return Executions(makespans, units, self.offers)
+
+    def _strategy(self, replicator: str) -> int:
+        if replicator not in STRATEGIES:
+            raise InputError(f"no kernel for '{replicator}'; there are {', '.join(STRATEGIES)}")
+        strategy = STRATEGIES[replicator]
+        if strategy and any(offer.billing < FAR_HORIZON for offer in self.offers):
+            raise InputError("with billing units below 10 minutes no paid time is left to replicas")
+        return strategy
+
+    def _early(self, replicator: str, early: int) -> int:
+        return early if replicator == "migrate" else 0
+
+    def _check(self, rows: Sequence[Integers]) -> None:
+        if any(offer.slots != 1 for offer in self.offers):
+            raise InputError("kernels know machines of one slot only")
+        if any(len(row) != self.tasks or row.min() < 1 for row in rows):
+            raise InputError("every task needs a run time of at least 1 us on every offer")
+        latest = sum(int(row.max()) for row in rows) * self.tasks + sum(o.boot for o in self.offers)
+        steepest = max(*self._slopes, MILLION)
+        longest = max(int(row.max()) for row in rows)
+        if (
+            latest * 2 * len(self._machines) > ROOM
+            or longest * steepest * steepest > ROOM * MILLION
+        ):
+            raise InputError("the run times are too long for 64-bit arithmetic")
+
+    def _build(self, runtimes: Integers) -> Shop:
+        machines = np.array(self._machines, dtype=np.int64)
+        paces = [HOUR * MILLION // slope for slope in self._slopes]
+        ranks = sorted(set(paces))
+        pace = np.array([ranks.index(one) for one in paces], dtype=np.int64)
+        return Shop(
+            runtimes=runtimes,
+            offer=machines,
+            boot=np.array([self.offers[number].boot for number in machines], dtype=np.int64),
+            billing=np.array([offer.billing for offer in self.offers], dtype=np.int64),
+            paid=np.array([offer.paid_for(HORIZON) for offer in self.offers], dtype=np.int64),
+            slope=np.array(self._slopes, dtype=np.int64),
+            swiftest=np.argsort(pace[machines], kind="stable").astype(np.int64),
+            pace=pace,
+        )
+
+
+def proportions(offers: Sequence[Offer]) -> dict[str, int]:
+    """Slopes in millionths by the speeds of the offers, relative to the first."""
+    return {offer.name: round(MILLION * offer.speed / offers[0].speed) for offer in offers}
+
+
+def _in_turn(offers: Sequence[Offer], fleet: Fleet, tasks: int) -> list[int]:
+    """The offers' indices in the order of renting: one of each in turn, no more than tasks."""
+    rented: list[int] = []
+    for turn in range(max(fleet.get(offer.name, 0) for offer in offers)):
+        rented += [n for n, offer in enumerate(offers) if turn < fleet.get(offer.name, 0)]
+    return rented[:tasks]
+
+
+def _cost(offers: Sequence[Offer], units: Integers) -> Money:
+    return sum((o.price * int(n) for o, n in zip(offers, units, strict=True)), start=ZERO)
+
+
+def _share(work: Callable[[int, int], None], executions: int, threads: int) -> None:
+    """Let threads do equal parts; the kernels hold no lock."""
+    if threads <= 1 or executions < 2 * threads:
+        work(0, executions)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    cuts = [executions * part // threads for part in range(threads + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, cuts[:-1], cuts[1:]))
+
+
+# --- compiling -----------------------------------------------------------------------------------
+
+
+class Kernels(msgspec.Struct, frozen=True):
+    list_once: Callable[..., int]
+    list_many: Callable[..., None]
+    tail_traced: Callable[..., int]
+    tail_many: Callable[..., None]
+
+
+_LIST_PARTS: Final = (
+    "splitmix", "stream", "shuffle", "plant", "bits", "run_tasks", "run_noting", "leaves",
+    "settle", "draw_order",
+)  # fmt: skip
+_TAIL_PARTS: Final = (
+    "make_bench", "learn", "first_above", "forecast", "best_candidate", "random_candidate", "runs_slower",
+    "survey", "start", "free", "end_attempts", "finish", "end_leases", "leave", "place",
+    "replicate", "free_cancelled", "next_moment", "run_tail", "decide", "set_up", "tail_once",
+)  # fmt: skip
+
+
+@cache
+def compiled() -> Kernels:
+    """The kernels; the first call imports numba and, once on a computer, compiles."""
+    from numba.extending import register_jitable
+
+    for module, parts in ((kernels_list, _LIST_PARTS), (kernels_tail, _TAIL_PARTS)):
+        for part in parts:
+            register_jitable(getattr(module, part))
+    return Kernels(
+        list_once=_compile(kernels_list.list_once),
+        list_many=_compile(kernels_list.list_many),
+        tail_traced=_compile(kernels_tail.tail_traced),
+        tail_many=_compile(kernels_tail.tail_many),
+    )
+
+
+def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile, with the machine code kept on disk where it can be written."""
+    import numba
+
+    result: Callable[..., Any]
+    try:
+        result = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:
+        result = numba.njit(nogil=True)(function)
+    return result

@@ -1,0 +1,148 @@
+"""The examples of the README and of docs/ do what they show.
+
+A page is read from top to bottom, in a directory of its own that has the files of examples/:
+
+- a block with a file name after its language (```toml market.toml) is that file;
+- a `console` block is a session: what follows `$ ` is run by bash, `> ` carries it on, and the rest
+  is what it prints. All sessions of a page are one shell;
+- a `python` block without a file name is run as a script.
+
+In what is printed, `...` stands for anything, on a line of its own for any lines. A duration (4.7 s)
+and a clock (0:00:04) stand for any other, since no two runs are alike, and so does everything that
+a comment before the block names: <!-- varies: 128 72 -->. Any white space equals any other.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(
+    r"^(?:<!-- varies: (?P<varies>.*) -->\n)?```(?P<kind>\w+)(?: +(?P<file>\S+))?\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+CHANGING = r"\.\.\.|\b\d+(?:\.\d+)? (?:us|ms|s|min|h)\b|\b\d+:\d\d:\d\d\b"
+MARK = "---- exit code"
+
+
+class Page:
+    """A page being executed in its directory."""
+
+    def __init__(self, path, directory):
+        self.path = path
+        self.directory = directory
+        self.environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "NO_COLOR": "1",
+            "COLUMNS": "100",
+        }
+        self.environment.pop("BURSAR_HOME", None)
+        self.shell = subprocess.Popen(
+            ["bash", "--norc"],
+            cwd=directory,
+            env=self.environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def execute(self):
+        for block in BLOCK.finditer(self.path.read_text()):
+            if block["file"]:
+                (self.directory / block["file"]).write_text(block["text"])
+            elif block["kind"] == "console":
+                self._session(block["text"], (block["varies"] or "").split())
+            elif block["kind"] == "python":
+                self._script(block["text"])
+        self.shell.stdin.close()
+        assert self.shell.wait(timeout=10) == 0
+
+    def _session(self, text, varies):
+        for command, expected in commands(text):
+            printed = self._type(command)
+            assert re.fullmatch(pattern(expected, varies), printed), (
+                f"{self.path.name}: $ {command}\n--- shown\n{expected}\n--- printed\n{printed}"
+            )
+
+    def _type(self, command):
+        """What a command prints; the next one finds its exit code in `$?`."""
+        self.shell.stdin.write(
+            f'{{ {command}\n}} </dev/null; code=$?; echo "{MARK}"; (exit $code)\n'
+        )
+        self.shell.stdin.flush()
+        printed = []
+        for line in self.shell.stdout:
+            if line.endswith(f"{MARK}\n"):
+                return "".join([*printed, line.removesuffix(f"{MARK}\n")])
+            printed.append(line)
+        raise AssertionError(f"{self.path.name}: $ {command}\nended the shell: {''.join(printed)}")
+
+    def _script(self, text):
+        script = self.directory / "script.py"
+        script.write_text(text)
+        ran = subprocess.run(
+            [sys.executable, script],
+            cwd=self.directory,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert ran.returncode == 0, f"{self.path.name}:\n{text}\n--- printed\n{ran.stdout}"
+
+
+def commands(text):
+    """The commands of a session, each with what is shown under it."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif line.startswith("> ") and not found[-1][1]:
+            found[-1] = (f"{found[-1][0]}\n{line[2:]}", [])
+        else:
+            found[-1][1].append(line)
+    return [(command, "\n".join(shown)) for command, shown in found]
+
+
+def pattern(expected, varies):
+    """A regular expression for what is shown."""
+    lines = [
+        r"(?:[^\n]*\n)*?" if line.strip() == "..." else rf"\s*{_of_line(line, varies)}\s*?\n"
+        for line in expected.splitlines()
+    ]
+    return r"\s*" + "".join(lines) + r"\s*"
+
+
+def _of_line(line, varies):
+    changing = "|".join([CHANGING, *(rf"\b{re.escape(word)}\b" for word in varies)])
+    parts = re.split(f"({changing})", line.strip())
+    fixed = (r"\s+".join(re.escape(word) for word in re.split(r"\s+", part)) for part in parts[::2])
+    return "[^\n]*?".join(fixed)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_examples_of_a_page_do_what_they_show(path, tmp_path):
+    copytree(ROOT / "examples", tmp_path, ignore=ignore_patterns(".bursar"), dirs_exist_ok=True)
+    Page(path, tmp_path).execute()
+
+
+def test_what_is_shown_must_be_printed():
+    assert re.fullmatch(pattern("a 4.7 s b\n...\nend", []), "a  12 ms b\nx\ny\nend\n")
+    assert re.fullmatch(pattern("72 of 200", ["72"]), "101 of 200\n")
+    assert not re.fullmatch(pattern("72 of 200", []), "101 of 200\n")
+    assert not re.fullmatch(pattern("a\nb", []), "a\n")
+    assert not re.fullmatch(pattern("a", []), "a\nb\n")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_links_between_pages_lead_somewhere(path):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", path.read_text()):
+        assert (path.parent / target).exists(), f"{path.name} links to {target}"
