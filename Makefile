@@ -1,4 +1,4 @@
-# make run    the example sweep, under a budget, to its end
+# make run    the example sweep: sample, plan, choice, execution, and why
 # make test   linters, types, layers, and the whole test suite
 # make bench  speed, side by side with peers, in one run
 PYTHON ?= python3
@@ -7,7 +7,10 @@ BIN := .venv/bin
 .PHONY: run test lint bench clean
 
 run: .venv/.installed
-	cd examples && ../$(BIN)/bursar run sweep.toml
+	rm -rf examples/.bursar/sweep
+	cd examples && ../$(BIN)/bursar plan --name sweep --sample-workers 2 sweep.toml
+	cd examples && ../$(BIN)/bursar run sweep --choose knee
+	cd examples && ../$(BIN)/bursar why sweep | tail -n 12
 
 test: .venv/.installed lint
 	$(BIN)/pytest -n 2

@@ -97,17 +97,15 @@ def command(
     With a command, a few tasks are run on every offer first: useful work, kept. The plan can be run
     later with bursar run PLAN --choose. With a PLAN, its choices are shown again.
     """
-    goal = Goal(
-        None if budget is None else Money.parse(budget),
-        None if deadline is None else parse_duration(deadline),
-    )
+    job = Job.from_command_line(words, {**options, "budget": budget, "deadline": deadline})
+    goal = job.goal()
     if not words:
         known, samples = _known(options["market"], assume, joblog)
         if tasks is None:
             raise InputError("say what to plan for: a command with arguments, or --tasks N")
         found = make_plans(known, samples, tasks, goal, between=choices, confidence=confidence)
         return _tell(found, as_json=as_json)
-    run = _planned(words, sample_workers, sample_budget, options)
+    run = _known_run(words) or _sample(job, sample_workers, sample_budget)
     if run is None:
         return EXIT_CODES["failed"]
     found = plans_of(run, goal, between=choices, confidence=confidence)
@@ -116,15 +114,14 @@ def command(
     return 0
 
 
-def _planned(
-    words: tuple[str, ...], workers: int, budget: str | None, options: dict[str, Any]
-) -> RunDir | None:
-    """The run of a plan made before, or of a sample run now; None: nothing is left to plan."""
-    if len(words) == 1 and not words[0].endswith(".toml"):
-        known = [run for run in home().list() if run.name == words[0]]
-        if known:
-            return known[0]
-    request = make_request(Job.from_command_line(words, options))
+def _known_run(words: tuple[str, ...]) -> RunDir | None:
+    """The run of a plan made before."""
+    return next((run for run in home().list() if words == (run.name,)), None)
+
+
+def _sample(job: Job, workers: int, budget: str | None) -> RunDir | None:
+    """Run a sample of the job's tasks; None: that settled them all, or somebody stopped it."""
+    request = make_request(job)
     cap = sample_cap(request.market, workers) if budget is None else Money.parse(budget)
     request = msgspec.structs.replace(
         request,
@@ -132,7 +129,7 @@ def _planned(
         policies={"provisioner": "sample", "placer": "sample"},
         sample_workers=workers,
     )
-    quiet = bool(options["quiet"])
+    quiet = bool(job.quiet)
     with Session.begin(home(), request) as session:
         state = session.state
         most = format_money(cap, request.market.currency)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -14,6 +14,7 @@ from bursar.plan import knapsack_search
 class Searches(msgspec.Struct, frozen=True):
     """The searches, in one form."""
 
+    arrange: Callable[..., None]
     most_value: Callable[..., bool]
     first_step: Callable[..., int]
     least_weight: Callable[..., bool]
@@ -21,12 +22,25 @@ class Searches(msgspec.Struct, frozen=True):
 
 
 PLAIN = Searches(
+    arrange=knapsack_search.arrange,
     most_value=knapsack_search.most_value,
     first_step=knapsack_search.first_step,
     least_weight=knapsack_search.least_weight,
     all_choices=knapsack_search.all_choices,
 )
 """On lists of Python integers of any size."""
+
+
+HELPERS: Final = (
+    "gain_within",
+    "tight_gain_within",
+    "weight_for",
+    "size_for",
+    "arrange",
+    "is_new",
+    "most_value",
+)
+"""What the searches call."""
 
 
 def is_loaded() -> bool:
@@ -49,6 +63,7 @@ def compiled() -> Searches:
     ):
         register_jitable(getattr(knapsack_search, helper))
     return Searches(
+        arrange=_compile(knapsack_search.arrange),
         most_value=_compile(knapsack_search.most_value),
         first_step=_compile(knapsack_search.first_step),
         least_weight=_compile(knapsack_search.least_weight),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from math import gcd
 from operator import mul
 from typing import Any, Final
+
+import msgspec
 
 from bursar.plan.knapsack_compiled import PLAIN, Searches, compiled
 
@@ -50,7 +51,7 @@ class Form:
         self.nodes_used = 0
         """by the last search"""
         self._searches: Searches = PLAIN
-        self._ready: tuple[Any, ...] | None = None
+        self._ready: _Tables | None = None
 
     @classmethod
     def compact(
@@ -79,22 +80,27 @@ class Form:
 
     def most(self, room: int, wanted: int, nodes: int | None) -> tuple[int, list[int]]:
         """The most value within a weight, and its choice; a number less than wanted if it is so."""
-        count, best = self._zeros(len(self.value)), self._zeros(len(self.value))
-        state = self._numbers([0, 0, 0, min(room, self.all_weight[-1]), wanted - 1, 0])
+        kinds = self._tables()
+        room = min(room, self.all_weight[-1])
+        plan, grain, count, best = self._workspace()
+        self._searches.arrange(
+            room, kinds.all_weight, kinds.worth, kinds.weight, kinds.weight, plan, grain
+        )
+        state = self._numbers([0, 0, 0, room, wanted - 1, 0])
 
         def go_on(seen: Any) -> bool:
-            return self._searches.most_value(*self._tables()[:6], seen, count, best, state)
+            return self._searches.most_value(*kinds.basic, plan, grain, seen, count, best, state)
 
         self._complete(go_on, state, nodes)
         return int(state[4]), best
 
     def first_step(self, money: int, work: int, given: int, step: int, last: int) -> int:
         """The first step at which money // step may yield work / step - given; see the search."""
+        kinds = self._tables()
         seen, state = self._zeros(4 * FEW_PLACES), self._zeros(6)
-        count, best = self._zeros(len(self.value)), self._zeros(len(self.value))
         return self._searches.first_step(
-            *self._tables()[:6], seen, count, best, state, money, work, given, step, last,
-            FIRST_NODES,
+            *kinds.basic, kinds.worth, *self._workspace()[:2], seen, *self._workspace()[2:], state,
+            money, work, given, step, last, FIRST_NODES,
         )  # fmt: skip
 
     def least(
@@ -104,30 +110,32 @@ class Form:
 
         Sizes are all above zero, or all zero.
         """
-        value, weight, limit, all_value, all_weight, _, grain, _ = self._tables()
+        kinds = self._tables()
         ordered = [sizes[i] for i in self._order]
         size, by_size = self._numbers(ordered), self._numbers(self._by_size(ordered))
-        count, best = self._zeros(len(self.value)), self._zeros(len(self.value))
+        plan, grain, count, best = self._workspace()
+        self._searches.arrange(
+            wanted, kinds.all_value, kinds.worth, kinds.weight, kinds.value, plan, grain
+        )
         heaviest, largest = self.all_weight[-1], sum(self.limit) * max(sizes)
         beaten = min(below[0], heaviest + 1), min(below[1], largest + 1)
         state = self._numbers([0, 0, wanted, 0, 0, *beaten])
 
         def go_on(seen: Any) -> bool:
             return self._searches.least_weight(
-                value, weight, limit, size, all_value, all_weight, grain, by_size, seen,
-                count, best, state,
-            )  # fmt: skip
+                *kinds.basic, size, by_size, plan, grain, seen, count, best, state
+            )
 
         self._complete(go_on, state, nodes)
         return self.as_given(best) if any(best) else None
 
     def choices(self, wanted: int, room: int, pieces: int, nodes: int) -> list[list[int]]:
         """Every choice that has a value, within a weight and a number of pieces."""
-        value, weight, limit, all_value, all_weight, _, _, ahead = self._tables()
         kinds = len(self.value)
-        found = self._zeros(MOST_CHOICES * kinds)
+        found, count = self._zeros(MOST_CHOICES * kinds), self._zeros(kinds)
+        ahead = self._numbers([*list(accumulate(reversed(self.value), max))[::-1], 0])
         number = self._searches.all_choices(
-            value, weight, limit, all_value, all_weight, ahead, self._zeros(kinds), found, wanted,
+            *self._tables().basic, ahead, count, found, wanted,
             min(room, self.all_weight[-1]), min(pieces, sum(self.limit)), nodes,
         )  # fmt: skip
         if number < 0:
@@ -154,23 +162,24 @@ class Form:
                 slice_, places = MORE_NODES, MANY_PLACES
                 seen = self._zeros(4 * places)
 
-    def _tables(self) -> tuple[Any, ...]:
+    def _tables(self) -> _Tables:
         """What every search reads, in the form it reads it."""
         if self._ready is None:
-            self._ready = tuple(
-                self._numbers(numbers)
-                for numbers in (
-                    self.value,
-                    self.weight,
-                    self.limit,
-                    self.all_value,
-                    self.all_weight,
-                    _from_the_end(self.weight, gcd),
-                    _from_the_end(self.value, gcd),
-                    _from_the_end(self.value, max),
-                )
-            )
+            largest = max(self.value)
+            worth = [v / largest / w for v, w in zip(self.value, self.weight, strict=True)]
+            numbers = (self.value, self.weight, self.limit, self.all_value, self.all_weight)
+            self._ready = _Tables(*map(self._numbers, numbers), worth=self._floats(worth))
         return self._ready
+
+    def _workspace(self) -> tuple[Any, Any, Any, Any]:
+        """Room for a search's plan, grain, count and best."""
+        kinds = len(self.value)
+        return (
+            self._zeros(3 * kinds + 3),
+            self._zeros(kinds + 1),
+            self._zeros(kinds),
+            self._zeros(kinds),
+        )
 
     def _by_size(self, sizes: list[int]) -> list[int]:
         """The kinds in order of falling value per size; none where all sizes are zero."""
@@ -194,6 +203,13 @@ class Form:
 
         return np.array(numbers, dtype=np.int64)
 
+    def _floats(self, numbers: list[float]) -> Any:
+        if self._searches is PLAIN:
+            return numbers
+        import numpy as np
+
+        return np.array(numbers, dtype=np.float64)
+
     def _zeros(self, length: int) -> Any:
         if self._searches is PLAIN:
             return [0] * length
@@ -202,6 +218,16 @@ class Form:
         return np.zeros(length, dtype=np.int64)
 
 
-def _from_the_end(numbers: list[int], join: Callable[[int, int], int]) -> list[int]:
-    """At each place, all numbers from there on joined; 1 behind the last."""
-    return [*list(accumulate(reversed(numbers), join))[::-1], 1]
+class _Tables(msgspec.Struct, frozen=True):
+    """Lists of numbers, or arrays."""
+
+    value: Any
+    weight: Any
+    limit: Any
+    all_value: Any
+    all_weight: Any
+    worth: Any
+
+    @property
+    def basic(self) -> tuple[Any, ...]:
+        return self.value, self.weight, self.limit, self.all_value, self.all_weight

@@ -1,20 +1,24 @@
-"""Exhaustive search in a bounded knapsack, with bounds: the three questions a planner asks.
+"""Exhaustive search in a bounded knapsack, with bounds.
 
 There are kinds of things; a kind has a value, a weight and a limit. The kinds stand in order of
 falling value per weight, so that filling up from the left, the last kind in part, is the best
-anyone could do if things were divisible: the bound that cuts the search short.
+anyone could do if things were divisible: the bound that cuts the search short. The kind taken in
+part, in the middle, is where whole things differ from that; so a search decides the kinds at the
+two ends first, where a deviation costs most, and varies those in the middle before all others.
 
 Every function runs as it stands, on lists of Python integers of any size, and compiled, on arrays
 of 64 bits (`knapsack_compiled`). Whoever calls must see to it that nothing overflows there:
-`knapsack_bounded` does. A search stops when its allowance of nodes is used up and goes on from
+`knapsack_form` does. A search stops when its allowance of nodes is used up and goes on from
 `state` at the next call, so that it can be interrupted.
 
 What the arguments mean, where they recur:
 
 - `value`, `weight`, `limit`: of each kind, all above zero
 - `all_value`, `all_weight`: at i, of everything there is of the kinds before i (one entry more)
-- `grain`: at i, the greatest common divisor of the weights (`least_weight`: the values) from i on
-- `most_ahead`: at i, the largest value of a kind from i on
+- `worth`: of each kind, value per weight as a float, for choosing an order only
+- `plan`: room for three numbers a kind: at each level of the search the kinds not decided yet are
+  those from `low` to before `high`, and the next to decide is `kind`, one of the two at the ends
+- `grain`: at each level, the greatest common divisor of the weights (or values) not decided yet
 - `seen`: a table of nodes met before, all zero at first; it may be exchanged for a larger one
   between two calls
 - `count`: how many of each kind are taken where the search stands; `best`: in the answer
@@ -22,40 +26,47 @@ What the arguments mean, where they recur:
 
 from __future__ import annotations
 
+from math import gcd
+
 Numbers = list[int]
 
 # --- bounds ---------------------------------------------------------------------------------------
 
 
 def gain_within(
-    room: int, level: int, value: Numbers, weight: Numbers, all_value: Numbers, all_weight: Numbers
+    room: int,
+    low: int,
+    high: int,
+    value: Numbers,
+    weight: Numbers,
+    all_value: Numbers,
+    all_weight: Numbers,
 ) -> int:
-    """The most value the kinds from `level` on can add within `room`, were they divisible."""
-    until = room + all_weight[level]
-    here = level
-    while here < len(value) and all_weight[here + 1] <= until:
+    """The most value that some neighbouring kinds can add within `room`, were they divisible."""
+    until = room + all_weight[low]
+    here = low
+    while here < high and all_weight[here + 1] <= until:
         here += 1
-    gain = all_value[here] - all_value[level]
-    if here < len(value):
+    gain = all_value[here] - all_value[low]
+    if here < high:
         rest = until - all_weight[here]
-        gain += (
-            rest // weight[here] * value[here] + rest % weight[here] * value[here] // weight[here]
-        )
+        part = rest % weight[here] * value[here] // weight[here]
+        gain += rest // weight[here] * value[here] + part
     return gain
 
 
 def tight_gain_within(
-    room: int, level: int, value: Numbers, weight: Numbers, limit: Numbers, grain: Numbers
+    room: int, low: int, high: int, value: Numbers, weight: Numbers, limit: Numbers, grain: int
 ) -> int:
     """The same, closer: what does not fit once is left out, and room below the grain is useless.
 
     Unlike `gain_within` it may rise while more room is bought with less value, so it speaks for
     one node alone.
     """
-    room -= room % grain[level]
+    room -= room % grain
     left = room
     gain = 0
-    for here in range(level, len(value)):
+    for here in range(low, high):
         if weight[here] > room:
             continue
         if weight[here] * limit[here] > left:
@@ -68,24 +79,25 @@ def tight_gain_within(
 
 def weight_for(
     missing: int,
-    level: int,
+    low: int,
+    high: int,
     value: Numbers,
     weight: Numbers,
     all_value: Numbers,
     all_weight: Numbers,
 ) -> int:
-    """The least weight with which the kinds from `level` on can add `missing`, were they divisible.
+    """The least weight with which some neighbouring kinds can add `missing`, were they divisible.
 
     -1 where they cannot.
     """
-    until = missing + all_value[level]
-    here = level
-    while here < len(value) and all_value[here + 1] <= until:
+    until = missing + all_value[low]
+    here = low
+    while here < high and all_value[here + 1] <= until:
         here += 1
     rest = until - all_value[here]
-    if rest > 0 and here == len(value):
+    if rest > 0 and here == high:
         return -1
-    least = all_weight[here] - all_weight[level]
+    least = all_weight[here] - all_weight[low]
     if rest > 0:
         part = rest % value[here] * weight[here]
         least += rest // value[here] * weight[here] + (part + value[here] - 1) // value[here]
@@ -93,15 +105,21 @@ def weight_for(
 
 
 def size_for(
-    missing: int, level: int, value: Numbers, limit: Numbers, size: Numbers, by_size: Numbers
+    missing: int,
+    low: int,
+    high: int,
+    value: Numbers,
+    limit: Numbers,
+    size: Numbers,
+    by_size: Numbers,
 ) -> int:
-    """The least size with which the kinds from `level` on can add `missing`, were they divisible.
+    """The least size with which some neighbouring kinds can add `missing`, were they divisible.
 
-    `by_size` lists the kinds in order of falling value per size; an empty list: size is no matter.
+    `by_size` lists all kinds in order of falling value per size; an empty list: size is no matter.
     """
     least = 0
     for kind in by_size:
-        if kind >= level and missing > 0:
+        if low <= kind < high and missing > 0:
             if value[kind] * limit[kind] >= missing:
                 part = missing % value[kind] * size[kind]
                 least += missing // value[kind] * size[kind]
@@ -111,7 +129,38 @@ def size_for(
     return least
 
 
-# --- nodes seen -----------------------------------------------------------------------------------
+# --- order, and nodes seen ------------------------------------------------------------------------
+
+
+def arrange(
+    amount: int,
+    all_amount: Numbers,
+    worth: list[float],
+    weight: Numbers,
+    amounts: Numbers,
+    plan: Numbers,
+    grain: Numbers,
+) -> None:
+    """Write `plan` and `grain` for a search that fills up to an amount (of weight, or of value)."""
+    middle = 0
+    while middle < len(weight) - 1 and all_amount[middle + 1] <= amount:
+        middle += 1
+    low, high = 0, len(weight)
+    for level in range(len(weight)):
+        left = (worth[low] - worth[middle]) * weight[low]
+        right = (worth[middle] - worth[high - 1]) * weight[high - 1]
+        plan[3 * level], plan[3 * level + 1] = low, high
+        if left >= right:
+            plan[3 * level + 2] = low
+            low += 1
+        else:
+            plan[3 * level + 2] = high - 1
+            high -= 1
+    plan[3 * len(weight)], plan[3 * len(weight) + 1] = low, high
+    common = 0
+    for level in range(len(weight) - 1, -1, -1):
+        common = gcd(common, amounts[plan[3 * level + 2]])
+        grain[level] = common
 
 
 def is_new(seen: Numbers, level: int, key: int, first: int, second: int) -> bool:
@@ -136,6 +185,7 @@ def most_value(
     limit: Numbers,
     all_value: Numbers,
     all_weight: Numbers,
+    plan: Numbers,
     grain: Numbers,
     seen: Numbers,
     count: Numbers,
@@ -154,32 +204,46 @@ def most_value(
     finished = False
     while nodes > 0 and not finished:
         nodes -= 1
+        low, high, kind = plan[3 * level], plan[3 * level + 1], plan[3 * level + 2]
         hopeful = False
-        if gained + gain_within(room, level, value, weight, all_value, all_weight) <= most:
-            # Fewer of the kind before, the best of those left, could only be worse: leave it.
-            if level > 0:
-                level -= 1
-                gained -= count[level] * value[level]
-                room += count[level] * weight[level]
-                count[level] = 0
-        elif level == kinds:
+        hopeless = (
+            gained + gain_within(room, low, high, value, weight, all_value, all_weight) <= most
+        )
+        if level == kinds and not hopeless:
             most = gained
             best[:] = count
-        elif gained + tight_gain_within(room, level, value, weight, limit, grain) > most:
-            hopeful = is_new(seen, level + by_room, room, -gained, 0)
+        elif not hopeless:
+            more = tight_gain_within(room, low, high, value, weight, limit, grain[level])
+            hopeful = gained + more > most
+            hopeful = hopeful and is_new(seen, level + by_room, room, -gained, 0)
             hopeful = hopeful and is_new(seen, level + by_gain, gained, -room, 0)
         if hopeful:
-            count[level] = min(limit[level], room // weight[level])
-            gained += count[level] * value[level]
-            room -= count[level] * weight[level]
+            # The best of the kinds left: as many as fit. The worst: what the others leave room for.
+            free = room if kind == low else room - all_weight[high - 1] + all_weight[low]
+            count[kind] = min(limit[kind], max(0, free // weight[kind]))
+            gained += count[kind] * value[kind]
+            room -= count[kind] * weight[kind]
             level += 1
             continue
-        while level > 0 and count[level - 1] == 0:
+        # Go back to the last kind that can still deviate further. From a hopeless node, further
+        # deviation of the kind decided last leads to worse ones only.
+        while level > 0:
+            low, kind = plan[3 * level - 3], plan[3 * level - 1]
+            if not hopeless and kind == low and count[kind] > 0:
+                count[kind] -= 1
+                gained -= value[kind]
+                room += weight[kind]
+                break
+            if not hopeless and kind != low and count[kind] < limit[kind] and weight[kind] <= room:
+                count[kind] += 1
+                gained += value[kind]
+                room -= weight[kind]
+                break
+            hopeless = False
+            gained -= count[kind] * value[kind]
+            room += count[kind] * weight[kind]
+            count[kind] = 0
             level -= 1
-        if level > 0:
-            count[level - 1] -= 1
-            gained -= value[level - 1]
-            room += weight[level - 1]
         finished = level == 0
     state[0], state[1], state[2], state[3], state[4] = nodes, level, gained, room, most
     return finished
@@ -191,6 +255,8 @@ def first_step(
     limit: Numbers,
     all_value: Numbers,
     all_weight: Numbers,
+    worth: list[float],
+    plan: Numbers,
     grain: Numbers,
     seen: Numbers,
     count: Numbers,
@@ -208,24 +274,32 @@ def first_step(
     It is looked for from `step` to `last`, both above zero; the answer is beyond `last` if there is
     none, and too small only where `nodes` did not suffice to tell. `state` is that of `most_value`.
     """
-    everything = all_weight[len(value)]
+    kinds = len(value)
+    everything = all_weight[kinds]
     while step <= last:
         room = min(money // step, everything)
         needed = (work + step - 1) // step - given
-        reached = gain_within(room, 0, value, weight, all_value, all_weight)
+        reached = gain_within(room, 0, kinds, value, weight, all_value, all_weight)
         if reached >= needed:
             if room == everything or needed <= 0:
                 return step
-            # What is reached below that tells how far to go on.
+            arrange(room, all_weight, worth, weight, weight, plan, grain)
+            # What is reached below what is needed tells how far to go on, if it is found easily.
             enough = step + (step >> 8)
             wanted = max(1, (work + enough - 1) // enough - given)
-            state[0], state[1], state[2], state[3], state[4] = nodes, 0, 0, room, wanted - 1
-            state[5] += 1
-            for kind in range(len(value)):
-                count[kind] = 0
-            finished = most_value(
-                value, weight, limit, all_value, all_weight, grain, seen, count, best, state
-            )
+            finished = False
+            for attempt in range(2):
+                if not finished:
+                    state[0] = 4 * kinds if attempt == 0 else nodes
+                    state[1], state[2], state[3] = 0, 0, room
+                    state[4] = wanted - 1 if attempt == 0 else needed - 1
+                    state[5] += 1
+                    for kind in range(kinds):
+                        count[kind] = 0
+                    finished = most_value(
+                        value, weight, limit, all_value, all_weight, plan, grain, seen,
+                        count, best, state,
+                    )  # fmt: skip
             reached = state[4]
             if not finished or reached >= needed:
                 return step
@@ -240,11 +314,12 @@ def least_weight(
     value: Numbers,
     weight: Numbers,
     limit: Numbers,
-    size: Numbers,
     all_value: Numbers,
     all_weight: Numbers,
-    grain: Numbers,
+    size: Numbers,
     by_size: Numbers,
+    plan: Numbers,
+    grain: Numbers,
     seen: Numbers,
     count: Numbers,
     best: Numbers,
@@ -262,44 +337,53 @@ def least_weight(
     finished = False
     while nodes > 0 and not finished:
         nodes -= 1
-        hopeful = False
+        low, high, kind = plan[3 * level], plan[3 * level + 1], plan[3 * level + 2]
+        hopeful, hopeless = False, False
         if missing <= 0:
             if spent < least or (spent == least and large < smallest):
                 least, smallest = spent, large
                 best[:] = count
         else:
-            more = weight_for(missing, level, value, weight, all_value, all_weight)
-            if more < 0 or spent + more > least:
-                # Fewer of the kind before, the best of those left, could only be dearer.
-                if level > 0:
-                    level -= 1
-                    missing += count[level] * value[level]
-                    spent -= count[level] * weight[level]
-                    large -= count[level] * size[level]
-                    count[level] = 0
-            else:
+            more = weight_for(missing, low, high, value, weight, all_value, all_weight)
+            hopeless = more < 0 or spent + more > least
+            if not hopeless:
                 full = missing + (-missing) % grain[level]
-                more = weight_for(full, level, value, weight, all_value, all_weight)
+                more = weight_for(full, low, high, value, weight, all_value, all_weight)
                 hopeful = more >= 0 and spent + more <= least
                 if hopeful and spent + more == least:
-                    extra = size_for(missing, level, value, limit, size, by_size)
+                    extra = size_for(missing, low, high, value, limit, size, by_size)
                     hopeful = large + extra < smallest
                 hopeful = hopeful and is_new(seen, level, missing, spent, large)
                 hopeful = hopeful and is_new(seen, level + kinds, spent, missing, large)
         if hopeful:
-            count[level] = min(limit[level], (missing + value[level] - 1) // value[level])
-            missing -= count[level] * value[level]
-            spent += count[level] * weight[level]
-            large += count[level] * size[level]
+            # The best of the kinds left: as many as needed. The worst: what the others leave.
+            lack = missing if kind == low else missing - all_value[high - 1] + all_value[low]
+            count[kind] = min(limit[kind], max(0, (lack + value[kind] - 1) // value[kind]))
+            missing -= count[kind] * value[kind]
+            spent += count[kind] * weight[kind]
+            large += count[kind] * size[kind]
             level += 1
             continue
-        while level > 0 and count[level - 1] == 0:
+        while level > 0:
+            low, kind = plan[3 * level - 3], plan[3 * level - 1]
+            if not hopeless and kind == low and count[kind] > 0:
+                count[kind] -= 1
+                missing += value[kind]
+                spent -= weight[kind]
+                large -= size[kind]
+                break
+            if not hopeless and kind != low and count[kind] < limit[kind] and missing > 0:
+                count[kind] += 1
+                missing -= value[kind]
+                spent += weight[kind]
+                large += size[kind]
+                break
+            hopeless = False
+            missing += count[kind] * value[kind]
+            spent -= count[kind] * weight[kind]
+            large -= count[kind] * size[kind]
+            count[kind] = 0
             level -= 1
-        if level > 0:
-            count[level - 1] -= 1
-            missing += value[level - 1]
-            spent -= weight[level - 1]
-            large -= size[level - 1]
         finished = level == 0
     state[0], state[1], state[2], state[3], state[4] = nodes, level, missing, spent, large
     state[5], state[6] = least, smallest
@@ -323,7 +407,8 @@ def all_choices(
     """Write down every choice that has the value wanted, within the room and so many pieces.
 
     They go to `found`, one after the other; the answer is their number, or -1 if there are more
-    than it holds, or more than `nodes` would have to be looked at.
+    than it holds, or more than `nodes` would have to be looked at. `most_ahead` is, at i, the
+    largest value of a kind from i on.
     """
     level, gained, number, kinds = 0, 0, 0, len(value)
     finished = False
@@ -332,7 +417,7 @@ def all_choices(
             return -1
         nodes -= 1
         missing = wanted - gained
-        if gain_within(room, level, value, weight, all_value, all_weight) < missing:
+        if gain_within(room, level, kinds, value, weight, all_value, all_weight) < missing:
             if level > 0:
                 level -= 1
                 gained -= count[level] * value[level]

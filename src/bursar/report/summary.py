@@ -108,9 +108,10 @@ def _tell_promise(state: RunState, plan: PlanChosen) -> str:
     """Predicted against actual."""
     currency = state.market.currency
     actual = state.ledger.committed - state.committed_before_plan
+    took = format_duration(makespan(state))
     return (
         f"plan '{plan.name}': predicted {format_duration(plan.makespan_p50)}"
-        f" (at most {format_duration(plan.makespan_upper)}), took {format_duration(makespan(state))};"
+        f" (at most {format_duration(plan.makespan_upper)}), took {took};"
         f" predicted {format_money(plan.cost_p50, currency)}"
         f" (at most {format_money(plan.cost_upper, currency)}), cost"
         f" {format_money(actual, currency)}"
