@@ -44,26 +44,27 @@ class Page:
             "COLUMNS": "100",
         }
         self.environment.pop("BURSAR_HOME", None)
-        self.shell = subprocess.Popen(
-            ["bash", "--norc"],
-            cwd=directory,
-            env=self.environment,
-            text=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
 
     def execute(self):
-        for block in BLOCK.finditer(self.path.read_text()):
-            if block["file"]:
-                (self.directory / block["file"]).write_text(block["text"])
-            elif block["kind"] == "console":
-                self._session(block["text"], (block["varies"] or "").split())
-            elif block["kind"] == "python":
-                self._script(block["text"])
-        self.shell.stdin.close()
-        assert self.shell.wait(timeout=10) == 0
+        with self._start("bash", "--norc", stdin=subprocess.PIPE) as self.shell:
+            for block in BLOCK.finditer(self.path.read_text()):
+                if block["file"]:
+                    (self.directory / block["file"]).write_text(block["text"])
+                elif block["kind"] == "console":
+                    self._session(block["text"], (block["varies"] or "").split())
+                elif block["kind"] == "python":
+                    self._script(block["text"])
+
+    def _start(self, *words, **options):
+        return subprocess.Popen(
+            words,
+            cwd=self.directory,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            **options,
+        )
 
     def _session(self, text, varies):
         for command, expected in commands(text):
@@ -86,17 +87,10 @@ class Page:
         raise AssertionError(f"{self.path.name}: $ {command}\nended the shell: {''.join(printed)}")
 
     def _script(self, text):
-        script = self.directory / "script.py"
-        script.write_text(text)
-        ran = subprocess.run(
-            [sys.executable, script],
-            cwd=self.directory,
-            env=self.environment,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        assert ran.returncode == 0, f"{self.path.name}:\n{text}\n--- printed\n{ran.stdout}"
+        (self.directory / "script.py").write_text(text)
+        with self._start(sys.executable, "script.py") as script:
+            printed = script.communicate()[0]
+        assert script.returncode == 0, f"{self.path.name}:\n{text}\n--- printed\n{printed}"
 
 
 def commands(text):

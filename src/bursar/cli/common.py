@@ -37,7 +37,8 @@ class WordsCommand(click.RichCommand):
         given = list(args)
         rest = super().parse_args(ctx, args)
         words = list(ctx.params.get("words") or ())
-        if len(words) > 1 and words[1].startswith("-") and _is_file_or_run(words[0]):
+        named = "--choose" in words[1:] or _is_file_or_run(words[0]) if words else False
+        if len(words) > 1 and words[1].startswith("-") and named:
             ctx.params.clear()
             options = given[: len(given) - len(words)]
             return super().parse_args(ctx, [*options, *words[1:], words[0]])

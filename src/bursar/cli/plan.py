@@ -103,7 +103,15 @@ def command(
         known, samples = _known(options["market"], assume, joblog)
         if tasks is None:
             raise InputError("say what to plan for: a command with arguments, or --tasks N")
-        found = make_plans(known, samples, tasks, goal, between=choices, confidence=confidence)
+        found = make_plans(
+            known,
+            samples,
+            tasks,
+            goal,
+            between=choices,
+            confidence=confidence,
+            paired=joblog is None,
+        )
         return _tell(found, as_json=as_json)
     run = _known_run(words) or _sample(job, sample_workers, sample_budget)
     if run is None:
@@ -228,6 +236,8 @@ def show(found: PlanList) -> None:
 def _row(number: int, plan: Plan, currency: str) -> tuple[str, ...]:
     span = plan.makespan_s
     marks = [] if plan.fits else ["does not fit"]
+    if plan.beaten_by is not None:
+        marks.append(f"see {plan.beaten_by}")
     if plan.is_knee:
         marks.append("<- knee")
     amounts = (plan.cost_p50, plan.cost_p90, plan.cost_upper, plan.cushion)

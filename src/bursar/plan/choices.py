@@ -167,22 +167,3 @@ def choose_by_deadline(
 
 def _name(end: str, sign: str, share: int) -> str:
     return f"{end} {sign}{share} %" if share else end
-
-
-def knee(choices: Sequence[Choice]) -> int:
-    """The index of the choice farthest from the line between the cheapest and the fastest.
-
-    Time and cost are scaled to the span between the two, so that neither unit matters.
-    """
-    slow, dear = choices[0], choices[-1]
-    span_time = slow.makespan - dear.makespan
-    span_cost = dear.cost.nanos - slow.cost.nanos
-    if span_time <= 0 or span_cost <= 0:
-        return 0
-
-    def gain(choice: Choice) -> float:
-        saved = (slow.makespan - choice.makespan) / span_time
-        paid = (choice.cost.nanos - slow.cost.nanos) / span_cost
-        return saved - paid
-
-    return max(range(len(choices)), key=lambda index: gain(choices[index]))

@@ -53,14 +53,7 @@ def compiled() -> Searches:
     """On arrays of 64-bit integers. The first call imports numba, which takes half a second."""
     from numba.extending import register_jitable
 
-    for helper in (
-        "gain_within",
-        "tight_gain_within",
-        "weight_for",
-        "size_for",
-        "is_new",
-        "most_value",
-    ):
+    for helper in HELPERS:
         register_jitable(getattr(knapsack_search, helper))
     return Searches(
         arrange=_compile(knapsack_search.arrange),

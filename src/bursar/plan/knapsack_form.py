@@ -168,7 +168,7 @@ class Form:
             largest = max(self.value)
             worth = [v / largest / w for v, w in zip(self.value, self.weight, strict=True)]
             numbers = (self.value, self.weight, self.limit, self.all_value, self.all_weight)
-            self._ready = _Tables(*map(self._numbers, numbers), worth=self._floats(worth))
+            self._ready = _Tables(*map(self._numbers, numbers), self._floats(worth))
         return self._ready
 
     def _workspace(self) -> tuple[Any, Any, Any, Any]:

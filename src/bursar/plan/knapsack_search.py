@@ -9,7 +9,8 @@ two ends first, where a deviation costs most, and varies those in the middle bef
 Every function runs as it stands, on lists of Python integers of any size, and compiled, on arrays
 of 64 bits (`knapsack_compiled`). Whoever calls must see to it that nothing overflows there:
 `knapsack_form` does. A search stops when its allowance of nodes is used up and goes on from
-`state` at the next call, so that it can be interrupted.
+`state` at the next call, so that it can be interrupted. All stand in one file, so that machine code
+kept on disk is renewed whenever one of them changes.
 
 What the arguments mean, where they recur:
 
@@ -310,7 +311,7 @@ def first_step(
     return step
 
 
-def least_weight(
+def least_weight(  # noqa: PLR0915 (one loop, compiled as a whole)
     value: Numbers,
     weight: Numbers,
     limit: Numbers,

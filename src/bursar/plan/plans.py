@@ -19,17 +19,17 @@ from bursar.plan.choices import (
     Choice,
     choose,
     choose_by_deadline,
-    knee,
     least_budget,
     list_choices,
 )
+from bursar.plan.dominance import beaten_by, knee
 from bursar.plan.knapsack import fastest
 
 CONFIDENCE: Final = 0.9
 """of the upper bounds, unless the user says otherwise"""
 
 Samples = Mapping[str, NDArray[np.int64]]
-"""Offer name to run times there, the same tasks in the same order; absent: not known."""
+"""Offer name to run times there; absent: nothing is known."""
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -60,6 +60,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """the upper bounds keep the budget and the deadline; true where there is none"""
     is_knee: bool = False
     """the most time saved for the money"""
+    beaten_by: int | None = None
+    """number, from 1, of a plan that is likely neither slower nor dearer; None: there is none"""
 
 
 class PlanList(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,18 +86,24 @@ def make_plans(
     between: int = 0,
     confidence: float = CONFIDENCE,
     seed: int = 0,
+    paired: bool = True,
 ) -> PlanList:
-    """Plans for so many tasks, cheapest first, from what was seen of their run times."""
+    """Plans for so many tasks, cheapest first, from what was seen of their run times.
+
+    `paired`: the samples are of the same tasks in the same order.
+    """
     usable = [offer for offer in market.offers if len(samples.get(offer.name, ()))]
     runtimes: dict[str, Time | None] = {
         offer.name: max(1, round(float(np.mean(samples[offer.name])))) for offer in usable
     }
     choices = list_choices(usable, runtimes, tasks, between=between)
     choices += _by_goal(usable, runtimes, tasks, goal, market.currency)
-    bounds = [_predict(usable, choice, samples, tasks, seed) for choice in choices]
-    best = knee(choices[: len(choices) - _goals(goal)])
+    shared = "bag" if paired else ""
+    bounds = [_predict(usable, choice, samples, tasks, seed, shared) for choice in choices]
+    points = [(float(b.makespan(confidence)), float(b.cost(confidence))) for b in bounds]
+    best, beaters = knee(points), beaten_by(points)
     plans = [
-        _plan(choice, bound, goal, confidence, is_knee=index == best)
+        _plan(choice, bound, goal, confidence, is_knee=index == best, beater=beaters[index])
         for index, (choice, bound) in enumerate(zip(choices, bounds, strict=True))
     ]
     cautions = dict.fromkeys(caution for bound in bounds for caution in bound.cautions)
@@ -110,10 +118,6 @@ def make_plans(
         plans=plans,
         cautions=list(cautions),
     )
-
-
-def _goals(goal: Goal) -> int:
-    return (goal.budget is not None) + (goal.deadline is not None)
 
 
 def _by_goal(
@@ -147,10 +151,15 @@ def _by_goal(
 
 
 def _predict(
-    offers: Sequence[Offer], choice: Choice, samples: Samples, tasks: int, seed: int
+    offers: Sequence[Offer],
+    choice: Choice,
+    samples: Samples,
+    tasks: int,
+    seed: int,
+    shared: str,
 ) -> Prediction:
     parts = [
-        FleetPart(offer, choice.fleet[offer.name], samples[offer.name], sample="bag")
+        FleetPart(offer, choice.fleet[offer.name], samples[offer.name], sample=shared)
         for offer in offers
         if choice.fleet.get(offer.name)
     ]
@@ -158,7 +167,13 @@ def _predict(
 
 
 def _plan(
-    choice: Choice, bound: Prediction, goal: Goal, confidence: float, *, is_knee: bool
+    choice: Choice,
+    bound: Prediction,
+    goal: Goal,
+    confidence: float,
+    *,
+    is_knee: bool,
+    beater: int | None,
 ) -> Plan:
     makespan, cost = bound.makespan(confidence), bound.cost(confidence)
     fits_money = goal.budget is None or max(cost, choice.cost) <= goal.budget
@@ -181,6 +196,7 @@ def _plan(
         risk=choice.risk,
         fits=fits_money and fits_time,
         is_knee=is_knee,
+        beaten_by=None if beater is None else beater + 1,
     )
 
 

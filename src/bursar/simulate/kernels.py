@@ -235,7 +235,7 @@ _LIST_PARTS: Final = (
     "settle", "draw_order",
 )  # fmt: skip
 _TAIL_PARTS: Final = (
-    "make_bench", "learn", "first_above", "forecast", "best_candidate", "random_candidate", "runs_slower",
+     "learn", "first_above", "forecast", "best_candidate", "random_candidate", "runs_slower",
     "survey", "start", "free", "end_attempts", "finish", "end_leases", "leave", "place",
     "replicate", "free_cancelled", "next_moment", "run_tail", "decide", "set_up", "tail_once",
 )  # fmt: skip
@@ -246,9 +246,10 @@ def compiled() -> Kernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
     from numba.extending import register_jitable
 
+    register_jitable(kernels_tail.make_bench)
     for module, parts in ((kernels_list, _LIST_PARTS), (kernels_tail, _TAIL_PARTS)):
         for part in parts:
-            register_jitable(getattr(module, part))
+            register_jitable(_nrt=False)(getattr(module, part))
     return Kernels(
         list_once=_compile(kernels_list.list_once),
         list_many=_compile(kernels_list.list_many),

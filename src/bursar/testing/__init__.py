@@ -1,5 +1,21 @@
 """For authors of policies and worlds: adversaries and contract tests to run against them."""
 
+from bursar.testing.auditor import Auditor
+from bursar.testing.broken import ContractBroken
+from bursar.testing.cases import Case, arriving, calm_case, hard_cases, play
+from bursar.testing.erratic import ErraticWorld
+from bursar.testing.hostile import Hostile
 from bursar.testing.scene import Scene
 
-__all__ = ["Scene"]
+__all__ = [
+    "Auditor",
+    "Case",
+    "ContractBroken",
+    "ErraticWorld",
+    "Hostile",
+    "Scene",
+    "arriving",
+    "calm_case",
+    "hard_cases",
+    "play",
+]

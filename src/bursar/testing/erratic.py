@@ -27,35 +27,21 @@ class ErraticWorld(SimulatedWorld):
         self.lead = lead
         self._rng = rng
         self._jumpiness = jumpiness
+        """how probable it is to fall asleep after an event"""
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
-        happened = super().wait(until)
+        missed = [*super().wait(until)]
         if self._rng.random() >= self._jumpiness:
-            return happened
+            return missed
         awake = self._now + round(self._rng.expovariate(1 / (1 + self._longest_lease())))
-        late = [*happened]
-        while self._agenda and self._agenda[0][0] <= awake:
-            late.extend(super().wait(None))
-        self._now = awake
-        return [*self._seen_late(late), *self._expired()]
+        while more := super().wait(awake):
+            missed.extend(more)
+        return [self._seen_late(event) for event in missed]
 
-    def _seen_late(self, events: Sequence[ev.AnyEvent]) -> list[ev.AnyEvent]:
-        seen: list[ev.AnyEvent] = []
-        for event in events:
-            if isinstance(event, ev.MachineDown):
-                machine = self._state.machines.get(event.machine)
-                ended = event.at if machine is None else min(event.at, machine.until)
-                seen.append(msgspec.structs.replace(event, at=self._now, ended=ended))
-            else:
-                seen.append(msgspec.structs.replace(event, at=self._now))
-        return seen
-
-    def _expired(self) -> list[ev.AnyEvent]:
-        return [
-            ev.MachineDown(self._now, machine.id, "expired", ended=machine.until)
-            for machine in self._state.machines.values()
-            if machine.until < self._now
-        ]
+    def _seen_late(self, event: ev.AnyEvent) -> ev.AnyEvent:
+        if isinstance(event, ev.MachineDown) and event.ended is None:
+            return msgspec.structs.replace(event, at=self._now, ended=event.at)
+        return msgspec.structs.replace(event, at=self._now)
 
     def _longest_lease(self) -> Time:
         machines = self._state.machines.values()

@@ -28,6 +28,8 @@ class Sample:
     def provision(
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
+        if not view.total:
+            return ()
         if self.is_complete(view):
             return self._finish(view, now)
         rents = [rent for offer in view.market.offers for rent in self._missing(offer, view)]

@@ -1,0 +1,49 @@
+"""Which plans no other beats, and which of them is the knee. A point is (time, cost)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Point = tuple[float, float]
+
+
+def beaten_by(points: Sequence[Point]) -> list[int | None]:
+    """For each point, the index of one that is no worse in both and better in one; None: none.
+
+    Of equal points the first beats the others.
+    """
+    return [_beater(points, index) for index in range(len(points))]
+
+
+def _beater(points: Sequence[Point], index: int) -> int | None:
+    time, cost = points[index]
+    better = [
+        other
+        for other, (its_time, its_cost) in enumerate(points)
+        if its_time <= time
+        and its_cost <= cost
+        and ((its_time, its_cost) != (time, cost) or other < index)
+    ]
+    return min(better, key=lambda other: points[other], default=None)
+
+
+def knee(points: Sequence[Point]) -> int:
+    """The unbeaten point that saves the most time for its money.
+
+    Time and cost are scaled to the span between the cheapest and the fastest unbeaten point, so
+    that neither unit matters; the knee lies farthest from the line between the two.
+    """
+    beaters = beaten_by(points)
+    front = [index for index, beater in enumerate(beaters) if beater is None]
+    times = [points[index][0] for index in front]
+    costs = [points[index][1] for index in front]
+    span_time, span_cost = max(times) - min(times), max(costs) - min(costs)
+    if span_time <= 0 or span_cost <= 0:
+        return front[0]
+
+    def gain(index: int) -> float:
+        saved = (max(times) - points[index][0]) / span_time
+        paid = (points[index][1] - min(costs)) / span_cost
+        return saved - paid
+
+    return max(front, key=gain)

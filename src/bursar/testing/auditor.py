@@ -1,0 +1,179 @@
+"""The auditor: the laws of every run, verified after every event with sums of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bursar import events as ev
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import Time
+from bursar.state import RunState
+from bursar.testing.broken import expect
+
+
+class _Lease:
+    """What the auditor knows of a machine."""
+
+    def __init__(self, offer: Offer, rented: Time, until: Time) -> None:
+        self.offer = offer
+        self.rented = rented
+        self.until = until
+        self.is_up = False
+        self.is_released = False
+        self.live: dict[int, int] = {}
+        """attempts on it, and their tasks"""
+
+    def cost(self, end: Time) -> int:
+        """By the rule, spelt out: whole units, one at least, and at least the minimum."""
+        stay = max(end - self.rented, self.offer.minimum)
+        units, rest = divmod(stay, self.offer.billing)
+        return self.offer.price.nanos * max(1, units + (1 if rest else 0))
+
+
+class Auditor:
+    """An observer that raises `ContractBroken` when a law does not hold.
+
+    Money: what is committed is the price of the units entered or leased, and within the budget.
+    Machines: within the limit of their offer; no lease gets shorter or is revived; each goes down
+    once, and none outlives its lease. Attempts: only where a machine has room; each ends once, and
+    a task is won once. Time never runs back.
+    """
+
+    def __init__(self) -> None:
+        self.events: list[ev.AnyEvent] = []
+        self._now: Time = 0
+        self._budget: Money | None = None
+        self._market = Market("USD", "undated", ())
+        self._machines: dict[int, _Lease] = {}
+        """those that are not down"""
+        self._rented = 0
+        self._spent = 0
+        """billionths, for machines that are down"""
+        self._started = 0
+        self._attempts: dict[int, _Lease] = {}
+        """those that live"""
+        self._won: dict[int, int] = {}
+        self._rules: dict[type, Callable[[Any, RunState], None]] = {
+            ev.RunCreated: self._created,
+            ev.GoalChanged: self._goal_changed,
+            ev.MachineRented: self._machine_rented,
+            ev.LeaseExtended: self._lease_extended,
+            ev.ReleaseOrdered: self._release_ordered,
+            ev.MachineUp: self._machine_up,
+            ev.MachineDown: self._machine_down,
+            ev.AttemptStarted: self._attempt_started,
+            ev.CancelOrdered: self._cancel_ordered,
+            ev.AttemptEnded: self._attempt_ended,
+        }
+
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        self.events.append(event)
+        expect(self._now <= event.at == state.now, f"time ran back from {self._now}: {event}")
+        self._now = event.at
+        rule = self._rules.get(type(event))
+        if rule is not None:
+            rule(event, state)
+        self._check_money(state)
+        self._check_tasks(state)
+
+    def _check_money(self, state: RunState) -> None:
+        leased = sum(lease.cost(lease.until) for lease in self._machines.values())
+        committed = Money(self._spent + leased)
+        told = state.ledger.committed
+        expect(told == committed, f"{told} is said to be committed, it is {committed}")
+        within = self._budget is None or committed <= self._budget
+        expect(within, f"{committed} is committed of a budget of {self._budget}")
+
+    def _check_tasks(self, state: RunState) -> None:
+        running = {task for lease in self._machines.values() for task in lease.live.values()}
+        settled = {*self._won, *state.failed_tasks}
+        expect(state.done == len(self._won), f"{state.done} done, {len(self._won)} were won")
+        count = len(state.ready) + len(running - settled) + state.done + state.failed
+        expect(count == state.total, f"of {state.total} tasks {count} are accounted for")
+
+    # --- what each event may do ------------------------------------------------------------------
+
+    def _created(self, event: ev.RunCreated, state: RunState) -> None:
+        self._market = event.market
+        self._budget = event.goal.budget
+
+    def _goal_changed(self, event: ev.GoalChanged, state: RunState) -> None:
+        self._budget = event.goal.budget
+
+    def _machine_rented(self, event: ev.MachineRented, state: RunState) -> None:
+        self._rented += 1
+        expect(event.machine == self._rented, f"machine {event.machine} is not the next one")
+        expect(state.stopping is None, "a machine was rented while the run was stopping")
+        offer = self._market[event.offer]
+        there = sum(lease.offer.name == offer.name for lease in self._machines.values())
+        room = offer.limit is None or there < offer.limit
+        expect(room, f"more than {offer.limit} {offer.name} were rented")
+        self._machines[event.machine] = _Lease(offer, event.at, event.until)
+
+    def _lease_extended(self, event: ev.LeaseExtended, state: RunState) -> None:
+        lease = self._machine(event.machine)
+        expect(event.until > lease.until, f"the lease of machine {event.machine} got shorter")
+        expect(event.at <= lease.until, f"the lease of machine {event.machine} was over before")
+        lease.until = event.until
+
+    def _release_ordered(self, event: ev.ReleaseOrdered, state: RunState) -> None:
+        lease = self._machine(event.machine)
+        expect(not lease.is_released, f"machine {event.machine} was released twice")
+        lease.is_released = True
+
+    def _machine_up(self, event: ev.MachineUp, state: RunState) -> None:
+        lease = self._machine(event.machine)
+        expect(not lease.is_up, f"machine {event.machine} came up twice")
+        lease.is_up = True
+
+    def _machine_down(self, event: ev.MachineDown, state: RunState) -> None:
+        lease = self._machine(event.machine)
+        ended = event.at if event.ended is None else event.ended
+        expect(ended <= lease.until, f"machine {event.machine} outlived its lease")
+        self._spent += lease.cost(ended)
+        del self._machines[event.machine]
+        for attempt in lease.live:
+            del self._attempts[attempt]
+
+    def _attempt_started(self, event: ev.AttemptStarted, state: RunState) -> None:
+        self._started += 1
+        expect(event.attempt == self._started, f"attempt {event.attempt} is not the next one")
+        expect(state.stopping is None, "an attempt was started while the run was stopping")
+        lease = self._machine(event.machine)
+        usable = lease.is_up and not lease.is_released and event.at <= lease.until
+        expect(usable, f"attempt {event.attempt} was started on a machine that is not there")
+        expect(
+            len(lease.live) < lease.offer.slots,
+            f"attempt {event.attempt} was started on a machine that had no free slot",
+        )
+        settled = event.task in self._won or event.task in state.failed_tasks
+        expect(event.measure or not settled, f"task {event.task} was settled, but started again")
+        lease.live[event.attempt] = event.task
+        self._attempts[event.attempt] = lease
+
+    def _cancel_ordered(self, event: ev.CancelOrdered, state: RunState) -> None:
+        task = self._attempt(event.attempt).live[event.attempt]
+        others = any(
+            task == other and number != event.attempt
+            for lease in self._machines.values()
+            for number, other in lease.live.items()
+        )
+        expect(others or task in self._won, f"the only attempt of task {task} was cancelled")
+
+    def _attempt_ended(self, event: ev.AttemptEnded, state: RunState) -> None:
+        task = self._attempt(event.attempt).live.pop(event.attempt)
+        del self._attempts[event.attempt]
+        if event.outcome == "success" and task not in state.failed_tasks:
+            self._won.setdefault(task, event.attempt)
+            winner = state.winners[task]
+            expect(winner == self._won[task], f"attempt {winner} did not win task {task} first")
+
+    def _machine(self, number: int) -> _Lease:
+        expect(number in self._machines, f"there is no machine {number}, or none any more")
+        return self._machines[number]
+
+    def _attempt(self, number: int) -> _Lease:
+        expect(number in self._attempts, f"attempt {number} does not live, or no more")
+        return self._attempts[number]

@@ -1,0 +1,82 @@
+import json
+
+EC2 = """
+currency = "USD"
+date = "2012-09-21"
+[[offer]]
+name = "m1.small"
+price = "0.08"
+limit = 10
+[[offer]]
+name = "m1.medium"
+price = "0.16"
+limit = 10
+[[offer]]
+name = "m1.large"
+price = "0.32"
+limit = 10
+"""
+KNOWN = ("--assume", "m1.small=1.66m,m1.medium=0.86m,m1.large=0.97m")
+
+
+def test_known_run_times_give_the_published_choices(place):
+    place.write("ec2.toml", EC2)
+    found = place.json("plan", "--market", "ec2.toml", "--tasks", "4841", *KNOWN)
+    assert found["tasks"] == 4841
+    assert [plan["fleet"] for plan in found["plans"]] == [
+        {"m1.small": 2},
+        {"m1.small": 9, "m1.medium": 10},
+        {"m1.small": 10, "m1.medium": 10},
+        {"m1.small": 10, "m1.medium": 10, "m1.large": 3},
+        {"m1.small": 10, "m1.medium": 10, "m1.large": 4},
+        {"m1.small": 10, "m1.medium": 10, "m1.large": 10},
+    ]
+    first = found["plans"][0]
+    assert set(first["makespan_s"]) == {"estimate", "p50", "p90", "upper"}
+    assert {"name", "units", "cost", "cost_p90", "cost_upper", "cushion", "risk"} <= set(first)
+    out, _ = place.bursar("plan", "--market", "ec2.toml", "--tasks", "4841", *KNOWN)
+    assert "storage and transfer are not included" in out
+    assert "<- knee" in out
+
+
+def test_a_real_sample_is_planned_chosen_and_run_within_its_promises(place):
+    place.script("work.sh", "sleep 0.0$1")
+    words = ("./work.sh {}", ":::", *(str(n) for n in range(1, 10)), *["5"] * 71)
+    out, err = place.bursar("plan", "-m", "market.toml", "--name", "p", "--json", *words)
+    found = json.loads(out)
+    assert 0 < found["tasks"] < 80
+    assert "bursar run p --choose" in err
+    again = place.json("plan", "p")
+    assert again == found, "a saved plan is shown again, and nothing runs"
+    out, err = place.bursar("run", "p", "--choose", "fastest", "--json")
+    result = json.loads(out)
+    assert result["status"] == "done"
+    assert result["tasks"] == {"total": 80, "done": 80, "failed": 0}
+    assert float(result["money"]["committed"]) <= float(result["money"]["budget"])
+    assert "predicted" in err
+    won, _ = place.bursar("export", "p", "--joblog", "-")
+    kept = [line for line in won.splitlines()[1:] if line.split("\t")[6] == "0"]
+    assert 80 <= len(kept) <= 80 + 2 * 7, "only the compared tasks ran more than once"
+    place.write("old.log", won)
+    learned = place.json("plan", "-m", "market.toml", "--tasks", "50", "--joblog", "old.log")
+    assert learned["tasks"] == 50
+
+
+def test_mistakes_of_planning(place):
+    place.write("ec2.toml", EC2)
+    base = ("plan", "-m", "ec2.toml", "--tasks", "100")
+    for words, told in [
+        ((*base,), "--assume"),
+        ((*base, "--assume", "m1.tiny=1m"), "no offer"),
+        ((*base, "--assume", "m1.small"), "is no run time"),
+        ((*base, "--assume", "m1.small=0s"), "nothing"),
+        ((*base, *KNOWN, "--budget", "0.01"), "smallest that would do"),
+        ((*base, *KNOWN, "--deadline", "1s"), "the earliest is"),
+        ((*base, "--joblog", "none.log"), "none.log"),
+        (("plan", *KNOWN, "--tasks", "3"), "--market"),
+        (("plan", "-m", "ec2.toml", *KNOWN), "--tasks"),
+        (("run", "nothing", "--choose", "knee"), "no run"),
+    ]:
+        _, err = place.bursar(*words, code=2)
+        assert told in err
+        assert len(err.strip().splitlines()) == 1

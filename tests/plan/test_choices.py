@@ -1,0 +1,72 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bursar.model.market import Offer
+from bursar.model.money import ZERO, Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.plan.choices import choose, choose_by_deadline, least_budget, list_choices
+from bursar.plan.knapsack import fastest
+
+OFFERS = (
+    Offer("small", Money.parse("0.08"), HOUR, limit=10),
+    Offer("large", Money.parse("0.32"), HOUR, limit=10),
+)
+RUNTIMES = {"small": 2 * MINUTE, "large": 1 * MINUTE}
+
+
+def test_choices_go_from_the_least_budget_to_all_machines():
+    choices = list_choices(OFFERS, RUNTIMES, 1000)
+    assert choices[0].name == "cheapest"
+    assert choices[0].budget == least_budget(OFFERS, RUNTIMES, 1000)
+    assert choices[-1].name == "fastest"
+    assert choices[-1].fleet == {"small": 10, "large": 10}
+    budgets = [choice.budget for choice in choices]
+    assert budgets == sorted(budgets)
+
+
+def test_more_choices_lie_between():
+    few, many = (list_choices(OFFERS, RUNTIMES, 1000, between=n) for n in (0, 5))
+    assert len(many) == len(few) + 5
+
+
+@settings(max_examples=60)
+@given(
+    st.integers(1, 3000),
+    st.integers(1, 20).map(lambda n: n * 10 * SECOND),
+    st.integers(1, 20).map(lambda n: n * 10 * SECOND),
+)
+def test_no_choice_costs_more_than_its_budget_and_cushion(tasks, small, large):
+    runtimes = {"small": small, "large": large}
+    for choice in list_choices(OFFERS, runtimes, tasks):
+        assert choice.cost <= choice.budget + choice.cushion
+
+
+def test_a_risky_plan_is_refined_by_steps_of_one_per_cent():
+    """Tasks of 50 minutes: each hour leaves ten minutes that no task fits in."""
+    offers = (Offer("only", Money.parse(1), HOUR, limit=100),)
+    runtimes = {"only": 50 * MINUTE}
+    plain = least_budget(offers, runtimes, 60)
+    found = choose("x", offers, runtimes, 60, plain, 120)
+    assert found.risk <= 0
+    assert found.cushion >= ZERO
+
+
+def test_where_every_machine_is_in_use_a_cushion_pays_for_the_tasks_left_over():
+    offers = (Offer("only", Money.parse(2), HOUR, limit=3),)
+    runtimes = {"only": 50 * MINUTE}
+    found = choose("x", offers, runtimes, 7, fastest(offers, runtimes, 7).cost)
+    assert found.units == {"only": 2}
+    assert found.risk == 1, "two whole tasks fit in two hours, and three machines do six"
+    assert found.cushion == Money.parse(2)
+
+
+def test_a_budget_that_finishes_nothing_gives_no_choice():
+    assert choose("x", OFFERS, RUNTIMES, 1000, Money.parse("0.50")) is None
+
+
+@pytest.mark.parametrize(("deadline", "possible"), [(3 * HOUR, True), (HOUR, False)])
+def test_the_cheapest_by_a_deadline_keeps_it(deadline, possible):
+    found = choose_by_deadline(OFFERS, RUNTIMES, 1000, deadline)
+    assert (found is not None) is possible
+    assert found is None or found.makespan <= deadline

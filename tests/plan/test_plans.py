@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from bursar.model.errors import InputError
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import HOUR, MINUTE
+from bursar.plan.plans import known_runtimes, make_plans
+
+MARKET = Market(
+    "USD",
+    "2012-09-21",
+    (
+        Offer("small", Money.parse("0.08"), HOUR, limit=10),
+        Offer("large", Money.parse("0.32"), HOUR, limit=10),
+    ),
+)
+SAMPLES = {
+    "small": known_runtimes(2 * MINUTE, MINUTE // 2),
+    "large": known_runtimes(MINUTE, MINUTE // 4),
+}
+
+
+def test_bounds_are_ordered_and_beside_the_estimate():
+    found = make_plans(MARKET, SAMPLES, 1000, Goal(), confidence=0.95)
+    assert found.tasks == 1000
+    for plan in found.plans:
+        span = plan.makespan_s
+        assert span.p50 <= span.p90 <= span.upper
+        assert span.estimate * 0.9 < span.p50 < span.estimate * 1.5
+        assert Money.parse(plan.cost_p50) <= Money.parse(plan.cost_p90)
+        assert Money.parse(plan.cost_p90) <= Money.parse(plan.cost_upper)
+    assert sum(plan.is_knee for plan in found.plans) == 1
+
+
+def test_a_budget_and_a_deadline_mark_what_fits_and_add_a_plan_each():
+    goal = Goal(Money.parse("4.00"), 3 * HOUR)
+    found = make_plans(MARKET, SAMPLES, 1000, goal)
+    assert [plan.name for plan in found.plans[-2:]] == ["within budget", "within deadline"]
+    for plan in found.plans:
+        fits = Money.parse(plan.cost_upper) <= Money.parse("4.00") and (
+            plan.makespan_s.upper <= 3 * 3600
+        )
+        assert plan.fits is fits
+
+
+def test_a_budget_below_the_cheapest_plan_tells_the_smallest_that_would_do():
+    with pytest.raises(InputError, match=r"smallest that would do is about \$2\.72"):
+        make_plans(MARKET, SAMPLES, 1000, Goal(Money.parse("1.00")))
+
+
+def test_a_deadline_no_fleet_can_meet_tells_the_earliest():
+    with pytest.raises(InputError, match=r"the earliest is about 66\.7 min"):
+        make_plans(MARKET, SAMPLES, 1000, Goal(deadline=MINUTE))
+
+
+def test_an_offer_of_which_nothing_is_known_is_left_out_and_told():
+    found = make_plans(MARKET, {"small": SAMPLES["small"]}, 1000, Goal())
+    assert all(set(plan.fleet) == {"small"} for plan in found.plans)
+    assert any("nothing is known of large" in caution for caution in found.cautions)
+
+
+@pytest.mark.parametrize("sample", [[60], [60] * 40, [1, 10**6], list(range(1, 40))])
+def test_any_sample_gives_plans(sample):
+    runtimes = np.array(sample, dtype=np.int64) * 1_000_000
+    found = make_plans(MARKET, {"small": runtimes}, 500, Goal())
+    assert found.plans
+
+
+def test_the_same_seed_gives_the_same_plans():
+    assert make_plans(MARKET, SAMPLES, 100, Goal()) == make_plans(MARKET, SAMPLES, 100, Goal())
