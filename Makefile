@@ -1,10 +1,11 @@
 # make run    the example sweep: sample, plan, choice, execution, and why
 # make test   linters, types, layers, and the whole test suite
+# make reproduce   every published table and figure, into docs/reproduction.md
 # make bench  speed, side by side with peers, in one run
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint bench clean
+.PHONY: run test lint reproduce bench clean
 
 run: .venv/.installed
 	rm -rf examples/.bursar/sweep
@@ -20,6 +21,9 @@ lint: .venv/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+reproduce: .venv/.installed
+	$(BIN)/python -m bursar.reproduce > docs/reproduction.md
 
 bench: .venv/.installed
 	$(BIN)/python -m benchmarks

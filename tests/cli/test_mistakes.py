@@ -1,5 +1,7 @@
 """Bad input gets one clear line that says how to mend it, and the right exit code."""
 
+import json
+import resource
 import sqlite3
 
 import pytest
@@ -93,6 +95,21 @@ def test_a_journal_of_a_newer_version(place):
 
     err = damaged(place, renew)
     assert "newer" in one_line(err)
+
+
+def test_a_full_disk_stops_the_run_and_loses_nothing(place):
+    """A limit on the size of files stands for the full disk."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+    many = [str(n) for n in range(3000)]
+    process = place.popen(*RUN, "--name", "r", "-q", "true", ":::", *many, preexec_fn=limit)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "bursar resume" in one_line(err)
+    out, _ = place.bursar("resume", "r", "--budget", "50", "--json", "-q")
+    assert json.loads(out)["tasks"]["done"] == 3000
 
 
 def test_a_journal_that_cannot_be_read_does_not_hide_the_other_runs(place):

@@ -2,8 +2,8 @@
 
 For studies and Monte-Carlo work. The world is the simple one of the BaTS thesis (section 4.5.2):
 attempts never fail, machines are never lost, one slot each, money is no limit. The fleet is rented
-at the beginning as `fixed` does it, one machine of each offer in turn. With a strategy of chapter 5,
-idle machines run replicas on time that is paid for.
+at the beginning as `fixed` does it, one machine of each offer in turn. With a strategy of
+chapter 5, idle machines run replicas on time that is paid for.
 
 What comes out is what the engine with `fixed`, a placer that follows the order, and the replicator
 of the same name finds, task by task.
@@ -75,8 +75,7 @@ class Workshop:
         runtimes: Mapping[str, Integers],
         slopes: Mapping[str, int] | None = None,
     ) -> None:
-        """`slopes`: what replicators know of the offers, see `bursar.beliefs.unified`; by default
-        the speeds of the offers, relative to the first."""
+        """`slopes` is what replicators know of the offers, see `proportions`, the default."""
         self.offers = tuple(offer for offer in offers if fleet.get(offer.name))
         if not self.offers:
             raise InputError("a fleet without machines does no task; give it at least one")
@@ -235,9 +234,9 @@ _LIST_PARTS: Final = (
     "settle", "draw_order",
 )  # fmt: skip
 _TAIL_PARTS: Final = (
-     "learn", "first_above", "forecast", "best_candidate", "random_candidate", "runs_slower",
+     "quotient", "learn", "first_above", "forecast", "best_candidate", "random_candidate", "runs_slower",
     "survey", "start", "free", "end_attempts", "finish", "end_leases", "leave", "place",
-    "replicate", "free_cancelled", "next_moment", "run_tail", "decide", "set_up", "tail_once",
+    "replicate", "free_cancelled", "advance", "cancel", "run_tail", "decide", "set_up", "tail_once",
 )  # fmt: skip
 
 

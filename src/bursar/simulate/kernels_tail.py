@@ -68,28 +68,33 @@ class Bench(NamedTuple):
     fastest: Array
     """[task]: the pace of the fastest machine that runs it"""
     picked: Array
-    """[task]: the step in which it was last picked"""
+    """[task]: the call for replicas in which it was last picked"""
     values: Array
     """run times of finished tasks on the first offer, ascending"""
     sums: Array
     """sums[i] is the sum of the first i values"""
     count: Array
     """[0] tasks done, [1] next ready task's place in the order, [2] attempts started,
-    [3] values, [4] steps, [5] the moment, [6] the last completion"""
+    [3] values, [4] calls for replicas, [5] the moment, [6] the next end of a lease,
+    [7] attempts being cancelled, [8] machines that are idle"""
     draws: Array
     """[0] the counter of the random numbers"""
+    hopeless: Array
+    """[offer]: the last call for replicas in which there was none for its machines"""
 
 
 DONE: Final = 0
 NEXT: Final = 1
 STARTED: Final = 2
 VALUES: Final = 3
-STEP: Final = 4
+CALL: Final = 4
 NOW: Final = 5
-LAST: Final = 6
+LEASE: Final = 6
+CANCELS: Final = 7
+SPARE: Final = 8
 
 
-def make_bench(machines: int, tasks: int) -> Bench:
+def make_bench(machines: int, tasks: int, offers: int) -> Bench:
     return Bench(
         np.empty(machines, np.int64),
         np.empty(machines, np.int64),
@@ -107,9 +112,19 @@ def make_bench(machines: int, tasks: int) -> Bench:
         np.empty(tasks, np.int64),
         np.empty(tasks + 1, np.int64),
         np.empty(tasks + 1, np.int64),
-        np.zeros(7, np.int64),
+        np.zeros(9, np.int64),
         np.zeros(1, np.uint64),
+        np.zeros(offers, np.int64),
     )
+
+
+def quotient(amount: int, parts: int) -> int:
+    """amount // parts for what is not negative: as floats, then corrected, which is faster."""
+    guess = int(float(amount) / float(parts))
+    rest = amount - guess * parts
+    if rest < 0:
+        return guess - 1
+    return guess + 1 if rest >= parts else guess
 
 
 # --- knowledge -----------------------------------------------------------------------------------
@@ -162,8 +177,8 @@ def forecast(shop: Shop, bench: Bench, perfect: bool) -> None:
                     place += 1
             bench.passed[machine] = place
             if place < known:
-                expected = (sums[known] - sums[place]) // (known - place)
-            left = expected * MILLION // slope - elapsed
+                expected = quotient(sums[known] - sums[place], known - place)
+            left = quotient(expected * MILLION, slope) - elapsed
         chief = front[task[machine]]
         if chief == machine or left < remaining[chief]:
             remaining[chief] = left
@@ -174,19 +189,18 @@ def best_candidate(shop: Shop, bench: Bench, target: int, perfect: bool) -> int:
     """The task with the most expected time left that the target is expected to finish sooner."""
     offer = shop.offer[target]
     slope = shop.slope[offer]
-    step = bench.count[STEP]
+    call = bench.count[CALL]
     chosen, longest = -1, 0
     for machine in range(len(shop.offer)):
         task = bench.task[machine]
         if bench.status[machine] != BUSY or task < 0 or bench.front[task] != machine:
             continue
         left = bench.remaining[machine]
-        if left <= longest or bench.picked[task] == step:
+        if left <= longest or bench.picked[task] == call:
             continue
+        needed = quotient(bench.total[machine] * MILLION, slope)
         if perfect:
             needed = shop.runtimes[offer, task]
-        else:
-            needed = bench.total[machine] * MILLION // slope
         if left > needed:
             chosen, longest = task, left
     return chosen
@@ -216,7 +230,7 @@ def runs_slower(bench: Bench, machine: int, pace: int) -> bool:
     task = bench.task[machine]
     if bench.status[machine] != BUSY or task < 0 or bench.front[task] != machine:
         return False
-    return bench.fastest[task] > pace and bench.picked[task] != bench.count[STEP]
+    return bench.fastest[task] > pace and bench.picked[task] != bench.count[CALL]
 
 
 # --- steps ---------------------------------------------------------------------------------------
@@ -236,6 +250,7 @@ def survey(shop: Shop, bench: Bench, task: int) -> None:
 
 def start(shop: Shop, bench: Bench, task: int, machine: int) -> None:
     now = bench.count[NOW]
+    bench.count[SPARE] -= 1
     bench.status[machine] = BUSY
     bench.task[machine] = task
     bench.started[machine] = now
@@ -245,25 +260,28 @@ def start(shop: Shop, bench: Bench, task: int, machine: int) -> None:
     bench.count[STARTED] += 1
 
 
+def cancel(bench: Bench, machine: int) -> None:
+    bench.status[machine] = CANCELLING
+    bench.ends[machine] = NEVER
+    bench.count[CANCELS] += 1
+
+
 def free(bench: Bench, machine: int) -> None:
+    bench.count[SPARE] += 1
     bench.status[machine] = IDLE
     bench.task[machine] = -1
     bench.ends[machine] = NEVER
 
 
-def end_attempts(shop: Shop, bench: Bench, completions: Array) -> bool:
+def end_attempts(shop: Shop, bench: Bench, completions: Array) -> None:
     """What ends now ends. A task's first success is learned, and its rivals are cancelled."""
     now = bench.count[NOW]
-    ended = False
     for machine in range(len(shop.offer)):
-        if bench.ends[machine] != now or bench.status[machine] != BUSY:
-            continue
-        ended = True
-        task = bench.task[machine]
-        if task >= 0 and not bench.done[task]:
-            finish(shop, bench, task, machine, completions)
-        free(bench, machine)
-    return ended
+        if bench.ends[machine] == now:
+            task = bench.task[machine]
+            if task >= 0 and not bench.done[task]:
+                finish(shop, bench, task, machine, completions)
+            free(bench, machine)
 
 
 def finish(shop: Shop, bench: Bench, task: int, machine: int, completions: Array) -> None:
@@ -273,13 +291,11 @@ def finish(shop: Shop, bench: Bench, task: int, machine: int, completions: Array
     for rival in range(len(shop.offer)):
         if rival != machine and bench.task[rival] == task and bench.status[rival] == BUSY:
             if bench.ends[rival] != now:
-                bench.status[rival] = CANCELLING
-                bench.ends[rival] = NEVER
+                cancel(bench, rival)
             elif bench.turn[rival] < bench.turn[winner]:
                 winner = rival
     bench.done[task] = True
     bench.count[DONE] += 1
-    bench.count[LAST] = now
     completions[task] = now
     offer = shop.offer[winner]
     learn(bench, shop.runtimes[offer, task] * shop.slope[offer] // MILLION)
@@ -306,8 +322,10 @@ def leave(shop: Shop, bench: Bench, machine: int, units: Array) -> None:
     offer = shop.offer[machine]
     stay = max(bench.count[NOW], shop.paid[offer])
     units[offer] += (stay + shop.billing[offer] - 1) // shop.billing[offer]
-    free(bench, machine)
+    bench.count[SPARE] -= bench.status[machine] == IDLE
     bench.status[machine] = GONE
+    bench.task[machine] = -1
+    bench.ends[machine] = NEVER
     bench.until[machine] = NEVER
 
 
@@ -324,53 +342,54 @@ def place(shop: Shop, bench: Bench, order: Array) -> None:
             survey(shop, bench, task)
 
 
-def replicate(shop: Shop, bench: Bench, strategy: int, migrating: bool) -> bool:
-    """Offer replicas to all idle machines, the fastest first; whether any attempt was cancelled."""
-    perfect = strategy == PERFECT
-    bench.count[STEP] += 1
-    fresh = False
-    cancelled = False
+def replicate(shop: Shop, bench: Bench, strategy: int, migrating: bool) -> None:
+    """Offer replicas to all idle machines, the fastest first."""
+    if bench.count[SPARE] == 0:
+        return
+    bench.count[CALL] += 1
+    if strategy != RANDOM:
+        forecast(shop, bench, strategy == PERFECT)
     for target in shop.swiftest:
-        if bench.status[target] != IDLE:
+        offer = shop.offer[target]
+        if bench.status[target] != IDLE or bench.hopeless[offer] == bench.count[CALL]:
             continue
-        if not fresh and strategy != RANDOM:
-            forecast(shop, bench, perfect)
-            fresh = True
         task = -1
         if strategy != RANDOM:
-            task = best_candidate(shop, bench, target, perfect)
+            task = best_candidate(shop, bench, target, strategy == PERFECT)
         if task < 0 and (strategy in (RANDOM, STOCHASTIC_RANDOM)):
             task = random_candidate(shop, bench, target)
         if task < 0:
+            bench.hopeless[offer] = bench.count[CALL]
             continue
-        bench.picked[task] = bench.count[STEP]
+        bench.picked[task] = bench.count[CALL]
         if migrating:
-            cancelled = True
             for machine in range(len(shop.offer)):
                 if bench.task[machine] == task and bench.status[machine] == BUSY:
-                    bench.status[machine] = CANCELLING
-                    bench.ends[machine] = NEVER
+                    cancel(bench, machine)
             bench.owner[task] = target
         start(shop, bench, task, target)
         survey(shop, bench, task)
-    return cancelled
 
 
 def free_cancelled(shop: Shop, bench: Bench) -> bool:
     """Cancelled attempts have ended: their machines are idle from here on."""
-    found = False
+    if bench.count[CANCELS] == 0:
+        return False
     for machine in range(len(shop.offer)):
         if bench.status[machine] == CANCELLING:
             free(bench, machine)
-            found = True
-    return found
+    bench.count[CANCELS] = 0
+    return True
 
 
-def next_moment(shop: Shop, bench: Bench) -> int:
-    moment = NEVER
+def advance(shop: Shop, bench: Bench) -> None:
+    """To the next moment in which an attempt or a lease ends."""
+    moment, lease = NEVER, NEVER
     for machine in range(len(shop.offer)):
-        moment = min(moment, bench.ends[machine], bench.until[machine])
-    return moment
+        moment = min(moment, bench.ends[machine])
+        lease = min(lease, bench.until[machine])
+    bench.count[NOW] = min(moment, lease)
+    bench.count[LEASE] = lease
 
 
 def run_tail(
@@ -385,16 +404,17 @@ def run_tail(
     """From a bench that is set up to the end of the bag; the makespan."""
     tasks = len(order)
     while bench.count[DONE] < tasks:
-        bench.count[NOW] = next_moment(shop, bench)
+        advance(shop, bench)
         end_attempts(shop, bench, completions)
         again = True
         while again and bench.count[DONE] < tasks:
-            end_leases(shop, bench, tasks, units)
+            if bench.count[LEASE] == bench.count[NOW]:
+                end_leases(shop, bench, tasks, units)
             again = decide(shop, bench, order, strategy, early)
     for machine in range(len(shop.offer)):
         if bench.status[machine] != GONE:
             leave(shop, bench, machine, units)
-    return bench.count[LAST]
+    return bench.count[NOW]
 
 
 def decide(shop: Shop, bench: Bench, order: Array, strategy: int, early: int) -> bool:
@@ -402,7 +422,7 @@ def decide(shop: Shop, bench: Bench, order: Array, strategy: int, early: int) ->
     left = len(order) - bench.count[NEXT]
     if 0 < left <= early:
         replicate(shop, bench, strategy, True)
-    if left > 0:
+    if left > 0 and bench.count[SPARE]:
         place(shop, bench, order)
     if strategy > 0 and bench.count[NEXT] == len(order):
         replicate(shop, bench, strategy, False)
@@ -427,6 +447,7 @@ def set_up(
     bench.count[STARTED] = begun
     bench.done[:] = True
     bench.picked[:] = 0
+    bench.hopeless[:] = 0
     bench.sums[0] = 0
     for index in range(begun, len(order)):
         bench.done[order[index]] = False
@@ -493,7 +514,7 @@ def tail_many(
     width = leaves(machines)
     tree, order = np.empty(2 * width, np.int64), np.empty(tasks, np.int64)
     completions = np.empty(tasks, np.int64)
-    bench = make_bench(machines, tasks)
+    bench = make_bench(machines, tasks, len(shop.billing))
     for execution in range(first, last):
         bench.draws[0] = draw_order(order, seed, execution)
         makespans[execution] = tail_once(
@@ -524,7 +545,7 @@ def tail_traced(
     machines = len(shop.offer)
     width = leaves(machines)
     tree = np.empty(2 * width, np.int64)
-    bench = make_bench(machines, len(order))
+    bench = make_bench(machines, len(order), len(shop.billing))
     bench.draws[0] = draws
     return tail_once(
         shop, bench, order, by_length, strategy, early, tree, width, completions, units

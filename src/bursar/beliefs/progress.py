@@ -1,0 +1,135 @@
+"""Progress: what a run has shown of run times so far (BaTS thesis, sections 2.2.1 and 2.2.3).
+
+An observer: it learns from the events of a run, live or replayed from its journal, and policies
+read it. Run times are kept by offer; only successes count. Those of attempts under way are
+estimated from the longer ones that were seen, so that the mean is not biased to short tasks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable
+from math import sqrt
+from typing import Final
+
+import msgspec
+
+from bursar import events as ev
+from bursar.model.time import Time
+from bursar.state import RunState
+
+MOST_KEPT: Final = 512
+"""Run times kept one by one for each offer, the first to come; sums count them all."""
+
+
+class Seen:
+    """Run times on one offer."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total: Time = 0
+        self.squares = 0
+        self.ordered: list[Time] = []
+        """the first `MOST_KEPT`, ascending"""
+        self._sums: list[Time] = []
+        """of `ordered` from each place to the end; empty where it must be made anew"""
+        self.begun: set[int] = set()
+        """live attempts that belong to the sample: the first of their offer to be started"""
+        self.sampled = 0
+        """attempts of the sample that succeeded"""
+
+    def add(self, runtime: Time) -> None:
+        self.count += 1
+        self.total += runtime
+        self.squares += runtime * runtime
+        if len(self.ordered) < MOST_KEPT:
+            insort(self.ordered, runtime)
+            self._sums = []
+
+    def expected(self, elapsed: Time) -> Time:
+        """The run time of an attempt that has run for so long: the mean of those seen that took
+        longer, or as long as it has run where none did.
+        """
+        longer = bisect_right(self.ordered, elapsed)
+        if longer == len(self.ordered):
+            return elapsed
+        if not self._sums:
+            self._add_up()
+        return self._sums[longer] // (len(self.ordered) - longer)
+
+    def _add_up(self) -> None:
+        total = 0
+        for runtime in reversed(self.ordered):
+            total += runtime
+            self._sums.append(total)
+        self._sums.reverse()
+
+
+class Deeds(msgspec.Struct):
+    """What one machine did: tasks, and the time they took."""
+
+    tasks: int = 0
+    time: Time = 0
+
+
+class Progress:
+    """Run times by offer, and what each machine did. `sample` tasks tell enough of an offer."""
+
+    def __init__(self, sample: int = 30) -> None:
+        self.sample = sample
+        self.seen: dict[str, Seen] = {}
+        self.machines: dict[int, Deeds] = {}
+        """those not down"""
+
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        if isinstance(event, ev.AttemptEnded):
+            self._ended(event, state)
+        elif isinstance(event, ev.AttemptStarted):
+            seen = self.of(state.machines[event.machine].offer.name)
+            if seen.sampled + len(seen.begun) < self.sample:
+                seen.begun.add(event.attempt)
+        elif isinstance(event, ev.MachineRented):
+            self.machines[event.machine] = Deeds()
+        elif isinstance(event, ev.MachineDown):
+            self.machines.pop(event.machine, None)
+            for seen in self.seen.values():
+                seen.begun &= state.attempts.keys()
+
+    def _ended(self, event: ev.AttemptEnded, state: RunState) -> None:
+        machine = state.machines[state.log.machine[event.attempt]]
+        seen = self.of(machine.offer.name)
+        if event.outcome == "success":
+            runtime = max(1, event.runtime)
+            seen.add(runtime)
+            seen.sampled += event.attempt in seen.begun
+            deeds = self.machines.setdefault(machine.id, Deeds())
+            deeds.tasks += 1
+            deeds.time += runtime
+        seen.begun.discard(event.attempt)
+
+    def of(self, offer: str) -> Seen:
+        return self.seen.setdefault(offer, Seen())
+
+    def is_sampled(self, offer: str) -> bool:
+        """The sample of this offer has ended."""
+        return self.of(offer).sampled >= self.sample
+
+    def mean(self, offer: str, elapsed: Iterable[Time] = ()) -> Time | None:
+        """T_i: the mean run time on an offer, attempts that have run for so long included.
+
+        None: no task was done there.
+        """
+        seen = self.of(offer)
+        if not seen.count:
+            return None
+        running = [seen.expected(time) for time in elapsed]
+        return max(1, (seen.total + sum(running)) // (seen.count + len(running)))
+
+    def standard_error(self, offer: str) -> float:
+        """Of the mean, as a share of it; one where fewer than two tasks were done."""
+        seen = self.of(offer)
+        if seen.count < 2:
+            return 1.0
+        mean = seen.total / seen.count
+        variance = max(0.0, seen.squares / seen.count - mean * mean)
+        return sqrt(variance / (seen.count - 1)) / mean

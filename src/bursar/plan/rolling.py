@@ -1,0 +1,238 @@
+"""The rolling plan: which machines to keep, for how long, and which to rent, from now to the end.
+
+Every machine has its own paid time. For a finishing time, a machine does as many tasks as fit
+between its next free moment and its last paid unit, less half a task that it has under way at the
+end; it costs its price for every further unit. The machines that do the tasks left for the least
+money are found by taking units in the order of what they cost for a task. The earliest finishing
+time whose least cost is within the money is the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.model.time import Time
+
+Floats = NDArray[np.float64]
+
+GROWTH: Final = 1.03
+"""By which a finishing time is put off while the money does not do."""
+MOST_TRIED: Final = 400
+BISECTIONS: Final = 7
+LOST_AT_END: Final = 0.5
+"""Tasks that a slot has under way when its time or the bag ends: it could not have ended more."""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """A machine that is there, or one that might be rented now."""
+
+    price: int
+    """of a unit, in billionths"""
+    unit: Time
+    pace: float
+    """mean time between two tasks: the mean run time over the slots"""
+    slots: int
+    until: Time
+    """paid until; for one that might be rented: now"""
+    free: float
+    """when its tasks under way have ended, or it has come up"""
+    under_way: int = 0
+    """tasks that will have been lost if it is not kept beyond `until`"""
+    least_units: int = 1
+    """units that must be paid if any are"""
+
+
+class RollingPlan(msgspec.Struct, frozen=True):
+    """What to do from now on. `covers`: it does all tasks within the money."""
+
+    end: float
+    units: NDArray[np.int64]
+    """further units for each of the machines"""
+    cost: float
+    """in billionths"""
+    covers: bool
+
+
+def plan_rest(
+    machines: Sequence[Standing], tasks: float, money: float, now: Time
+) -> RollingPlan:
+    """The earliest end for so many tasks that are not under way, and so many billionths."""
+    table = _Table(machines, now)
+    end = table.earliest(tasks)
+    if end is None:
+        return table.best_value(now, tasks, money)
+    before = end
+    for _ in range(MOST_TRIED):
+        cost, units = table.least_cost(end, tasks)
+        if cost <= money:
+            return _refined(table, tasks, money, before, RollingPlan(end, units, cost, True))
+        before, end = end, now + (end - now) * GROWTH
+    return table.best_value(now, tasks, money)
+
+
+def _refined(
+    table: _Table, tasks: float, money: float, too_early: float, plan: RollingPlan
+) -> RollingPlan:
+    """Halve the distance to the latest end that was too dear, a few times."""
+    for _ in range(BISECTIONS):
+        middle = (too_early + plan.end) / 2
+        cost, units = table.least_cost(middle, tasks)
+        if cost <= money:
+            plan = RollingPlan(middle, units, cost, True)
+        else:
+            too_early = middle
+    return plan
+
+
+class _Table:
+    """The machines in columns."""
+
+    def __init__(self, machines: Sequence[Standing], now: Time) -> None:
+        def column(name: str) -> Floats:
+            return np.array([getattr(machine, name) for machine in machines], dtype=np.float64)
+
+        self.now = now
+        self.price, self.unit, self.pace = column("price"), column("unit"), column("pace")
+        self.until, self.free = column("until"), column("free")
+        self.under_way, self.least = column("under_way"), column("least_units")
+        self.lost = LOST_AT_END * column("slots")
+
+    def done_by(self, end: Floats) -> Floats:
+        """Tasks begun from now on and ended by then."""
+        done: Floats = np.maximum(0.0, (end - self.free) / self.pace - self.lost)
+        return done
+
+    def unkept(self, end: Floats) -> Floats:
+        """Tasks done without any further unit; what is lost counts against them."""
+        kept: Floats = self.done_by(np.minimum(end, self.until)) - self.under_way
+        return kept
+
+    def earliest(self, tasks: float) -> float | None:
+        """The earliest end if money were no matter; None: never."""
+        if not len(self.price):
+            return None
+        low, high = 0.0, float(np.max(self.free) - self.now + np.max(self.pace) * (tasks + 2))
+        for _ in range(40):
+            middle = (low + high) / 2
+            stay = np.maximum(self.now + middle, self.free)
+            if self.done_by(stay).sum() >= tasks:
+                high = middle
+            else:
+                low = middle
+        return self.now + high
+
+    def least_cost(self, end: float, tasks: float) -> tuple[float, NDArray[np.int64]]:
+        """Units in the order of their value until the tasks are done; infinite: not by then."""
+        stay = np.maximum(end, self.free)
+        bare = self.unkept(stay)
+        need = tasks - float(bare.sum())
+        units = np.zeros(len(self.price), dtype=np.int64)
+        if need <= 0:
+            return 0.0, units
+        items = self._items(stay, bare)
+        gains = np.cumsum(items.gain)
+        if not len(gains) or gains[-1] < need:
+            return np.inf, units
+        cut = int(np.searchsorted(gains, need))
+        np.add.at(units, items.machine[:cut], items.units[:cut])
+        cost = float(items.cost[:cut].sum())
+        rest = need - (float(gains[cut - 1]) if cut else 0.0)
+        last, count = _last(items, cut, rest)
+        units[items.machine[last]] += count
+        return cost + float(self.price[items.machine[last]]) * count, units
+
+    def best_value(self, now: Time, tasks: float, money: float) -> RollingPlan:
+        """As many tasks as the money buys where it cannot buy all."""
+        units = np.zeros(len(self.price), dtype=np.int64)
+        if not len(self.price):
+            return RollingPlan(float(now), units, 0.0, False)
+        end = now + float(np.max(self.pace)) * (tasks + 2) + float(np.max(self.unit))
+        stay = np.full(len(self.price), end)
+        items = self._items(stay, self.unkept(stay))
+        left, need = money, tasks
+        for machine, count, gain in zip(items.machine, items.units, items.gain, strict=True):
+            price = float(self.price[machine])
+            payable = int(count) if price * count <= left else int(left // price)
+            if payable < self.least[machine] or need <= 0:
+                continue
+            units[machine] += payable
+            left -= price * payable
+            need -= float(gain) * payable / float(count)
+        return RollingPlan(end, units, money - left, False)
+
+    def _items(self, stay: Floats, bare: Floats) -> _Items:
+        """What money can buy: whole units up to the end, and a last one that is used in part.
+
+        The two are one where the last is the better value.
+        """
+        over = np.maximum(0.0, stay - self.until)
+        whole = np.floor(over / self.unit)
+        partial = (over > whole * self.unit) | (whole < self.least)
+        all_units = np.maximum(self.least, np.ceil(over / self.unit))
+        at_whole = self.done_by(self.until + whole * self.unit)
+        gain_all = np.maximum(0.0, self.done_by(stay) - bare)
+        gain_whole = np.where(whole > 0, np.maximum(0.0, at_whole - bare), 0.0)
+        late = self.free > self.until + whole * self.unit  # what is under way ends in the last
+        gain_whole = np.where(late, 0.0, gain_whole)
+        gain_last = gain_all - gain_whole
+        apart = (
+            (whole >= self.least)
+            & (gain_whole > 0)
+            & (gain_whole * (all_units - whole) >= gain_last * whole)
+        )
+        first_units = np.where(apart, whole, np.where(over > 0, all_units, 0.0))
+        first_gain = np.where(apart, gain_whole, gain_all)
+        second = apart & partial & (gain_last > 0)
+        machine = np.concatenate([np.arange(len(over)), np.flatnonzero(second)])
+        count = np.concatenate([first_units, (all_units - whole)[second]])
+        gain = np.concatenate([first_gain, gain_last[second]])
+        is_second = np.arange(len(machine)) >= len(over)
+        useful = (gain > 1e-9) & (count > 0)
+        machine, count, gain = machine[useful], count[useful], gain[useful]
+        cost = self.price[machine] * count
+        order = np.argsort(cost / gain, kind="stable")
+        return _Items(
+            machine[order],
+            count[order].astype(np.int64),
+            gain[order],
+            cost[order],
+            is_second[useful][order],
+            self.least[machine[order]],
+        )
+
+
+class _Items(msgspec.Struct, frozen=True):
+    """What can be bought, best value first."""
+
+    machine: NDArray[np.int64]
+    units: NDArray[np.int64]
+    gain: Floats
+    cost: Floats
+    is_second: NDArray[np.bool_]
+    """only together with the machine's first"""
+    least: Floats
+
+
+def _last(items: _Items, cut: int, rest: float) -> tuple[int, int]:
+    """The item that does the rest for the least money, and how many of its units."""
+    bought = set(items.machine[:cut].tolist())
+    best, best_cost, best_units = cut, float(items.cost[cut]), int(items.units[cut])
+    for index in range(cut, len(items.machine)):
+        if items.gain[index] < rest:
+            continue
+        if items.is_second[index] and int(items.machine[index]) not in bought:
+            continue
+        total = int(items.units[index])
+        share = -int(-rest * total // float(items.gain[index]))
+        count = min(total, max(share, int(items.least[index]), 1))
+        if items.is_second[index]:
+            count = total
+        cost = float(items.cost[index]) * count / total
+        if cost < best_cost:
+            best, best_cost, best_units = index, cost, count
+    return best, best_units

@@ -1,0 +1,103 @@
+"""`fitting`: tasks chosen at random, but none started where it would end too late.
+
+A task is not started on a machine that leaves before the task can end, nor, among the last tasks,
+on a slow machine while faster ones would end all that is left sooner. The thesis names the loss:
+"fast machines are released though the last few tasks have just started execution on slow machines"
+(section 2.3.4). Until run times are known this is `random`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Protocol
+
+from bursar.actions import Start
+from bursar.model.time import Time
+from bursar.view import Machine, View
+
+
+class Guide(Protocol):
+    """What the provisioner knows, such as `bats`."""
+
+    def stays_until(self, machine: Machine) -> Time: ...
+
+    def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
+        """The run time of a task that has run for so long; None: nothing is known."""
+        ...
+
+
+class FittingPlacer:
+    def __init__(self, guide: Guide) -> None:
+        self.guide = guide
+
+    def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
+        slots = self._slots(view, now)
+        count = min(len(view.ready), len(slots))
+        if len(slots) == 1 and count == 1:
+            return (Start(view.ready[int(rng.random() * len(view.ready))], slots[0]),)
+        picks = rng.sample(range(len(view.ready)), count)
+        return [
+            Start(view.ready[pick], slot) for pick, slot in zip(picks, slots[:count], strict=True)
+        ]
+
+    def _slots(self, view: View, now: Time) -> list[int]:
+        """A machine for each slot that shall get a task, the fastest first."""
+        means = {offer.name: self.guide.expected(offer.name) for offer in view.market.offers}
+        free = [
+            (means[machine.offer.name] or 0, machine)
+            for machine in (view.machines[number] for number in view.idle)
+        ]
+        free.sort(key=lambda pair: pair[0])
+        lanes: list[Lane] | None = None
+        slots: list[int] = []
+        for mean, machine in free:
+            if not self._fits(mean, machine, now):
+                continue
+            for _ in range(machine.offer.slots - len(machine.attempts)):
+                left = len(view.ready) - len(slots)
+                if left <= 0:
+                    return slots
+                if mean and self._is_tail(left, mean, means.values(), view):
+                    lanes = self._lanes(view, means, now) if lanes is None else lanes
+                    if _done_elsewhere(lanes, now + mean, mean) >= len(view.ready):
+                        continue
+                slots.append(machine.id)
+        return slots
+
+    def _fits(self, mean: Time, machine: Machine, now: Time) -> bool:
+        return not mean or now + mean <= self.guide.stays_until(machine)
+
+    def _is_tail(
+        self, left: int, mean: Time, means: Iterable[Time | None], view: View
+    ) -> bool:
+        """Whether so few tasks are left that the other machines might end them all by then."""
+        shortest = min(time for time in means if time)
+        slots = sum(machine.offer.slots for machine in view.machines.values())
+        return left * shortest < 2 * slots * mean
+
+    def _lanes(self, view: View, means: dict[str, Time | None], now: Time) -> list[Lane]:
+        """Every slot of every machine: when it is free, its run time, and how long it stays."""
+        lanes: list[Lane] = []
+        for machine in view.machines.values():
+            mean = means[machine.offer.name]
+            if mean is None or machine.releasing:
+                continue
+            stays = self.guide.stays_until(machine)
+            begin = now if machine.up is not None else max(now, machine.rented + machine.offer.boot)
+            for number in machine.attempts:
+                elapsed = now - view.attempts[number].started
+                expected = self.guide.expected(machine.offer.name, elapsed) or elapsed
+                lanes.append((now + expected - elapsed, mean, stays))
+            lanes += [(begin, mean, stays)] * (machine.offer.slots - len(machine.attempts))
+        return lanes
+
+
+Lane = tuple[Time, Time, Time]
+
+
+def _done_elsewhere(lanes: Iterable[Lane], end: Time, mean: Time) -> int:
+    """Tasks that faster slots would end by then."""
+    return sum(
+        max(0, (min(end, stays) - begin) // time) for begin, time, stays in lanes if time < mean
+    )

@@ -1,0 +1,45 @@
+"""`bats`: the fastest finish that the budget pays for, learned while the bag runs.
+
+With `faithful` the algorithm is the published one (`bats_published`), else the rolling plan
+(`bats_rolling`). Either reads a `Progress`, which must observe the run: pass one that does, or let
+`observers` of the engine hold the `progress` of this object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+from bursar.actions import Extend, Release, Rent, Stop, Wake
+from bursar.beliefs.progress import Progress
+from bursar.model.time import Time
+from bursar.policies.provision.bats_published import PublishedBats
+from bursar.policies.provision.bats_rolling import RollingBats
+from bursar.view import Machine, View
+
+
+class Bats:
+    def __init__(
+        self, progress: Progress | None = None, *, faithful: bool = False, cushion: int = 0
+    ) -> None:
+        self.progress = progress or Progress()
+        self.way: PublishedBats | RollingBats = (
+            PublishedBats(self.progress, cushion) if faithful else RollingBats(self.progress)
+        )
+
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[Rent | Release | Wake | Stop]:
+        return self.way.provision(view, now, rng)
+
+    def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
+        return self.way.renew(machine, view, now)
+
+    def stays_until(self, machine: Machine) -> Time:
+        """Until when the plan keeps a machine, for the placer `fitting`."""
+        return self.way.stays_until(machine)
+
+    def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
+        """The run time of a task that has run for so long, for the placer `fitting`."""
+        seen = self.progress.of(offer)
+        return max(elapsed, seen.expected(elapsed)) if seen.count else None

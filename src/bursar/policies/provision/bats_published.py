@@ -1,0 +1,213 @@
+"""BaTS as published: the execution phase of the thesis, chapter 2 (figure 2.4).
+
+The sampling phase runs on as many machines of every offer as the sample has tasks. Then the
+knapsack chooses a fleet for the money that is left; every five minutes it is checked that the paid
+and planned time does the tasks that are left, and if not the fleet is chosen anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import floor
+from random import Random
+from typing import Final
+
+from bursar.actions import Extend, Release, Rent, Stop, Wake
+from bursar.beliefs.progress import Deeds, Progress
+from bursar.model.money import format_money
+from bursar.model.time import MINUTE, Time
+from bursar.plan.knapsack import FleetChoice, fastest, fastest_within
+from bursar.view import Machine, View
+
+MONITORING: Final = 5 * MINUTE
+"""The least monitoring interval (section 2.2.3)."""
+PARTS_OF_A_UNIT: Final = 12
+"""The interval is the shortest billing unit over so many, where that is longer."""
+
+
+class PublishedBats:
+    """`cushion` is Delta-N: tasks that may exceed the plan before it is changed (section 3.2.1)."""
+
+    def __init__(self, progress: Progress, cushion: int = 0) -> None:
+        self.progress = progress
+        self.cushion = cushion
+        self.choice: FleetChoice | None = None
+        """the configuration; None during the sampling phase"""
+        self._plan_ends: dict[int, Time] = {}
+        """by machine, the end of its last planned unit"""
+        self._next_look: Time = 0
+
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[Rent | Release | Wake | Stop]:
+        if not view.ready:
+            return _idle_releases(view) if view.idle and not view.arrivals_open else ()
+        if self.choice is None and self._is_sampled(view):
+            return self._configure(view, now)
+        if now < self._next_look:
+            return ()
+        self._next_look = now + self._interval(view)
+        actions: list[Rent | Release | Wake | Stop] = [Wake(self._next_look)]
+        if self.choice is None:
+            actions += self._sample(view)
+        elif self.is_violated(view, now):
+            actions += self._configure(view, now)
+        else:
+            actions += self._acquire(view, self.choice.fleet)
+        return actions
+
+    def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
+        if machine.attempts or view.ready:
+            return Extend(machine.id, reason="the configuration has it")
+        return Release(machine.id, reason="idle, and nothing is left to start")
+
+    def stays_until(self, machine: Machine) -> Time:
+        """Until when the plan keeps a machine."""
+        return machine.until if machine.marked else max(machine.until, self._plan_end(machine))
+
+    # --- sampling --------------------------------------------------------------------------------
+
+    def _is_sampled(self, view: View) -> bool:
+        return all(
+            self.progress.is_sampled(offer.name)
+            for offer in view.market.offers
+            if offer.limit != 0
+        )
+
+    def _sample(self, view: View) -> Iterator[Rent]:
+        """Initial workers: the smaller of a tenth of the bag and the sample, on every offer."""
+        workers = max(1, min(view.total // 10, self.progress.sample))
+        return self._acquire(view, {offer.name: workers for offer in view.market.offers})
+
+    # --- configuring -----------------------------------------------------------------------------
+
+    def _configure(self, view: View, now: Time) -> list[Rent | Release | Wake | Stop]:
+        """The fastest fleet for what is left, or the end where none can finish."""
+        left = view.ledger.left
+        tasks = max(1, self.tasks_beyond_paid(view, now))
+        runtimes = self._runtimes(view, now)
+        offers = view.market.offers
+        if left is None:
+            found: FleetChoice | None = fastest(offers, runtimes, tasks)
+        else:
+            found = fastest_within(offers, runtimes, tasks, left)
+        if found is None:
+            money = "nothing" if left is None else format_money(left, view.market.currency)
+            return [Stop(f"about {tasks} tasks need more than the {money} that is left")]
+        self.choice = found
+        marks = list(self._marks(view, found.fleet))
+        marked = {mark.machine for mark in marks}
+        self._plan_ends = {
+            machine.id: machine.until + found.units[machine.offer.name] * machine.offer.billing
+            for machine in _kept(view)
+            if machine.id not in marked
+        }
+        return [*marks, *self._acquire(view, found.fleet)]
+
+    def _marks(self, view: View, fleet: Mapping[str, int]) -> Iterator[Release]:
+        """Machines beyond the configuration, those first whose paid time ends first."""
+        surplus = {name: have - fleet.get(name, 0) for name, have in _counts(view).items()}
+        for machine in sorted(_kept(view), key=lambda machine: (machine.until, machine.id)):
+            if surplus[machine.offer.name] > 0:
+                surplus[machine.offer.name] -= 1
+                yield Release(machine.id, reason="the new configuration has fewer")
+
+    def _acquire(self, view: View, fleet: Mapping[str, int]) -> Iterator[Rent]:
+        """What the configuration has more, as far as there is work and room for it."""
+        there, have = _counts(view, marked_too=True), _counts(view)
+        for name, count in fleet.items():
+            offer = view.market[name]
+            room = count if offer.limit is None else offer.limit - there.get(name, 0)
+            for _ in range(min(count - have.get(name, 0), room, len(view.ready))):
+                yield Rent(name, reason="the configuration has more")
+
+    # --- monitoring ------------------------------------------------------------------------------
+
+    def is_violated(self, view: View, now: Time) -> bool:
+        """Whether N_e > N_p + Delta-N."""
+        return self.tasks_beyond_paid(view, now) > self.tasks_planned(view, now) + self.cushion
+
+    def tasks_beyond_paid(self, view: View, now: Time) -> int:
+        """N_e: tasks left in the bag once the time that is paid for has passed on each machine."""
+        left = len(view.ready)
+        for machine in _present(view):
+            spare, speed = self._spare(machine, view, now)
+            left -= floor(spare * speed) if spare >= 0 else 0
+            if machine.marked and spare < 0:
+                left += len(machine.attempts)
+        return left
+
+    def tasks_planned(self, view: View, now: Time) -> int:
+        """N_p: tasks that the planned units after the paid ones do, with what is left over of
+        those (eta).
+        """
+        planned = 0
+        for machine in _kept(view):
+            spare, speed = self._spare(machine, view, now)
+            over = spare - floor(spare * speed) / speed if spare >= 0 else spare
+            further = max(0, self._plan_end(machine) - machine.until)
+            planned += max(0, floor((further + over) * speed))
+        return planned
+
+    def _plan_end(self, machine: Machine) -> Time:
+        """The end of the machine's last planned unit; one rented for the plan has all of them."""
+        if machine.id not in self._plan_ends and self.choice is not None:
+            units = self.choice.units.get(machine.offer.name, 0)
+            self._plan_ends[machine.id] = machine.rented + units * machine.offer.billing
+        return self._plan_ends.get(machine.id, machine.until)
+
+    def _spare(self, machine: Machine, view: View, now: Time) -> tuple[float, float]:
+        """Paid time left after the tasks under way (delta), below zero where they take longer,
+        and the machine's speed (v).
+        """
+        seen = self.progress.of(machine.offer.name)
+        deeds = self.progress.machines.get(machine.id, Deeds())
+        elapsed = [now - view.attempts[number].started for number in machine.attempts]
+        running = [max(1, seen.expected(time)) for time in elapsed]
+        done, time = deeds.tasks + len(running), deeds.time + sum(running)
+        slots = machine.offer.slots
+        mean = time / done if done else self.progress.mean(machine.offer.name) or HUGE
+        rest = sum(running) - sum(elapsed)
+        begin = max(now, machine.rented + machine.offer.boot)
+        return machine.until - begin - rest / slots, slots / mean
+
+    def _runtimes(self, view: View, now: Time) -> dict[str, Time | None]:
+        elapsed: dict[str, list[Time]] = {}
+        for attempt in view.attempts.values():
+            elapsed.setdefault(attempt.machine.offer.name, []).append(now - attempt.started)
+        return {
+            offer.name: self.progress.mean(offer.name, elapsed.get(offer.name, ()))
+            for offer in view.market.offers
+        }
+
+    def _interval(self, view: View) -> Time:
+        unit = min(offer.billing for offer in view.market.offers)
+        return max(MONITORING, unit // PARTS_OF_A_UNIT)
+
+
+HUGE: Final = 1e18
+"""The mean run time where nothing is known: a machine that does nothing."""
+
+
+def _present(view: View) -> Iterator[Machine]:
+    return (machine for machine in view.machines.values() if not machine.releasing)
+
+
+def _kept(view: View) -> Iterator[Machine]:
+    """Machines that are not to be released."""
+    return (machine for machine in _present(view) if not machine.marked)
+
+
+def _counts(view: View, *, marked_too: bool = False) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for machine in _present(view) if marked_too else _kept(view):
+        counts[machine.offer.name] = counts.get(machine.offer.name, 0) + 1
+    return counts
+
+
+def _idle_releases(view: View) -> list[Release]:
+    return [
+        Release(number, at_once=True, reason="idle, and the bag is empty")
+        for number in view.idle
+        if not view.machines[number].attempts
+    ]

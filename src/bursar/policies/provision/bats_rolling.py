@@ -1,0 +1,264 @@
+"""BaTS with a rolling plan: every machine's own paid time counts, and measuring is work.
+
+The thesis (section 2.3.4) names what the published algorithm loses: the sampling phase, the last
+tasks, and money that a better fleet could use. Here the first machines are as many as a quarter of
+the budget pays for; what they do is kept. As soon as results are there, the plan of
+`bursar.plan.rolling` says for every machine whether it stays, and what else is rented; it is made
+anew whenever paid time ends, an offer becomes known, or a monitoring interval has passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from random import Random
+from typing import Final
+
+from bursar.actions import Extend, Release, Rent, Stop, Wake
+from bursar.beliefs.progress import Progress
+from bursar.model.market import Offer
+from bursar.model.money import Money, format_money
+from bursar.model.time import MINUTE, SECOND, Time
+from bursar.plan.rolling import RollingPlan, Standing, plan_rest
+from bursar.view import Machine, View
+
+FIRST_SHARE: Final = 4
+"""The first unit of the first machines costs at most one part in so many of the budget."""
+MONITORING: Final = 5 * MINUTE
+SHORTEST_MONITORING: Final = 10 * SECOND
+PARTS_OF_A_UNIT: Final = 12
+CAUTION: Final = 1.0
+"""Standard errors by which run times are taken longer than their mean."""
+HOPELESS: Final = 3.0
+"""Standard errors by which run times may prove shorter before a run is given up."""
+
+
+class RollingBats:
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self._stays: dict[int, Time] = {}
+        """by machine, until when the plan keeps it"""
+        self._wanted: dict[str, int] = {}
+        """by offer, machines that the plan rents now"""
+        self._planned_at: Time | None = None
+        self._known: frozenset[str] = frozenset()
+        """offers whose run times the plan knew"""
+        self._next_look: Time = 0
+        self.plan: RollingPlan | None = None
+
+    # --- the role --------------------------------------------------------------------------------
+
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[Rent | Release | Wake | Stop]:
+        if not view.ready:
+            return self._save(view, now) if view.idle and not view.arrivals_open else ()
+        known = self._known_offers(view)
+        due = now >= self._next_look
+        if not due and known == self._known and self._planned_at != now:
+            return ()
+        actions: list[Rent | Release | Wake | Stop] = []
+        if due:
+            self._next_look = now + _interval(view)
+            actions.append(Wake(self._next_look))
+        if not known:
+            return [*actions, *self._first(view)] if due else actions
+        if self._planned_at != now:
+            self._replan(view, now)
+        if hopeless := self._hopeless(view, now):
+            return [Stop(hopeless)]
+        return [*actions, *self._rents(view)]
+
+    def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
+        if not (machine.attempts or view.ready):
+            return Release(machine.id, reason="idle, and nothing is left to start")
+        if not self._known_offers(view):
+            return Extend(machine.id, reason="nothing is known yet")
+        age = None if self._planned_at is None else now - self._planned_at
+        if age is None or age > min(_interval(view), machine.offer.billing // PARTS_OF_A_UNIT):
+            self._replan(view, now)
+        if self.stays_until(machine) > machine.until:
+            return Extend(machine.id, reason="the plan keeps it")
+        return Release(machine.id, reason="the plan does without it")
+
+    def stays_until(self, machine: Machine) -> Time:
+        """Until when the plan keeps a machine."""
+        return max(machine.until, self._stays.get(machine.id, machine.until))
+
+    # --- the first machines ----------------------------------------------------------------------
+
+    def _first(self, view: View) -> Iterator[Rent]:
+        """Equal numbers of every offer, for a share of the budget and not more than the tasks."""
+        offers = [offer for offer in view.market.offers if offer.limit != 0]
+        budget = view.ledger.budget
+        share = None if budget is None else Money(budget.nanos // FIRST_SHARE)
+        slots = len(view.ready)
+        counts = dict.fromkeys((offer.name for offer in offers), 0)
+        spent = view.ledger.committed
+        for machine in view.machines.values():
+            counts[machine.offer.name] += 1
+            slots -= machine.offer.slots - len(machine.attempts)
+        while offers and slots > 0:
+            fewest = min(counts[offer.name] for offer in offers)
+            offer = next(offer for offer in offers if counts[offer.name] == fewest)
+            price = offer.entry_charge
+            is_first = fewest == 0 and view.ledger.can_pay(price)
+            is_full = offer.limit is not None and fewest >= offer.limit
+            if is_full or not (share is None or spent + price <= share or is_first):
+                offers.remove(offer)
+                continue
+            counts[offer.name] += 1
+            slots -= offer.slots
+            spent += price
+            yield Rent(offer.name, reason="to learn how long tasks take")
+
+    # --- planning --------------------------------------------------------------------------------
+
+    def _replan(self, view: View, now: Time) -> None:
+        self._planned_at = now
+        self._known = self._known_offers(view)
+        machines = [
+            machine
+            for machine in view.machines.values()
+            if not machine.releasing and not machine.marked and machine.offer.name in self._known
+        ]
+        rows = [self._standing(machine, view, now) for machine in machines]
+        hires = self._hires(view, now)
+        rows += [self._hire(offer, now) for offer in hires]
+        left = view.ledger.left
+        money = float("inf") if left is None else float(left.nanos)
+        self.plan = plan = plan_rest(rows, len(view.ready), money, now)
+        self._stays = {
+            machine.id: machine.until + int(units) * machine.offer.billing
+            for machine, units in zip(machines, plan.units, strict=False)
+        }
+        self._wanted = {}
+        for offer, units in zip(hires, plan.units[len(machines) :], strict=True):
+            if units:
+                self._wanted[offer.name] = self._wanted.get(offer.name, 0) + 1
+
+    def _standing(self, machine: Machine, view: View, now: Time) -> Standing:
+        offer = machine.offer
+        seen = self.progress.of(offer.name)
+        up = max(now, machine.rented + offer.boot) if machine.up is None else now
+        rests = []
+        for number in machine.attempts:
+            elapsed = now - view.attempts[number].started
+            rests.append(max(0, seen.expected(elapsed) - elapsed))
+        return Standing(
+            price=offer.price.nanos,
+            unit=offer.billing,
+            pace=self._runtime(offer.name) / offer.slots,
+            slots=offer.slots,
+            until=machine.until,
+            free=up + sum(rests) / offer.slots,
+            under_way=sum(up + rest >= machine.until for rest in rests),
+        )
+
+    def _hires(self, view: View, now: Time) -> list[Offer]:
+        """Machines that might be rented, one entry each; none while a better offer may show."""
+        if self._may_be_better(view, now):
+            return []
+        found: list[Offer] = []
+        for offer in view.market.offers:
+            if offer.name not in self._known:
+                continue
+            there = sum(machine.offer.name == offer.name for machine in view.machines.values())
+            room = -(-len(view.ready) // offer.slots)
+            if offer.limit is not None:
+                room = min(room, offer.limit - there)
+            found += [offer] * room
+        return found
+
+    def _hire(self, offer: Offer, now: Time) -> Standing:
+        return Standing(
+            price=offer.price.nanos,
+            unit=offer.billing,
+            pace=self._runtime(offer.name) / offer.slots,
+            slots=offer.slots,
+            until=now,
+            free=now + offer.boot,
+            least_units=offer.units(0),
+        )
+
+    def _may_be_better(self, view: View, now: Time) -> bool:
+        """Whether an offer without results may still prove the best value."""
+        if view.ledger.budget is None:
+            return False
+        best = min(_task_cost(view.market[name], self._runtime(name)) for name in self._known)
+        oldest: dict[str, Time] = {}
+        for attempt in view.attempts.values():
+            name = attempt.machine.offer.name
+            oldest[name] = min(oldest.get(name, attempt.started), attempt.started)
+        return any(
+            _task_cost(view.market[name], now - began) < best
+            for name, began in oldest.items()
+            if name not in self._known
+        )
+
+    def _runtime(self, offer: str, errors: float = CAUTION) -> float:
+        """The mean run time, longer by so many standard errors."""
+        seen = self.progress.of(offer)
+        doubt = min(0.5, self.progress.standard_error(offer))
+        return seen.total / seen.count * (1 + errors * doubt)
+
+    def _known_offers(self, view: View) -> frozenset[str]:
+        return frozenset(
+            offer.name
+            for offer in view.market.offers
+            if offer.limit != 0 and self.progress.of(offer.name).count
+        )
+
+    # --- acting ----------------------------------------------------------------------------------
+
+    def _rents(self, view: View) -> list[Rent]:
+        wanted, self._wanted = self._wanted, {}
+        return [
+            Rent(name, reason="the plan has more")
+            for name, count in wanted.items()
+            for _ in range(count)
+        ]
+
+    def _hopeless(self, view: View, now: Time) -> str | None:
+        """Why the money cannot do, even if tasks prove to be as short as they may be."""
+        left = view.ledger.left
+        if left is None or self.plan is None or self.plan.covers or self._may_be_better(view, now):
+            return None
+        shortest = {name: self._runtime(name, -HOPELESS) for name in self._known}
+        cost = min(_task_cost(view.market[name], time) for name, time in shortest.items())
+        paid = sum(
+            machine.offer.slots * ((machine.until - now) / shortest[machine.offer.name] + 1)
+            for machine in view.machines.values()
+            if machine.offer.name in shortest
+        )
+        need = Money(round(max(0.0, len(view.ready) - paid) * cost))
+        if need <= left:
+            return None
+        currency = view.market.currency
+        return (
+            f"{view.total - view.done - view.failed} tasks are left, which need"
+            f" {format_money(need, currency)} or more; {format_money(left, currency)} is left"
+        )
+
+    def _save(self, view: View, now: Time) -> list[Release]:
+        """Release at once what is idle for good, where that gives money back."""
+        return [
+            Release(number, at_once=True, reason="idle, and nothing is left to start")
+            for number in view.idle
+            if not view.machines[number].attempts and _refunds(view.machines[number], now)
+        ]
+
+
+def _task_cost(offer: Offer, runtime: float) -> float:
+    """What a task costs if all paid time is used, in billionths."""
+    return offer.price.nanos * runtime / (offer.billing * offer.slots)
+
+
+def _refunds(machine: Machine, now: Time) -> bool:
+    """Whether leaving now costs less than staying to the end of the lease."""
+    offer = machine.offer
+    return offer.units(now - machine.rented) < offer.units(machine.until - machine.rented)
+
+
+def _interval(view: View) -> Time:
+    unit = min(offer.billing for offer in view.market.offers)
+    return min(MONITORING, max(SHORTEST_MONITORING, unit // PARTS_OF_A_UNIT))

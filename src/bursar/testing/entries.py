@@ -1,0 +1,164 @@
+"""The contract of an entry: any provisioner, placer or replicator must pass these checks.
+
+    from bursar.testing import check_placer
+
+    def test_mine_is_a_placer():
+        check_placer(MyPlacer)
+
+An entry is made several times and drives runs in worlds of every kind, good and bad. It must be
+pure (see `bursar.policies.roles`), ask only for what belongs to its role, say why, and let every
+run end. The laws of money, machines and tasks hold whatever it does; they are verified too.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from random import Random
+from typing import Any, Final
+
+from bursar import actions as act
+from bursar.model.market import Market
+from bursar.model.time import Time
+from bursar.policies.place.random import RandomPlacer
+from bursar.policies.provision.fixed import Fixed
+from bursar.policies.registry import Policy
+from bursar.policies.replicate.none import NoReplicas
+from bursar.policies.roles import Placer, Provisioner, Replicator
+from bursar.testing.broken import expect
+from bursar.testing.cases import Case, calm_case, hard_cases, play
+from bursar.testing.purity import pure
+from bursar.view import Machine, View
+
+WORLDS: Final = 60
+_ANEW: Final = 5
+"""Decisions before an entry is made anew, where that is tried."""
+
+
+def check_provisioner(
+    make: Callable[[Market], Provisioner], *, worlds: int = WORLDS, seed: int = 0
+) -> None:
+    """Check a provisioner; `make` is given the market of each world."""
+    for case, anew in _trials(worlds, seed):
+        watched = _Watched(lambda market=case.market: make(market), anew)
+        _judge(case, Policy(watched, RandomPlacer(), NoReplicas()))
+
+
+def check_placer(make: Callable[[], Placer], *, worlds: int = WORLDS, seed: int = 0) -> None:
+    for case, anew in _trials(worlds, seed):
+        _judge(case, Policy(_fill(case.market), _Watched(make, anew), NoReplicas()))
+
+
+def check_replicator(
+    make: Callable[[], Replicator], *, worlds: int = WORLDS, seed: int = 0
+) -> None:
+    for case, anew in _trials(worlds, seed):
+        _judge(case, Policy(_fill(case.market), RandomPlacer(), _Watched(make, anew)))
+
+
+def _trials(worlds: int, seed: int) -> Iterator[tuple[Case, int | None]]:
+    """Cases, and after how many decisions the entry is made anew, as after a crash."""
+    yield calm_case(), None
+    yield calm_case(), _ANEW
+    for number, case in enumerate(hard_cases(worlds, seed)):
+        yield case, _ANEW if number % 3 == 0 else None
+
+
+def _fill(market: Market) -> Fixed:
+    return Fixed({offer.name: 3 if offer.limit is None else offer.limit for offer in market.offers})
+
+
+def _judge(case: Case, policy: Policy) -> None:
+    state = play(case, policy)
+    expect(state.ended is not None, f"the run does not end: {case}")
+    if case == calm_case():
+        left = state.total - state.done
+        expect(left == 0, f"{left} tasks were left undone, with plenty of money: {state.ended}")
+
+
+class _Watched:
+    """An entry beside its twin: both are asked the same, and must answer the same.
+
+    So an entry may remember what it was told, but nothing else can play a part: no clock, no order
+    of a set, no generator but the one it is given.
+    """
+
+    def __init__(self, make: Callable[[], Any], anew: int | None) -> None:
+        self._make = make
+        self._anew = anew
+        self._asked = 0
+        self._entry = make()
+        self._twin = make()
+
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[act.Rent | act.Release | act.Wake | act.Stop]:
+        answer = self._ask("provision", view, rng, now)
+        _check_role(answer, (act.Rent, act.Release, act.Wake, act.Stop))
+        _check_reasons(answer)
+        return answer
+
+    def renew(self, machine: Machine, view: View, now: Time) -> act.Extend | act.Release:
+        (answer,) = self._ask("renew", view, None, machine, now)
+        _check_role((answer,), (act.Extend, act.Release))
+        expect(answer.machine == machine.id, f"asked about machine {machine.id}: {answer}")
+        if isinstance(answer, act.Release):
+            _check_reasons((answer,))
+        checked: act.Extend | act.Release = answer
+        return checked
+
+    def place(self, view: View, now: Time, rng: Random) -> Iterable[act.Start]:
+        answer = self._ask("place", view, rng, now)
+        _check_role(answer, (act.Start,))
+        return answer
+
+    def replicate(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[act.Start | act.Cancel | act.Wake]:
+        answer = self._ask("replicate", view, rng, now)
+        _check_role(answer, (act.Start, act.Cancel, act.Wake))
+        _check_reasons(answer)
+        return answer
+
+    def _ask(self, question: str, view: View, rng: Random | None, *about: Any) -> tuple[Any, ...]:
+        self._asked += 1
+        if self._anew is not None and self._asked % self._anew == 0:
+            self._entry, self._twin = self._make(), self._make()
+        before = pickle.dumps(view)  # every field, however deep
+        twin_rng = None if rng is None else _copy(rng)
+        with pure(self._entry):
+            answer = _call(self._entry, question, view, rng, about)
+        expect(pickle.dumps(view) == before, f"{question} changes the view that it may only read")
+        twin = _call(self._twin, question, view, twin_rng, about)
+        expect(answer == twin, f"{question} answers {answer}, but {twin} when asked the same again")
+        if rng is not None and twin_rng is not None:
+            alike = rng.getstate() == twin_rng.getstate()
+            expect(alike, f"{question} draws differently when asked the same again")
+        return answer
+
+
+def _call(
+    entry: Any, question: str, view: View, rng: Random | None, about: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    if rng is None:
+        machine, now = about
+        return (getattr(entry, question)(machine, view, now),)
+    return tuple(getattr(entry, question)(view, *about, rng))
+
+
+def _copy(rng: Random) -> Random:
+    copy = Random()
+    copy.setstate(rng.getstate())
+    return copy
+
+
+def _check_role(answer: Iterable[Any], kinds: tuple[type, ...]) -> None:
+    for action in answer:
+        names = ", ".join(kind.__name__ for kind in kinds)
+        expect(isinstance(action, kinds), f"{action} is none of {names}")
+
+
+def _check_reasons(answer: Iterable[Any]) -> None:
+    for action in answer:
+        if not isinstance(action, act.Wake):
+            expect(bool(action.reason), f"{action} gives no reason")

@@ -1,0 +1,59 @@
+"""Purity: what an entry of a role must not do while it decides."""
+
+from __future__ import annotations
+
+import datetime
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Final
+
+from bursar.testing.broken import expect
+
+_FORBIDDEN: Final = {
+    "time": "looks up the clock, or sleeps",
+    "posix": "asks the operating system",
+    "_io": "opens a file",
+    "_socket": "opens a connection",
+}
+"""By module of a function; what its own code does by calling it."""
+_OUT_AND_IN: Final = (print, input)
+_SHARED_GENERATOR: Final = random.random.__self__  # type: ignore[attr-defined]
+
+
+@contextmanager
+def pure(entry: object) -> Iterator[None]:
+    """Complain if the entry's own package calls what a policy must not call.
+
+    Other packages may: they import modules late, or compile.
+    """
+    package = type(entry).__module__.partition(".")[0]
+    offences: list[str] = []
+
+    def watch(frame: FrameType, event: str, function: Any) -> None:
+        if event == "c_call" and frame.f_globals["__name__"].partition(".")[0] == package:
+            offence = _offence(function)
+            if offence is not None:
+                where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+                offences.append(f"{type(entry).__name__} {offence} ({function.__name__}, {where})")
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+    expect(not offences, "; ".join(offences))
+
+
+def _offence(function: Any) -> str | None:
+    if function in _OUT_AND_IN:
+        return "prints, or asks somebody"
+    owner = getattr(function, "__self__", None)
+    if owner is _SHARED_GENERATOR:
+        return "draws from the generator of `random` instead of its own"
+    if isinstance(owner, type) and issubclass(owner, datetime.date):
+        return "looks up the clock" if function.__name__ in ("now", "today", "utcnow") else None
+    return _FORBIDDEN.get(function.__module__ or "")
