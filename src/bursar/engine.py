@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from random import Random
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from bursar import actions as act
 from bursar import events as ev
 from bursar.guard import Guard
+from bursar.model.errors import InvariantError
 from bursar.model.time import Time
 from bursar.policies.registry import Policy
 from bursar.state import DONE, FAILED, RunState
@@ -66,8 +67,12 @@ class Journal(Protocol):
         ...
 
 
+@runtime_checkable
 class Observer(Protocol):
-    """Looks at a run without influence on it: progress display, statistics, beliefs."""
+    """Looks at a run without influence on it: progress display, statistics, beliefs.
+
+    An entry of a policy that has this method is an observer of its run.
+    """
 
     def saw(self, event: ev.AnyEvent, state: RunState) -> None:
         """Called after the event was applied."""
@@ -92,7 +97,10 @@ class Engine:
         self._world = world
         self._journal = journal
         self._rng = rng or Random(0)
-        self._observers = tuple(observers)
+        roles = (policy.provisioner, policy.placer, policy.replicator)
+        learners = tuple(entry for entry in roles if isinstance(entry, Observer))
+        self._observers = (*observers, *learners)
+        self._early = getattr(policy.replicator, "early", 0)
         self._wakes: list[Time] = []
         self._decisions: list[ev.Decision] = []
         self._fates: list[tuple[int, int, Fate]] = []
@@ -104,7 +112,11 @@ class Engine:
         try:
             self.step(())
             while self.state.ended is None:
-                self.step(self._world.wait(self.next_look()))
+                look = self.next_look()
+                happened = self._world.wait(look)
+                if look is None and not happened:
+                    raise InvariantError("nothing more can happen, but the run has not ended")
+                self.step(happened)
             return self.state.ended
         finally:
             self._world.close()
@@ -135,18 +147,22 @@ class Engine:
         for number in self.guard.due(now):
             self._renew(number, now)
         self._ask(policy.provisioner.provision(state, now, self._rng), now)
+        if state.idle and state.attempts and 0 < len(state.ready) <= self._early:
+            self._ask(policy.replicator.replicate(state, now, self._rng), now)
         if state.ready and state.idle:
             self._ask(policy.placer.place(state, now, self._rng), now)
         if state.idle and state.attempts and not state.ready:
             self._ask(policy.replicator.replicate(state, now, self._rng), now)
 
     def _ask(self, actions: Iterable[act.AnyAction], now: Time) -> None:
+        """Let the guard review what was asked for; all of it was asked before any of it is done."""
         review = self.guard.review
-        for action in actions:
-            if isinstance(action, act.Wake):
+        for action in tuple(actions):
+            if isinstance(action, act.Wake) and action.at > now:
                 heappush(self._wakes, action.at)
             elif isinstance(action, act.Stop):
-                self.record(ev.StopRequested(now, action.status, action.reason))
+                if self.state.stopping is None:
+                    self.record(ev.StopRequested(now, action.status, action.reason))
             else:
                 verdict = review(action, now)
                 if verdict is not None:
@@ -237,7 +253,7 @@ class Engine:
                     continue
                 reason = f"attempt {event.attempt} finished first"
                 self._ask((act.Cancel(rival, reason=reason),), event.at)
-        elif status == FAILED:
+        elif status == FAILED and state.failed_tasks[task].attempt == event.attempt:
             self._fates.append((task, event.attempt, "failure"))
         else:
             self._fates.append((task, event.attempt, "drop"))

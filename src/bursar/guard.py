@@ -48,6 +48,7 @@ class Guard:
             act.Extend: self._extend,
             act.Release: self._release,
             act.Cancel: self._cancel,
+            act.Wake: self._wake,
         }
         for machine in state.machines.values():
             self._watch(machine.id, machine.until)
@@ -160,6 +161,9 @@ class Guard:
         if len(others) == 1 and state.status[attempt.task] not in (DONE, FAILED):
             return "it is the only attempt of its task"
         return ev.CancelOrdered(now, action.attempt, action.reason)
+
+    def _wake(self, action: act.Wake, now: Time) -> ev.Decision | str | None:
+        return "that time has come already"
 
     def _extended_stay(self, machine: Machine, now: Time) -> Time | None:
         """How long, since it was rented, to pay for a machine whose lease ends."""

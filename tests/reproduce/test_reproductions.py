@@ -7,8 +7,8 @@ from bursar.reproduce.page import page
 from bursar.reproduce.result import reproduce, within
 
 
-@pytest.mark.parametrize("name", ["bats-kohonen", "bats-sarsa", "bats-table-3.2"])
-def test_a_published_list_of_schedules_comes_out(name):
+@pytest.mark.parametrize("name", ["bats-kohonen", "bats-sarsa", "bats-table-3.1", "bats-table-3.2"])
+def test_published_figures_come_out(name):
     found = reproduce(name)
     assert [row.what for row in found.rows if not row.ok] == []
     assert len(found.rows) >= 6

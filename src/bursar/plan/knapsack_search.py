@@ -188,36 +188,40 @@ def most_value(
     all_weight: Numbers,
     plan: Numbers,
     grain: Numbers,
+    value_grain: Numbers,
     seen: Numbers,
     count: Numbers,
-    best: Numbers,
+    found: Numbers,
     state: Numbers,
 ) -> bool:
     """Find the most value within a weight; True when the search is complete.
 
-    `state` is (nodes allowed, level, value gained, room left, most value, name); it begins as
-    (nodes, 0, 0, the weight allowed, a value that must be exceeded, a number under which `seen`
-    was not used before).
+    `state` is (nodes allowed, level, value gained, room left, floor, margin, number found, name).
+    It begins as (nodes, 0, 0, the weight allowed, the least value of interest, margin, 0, a number
+    under which `seen` was not used before). With a margin of zero one best choice is found. With a
+    margin, all that come as near to the best are: `found` holds a value and the counts of each;
+    the search gives up, as if nodes were used up, when there are more than it holds.
     """
-    nodes, level, gained, room, most = state[0], state[1], state[2], state[3], state[4]
+    nodes, level, gained, room, floor = state[0], state[1], state[2], state[3], state[4]
+    margin, number = state[5], state[6]
     kinds = len(value)
-    by_room, by_gain = 2 * kinds * state[5], 2 * kinds * state[5] + kinds
+    by_room, by_gain = 2 * kinds * state[7], 2 * kinds * state[7] + kinds
     finished = False
     while nodes > 0 and not finished:
         nodes -= 1
         low, high, kind = plan[3 * level], plan[3 * level + 1], plan[3 * level + 2]
-        hopeful = False
-        hopeless = (
-            gained + gain_within(room, low, high, value, weight, all_value, all_weight) <= most
-        )
+        more = gain_within(room, low, high, value, weight, all_value, all_weight)
+        hopeful, hopeless = False, gained + more < floor
         if level == kinds and not hopeless:
-            most = gained
-            best[:] = count
+            floor = max(floor, gained - margin + (margin == 0))
+            number = keep(found, number, floor, gained, count)
+            if number < 0:
+                break
         elif not hopeless:
             more = tight_gain_within(room, low, high, value, weight, limit, grain[level])
-            hopeful = gained + more > most
-            hopeful = hopeful and is_new(seen, level + by_room, room, -gained, 0)
-            hopeful = hopeful and is_new(seen, level + by_gain, gained, -room, 0)
+            hopeful = gained + more - more % value_grain[level] >= floor
+            hopeful = hopeful and is_new(seen, level + by_room, room, margin - gained, 0, margin)
+            hopeful = hopeful and is_new(seen, level + by_gain, gained, -room, 0, 0)
         if hopeful:
             # The best of the kinds left: as many as fit. The worst: what the others leave room for.
             free = room if kind == low else room - all_weight[high - 1] + all_weight[low]
@@ -246,7 +250,8 @@ def most_value(
             count[kind] = 0
             level -= 1
         finished = level == 0
-    state[0], state[1], state[2], state[3], state[4] = nodes, level, gained, room, most
+    state[0], state[1], state[2], state[3], state[4] = nodes, level, gained, room, floor
+    state[6] = number
     return finished
 
 

@@ -27,7 +27,14 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "random": "bursar.policies.place.random:RandomPlacer",
         "sample": "bursar.policies.place.sample:SamplePlacer",
     },
-    "replicator": {"none": "bursar.policies.replicate.none:NoReplicas"},
+    "replicator": {
+        "none": "bursar.policies.replicate.none:NoReplicas",
+        "stochastic": "bursar.policies.replicate.stochastic:Stochastic",
+        "random": "bursar.policies.replicate.random:RandomReplicas",
+        "stochastic-random": "bursar.policies.replicate.stochastic_random:StochasticRandom",
+        "migrate": "bursar.policies.replicate.migrate:Migrate",
+        "perfect": "bursar.policies.replicate.perfect:Perfect",
+    },
 }
 """Role to entry name to where it is; entries are imported when they are used."""
 

@@ -48,6 +48,7 @@ class Replicator(Protocol):
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         """Called when everything ready has been placed and machines are still idle.
 
-        The first success of a task is its result; bursar cancels the others.
+        The first success of a task is its result; bursar cancels the others. An entry with an
+        attribute `early` is also called before placing, while at most so many tasks are ready.
         """
         ...

@@ -12,6 +12,7 @@ from random import Random
 from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.model.fleet import Fleet
 from bursar.model.time import Time
+from bursar.policies.replicate.tail import deserves
 from bursar.view import Machine, View
 
 
@@ -31,13 +32,15 @@ class Fixed:
         return ()
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
-        if machine.attempts or view.ready:
+        if view.ready or deserves(machine, view):
             return Extend(machine.id)
         if view.arrivals_open and not machine.offer.price:
             return Extend(machine.id, reason="idle, but it costs nothing")
+        if machine.attempts:
+            return Release(machine.id, reason="it runs replicas only, and its paid time ends")
         return Release(machine.id, reason="idle, and nothing is left to start")
 
-    def _fill(self, view: View) -> list[Rent]:
+    def _fill(self, view: View) -> list[Rent | Stop]:
         """One machine of each offer in turn, until the fleet, the tasks or the money are met."""
         have, left = view.fleet, view.ledger.left
         missing = {
@@ -46,9 +49,9 @@ class Fixed:
             if count > have.get(name, 0) and view.ledger.can_pay(view.market[name].entry_charge)
         }
         if not missing:
-            return []
+            return self._give_up(view)
         waiting = len(view.ready) - _free_slots(view)
-        rents: list[Rent] = []
+        rents: list[Rent | Stop] = []
         while waiting > 0 and missing:
             for name in list(missing):
                 offer = view.market[name]
@@ -60,6 +63,13 @@ class Fixed:
                     left = None if left is None else left - offer.entry_charge
                     rents.append(Rent(name, reason="to fill the fleet"))
         return rents
+
+    def _give_up(self, view: View) -> list[Rent | Stop]:
+        """Nothing can be rented: stop when nothing is left that was."""
+        if view.machines or not any(self.fleet.values()):
+            return []
+        left = f"{len(view.ready)} tasks left"
+        return [Stop(f"{left}, and {view.ledger.left} buys no machine of the fleet")]
 
     def _save(self, view: View, now: Time) -> list[Release]:
         """Release at once what is idle for good, where that gives money back."""

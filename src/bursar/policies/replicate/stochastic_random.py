@@ -1,0 +1,24 @@
+"""`stochastic-random`: as `stochastic`, and where that finds no task, as `random` (section 5.2)."""
+
+from __future__ import annotations
+
+from random import Random
+
+from bursar.model.time import Time
+from bursar.policies.replicate.stochastic import Stochastic
+from bursar.policies.replicate.tail import Expected, Pick, at_random, longest
+from bursar.view import Machine, View
+
+
+class StochasticRandom(Stochastic):
+    reason = "expected to end sooner here, or picked at random"
+
+    def _pick(self, view: View, now: Time, rng: Random) -> Pick:
+        best = longest(view, Expected(self.knowledge), now)
+        other = at_random(view, self.knowledge, rng)
+
+        def pick(machine: Machine, picked: set[int]) -> int | None:
+            task = best(machine, picked)
+            return other(machine, picked) if task is None else task
+
+        return pick
