@@ -98,8 +98,8 @@ class Engine:
         self._journal = journal
         self._rng = rng or Random(0)
         roles = (policy.provisioner, policy.placer, policy.replicator)
-        learners = tuple(entry for entry in roles if isinstance(entry, Observer))
-        self._observers = (*observers, *learners)
+        learners = (entry for entry in roles if isinstance(entry, Observer))
+        self._observers = tuple(dict.fromkeys((*observers, *learners)))
         self._early = getattr(policy.replicator, "early", 0)
         self._wakes: list[Time] = []
         self._decisions: list[ev.Decision] = []
@@ -213,7 +213,7 @@ class Engine:
         state = self.state
         if not state.ready:
             return False
-        return not self._wakes or not state.ledger.can_pay(state.market.cheapest_entry)
+        return not self._wakes or not self.guard.can_rent()
 
     def _ending(self, now: Time) -> ev.RunEnded:
         state = self.state
@@ -222,7 +222,7 @@ class Engine:
         if state.stopping is not None:
             return ev.RunEnded(now, state.stopping.status, state.stopping.why)
         left = state.total - state.settled
-        if state.ledger.can_pay(state.market.cheapest_entry):
+        if self.guard.can_rent():
             return ev.RunEnded(now, "failed", f"{left} tasks left, but no machine was asked for")
         why = f"{left} tasks left, and {state.ledger.left} buys no machine of any offer"
         return ev.RunEnded(now, "budget", why)

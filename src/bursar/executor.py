@@ -109,11 +109,11 @@ class BudgetExecutor(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         atexit.unregister(self.shutdown)
         with self._lock:
-            if cancel_futures:
-                self._calls.abandon("the executor was shut down")
             if not self._closing:
                 self._closing = True
                 self._session.post(ev.ArrivalsEnded(0))
+        if cancel_futures:
+            self._calls.cancel_waiting()
         if wait and self._thread is not threading.current_thread():
             self._thread.join()
             if self._failure is not None:
@@ -140,7 +140,7 @@ class BudgetExecutor(Executor):
         finally:
             with self._lock:
                 self._closing = True
-                self._calls.abandon(f"run {self.run} ended before this call: {self._why_over()}")
+            self._calls.abandon(f"run {self.run} ended before this call: {self._why_over()}")
 
     def _why_over(self) -> str:
         ended = self._session.state.ended

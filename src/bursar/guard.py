@@ -77,6 +77,11 @@ class Guard:
     def _watch(self, machine: int, until: Time) -> None:
         heappush(self._leases, (until - self._lead, machine))
 
+    def can_rent(self) -> bool:
+        """Whether the money left buys a machine of any offer."""
+        offers = (offer for offer in self._state.market.offers if offer.limit != 0)
+        return any(self._first_stay(offer) is not None for offer in offers)
+
     # --- reviewing -------------------------------------------------------------------------------
 
     def review(self, action: act.AnyAction, now: Time) -> ev.Decision | ev.ActionRefused | None:
@@ -116,7 +121,7 @@ class Guard:
         present = state.fleet.get(offer.name, 0) + state.leaving.get(offer.name, 0)
         if offer.limit is not None and present >= offer.limit:
             return f"the limit of {offer.limit} machines is reached"
-        stay = self._affordable_stay(offer, self._ahead, self._lead + 1, state.ledger.left)
+        stay = self._first_stay(offer)
         if stay is None:
             return f"only {state.ledger.left} of the budget is left"
         number = state.machines_rented + 1
@@ -164,6 +169,11 @@ class Guard:
 
     def _wake(self, action: act.Wake, now: Time) -> ev.Decision | str | None:
         return "that time has come already"
+
+    def _first_stay(self, offer: Offer) -> Time | None:
+        """How long to pay for a machine that is rented now."""
+        left = self._state.ledger.left
+        return self._affordable_stay(offer, self._ahead, self._lead + 1, left)
 
     def _extended_stay(self, machine: Machine, now: Time) -> Time | None:
         """How long, since it was rented, to pay for a machine whose lease ends."""

@@ -31,8 +31,9 @@ from bursar.model.fleet import Fleet, parse_fleet
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import format_money
+from bursar.model.time import Time
 from bursar.model.work import Bag
-from bursar.policies.registry import Policy, make_policy
+from bursar.policies.registry import Policy, find, make_policy
 from bursar.state import RunState
 
 DEFAULT_POLICIES: Final[Mapping[str, str]] = {
@@ -60,6 +61,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """Refuse what could not even begin."""
+        for role, name in self.policies.items():
+            find(role, name)
+        if self.fleet is not None:
+            parse_fleet(_written(self.fleet), self.market)
         if self.goal.budget is None and not self.market.is_free:
             raise InputError("this market costs money: say how much may be spent with --budget")
         usable = [self.market[name] for name, count in self.full_fleet().items() if count]
@@ -118,11 +123,12 @@ class Session:
             resources.enter_context(run.acquire())
             began = time.time()
             journal = resources.enter_context(JournalWriter.create(run.journal, run.name, began))
-            session = cls(run, RunState(), journal, resources.pop_all(), calls)
-        for event in _opening(run, request, began):
-            session._record(event)
-        journal.commit(safely=True)
-        session._open_world()
+            session = cls(run, RunState(), journal, resources, calls)
+            for event in _opening(run, request, began):
+                session._record(event)
+            journal.commit(safely=True)
+            session._open_world()
+            session._resources = resources.pop_all()
         return session
 
     @classmethod
@@ -144,26 +150,30 @@ class Session:
             state, book = load_run(run)
             _check_resumable(run, state)
             journal = resources.enter_context(JournalWriter(run.journal))
-            session = cls(run, state, journal, resources.pop_all(), book=book)
-        sweep(state)
-        repair(session.outputs, state)
-        now = session._open_world().now()
-        session._record(ev.RunResumed(now))
-        for machine in list(state.machines.values()):
-            ended = min(now, machine.until)
-            session._record(
-                ev.MachineDown(now, machine.id, "lost", ended, "gone before the run was resumed")
-            )
-        if goal is not None:
-            session._change_goal(goal, now)
-        if plan is not None:
-            session._record(msgspec.structs.replace(plan, at=now))
-        if retry_failed and state.failed_tasks:
-            session._record(ev.RetryRequested(now, tuple(sorted(state.failed_tasks))))
-        journal.commit(safely=True)
+            session = cls(run, state, journal, resources, book=book)
+            sweep(state)
+            repair(session.outputs, state)
+            now = session._open_world().now()
+            session._record(ev.RunResumed(now))
+            session._count_machines_lost(now)
+            if goal is not None:
+                session._change_goal(goal, now)
+            if plan is not None:
+                session._record(msgspec.structs.replace(plan, at=now))
+            if retry_failed and state.failed_tasks:
+                session._record(ev.RetryRequested(now, tuple(sorted(state.failed_tasks))))
+            journal.commit(safely=True)
+            session._resources = resources.pop_all()
         return session
 
-    def _change_goal(self, goal: Goal, now: int) -> None:
+    def _count_machines_lost(self, now: Time) -> None:
+        for machine in list(self.state.machines.values()):
+            ended, why = min(now, machine.until), "gone before the run was resumed"
+            self._record(ev.MachineDown(now, machine.id, "lost", ended, why))
+
+    def _change_goal(self, goal: Goal, now: Time) -> None:
+        if goal.budget is None and not self.state.market.is_free:
+            raise InputError("this market costs money: say how much may be spent with --budget")
         if goal.budget is not None and goal.budget < self.state.ledger.committed:
             raise InputError(
                 f"{self.state.ledger.committed} is committed already: a budget of {goal.budget} "
@@ -204,8 +214,7 @@ class Session:
         self.post(ev.StopRequested(0, "interrupted", why, now=now))
 
     def close(self) -> None:
-        if self._world is not None:
-            self._world.close()
+        """Release machines that are still there, then the journal, then the lock."""
         self._resources.close()
 
     def __enter__(self) -> Self:
@@ -227,6 +236,7 @@ class Session:
     def _open_world(self) -> LocalWorld:
         began = 0.0 if self.state.created is None else self.state.created.began
         self._world = LocalWorld(self.state, self.outputs, began=began, calls=self.calls)
+        self._resources.callback(self._world.close)
         return self._world
 
     def _record(self, event: ev.AnyEvent) -> None:
@@ -235,7 +245,7 @@ class Session:
 
 
 def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEvent]:
-    fleet = ",".join(f"{name}={count}" for name, count in request.full_fleet().items() if count)
+    fleet = _written({name: count for name, count in request.full_fleet().items() if count})
     output = Path(request.output) if request.output else run.outputs
     yield ev.RunCreated(
         at=0,
@@ -256,6 +266,10 @@ def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEven
     if request.bag is not None:
         yield ev.WorkArrived(0, request.bag)
         yield ev.ArrivalsEnded(0)
+
+
+def _written(fleet: Fleet) -> str:
+    return ",".join(f"{name}={count}" for name, count in fleet.items())
 
 
 def policy_of(state: RunState, book: SampleBook) -> Policy:

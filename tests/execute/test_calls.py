@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import traceback
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, wait
 from pathlib import Path
 
 import pytest
@@ -333,8 +333,18 @@ def test_calls_that_no_run_will_finish_are_abandoned(calls):
     started, waiting, mine = calls.add(1, abs, (1,)), calls.add(2, abs, (1,)), Future()
     assert calls.add(3, abs, (1,), future=mine) is mine
     assert calls.start(1) is not None
+    assert mine.cancel()
     calls.abandon("the budget is spent")
-    assert str(started.exception()) == "the budget is spent"
-    assert waiting.cancelled()
+    assert str(started.exception()) == str(waiting.exception()) == "the budget is spent"
     assert mine.cancelled()
+    assert not wait([started, waiting, mine], timeout=0).not_done
     assert len(calls) == 0
+
+
+def test_only_calls_that_were_not_started_can_be_cancelled(calls):
+    started, waiting = calls.add(1, abs, (1,)), calls.add(2, abs, (1,))
+    assert calls.start(1) is not None
+    calls.cancel_waiting()
+    assert (started.cancelled(), waiting.cancelled()) == (False, True)
+    assert calls.start(2) is None
+    assert calls.start(2) is None, "an attempt of it was lost, and started again"

@@ -7,12 +7,19 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.model.time import format_duration
+
 FEW_TASKS: Final = 7
 """Fewer do not even suffice for a regression (thesis, section 3.1.3)."""
 LARGE_SHARE: Final = 0.25
 """One task of a sample of ten or more should not take more of its time."""
 LONG_TASK: Final = 10
 """Times the median: the longest task of a sample is a sign of a heavy tail."""
+
+SPREAD: Final = 0.4
+"""Deviation relative to the mean from which tasks are called different."""
+FEW_LENGTHS: Final = 4
+"""An execution shorter than so many of its longest tasks is decided by them."""
 
 
 def sample_cautions(offer: str, runtimes: NDArray[np.int64]) -> list[str]:
@@ -37,3 +44,15 @@ def sample_cautions(offer: str, runtimes: NDArray[np.int64]) -> list[str]:
             " longer ones are likely, and the bounds may not hold."
         ]
     return []
+
+
+def ending_caution(offer: str, runtimes: NDArray[np.int64], makespan: float) -> str | None:
+    """A warning where the longest tasks on the slowest offer decide when the bag ends."""
+    longest = float(runtimes.max())
+    if float(runtimes.std()) < SPREAD * float(runtimes.mean()) or makespan > FEW_LENGTHS * longest:
+        return None
+    return (
+        f"The longest task timed on {offer} took {format_duration(round(longest))}, the whole bag"
+        f" will take about {format_duration(round(makespan))}: when it ends depends on tasks that"
+        " may be longer still."
+    )

@@ -69,7 +69,7 @@ def _ends_of(
     """The ends for some of the draws; where the steps do not suffice, with more of them."""
     while True:
         starts = [_starts(crew, rows, count, rng) for crew, count in zip(crews, steps, strict=True)]
-        ends = _cut(starts, tasks)
+        ends = cut_short(starts, tasks)
         if ends is not None:
             return ends
         steps = [min(tasks, 2 * count) for count in steps]
@@ -85,7 +85,7 @@ def _starts(crew: Crew, rows: slice, count: int, rng: np.random.Generator) -> Fl
     return starts
 
 
-def _cut(starts: list[Floats], tasks: int) -> list[Floats] | None:
+def cut_short(starts: list[Floats], tasks: int) -> list[Floats] | None:
     """End each slot where the bag is empty; None: some slot would start more than is known."""
     draws = len(starts[0])
     together = np.concatenate([start.reshape(draws, -1) for start in starts], axis=1)

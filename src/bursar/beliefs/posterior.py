@@ -28,6 +28,9 @@ MOST_ATOMS: Final = 512
 LEAST_STRETCH: Final = 0.05
 """No draw makes tasks shorter than this share of what was seen."""
 
+LIFT: Final = 0.8
+"""Share of the excess of unseen tasks by which the mean is raised; chosen as `_excess` was."""
+
 
 class PossibleRuntimes:
     """Distributions of the run times on one offer, one a row, all equally likely.
@@ -131,13 +134,13 @@ def _means(sample: Floats, chance: Floats, unseen: Floats) -> Floats:
     """What the mean may be, for each draw of Student's t and of the chance of unseen tasks.
 
     Hall's cubic transformation of t has an explicit inverse. A sample errs most where it misses
-    the longest tasks; their chance times their excess is added to the mean.
+    the longest tasks; most of what they would add to the mean is added to it.
     """
     size, mean = len(sample), float(sample.mean())
     deviation = _deviation(sample)
     pull = _skewness(sample) / size**0.5
     t = chance if abs(pull) < 1e-6 else 3 / pull * (np.cbrt(1 + pull * (chance - pull / 6)) - 1)
-    means: Floats = mean - deviation / size**0.5 * t + unseen * _excess(sample)
+    means: Floats = mean - deviation / size**0.5 * t + LIFT * unseen * _excess(sample)
     return np.maximum(means, LEAST_STRETCH * mean)
 
 

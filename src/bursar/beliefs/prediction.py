@@ -9,7 +9,7 @@ in 90 % of all executions, whatever the bag.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Final
 
@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.beliefs.cautions import sample_cautions
+from bursar.beliefs.cautions import ending_caution, sample_cautions
 from bursar.beliefs.endings import Crew, exact_ends, long_run_ends
 from bursar.beliefs.posterior import Floats, possible_runtimes
 from bursar.model.errors import InputError
@@ -92,12 +92,25 @@ def predict(
     ends = (exact_ends if is_exact else long_run_ends)(crews, tasks, rng)
     makespan = np.max([end.max(axis=1) for end in ends], axis=0)
     cost = np.sum([_charges(p, end) for p, end in zip(working, ends, strict=True)], axis=0)
-    cautions = {c: None for p in working for c in sample_cautions(p.offer.name, p.runtimes)}
     return Prediction(
         tuple(int(value) for value in makespan),
         tuple(int(value) for value in cost),
-        tuple(cautions),
+        tuple(_cautions(working, tasks)),
     )
+
+
+def _cautions(parts: Sequence[FleetPart], tasks: int) -> Iterator[str]:
+    """One sentence for each sample that is not sound, and one where the last tasks decide."""
+    told: set[str] = set()
+    for part in parts:
+        if not part.sample or part.sample not in told:
+            told.add(part.sample)
+            yield from sample_cautions(part.offer.name, part.runtimes)
+    speed = sum(part.machines * part.offer.slots / float(np.mean(part.runtimes)) for part in parts)
+    slowest = max(parts, key=lambda part: float(np.mean(part.runtimes)))
+    caution = ending_caution(slowest.offer.name, slowest.runtimes, tasks / speed)
+    if caution is not None:
+        yield caution
 
 
 def _working(parts: Sequence[FleetPart], tasks: int) -> list[FleetPart]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable
+from itertools import accumulate
 from math import sqrt
 from typing import Final
 
@@ -58,10 +59,7 @@ class Seen:
         return self._sums[longer] // (len(self.ordered) - longer)
 
     def _add_up(self) -> None:
-        total = 0
-        for runtime in reversed(self.ordered):
-            total += runtime
-            self._sums.append(total)
+        self._sums = list(accumulate(reversed(self.ordered)))
         self._sums.reverse()
 
 
@@ -125,11 +123,11 @@ class Progress:
         running = [seen.expected(time) for time in elapsed]
         return max(1, (seen.total + sum(running)) // (seen.count + len(running)))
 
-    def standard_error(self, offer: str) -> float:
-        """Of the mean, as a share of it; one where fewer than two tasks were done."""
+    def spread(self, offer: str) -> float:
+        """The standard deviation over the mean; one where fewer than two tasks were done."""
         seen = self.of(offer)
         if seen.count < 2:
             return 1.0
         mean = seen.total / seen.count
-        variance = max(0.0, seen.squares / seen.count - mean * mean)
-        return sqrt(variance / (seen.count - 1)) / mean
+        variance = (seen.squares - seen.count * mean * mean) / (seen.count - 1)
+        return sqrt(max(0.0, variance)) / mean

@@ -9,7 +9,7 @@ rest of one sample wherever a machine is free.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil
+from math import ceil, inf
 from random import Random
 from statistics import NormalDist
 from typing import Final, Literal
@@ -133,7 +133,7 @@ class AnyTask(msgspec.Struct, frozen=True):
 
 
 class Nothing(msgspec.Struct, frozen=True):
-    """The sample needs nothing more from this offer."""
+    """The sample needs nothing more from this offer; paid time may go into any task."""
 
 
 Next = Replicate | AnyTask | Nothing
@@ -193,7 +193,7 @@ class Sampling:
     @property
     def _missing(self) -> int:
         """Different tasks still to be timed, beside the replicated ones."""
-        return self.plan.size - len(self.plan.replicated) - len(self._others)
+        return self.plan.size - len(self._replicated) - len(self._others)
 
     def next_for(self, offer: str) -> Next:
         """What a machine of this offer that asks for work should do for the sample (figure 3.2)."""
@@ -228,15 +228,26 @@ class Sampling:
         return [(time, there[task]) for task, time in self.runtimes[base].items() if task in there]
 
 
-def most_profitable(means: Mapping[str, Time], market: Market) -> str:
-    """The offer whose money buys most tasks (profitability, thesis section 2.3.3).
+def profitability(means: Mapping[str, Time], market: Market) -> dict[str, float]:
+    """How much faster than the cheapest offer, for how much more money (section 2.3.3).
 
-    Of equal ones the first in the market. Billing units and slots may differ.
+    Billing units and slots may differ: prices are compared per time, run times per slot.
     """
+    price = {o.name: _price_of_task(o, means[o.name]) for o in _known(means, market)}
+    cheapest = min(_known(means, market), key=lambda offer: offer.price.nanos / offer.billing)
+    return {name: price[cheapest.name] / each if each else inf for name, each in price.items()}
+
+
+def most_profitable(means: Mapping[str, Time], market: Market) -> str:
+    """The offer whose money buys most tasks; of equal ones the first in the market."""
+    return min(_known(means, market), key=lambda o: _price_of_task(o, means[o.name])).name
+
+
+def _known(means: Mapping[str, Time], market: Market) -> list[Offer]:
     known = [offer for offer in market.offers if offer.name in means and offer.limit != 0]
     if not known:
         raise InputError("no offer has a known run time; sample at least one task")
-    return min(known, key=lambda offer: _price_of_task(offer, means[offer.name])).name
+    return known
 
 
 def _price_of_task(offer: Offer, mean: Time) -> float:

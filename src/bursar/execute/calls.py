@@ -38,6 +38,8 @@ class Calls:
 
     def __init__(self) -> None:
         self._calls: dict[int, tuple[Call, Future[Any]]] = {}
+        self._cancelled: set[int] = set()
+        """calls that are not settled, and whose waiters were told that they are cancelled"""
 
     def add(
         self,
@@ -62,11 +64,11 @@ class Calls:
     def start(self, task: int) -> Call | None:
         """The call of a task that an attempt is started of; None: its future was cancelled."""
         call, future = self._calls[task]
-        wanted = future.running() or future.set_running_or_notify_cancel()
-        return call if wanted else None
+        return call if self._is_wanted(task, future) else None
 
     def settle(self, task: int, answer: Answer) -> None:
         _, future = self._calls.pop(task)
+        self._cancelled.discard(task)
         if future.cancelled():
             return
         if answer.error is None:
@@ -74,12 +76,26 @@ class Calls:
         else:
             future.set_exception(answer.error)
 
+    def cancel_waiting(self) -> None:
+        """Nobody wants the calls that were not started; those that were go on."""
+        for _, future in list(self._calls.values()):
+            future.cancel()
+
     def abandon(self, why: str) -> None:
-        """No more results will come: calls that were started fail, the others are cancelled."""
-        for _, future in self._calls.values():
-            if not future.cancel():
+        """No more results will come: all calls fail, and say why; cancelled ones stay so."""
+        for task, (_, future) in self._calls.items():
+            if self._is_wanted(task, future):
                 future.set_exception(CallError(why))
         self._calls.clear()
+
+    def _is_wanted(self, task: int, future: Future[Any]) -> bool:
+        """Whether somebody still wants the result; from now on it cannot be cancelled."""
+        if task in self._cancelled:
+            return False
+        if future.running() or future.set_running_or_notify_cancel():
+            return True
+        self._cancelled.add(task)
+        return False
 
 
 class Answer(NamedTuple):

@@ -19,13 +19,14 @@ from bursar.plan.knapsack_compiled import is_loaded
 from bursar.plan.knapsack_form import SAFE, Form, GaveUpError
 
 TIE_NODES: Final = 20_000
+GLANCE: Final = 4
+"""Nodes for each kind that make a glance."""
 
 
 class Patience:
     """How many nodes plain Python may look at before compiled code is loaded.
 
-    Small problems never need it, and so never pay for the import. Once it is loaded, Python is
-    left with what takes less time than handing the problem over.
+    Small problems never need it, and so never pay for the import.
     """
 
     def __init__(self, nodes: int = 4_000) -> None:
@@ -33,7 +34,7 @@ class Patience:
 
     @property
     def nodes(self) -> int:
-        return min(self._nodes, 20) if is_loaded() else self._nodes
+        return 0 if is_loaded() else self._nodes
 
     def use(self, nodes: int) -> None:
         self._nodes = max(0, self._nodes - nodes)
@@ -94,29 +95,37 @@ class Bounded:
         above, below = self.ratio(room)
         return above // below
 
-    def most(self, room: int, needed: int, wanted: int) -> int:
+    def most(self, room: int, needed: int, hint: int) -> int:
         """The most value within a weight, if that is what is needed or more.
 
-        Otherwise a number below what is needed that no choice exceeds; the least such number, as
-        far as it is above `wanted`.
+        Otherwise a number below what is needed that no choice exceeds: the least such number, if
+        it is easily found and above the hint.
         """
         bound = self.bound(room)
         if bound < needed or bound == 0 or room >= self.all_weight:
             return bound
         for form, nodes in self._forms():
             try:
-                reached, found = form.most(room, _rounded(wanted, form), nodes)
-                if reached << form.shift < needed:
-                    return reached << form.shift
-                choice = form.as_given(found)
-                if form.shift:
-                    choice = self._best_of_similar(form, choice, room)
+                if hint < needed:
+                    reached = self._glance(form, room, hint)
+                    if reached is not None and reached < needed:
+                        return reached
+                margin = sum(form.limit) if form.shift else 0
+                best = form.most(room, _rounded(needed, form), margin, nodes)
             except GaveUpError:
                 continue
             finally:
                 self._account(form)
-            return self._value_of(choice)
+            return max(map(self._value_of, best.choices), default=needed - 1)
         raise AssertionError("the last form never gives up")
+
+    def _glance(self, form: Form, room: int, hint: int) -> int | None:
+        """At least the most value within a weight, if found at a glance and above the hint."""
+        try:
+            reached = form.most(room, _rounded(hint, form), 0, GLANCE * len(form.value)).value
+        except GaveUpError:
+            return None
+        return reached << form.shift
 
     def first_step(self, money: int, work: int, given: int, step: int, last: int) -> int:
         """No step before this, from `step` to `last`, has value `work / step` within its room.
@@ -163,13 +172,14 @@ class Bounded:
         Choices that differ only within a kind count as one, which takes the earlier items first.
         """
         for form, nodes in self._forms():
-            allowed = TIE_NODES if nodes is None else nodes
             try:
-                found = form.choices(_rounded(wanted, form), room, pieces, allowed)
+                found = form.choices(_rounded(wanted, form), room, pieces, nodes or TIE_NODES)
             except GaveUpError:
+                if nodes is None:
+                    return None
                 continue
             return [self._items(counts) for counts in found if self._value_of(counts) >= wanted]
-        return None
+        raise AssertionError("the last form never gives up")
 
     def _forms(self) -> Iterator[tuple[Form, int | None]]:
         """In which form to try, and for how many nodes: the last is exact and never gives up."""
@@ -184,12 +194,6 @@ class Bounded:
     def _account(self, form: Form) -> None:
         if form is self._exact:
             self.patience.use(form.nodes_used)
-
-    def _best_of_similar(self, form: Form, found: list[int], room: int) -> list[int]:
-        """Of all that look as good as `found` is or better, the one that is best."""
-        wanted = _rounded(self._value_of(found), form)
-        rivals = form.choices(wanted, room, sum(form.limit), TIE_NODES)
-        return max(rivals, key=self._value_of)
 
     def _value_of(self, counts: Sequence[int]) -> int:
         return _total(counts, self._kinds[0])

@@ -38,6 +38,8 @@ HELPERS: Final = (
     "size_for",
     "arrange",
     "is_new",
+    "keep",
+    "middle_for",
     "most_value",
 )
 """What the searches call."""

@@ -6,6 +6,7 @@ hold rounded values; `knapsack_bounded` knows what its answers are then worth.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import mul
@@ -24,10 +25,18 @@ MORE_NODES: Final = 2_000_000
 FEW_PLACES: Final = 1 << 8
 MANY_PLACES: Final = 1 << 20
 MOST_CHOICES: Final = 256
+MOST_RIVALS: Final = 64
 
 
 class GaveUpError(Exception):
     """The nodes allowed did not suffice."""
+
+
+class Most(msgspec.Struct, frozen=True):
+    """The most value that a form knows of, and choices."""
+
+    value: int
+    choices: list[list[int]]
 
 
 class Form:
@@ -78,28 +87,34 @@ class Form:
 
     # --- questions; each raises GaveUpError when `nodes` (None: any number) do not suffice -------
 
-    def most(self, room: int, wanted: int, nodes: int | None) -> tuple[int, list[int]]:
-        """The most value within a weight, and its choice; a number less than wanted if it is so."""
+    def most(self, room: int, wanted: int, margin: int, nodes: int | None) -> Most:
+        """The most value within a weight, and the choices that are within a margin of it.
+
+        With a margin of zero, one of the best. If the most is less than wanted, no choice.
+        """
         kinds = self._tables()
         room = min(room, self.all_weight[-1])
-        plan, grain, count, best = self._workspace()
-        self._searches.arrange(
-            room, kinds.all_weight, kinds.worth, kinds.weight, kinds.weight, plan, grain
-        )
-        state = self._numbers([0, 0, 0, room, wanted - 1, 0])
+        plan, grains, count = self._arranged(room, self.all_weight)
+        width = len(self.value) + 1
+        found = self._zeros(width * (MOST_RIVALS if margin else 1))
+        state = self._numbers([0, 0, 0, room, wanted, margin, 0, 0])
 
         def go_on(seen: Any) -> bool:
-            return self._searches.most_value(*kinds.basic, plan, grain, seen, count, best, state)
+            return self._searches.most_value(*kinds.basic, plan, *grains, seen, count, found, state)
 
         self._complete(go_on, state, nodes)
-        return int(state[4]), best
+        rows = [found[i * width : (i + 1) * width] for i in range(int(state[6]))]
+        value = max((int(row[0]) for row in rows), default=wanted - 1)
+        return Most(value, [self.as_given(row[1:]) for row in rows])
 
     def first_step(self, money: int, work: int, given: int, step: int, last: int) -> int:
         """The first step at which money // step may yield work / step - given; see the search."""
         kinds = self._tables()
-        seen, state = self._zeros(4 * FEW_PLACES), self._zeros(6)
+        plan, grains, count = self._arranged(0, self.all_weight)
+        seen, state = self._zeros(4 * FEW_PLACES), self._zeros(8)
+        found = self._zeros(len(self.value) + 1)
         return self._searches.first_step(
-            *kinds.basic, kinds.worth, *self._workspace()[:2], seen, *self._workspace()[2:], state,
+            *kinds.basic, kinds.worth, plan, *grains, seen, count, found, state,
             money, work, given, step, last, FIRST_NODES,
         )  # fmt: skip
 
@@ -113,17 +128,15 @@ class Form:
         kinds = self._tables()
         ordered = [sizes[i] for i in self._order]
         size, by_size = self._numbers(ordered), self._numbers(self._by_size(ordered))
-        plan, grain, count, best = self._workspace()
-        self._searches.arrange(
-            wanted, kinds.all_value, kinds.worth, kinds.weight, kinds.value, plan, grain
-        )
+        plan, grains, count = self._arranged(wanted, self.all_value)
+        best = self._zeros(len(self.value))
         heaviest, largest = self.all_weight[-1], sum(self.limit) * max(sizes)
         beaten = min(below[0], heaviest + 1), min(below[1], largest + 1)
         state = self._numbers([0, 0, wanted, 0, 0, *beaten])
 
         def go_on(seen: Any) -> bool:
             return self._searches.least_weight(
-                *kinds.basic, size, by_size, plan, grain, seen, count, best, state
+                *kinds.basic, size, by_size, plan, *grains, seen, count, best, state
             )
 
         self._complete(go_on, state, nodes)
@@ -156,7 +169,7 @@ class Form:
             self.nodes_used += before - int(state[0])
             if finished:
                 return
-            if nodes is not None and self.nodes_used >= nodes:
+            if state[0] > 0 or (nodes is not None and self.nodes_used >= nodes):
                 raise GaveUpError
             if places == FEW_PLACES:
                 slice_, places = MORE_NODES, MANY_PLACES
@@ -168,18 +181,17 @@ class Form:
             largest = max(self.value)
             worth = [v / largest / w for v, w in zip(self.value, self.weight, strict=True)]
             numbers = (self.value, self.weight, self.limit, self.all_value, self.all_weight)
-            self._ready = _Tables(*map(self._numbers, numbers), self._floats(worth))
+            self._ready = _Tables(tuple(map(self._numbers, numbers)), self._floats(worth))
         return self._ready
 
-    def _workspace(self) -> tuple[Any, Any, Any, Any]:
-        """Room for a search's plan, grain, count and best."""
-        kinds = len(self.value)
-        return (
-            self._zeros(3 * kinds + 3),
-            self._zeros(kinds + 1),
-            self._zeros(kinds),
-            self._zeros(kinds),
-        )
+    def _arranged(self, amount: int, all_amount: list[int]) -> tuple[Any, tuple[Any, Any], Any]:
+        """The plan, the grains and the counts with which a search for such an amount begins."""
+        kinds = self._tables()
+        number = len(self.value)
+        plan, grains = self._zeros(3 * number + 3), (self._zeros(number), self._zeros(number))
+        middle = min(bisect_right(all_amount, amount), number) - 1
+        self._searches.arrange(middle, kinds.worth, kinds.value, kinds.weight, plan, *grains)
+        return plan, grains, self._zeros(number)
 
     def _by_size(self, sizes: list[int]) -> list[int]:
         """The kinds in order of falling value per size; none where all sizes are zero."""
@@ -221,13 +233,14 @@ class Form:
 class _Tables(msgspec.Struct, frozen=True):
     """Lists of numbers, or arrays."""
 
-    value: Any
-    weight: Any
-    limit: Any
-    all_value: Any
-    all_weight: Any
+    basic: tuple[Any, ...]
+    """value, weight, limit, all_value, all_weight"""
     worth: Any
 
     @property
-    def basic(self) -> tuple[Any, ...]:
-        return self.value, self.weight, self.limit, self.all_value, self.all_weight
+    def value(self) -> Any:
+        return self.basic[0]
+
+    @property
+    def weight(self) -> Any:
+        return self.basic[1]

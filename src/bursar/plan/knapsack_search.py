@@ -19,10 +19,11 @@ What the arguments mean, where they recur:
 - `worth`: of each kind, value per weight as a float, for choosing an order only
 - `plan`: room for three numbers a kind: at each level of the search the kinds not decided yet are
   those from `low` to before `high`, and the next to decide is `kind`, one of the two at the ends
-- `grain`: at each level, the greatest common divisor of the weights (or values) not decided yet
+- `weight_grain`, `value_grain`: at each level, the greatest common divisor of the weights, and of
+  the values, not decided yet
 - `seen`: a table of nodes met before, all zero at first; it may be exchanged for a larger one
   between two calls
-- `count`: how many of each kind are taken where the search stands; `best`: in the answer
+- `count`: how many of each kind are taken where the search stands
 """
 
 from __future__ import annotations
@@ -133,19 +134,24 @@ def size_for(
 # --- order, and nodes seen ------------------------------------------------------------------------
 
 
-def arrange(
-    amount: int,
-    all_amount: Numbers,
-    worth: list[float],
-    weight: Numbers,
-    amounts: Numbers,
-    plan: Numbers,
-    grain: Numbers,
-) -> None:
-    """Write `plan` and `grain` for a search that fills up to an amount (of weight, or of value)."""
+def middle_for(amount: int, all_amount: Numbers) -> int:
+    """The kind that is taken in part when filling up to an amount (of weight, or of value)."""
     middle = 0
-    while middle < len(weight) - 1 and all_amount[middle + 1] <= amount:
+    while middle < len(all_amount) - 2 and all_amount[middle + 1] <= amount:
         middle += 1
+    return middle
+
+
+def arrange(
+    middle: int,
+    worth: list[float],
+    value: Numbers,
+    weight: Numbers,
+    plan: Numbers,
+    weight_grain: Numbers,
+    value_grain: Numbers,
+) -> None:
+    """Write `plan` and both grains for a search around a kind in the middle."""
     low, high = 0, len(weight)
     for level in range(len(weight)):
         left = (worth[low] - worth[middle]) * weight[low]
@@ -158,23 +164,47 @@ def arrange(
             plan[3 * level + 2] = high - 1
             high -= 1
     plan[3 * len(weight)], plan[3 * len(weight) + 1] = low, high
-    common = 0
+    weights, values = 0, 0
     for level in range(len(weight) - 1, -1, -1):
-        common = gcd(common, amounts[plan[3 * level + 2]])
-        grain[level] = common
+        weights = gcd(weights, weight[plan[3 * level + 2]])
+        values = gcd(values, value[plan[3 * level + 2]])
+        weight_grain[level], value_grain[level] = weights, values
 
 
-def is_new(seen: Numbers, level: int, key: int, first: int, second: int) -> bool:
+def is_new(seen: Numbers, level: int, key: int, first: int, second: int, margin: int) -> bool:
     """Whether no node met before, with the same key, was as low in both numbers.
 
-    Such a node led to all that this one can lead to. The table keeps the last comer of each place.
+    Such a node led to all that this one can lead to; it must be lower by a margin in the first. The
+    table keeps the last comer of each place.
     """
     at = 4 * ((key * 31 + level * 7919) % (len(seen) // 4))
-    is_same = seen[at] == level and seen[at + 1] == key
-    if is_same and seen[at + 2] <= first and seen[at + 3] <= second:
-        return False
+    if seen[at] == level and seen[at + 1] == key:
+        if seen[at + 2] <= first - margin and seen[at + 3] <= second:
+            return False
+        if margin > 0 and seen[at + 2] <= first:
+            return True
     seen[at], seen[at + 1], seen[at + 2], seen[at + 3] = level, key, first, second
     return True
+
+
+def keep(found: Numbers, number: int, floor: int, value: int, count: Numbers) -> int:
+    """Drop those found whose value is below the floor, add one more; how many there are then.
+
+    -1 where there is no place left.
+    """
+    width = len(count) + 1
+    kept = 0
+    for row in range(number):
+        if found[row * width] >= floor:
+            for column in range(width):
+                found[kept * width + column] = found[row * width + column]
+            kept += 1
+    if (kept + 1) * width > len(found):
+        return -1
+    found[kept * width] = value
+    for kind in range(len(count)):
+        found[kept * width + kind + 1] = count[kind]
+    return kept + 1
 
 
 # --- searches -------------------------------------------------------------------------------------
@@ -187,7 +217,7 @@ def most_value(
     all_value: Numbers,
     all_weight: Numbers,
     plan: Numbers,
-    grain: Numbers,
+    weight_grain: Numbers,
     value_grain: Numbers,
     seen: Numbers,
     count: Numbers,
@@ -218,10 +248,11 @@ def most_value(
             if number < 0:
                 break
         elif not hopeless:
-            more = tight_gain_within(room, low, high, value, weight, limit, grain[level])
+            more = tight_gain_within(room, low, high, value, weight, limit, weight_grain[level])
             hopeful = gained + more - more % value_grain[level] >= floor
-            hopeful = hopeful and is_new(seen, level + by_room, room, margin - gained, 0, margin)
-            hopeful = hopeful and is_new(seen, level + by_gain, gained, -room, 0, 0)
+            hopeful = hopeful and is_new(seen, level + by_room, room, -gained, 0, margin)
+            if hopeful and margin == 0:
+                hopeful = is_new(seen, level + by_gain, gained, -room, 0, 0)
         if hopeful:
             # The best of the kinds left: as many as fit. The worst: what the others leave room for.
             free = room if kind == low else room - all_weight[high - 1] + all_weight[low]
@@ -231,7 +262,9 @@ def most_value(
             level += 1
             continue
         # Go back to the last kind that can still deviate further. From a hopeless node, further
-        # deviation of the kind decided last leads to worse ones only.
+        # deviation of the kind decided last leads to worse ones only, unless room was left over.
+        if hopeless and level > 0 and plan[3 * level - 1] != plan[3 * level - 3]:
+            hopeless = room < all_weight[high] - all_weight[low]
         while level > 0:
             low, kind = plan[3 * level - 3], plan[3 * level - 1]
             if not hopeless and kind == low and count[kind] > 0:
@@ -263,10 +296,11 @@ def first_step(
     all_weight: Numbers,
     worth: list[float],
     plan: Numbers,
-    grain: Numbers,
+    weight_grain: Numbers,
+    value_grain: Numbers,
     seen: Numbers,
     count: Numbers,
-    best: Numbers,
+    found: Numbers,
     state: Numbers,
     money: int,
     work: int,
@@ -278,10 +312,12 @@ def first_step(
     """The first step at which weight `money // step` may yield value `work / step - given`.
 
     It is looked for from `step` to `last`, both above zero; the answer is beyond `last` if there is
-    none, and too small only where `nodes` did not suffice to tell. `state` is that of `most_value`.
+    none, and too small only where `nodes` did not suffice to tell. `state` is that of `most_value`,
+    all zero.
     """
     kinds = len(value)
     everything = all_weight[kinds]
+    arranged = -1
     while step <= last:
         room = min(money // step, everything)
         needed = (work + step - 1) // step - given
@@ -289,24 +325,27 @@ def first_step(
         if reached >= needed:
             if room == everything or needed <= 0:
                 return step
-            arrange(room, all_weight, worth, weight, weight, plan, grain)
+            middle = middle_for(room, all_weight)
+            if middle != arranged:
+                arrange(middle, worth, value, weight, plan, weight_grain, value_grain)
+                arranged = middle
             # What is reached below what is needed tells how far to go on, if it is found easily.
             enough = step + (step >> 8)
             wanted = max(1, (work + enough - 1) // enough - given)
-            finished = False
             for attempt in range(2):
-                if not finished:
-                    state[0] = 4 * kinds if attempt == 0 else nodes
-                    state[1], state[2], state[3] = 0, 0, room
-                    state[4] = wanted - 1 if attempt == 0 else needed - 1
-                    state[5] += 1
-                    for kind in range(kinds):
-                        count[kind] = 0
-                    finished = most_value(
-                        value, weight, limit, all_value, all_weight, plan, grain, seen,
-                        count, best, state,
-                    )  # fmt: skip
-            reached = state[4]
+                state[0] = 4 * kinds if attempt == 0 else nodes
+                state[1], state[2], state[3], state[6] = 0, 0, room, 0
+                state[4] = wanted if attempt == 0 else needed
+                state[7] += 1
+                for kind in range(kinds):
+                    count[kind] = 0
+                finished = most_value(
+                    value, weight, limit, all_value, all_weight, plan, weight_grain, value_grain,
+                    seen, count, found, state,
+                )  # fmt: skip
+                if finished:
+                    break
+            reached = state[4] - 1
             if not finished or reached >= needed:
                 return step
         speed = reached + given
@@ -325,7 +364,8 @@ def least_weight(  # noqa: PLR0915 (one loop, compiled as a whole)
     size: Numbers,
     by_size: Numbers,
     plan: Numbers,
-    grain: Numbers,
+    weight_grain: Numbers,
+    value_grain: Numbers,
     seen: Numbers,
     count: Numbers,
     best: Numbers,
@@ -335,7 +375,7 @@ def least_weight(  # noqa: PLR0915 (one loop, compiled as a whole)
 
     `size` is a third number of each kind, not below zero. `state` is (nodes allowed, level, value
     missing, weight spent, size, least weight, least size); it begins as (nodes, 0, the value
-    wanted, 0, 0, a weight and a size, as a pair to be undercut).
+    wanted, 0, 0, a weight and a size, as a pair to be undercut). `best` are the counts found.
     """
     nodes, level, missing, spent, large = state[0], state[1], state[2], state[3], state[4]
     least, smallest = state[5], state[6]
@@ -353,14 +393,16 @@ def least_weight(  # noqa: PLR0915 (one loop, compiled as a whole)
             more = weight_for(missing, low, high, value, weight, all_value, all_weight)
             hopeless = more < 0 or spent + more > least
             if not hopeless:
-                full = missing + (-missing) % grain[level]
+                full = missing + (-missing) % value_grain[level]
                 more = weight_for(full, low, high, value, weight, all_value, all_weight)
-                hopeful = more >= 0 and spent + more <= least
+                hopeful = more >= 0
+                more += (-more) % weight_grain[level]
+                hopeful = hopeful and spent + more <= least
                 if hopeful and spent + more == least:
                     extra = size_for(missing, low, high, value, limit, size, by_size)
                     hopeful = large + extra < smallest
-                hopeful = hopeful and is_new(seen, level, missing, spent, large)
-                hopeful = hopeful and is_new(seen, level + kinds, spent, missing, large)
+                hopeful = hopeful and is_new(seen, level, missing, spent, large, 0)
+                hopeful = hopeful and is_new(seen, level + kinds, spent, missing, large, 0)
         if hopeful:
             # The best of the kinds left: as many as needed. The worst: what the others leave.
             lack = missing if kind == low else missing - all_value[high - 1] + all_value[low]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import mul
+
 from bursar.plan.knapsack_bounded import Bounded
 
 
@@ -13,43 +16,45 @@ def preferred(bounded: Bounded, value: int, room: int) -> list[int]:
     if value == 0:
         return [0] * len(bounded.value)
     items = len(bounded.value)
-    lightest = bounded.least(value, (room + 1, 0), [0] * items)
-    if lightest is None:
+    choice = bounded.least(value, (room + 1, 0), [0] * items)
+    if choice is None:
         raise ValueError("there is no choice of this value")
-    fewest = bounded.least(value, (lightest.weight, sum(lightest.counts)), [1] * items)
-    pieces = sum((fewest or lightest).counts)
-    choices = bounded.choices(value, lightest.weight, pieces)
-    if choices is not None:
-        return max(choices)
-    return _item_by_item(bounded, value, lightest.weight, pieces)
+    weight, pieces = choice.weight, sum(choice.counts)
+    fewer = bounded.least(value, (weight, pieces), [1] * items)
+    if fewer is not None:
+        choice, pieces = fewer, fewer.size
+    choices = bounded.choices(value, weight, pieces)
+    return _item_by_item(bounded, choice.counts) if choices is None else max(choices)
 
 
-def _item_by_item(bounded: Bounded, value: int, weight: int, pieces: int) -> list[int]:
-    """Give the first item as many pieces as any such choice has, then the next, and so on."""
+def _item_by_item(bounded: Bounded, choice: list[int]) -> list[int]:
+    """Give the first item as many pieces as any choice as good has, then the next, and so on."""
     each = list(zip(bounded.value, bounded.weight, strict=True))
-    limit = list(bounded.limit)
-    taken = [0] * len(limit)
+    limit, choice = list(bounded.limit), list(choice)
     for item, kind in enumerate(each):
-        if not limit[item] or not pieces:
-            continue
         live = [other for other, left in enumerate(limit) if left]
+        if not limit[item] or not any(choice[other] for other in live):
+            continue
         rest = Bounded(
             [bounded.value[other] for other in live],
             [bounded.weight[other] for other in live],
             [limit[other] for other in live],
             bounded.patience,
         )
-        # With the number of pieces as small as it can be, the smallest total has most of this kind.
+        # With the number of pieces as small as it can be, a smaller total has more of this kind.
         size = 1 + sum(limit[other] for other in live if each[other] == kind)
         sizes = [size - (each[other] == kind) for other in live]
-        best = rest.least(value, (weight + 1, 0), sizes)
-        if best is None:
-            raise ValueError("there is no choice of this value")
-        taken[item] = best.counts[live.index(item)]
-        if taken[item] < limit[item]:
+        counts = [choice[other] for other in live]
+        known = _total(counts, sizes)
+        better = rest.least(_total(counts, rest.value), (_total(counts, rest.weight), known), sizes)
+        if better is not None:
+            for other, count in zip(live, better.counts, strict=True):
+                choice[other] = count
+        if choice[item] < limit[item]:
             limit = [0 if each[other] == kind else left for other, left in enumerate(limit)]
         limit[item] = 0
-        value -= taken[item] * kind[0]
-        weight -= taken[item] * kind[1]
-        pieces -= taken[item]
-    return taken
+    return choice
+
+
+def _total(counts: list[int], each: Sequence[int]) -> int:
+    return sum(map(mul, counts, each))

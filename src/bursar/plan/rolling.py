@@ -20,11 +20,12 @@ from bursar.model.time import Time
 
 Floats = NDArray[np.float64]
 
-GROWTH: Final = 1.03
+GROWTH: Final = 1.25
 """By which a finishing time is put off while the money does not do."""
-MOST_TRIED: Final = 400
-BISECTIONS: Final = 7
-LOST_AT_END: Final = 0.5
+MOST_TRIED: Final = 60
+BISECTIONS: Final = 8
+import os
+LOST_AT_END: Final = float(os.environ.get('LOST','0.5'))
 """Tasks that a slot has under way when its time or the bag ends: it could not have ended more."""
 
 
@@ -58,9 +59,7 @@ class RollingPlan(msgspec.Struct, frozen=True):
     covers: bool
 
 
-def plan_rest(
-    machines: Sequence[Standing], tasks: float, money: float, now: Time
-) -> RollingPlan:
+def plan_rest(machines: Sequence[Standing], tasks: float, money: float, now: Time) -> RollingPlan:
     """The earliest end for so many tasks that are not under way, and so many billionths."""
     table = _Table(machines, now)
     end = table.earliest(tasks)
@@ -220,19 +219,14 @@ class _Items(msgspec.Struct, frozen=True):
 
 def _last(items: _Items, cut: int, rest: float) -> tuple[int, int]:
     """The item that does the rest for the least money, and how many of its units."""
-    bought = set(items.machine[:cut].tolist())
-    best, best_cost, best_units = cut, float(items.cost[cut]), int(items.units[cut])
-    for index in range(cut, len(items.machine)):
-        if items.gain[index] < rest:
-            continue
-        if items.is_second[index] and int(items.machine[index]) not in bought:
-            continue
-        total = int(items.units[index])
-        share = -int(-rest * total // float(items.gain[index]))
-        count = min(total, max(share, int(items.least[index]), 1))
-        if items.is_second[index]:
-            count = total
-        cost = float(items.cost[index]) * count / total
-        if cost < best_cost:
-            best, best_cost, best_units = index, cost, count
-    return best, best_units
+    gain, units = items.gain[cut:], items.units[cut:]
+    parts = np.ceil(np.minimum(1.0, rest / gain) * units - 1e-9)
+    count = np.where(items.is_second[cut:], units, np.maximum(items.least[cut:], parts))
+    bought = np.zeros(items.machine.max() + 1, dtype=np.bool_)
+    bought[items.machine[:cut]] = True
+    possible = (gain >= rest) & (bought[items.machine[cut:]] | ~items.is_second[cut:])
+    if not possible.any():
+        return cut, int(items.units[cut])
+    cost = np.where(possible, items.cost[cut:] * count / units, np.inf)
+    best = int(np.argmin(cost))
+    return cut + best, int(count[best])

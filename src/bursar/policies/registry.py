@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bursar.model.errors import InputError
+from bursar.model.errors import InputError, instead_of, shown
 from bursar.policies.roles import Placer, Provisioner, Replicator
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def names(role: str) -> list[str]:
 
 def find(role: str, name: str) -> Callable[..., Any]:
     """The class or function that makes the entry `name`."""
+    if role not in BUILT_IN:
+        raise InputError(f"no role {shown(role)}; {instead_of(role, BUILT_IN)}")
     where = BUILT_IN[role].get(name)
     if where is not None:
         module, _, attribute = where.partition(":")

@@ -72,6 +72,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "bats-table-3.2": "bats_table_3_2",
     "bats-kohonen": "bats_chapter_6",
     "bats-sarsa": "bats_chapter_6",
+    "bats-tables-5": "bats_tables_5",
 }
 """Name to the module of `bursar.reproduce` that has its `reproduce()`."""
 

@@ -185,6 +185,7 @@ class Workshop:
             billing=np.array([offer.billing for offer in self.offers], dtype=np.int64),
             paid=np.array([offer.paid_for(HORIZON) for offer in self.offers], dtype=np.int64),
             slope=np.array(self._slopes, dtype=np.int64),
+            inverse=MILLION / np.array(self._slopes, dtype=np.float64),
             swiftest=np.argsort(pace[machines], kind="stable").astype(np.int64),
             pace=pace,
         )
@@ -230,14 +231,18 @@ class Kernels(msgspec.Struct, frozen=True):
 
 
 _LIST_PARTS: Final = (
-    "splitmix", "stream", "shuffle", "plant", "bits", "run_tasks", "run_noting", "leaves",
+    "splitmix", "stream", "shuffle", "plant", "bits", "scaled", "run_pair", "run_noting", "leaves",
     "settle", "draw_order",
 )  # fmt: skip
 _TAIL_PARTS: Final = (
-     "quotient", "learn", "first_above", "forecast", "best_candidate", "random_candidate", "runs_slower",
+    "quotient", "learn", "first_above", "look_around", "forecast", "best_candidate",
+    "random_candidate",
     "survey", "start", "free", "end_attempts", "finish", "end_leases", "leave", "place",
     "replicate", "free_cancelled", "advance", "cancel", "run_tail", "decide", "set_up", "tail_once",
 )  # fmt: skip
+
+
+_INLINED: Final = ("forecast", "quotient", "splitmix", "scaled", "start", "free", "cancel", "survey", "place", "end_attempts", "advance", "look_around", "best_candidate", "random_candidate")
 
 
 @cache
@@ -248,7 +253,8 @@ def compiled() -> Kernels:
     register_jitable(kernels_tail.make_bench)
     for module, parts in ((kernels_list, _LIST_PARTS), (kernels_tail, _TAIL_PARTS)):
         for part in parts:
-            register_jitable(_nrt=False)(getattr(module, part))
+            inline = "always" if part in _INLINED else "never"
+            register_jitable(_nrt=False, inline=inline)(getattr(module, part))
     return Kernels(
         list_once=_compile(kernels_list.list_once),
         list_many=_compile(kernels_list.list_many),

@@ -17,6 +17,7 @@ Array = Any
 
 NEVER: Final = (1 << 63) - 1
 GOLDEN: Final = 0x9E3779B97F4A7C15
+LOW: Final = 0xFFFFFFFF
 MIX_1: Final = 0xBF58476D1CE4E5B9
 MIX_2: Final = 0x94D049BB133111EB
 
@@ -36,6 +37,8 @@ class Shop(NamedTuple):
     """[offer]: end of the first lease"""
     slope: Array
     """[offer]: millionths; a run time times this is that of the task on the first offer"""
+    inverse: Array
+    """[offer]: its reciprocal, near enough to tell what is hopeless"""
     swiftest: Array
     """machines in the order in which they are offered replicas: faster offers first"""
     pace: Array
@@ -56,19 +59,22 @@ def stream(seed: Any, execution: Any) -> Any:
 
 
 def shuffle(order: Array, state: Any) -> Any:
-    """Put the tasks in random order; where the random numbers go on."""
-    left = len(order)
-    while left > 1:
+    """Put the tasks in random order, from the first on; where the random numbers go on."""
+    tasks = len(order)
+    for place in range(0, tasks, 2):
         state += np.uint64(GOLDEN)
         drawn = splitmix(state)
-        pick = np.int64(((drawn & np.uint64(0xFFFFFFFF)) * np.uint64(left)) >> np.uint64(32))
-        left -= 1
-        order[left], order[pick] = order[pick], order[left]
-        if left > 1:
-            pick = np.int64(((drawn >> np.uint64(32)) * np.uint64(left)) >> np.uint64(32))
-            left -= 1
-            order[left], order[pick] = order[pick], order[left]
+        pick = place + scaled(drawn & np.uint64(LOW), tasks - place)
+        order[place], order[pick] = order[pick], order[place]
+        if place + 1 < tasks:
+            pick = place + 1 + scaled(drawn >> np.uint64(32), tasks - place - 1)
+            order[place + 1], order[pick] = order[pick], order[place + 1]
     return state
+
+
+def scaled(drawn: Any, count: int) -> Any:
+    """A number below count from 32 random bits."""
+    return np.int64((drawn * np.uint64(count)) >> np.uint64(32))
 
 
 def plant(tree: Array, boot: Array, machines: int, width: int) -> None:
@@ -86,24 +92,45 @@ def bits(width: int) -> int:
     return shift
 
 
-def run_tasks(shop: Shop, order: Array, tree: Array, width: int) -> int:
-    """Let machines take all tasks; the moment at which the last was taken."""
-    runtimes, offer = shop.runtimes, shop.offer
-    mask, shift = width - 1, bits(width)
-    least = tree[1]
-    taken = 0
-    for task in order:
-        machine = least & mask
-        taken = least
-        value = least + (runtimes[offer[machine], task] << shift)
-        node = width + machine
-        while node > 1:
-            tree[node] = value
-            value = min(value, tree[node ^ 1])
+def run_pair(
+    ticks: Array, row: Array, orders: Array, state: Any, other_state: Any, trees: Array, shift: int
+) -> tuple[int, int]:
+    """Two executions side by side, each in an order drawn on the way; when the last were taken.
+
+    Two, because each waits for its tree most of the time. `ticks` are the run times by offer and
+    task in units of the tree, `row[machine]` is where those of the machine's offer begin.
+    """
+    tasks, width = orders.shape[1], 1 << shift
+    order, other_order = orders[0], orders[1]
+    tree, other_tree = trees[0], trees[1]
+    least, other_least = tree[1], other_tree[1]
+    taken, other_taken = least, other_least
+    drawn, other_drawn = np.uint64(0), np.uint64(0)
+    for place in range(tasks):
+        if place & 1:
+            drawn >>= np.uint64(32)
+            other_drawn >>= np.uint64(32)
+        else:
+            state += np.uint64(GOLDEN)
+            other_state += np.uint64(GOLDEN)
+            drawn, other_drawn = splitmix(state), splitmix(other_state)
+        pick = place + scaled(drawn & np.uint64(LOW), tasks - place)
+        other_pick = place + scaled(other_drawn & np.uint64(LOW), tasks - place)
+        task, other_task = order[pick], other_order[other_pick]
+        order[pick], other_order[other_pick] = order[place], other_order[place]
+        taken, other_taken = least, other_least
+        machine, other_machine = least & (width - 1), other_least & (width - 1)
+        least += ticks[row[machine] + task]
+        other_least += ticks[row[other_machine] + other_task]
+        node, other_node = width + machine, width + other_machine
+        for _ in range(shift):
+            tree[node] = least
+            other_tree[other_node] = other_least
+            least = min(least, tree[node ^ 1])
+            other_least = min(other_least, other_tree[other_node ^ 1])
             node >>= 1
-        least = value
-    tree[1] = least
-    return taken >> shift
+            other_node >>= 1
+    return taken >> shift, other_taken >> shift
 
 
 def run_noting(
@@ -115,7 +142,10 @@ def run_noting(
     owner: Array,
     completions: Array,
 ) -> int:
-    """The same, noting each machine's last task, and each task's machine and completion."""
+    """Let machines take all tasks in their order; the moment at which the last was taken.
+
+    Notes each machine's last task, and each task's machine and completion.
+    """
     runtimes, offer = shop.runtimes, shop.offer
     mask, shift = width - 1, bits(width)
     least = tree[1]
@@ -182,13 +212,19 @@ def list_many(shop: Shop, seed: Any, first: int, last: int, makespans: Array, un
     """Executions first to last of a bag, each with the tasks in a random order of its own."""
     machines, tasks = len(shop.offer), shop.runtimes.shape[1]
     width = leaves(machines)
-    tree = np.empty(2 * width, np.int64)
-    order = np.arange(tasks)
-    for execution in range(first, last):
-        draw_order(order, seed, execution)
-        plant(tree, shop.boot, machines, width)
-        taken = run_tasks(shop, order, tree, width)
-        makespans[execution] = settle(shop, tree, width, taken, units[execution])
+    ticks = shop.runtimes.ravel() * width
+    row = shop.offer * tasks
+    trees, orders = np.empty((2, 2 * width), np.int64), np.empty((2, tasks), np.int64)
+    for execution in range(first, last, 2):
+        other = min(execution + 1, last - 1)
+        for side in range(2):
+            plant(trees[side], shop.boot, machines, width)
+            for task in range(tasks):
+                orders[side, task] = task
+        state, other_state = stream(seed, execution), stream(seed, other)
+        taken, other_taken = run_pair(ticks, row, orders, state, other_state, trees, bits(width))
+        makespans[other] = settle(shop, trees[1], width, other_taken, units[other])
+        makespans[execution] = settle(shop, trees[0], width, taken, units[execution])
 
 
 def draw_order(order: Array, seed: Any, execution: int) -> Any:

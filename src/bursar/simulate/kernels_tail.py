@@ -67,6 +67,8 @@ class Bench(NamedTuple):
     """[task]: the machine with the lowest number that runs it"""
     fastest: Array
     """[task]: the pace of the fastest machine that runs it"""
+    alone: Array
+    """[task]: whether it has one attempt only"""
     picked: Array
     """[task]: the call for replicas in which it was last picked"""
     values: Array
@@ -79,6 +81,10 @@ class Bench(NamedTuple):
     [7] attempts being cancelled, [8] machines that are idle"""
     draws: Array
     """[0] the counter of the random numbers"""
+    noted: Array
+    """first machines of tasks that may be replicated, in the order of their numbers"""
+    choice: Array
+    """the tasks that are drawn from"""
     hopeless: Array
     """[offer]: the last call for replicas in which there was none for its machines"""
 
@@ -96,30 +102,33 @@ SPARE: Final = 8
 
 def make_bench(machines: int, tasks: int, offers: int) -> Bench:
     return Bench(
-        np.empty(machines, np.int64),
-        np.empty(machines, np.int64),
-        np.empty(machines, np.int64),
-        np.empty(machines, np.int64),
-        np.empty(machines, np.int64),
-        np.empty(machines, np.int64),
-        np.empty(machines, np.int64),
-        np.empty(machines, np.int64),
-        np.empty(machines, np.int64),
-        np.empty(tasks, np.bool_),
-        np.empty(tasks, np.int64),
-        np.empty(tasks, np.int64),
-        np.empty(tasks, np.int64),
-        np.empty(tasks, np.int64),
-        np.empty(tasks + 1, np.int64),
-        np.empty(tasks + 1, np.int64),
-        np.zeros(9, np.int64),
-        np.zeros(1, np.uint64),
-        np.zeros(offers, np.int64),
+        status=np.empty(machines, np.int64),
+        task=np.empty(machines, np.int64),
+        started=np.empty(machines, np.int64),
+        ends=np.empty(machines, np.int64),
+        until=np.empty(machines, np.int64),
+        turn=np.empty(machines, np.int64),
+        passed=np.empty(machines, np.int64),
+        remaining=np.empty(machines, np.int64),
+        total=np.empty(machines, np.int64),
+        done=np.empty(tasks, np.bool_),
+        owner=np.empty(tasks, np.int64),
+        front=np.empty(tasks, np.int64),
+        fastest=np.empty(tasks, np.int64),
+        alone=np.empty(tasks, np.bool_),
+        picked=np.empty(tasks, np.int64),
+        values=np.empty(tasks + 1, np.int64),
+        sums=np.empty(tasks + 1, np.int64),
+        count=np.zeros(9, np.int64),
+        draws=np.zeros(1, np.uint64),
+        noted=np.empty(machines, np.int64),
+        choice=np.empty(machines, np.int64),
+        hopeless=np.zeros(offers, np.int64),
     )
 
 
 def quotient(amount: int, parts: int) -> int:
-    """amount // parts for what is not negative: as floats, then corrected, which is faster."""
+    """Divide and round down what is not negative, by a division of floats: much faster."""
     guess = int(float(amount) / float(parts))
     rest = amount - guess * parts
     if rest < 0:
@@ -154,98 +163,115 @@ def first_above(values: Array, count: int, bound: int) -> int:
     return low
 
 
-def forecast(shop: Shop, bench: Bench, perfect: bool) -> None:
-    """The expected remaining time of every running task: the least over its attempts."""
-    status, task, front = bench.status, bench.task, bench.front
-    remaining, total, values, sums = bench.remaining, bench.total, bench.values, bench.sums
-    now, known = bench.count[NOW], bench.count[VALUES]
+def look_around(shop: Shop, bench: Bench, strategy: int, target: int) -> int:
+    """Note the tasks that may be replicated, the target being the fastest idle machine; how many.
+
+    A task is noted by its first machine, with the least expected remaining time of its attempts.
+    """
+    status, tasks, front, remaining = bench.status, bench.task, bench.front, bench.remaining
+    pace = shop.pace[shop.offer[target]]
+    at_random = strategy in (RANDOM, STOCHASTIC_RANDOM)
+    noted = 0
     for machine in range(len(shop.offer)):
-        if status[machine] != BUSY or task[machine] < 0:
+        task = tasks[machine]
+        if status[machine] != BUSY or task < 0:
             continue
-        if perfect:
-            left = bench.ends[machine] - now
-            expected = 0
-        else:
-            slope = shop.slope[shop.offer[machine]]
-            elapsed = now - bench.started[machine]
-            expected = elapsed * slope // MILLION
-            place = bench.passed[machine]
-            if place < 0:
-                place = first_above(values, known, expected)
-            else:
-                while place < known and values[place] <= expected:
-                    place += 1
-            bench.passed[machine] = place
-            if place < known:
-                expected = quotient(sums[known] - sums[place], known - place)
-            left = quotient(expected * MILLION, slope) - elapsed
-        chief = front[task[machine]]
-        if chief == machine or left < remaining[chief]:
+        left, expected = -1, 0
+        if strategy == PERFECT:
+            left = bench.ends[machine] - bench.count[NOW]
+        elif strategy != RANDOM:
+            left, expected = forecast(shop, bench, machine, target)
+        chief = front[task]
+        if chief == machine:
+            remaining[machine] = left
+            bench.total[machine] = expected
+            if left > 0 or (at_random and bench.fastest[task] > pace):
+                bench.noted[noted] = machine
+                noted += 1
+        elif left < remaining[chief]:
             remaining[chief] = left
-            total[chief] = expected
+            bench.total[chief] = expected
+    return noted
 
 
-def best_candidate(shop: Shop, bench: Bench, target: int, perfect: bool) -> int:
+def forecast(shop: Shop, bench: Bench, machine: int, target: int) -> tuple[int, int]:
+    """The expected remaining time of an attempt, and its total on the first offer.
+
+    Where the only attempt of a task can't be a candidate even for the target, nothing is divided.
+    """
+    values, sums, known = bench.values, bench.sums, bench.count[VALUES]
+    slope = shop.slope[shop.offer[machine]]
+    elapsed = bench.count[NOW] - bench.started[machine]
+    so_far = elapsed * slope // MILLION
+    place = bench.passed[machine]
+    if place < 0:
+        place = first_above(values, known, so_far)
+    else:
+        while place < known and values[place] <= so_far:
+            place += 1
+    bench.passed[machine] = place
+    longer, above = known - place, sums[known] - sums[place]
+    if longer == 0:
+        return 0, so_far
+    if bench.alone[bench.task[machine]]:
+        lead = shop.inverse[shop.offer[machine]] - shop.inverse[shop.offer[target]]
+        if lead <= 0 or float(above) * lead + 2.0 * longer < float(elapsed) * longer:
+            return -1, 0
+    expected = quotient(above, longer)
+    return quotient(expected * MILLION, slope) - elapsed, expected
+
+
+def best_candidate(shop: Shop, bench: Bench, noted: int, target: int, perfect: bool) -> int:
     """The task with the most expected time left that the target is expected to finish sooner."""
     offer = shop.offer[target]
     slope = shop.slope[offer]
     call = bench.count[CALL]
     chosen, longest = -1, 0
-    for machine in range(len(shop.offer)):
-        task = bench.task[machine]
-        if bench.status[machine] != BUSY or task < 0 or bench.front[task] != machine:
-            continue
-        left = bench.remaining[machine]
+    for index in range(noted):
+        machine = bench.noted[index]
+        task, left = bench.task[machine], bench.remaining[machine]
         if left <= longest or bench.picked[task] == call:
             continue
-        needed = quotient(bench.total[machine] * MILLION, slope)
         if perfect:
             needed = shop.runtimes[offer, task]
+        else:
+            needed = quotient(bench.total[machine] * MILLION, slope)
         if left > needed:
             chosen, longest = task, left
     return chosen
 
 
-def random_candidate(shop: Shop, bench: Bench, target: int) -> int:
+def random_candidate(shop: Shop, bench: Bench, noted: int, target: int) -> int:
     """A task at random of those that run on slower machines only."""
-    pace = shop.pace[shop.offer[target]]
+    pace, call = shop.pace[shop.offer[target]], bench.count[CALL]
     found = 0
-    for machine in range(len(shop.offer)):
-        found += runs_slower(bench, machine, pace)
+    for index in range(noted):
+        task = bench.task[bench.noted[index]]
+        if bench.fastest[task] > pace and bench.picked[task] != call:
+            bench.choice[found] = task
+            found += 1
     if found == 0:
         return -1
     bench.draws[0] += np.uint64(GOLDEN)
     chance = np.float64(splitmix(bench.draws[0]) >> np.uint64(11)) * 2.0**-53
-    wanted = int(chance * found)
-    for machine in range(len(shop.offer)):
-        if runs_slower(bench, machine, pace):
-            if wanted == 0:
-                return bench.task[machine]
-            wanted -= 1
-    return -1
-
-
-def runs_slower(bench: Bench, machine: int, pace: int) -> bool:
-    """Whether this is the first machine of a task that runs on slower ones only."""
-    task = bench.task[machine]
-    if bench.status[machine] != BUSY or task < 0 or bench.front[task] != machine:
-        return False
-    return bench.fastest[task] > pace and bench.picked[task] != bench.count[CALL]
+    return bench.choice[int(chance * found)]
 
 
 # --- steps ---------------------------------------------------------------------------------------
 
 
 def survey(shop: Shop, bench: Bench, task: int) -> None:
-    """Find out anew which machine runs a task first in number, and the fastest pace."""
-    front, fastest = -1, 1 << 30
+    """Find out anew on which machines a task runs."""
+    attempts, front, fastest = 0, -1, 1 << 30
     for machine in range(len(shop.offer)):
         if bench.task[machine] == task and bench.status[machine] == BUSY:
+            attempts += 1
             if front < 0:
                 front = machine
             fastest = min(fastest, shop.pace[shop.offer[machine]])
     bench.front[task] = front
     bench.fastest[task] = fastest
+    bench.alone[task] = attempts == 1
 
 
 def start(shop: Shop, bench: Bench, task: int, machine: int) -> None:
@@ -347,21 +373,24 @@ def replicate(shop: Shop, bench: Bench, strategy: int, migrating: bool) -> None:
     if bench.count[SPARE] == 0:
         return
     bench.count[CALL] += 1
-    if strategy != RANDOM:
-        forecast(shop, bench, strategy == PERFECT)
+    call, noted = bench.count[CALL], -1
     for target in shop.swiftest:
         offer = shop.offer[target]
-        if bench.status[target] != IDLE or bench.hopeless[offer] == bench.count[CALL]:
+        if bench.status[target] != IDLE or bench.hopeless[offer] == call:
             continue
+        if noted < 0:
+            noted = look_around(shop, bench, strategy, target)
+        if noted == 0:
+            return
         task = -1
         if strategy != RANDOM:
-            task = best_candidate(shop, bench, target, strategy == PERFECT)
+            task = best_candidate(shop, bench, noted, target, strategy == PERFECT)
         if task < 0 and (strategy in (RANDOM, STOCHASTIC_RANDOM)):
-            task = random_candidate(shop, bench, target)
+            task = random_candidate(shop, bench, noted, target)
         if task < 0:
-            bench.hopeless[offer] = bench.count[CALL]
+            bench.hopeless[offer] = call
             continue
-        bench.picked[task] = bench.count[CALL]
+        bench.picked[task] = call
         if migrating:
             for machine in range(len(shop.offer)):
                 if bench.task[machine] == task and bench.status[machine] == BUSY:
@@ -466,6 +495,7 @@ def set_up(
             bench.owner[task] = machine
             bench.front[task] = machine
             bench.fastest[task] = shop.pace[offer]
+            bench.alone[task] = True
     for place_in_length in range(len(order)):
         task = by_length[place_in_length]
         if bench.done[task]:
@@ -490,7 +520,7 @@ def tail_once(
     machines, tasks = len(shop.offer), len(order)
     plant(tree, shop.boot, machines, width)
     bench.task[:] = -1
-    begun = max(0, tasks - machines - early)
+    begun = max(0, tasks - early - 1)  # the next step begins with more ready than are early
     run_noting(shop, order[:begun], tree, width, bench.task, bench.owner, completions)
     for offer in range(len(shop.billing)):
         units[offer] = 0

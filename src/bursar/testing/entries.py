@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -40,7 +41,7 @@ def check_provisioner(
 ) -> None:
     """Check a provisioner; `make` is given the market of each world."""
     for case, anew in _trials(worlds, seed):
-        watched = _Watched(lambda market=case.market: make(market), anew)
+        watched = _Watched(partial(make, case.market), anew)
         _judge(case, Policy(watched, RandomPlacer(), NoReplicas()))
 
 

@@ -31,7 +31,7 @@ class Hostile:
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         tasks = [*view.ready, 0, -5, 10**9]
-        for machine in [*view.idle][:9] + [77]:
+        for machine in (*[*view.idle][:9], 77):
             yield Start(self._rng.choice(tasks), machine, measure=self._rng.random() < 0.1)
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:

@@ -42,4 +42,6 @@ class Bats:
     def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
         """The run time of a task that has run for so long, for the placer `fitting`."""
         seen = self.progress.of(offer)
-        return max(elapsed, seen.expected(elapsed)) if seen.count else None
+        if not seen.count:
+            return None
+        return seen.expected(elapsed) if elapsed else seen.total // seen.count

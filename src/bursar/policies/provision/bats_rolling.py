@@ -10,6 +10,7 @@ anew whenever paid time ends, an offer becomes known, or a monitoring interval h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import sqrt
 from random import Random
 from typing import Final
 
@@ -26,8 +27,9 @@ FIRST_SHARE: Final = 4
 MONITORING: Final = 5 * MINUTE
 SHORTEST_MONITORING: Final = 10 * SECOND
 PARTS_OF_A_UNIT: Final = 12
-CAUTION: Final = 1.0
-"""Standard errors by which run times are taken longer than their mean."""
+import os
+MARGINS: Final = tuple(map(float,os.environ.get("MARGINS","1,0.5").split(",")))
+PATIENCE: Final = float(os.environ.get("PATIENCE","1.2"))
 HOPELESS: Final = 3.0
 """Standard errors by which run times may prove shorter before a run is given up."""
 
@@ -126,7 +128,7 @@ class RollingBats:
         rows += [self._hire(offer, now) for offer in hires]
         left = view.ledger.left
         money = float("inf") if left is None else float(left.nanos)
-        self.plan = plan = plan_rest(rows, len(view.ready), money, now)
+        self.plan = plan = self._dared(rows, view, money, now)
         self._stays = {
             machine.id: machine.until + int(units) * machine.offer.billing
             for machine, units in zip(machines, plan.units, strict=False)
@@ -135,6 +137,18 @@ class RollingBats:
         for offer, units in zip(hires, plan.units[len(machines) :], strict=True):
             if units:
                 self._wanted[offer.name] = self._wanted.get(offer.name, 0) + 1
+
+    def _dared(self, rows: list[Standing], view: View, money: float, now: Time) -> RollingPlan:
+        """A plan with a margin, where that does not put off the end by far."""
+        tasks = len(view.ready)
+        bold = plan_rest(rows, tasks, money, now)
+        if not bold.covers:
+            return bold
+        for margin in MARGINS:
+            safe = plan_rest(rows, tasks + margin * self._doubt(view), money, now)
+            if safe.covers and safe.end - now <= PATIENCE * (bold.end - now):
+                return safe
+        return bold
 
     def _standing(self, machine: Machine, view: View, now: Time) -> Standing:
         offer = machine.offer
@@ -195,11 +209,24 @@ class RollingBats:
             if name not in self._known
         )
 
-    def _runtime(self, offer: str, errors: float = CAUTION) -> float:
+    def _runtime(self, offer: str, errors: float = 0.0) -> float:
         """The mean run time, longer by so many standard errors."""
         seen = self.progress.of(offer)
-        doubt = min(0.5, self.progress.standard_error(offer))
-        return seen.total / seen.count * (1 + errors * doubt)
+        doubt = errors * self.progress.spread(offer) / sqrt(seen.count)
+        return seen.total / seen.count * max(0.1, 1 + doubt)
+
+    def _doubt(self, view: View) -> float:
+        """By how many tasks a plan may be wrong: the standard deviation of what is left to do.
+
+        Run times of the tasks left vary, their mean is only estimated, and what a slot has under
+        way at the end is anything between nothing and a task.
+        """
+        spread, seen = min(
+            (self.progress.spread(name), self.progress.of(name).count) for name in self._known
+        )
+        slots = sum(machine.offer.slots for machine in view.machines.values())
+        tasks = len(view.ready)
+        return sqrt(tasks * spread**2 * (1 + tasks / seen) + slots / 12)
 
     def _known_offers(self, view: View) -> frozenset[str]:
         return frozenset(

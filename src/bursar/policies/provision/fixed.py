@@ -34,8 +34,8 @@ class Fixed:
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if view.ready or deserves(machine, view):
             return Extend(machine.id)
-        if view.arrivals_open and not machine.offer.price:
-            return Extend(machine.id, reason="idle, but it costs nothing")
+        if (machine.attempts or view.arrivals_open) and not machine.offer.price:
+            return Extend(machine.id, reason="it costs nothing")
         if machine.attempts:
             return Release(machine.id, reason="it runs replicas only, and its paid time ends")
         return Release(machine.id, reason="idle, and nothing is left to start")
@@ -65,8 +65,9 @@ class Fixed:
         return rents
 
     def _give_up(self, view: View) -> list[Rent | Stop]:
-        """Nothing can be rented: stop when nothing is left that was."""
-        if view.machines or not any(self.fleet.values()):
+        """Nothing of the fleet can be rented: stop when nothing of it is left."""
+        poor = not view.ledger.can_pay(view.market.cheapest_entry)
+        if view.machines or poor or not any(self.fleet.values()):
             return []
         left = f"{len(view.ready)} tasks left"
         return [Stop(f"{left}, and {view.ledger.left} buys no machine of the fleet")]
