@@ -18,7 +18,8 @@ from typing import Any, Final, Self
 import msgspec
 
 from bursar import events as ev
-from bursar.beliefs.book import SampleBook, sample_size
+from bursar.beliefs.book import SampleBook
+from bursar.beliefs.sampling import sample_size
 from bursar.engine import Engine, Observer
 from bursar.execute.calls import Calls
 from bursar.execute.local import External, LocalWorld, sweep

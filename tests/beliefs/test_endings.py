@@ -46,7 +46,10 @@ def test_cutting_the_slots_short_is_list_scheduling(data):
         assert list(found) == wanted
     else:  # who takes the last tasks is open where several are free at once
         last_start = np.sort(starts, axis=None)[tasks - 1]
-        done = [int(np.searchsorted(row, end)) if end else 0 for row, end in zip(starts, found)]
+        done = [
+            int(np.searchsorted(row, end)) if end else 0
+            for row, end in zip(starts, found, strict=True)
+        ]
         assert sum(done) == tasks
         for row, count in zip(starts, done, strict=True):
             assert count == 0 or row[count - 1] <= last_start

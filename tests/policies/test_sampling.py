@@ -5,7 +5,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from bursar.beliefs.book import REPLICATED, SampleBook, sample_size
+from bursar.beliefs.book import REPLICATED, SampleBook
+from bursar.beliefs.sampling import sample_size
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money

@@ -8,27 +8,19 @@ run, live or replayed from its journal, and policies read it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bursar import events as ev
+from bursar.beliefs.regression import Line, Relation, relate
 from bursar.model.market import Offer
 from bursar.model.time import Time
 from bursar.state import RunState
 
 REPLICATED: Final = 7
 """Tasks run on every offer: enough for a line between two offers (section 3.1.3)."""
-
-
-def sample_size(tasks: int, z: float = 1.96, error: float = 0.25) -> int:
-    """Tasks that tell enough of a bag of this size (equation 2.1): 30 of 1,000, 31 of 5,000.
-
-    `z` is the quantile of the confidence (1.96 for 95 %), `error` the length of the interval.
-    """
-    return min(tasks, ceil(tasks * z**2 / (z**2 + 2 * (tasks - 1) * error**2)))
 
 
 class SampleBook:
@@ -124,25 +116,36 @@ class SampleBook:
             for name in known
         }
 
+    def cautions(self, offers: Sequence[Offer]) -> list[str]:
+        """What people should know of the comparison between offers, a sentence each."""
+        known = [offer.name for offer in offers if self.runtimes.get(offer.name)]
+        told = [self._relation(known[0], other).caution for other in known[1:] if len(known) > 1]
+        hopeless = [
+            f"every task failed on {offer.name}" for offer in offers if self.is_hopeless(offer.name)
+        ]
+        return [caution.rstrip(".") for caution in told if caution] + hopeless
+
     def _converted(self, task: int, offer: str, known: Sequence[str]) -> Time:
         here = self.runtimes[offer]
         if task in here:
             return here[task]
         source = next(name for name in known if task in self.runtimes[name])
-        intercept, slope = self._line(source, offer)
-        return max(1, round(intercept + slope * self.runtimes[source][task]))
+        return max(1, round(self._line(source, offer).apply(self.runtimes[source][task])))
 
-    def _line(self, source: str, target: str) -> tuple[float, float]:
-        """Intercept and slope of run times on the target given those on the source."""
+    def _line(self, source: str, target: str) -> Line:
+        """From run times on the source to those on the target."""
+        line = self._relation(source, target).line
+        if line is not None:
+            return line
         there, here = self.runtimes[source], self.runtimes[target]
         common = [task for task in self.replicated if task in there and task in here]
-        if not common:
-            mean_there = sum(there.values()) / len(there)
-            return 0.0, sum(here.values()) / len(here) / mean_there
-        x = np.array([there[task] for task in common], dtype=np.float64)
-        y = np.array([here[task] for task in common], dtype=np.float64)
-        spread = float(((x - x.mean()) ** 2).sum())
-        slope = float(((x - x.mean()) * (y - y.mean())).sum()) / spread if spread else 0.0
-        if slope <= 0:  # no line fits: longer there is not longer here
-            return 0.0, float(y.mean() / x.mean())
-        return float(y.mean() - slope * x.mean()), slope
+        if common:
+            there = {task: there[task] for task in common}
+            here = {task: here[task] for task in common}
+        ratio = (sum(here.values()) / len(here)) / (sum(there.values()) / len(there))
+        return Line(slope=ratio, intercept=0.0)
+
+    def _relation(self, source: str, target: str) -> Relation:
+        there, here = self.runtimes[source], self.runtimes[target]
+        common = [task for task in self.replicated if task in there and task in here]
+        return relate([(there[task], here[task]) for task in common], source, target)

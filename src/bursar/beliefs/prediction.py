@@ -163,7 +163,8 @@ def _charges(part: FleetPart, ends: Floats) -> NDArray[np.int64]:
     slots = ends[:, : modelled * offer.slots].reshape(len(ends), modelled, offer.slots)
     stays = np.maximum(slots.max(axis=2), max(offer.boot, offer.minimum, 1)).astype(np.int64)
     units = (-(-stays // offer.billing)).sum(axis=1)
-    return np.asarray(offer.price.nanos * units * part.machines // modelled, dtype=np.int64)
+    charged = units * part.machines // modelled
+    return np.asarray(charged * offer.price.nanos, dtype=np.int64)
 
 
 def _rank(confidence: float, count: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bursar.beliefs.sampling import sample_size, size_caution
 from bursar.events import PlanChosen
 from bursar.journal.runs import RunDir
 from bursar.model.errors import InputError, shown
@@ -35,7 +36,13 @@ def plans_of(
         between=between,
         confidence=confidence,
         seed=created.seed,
+        known_cautions=[*book.cautions(state.market.offers), *_size_cautions(state.total)],
     )
+
+
+def _size_cautions(tasks: int) -> list[str]:
+    caution = size_caution(tasks, sample_size(tasks))
+    return [] if caution is None else [caution.rstrip(".")]
 
 
 def choose_plan(

@@ -9,7 +9,7 @@ import numpy as np
 import rich_click as click
 from numpy.typing import NDArray
 
-from bursar.beliefs.book import sample_size
+from bursar.beliefs.sampling import sample_size
 from bursar.cli.choosing import plans_of
 from bursar.cli.common import (
     WordsCommand,

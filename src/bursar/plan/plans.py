@@ -87,10 +87,12 @@ def make_plans(
     confidence: float = CONFIDENCE,
     seed: int = 0,
     paired: bool = True,
+    known_cautions: Sequence[str] = (),
 ) -> PlanList:
     """Plans for so many tasks, cheapest first, from what was seen of their run times.
 
-    `paired`: the samples are of the same tasks in the same order.
+    `paired`: the samples are of the same tasks in the same order. `known_cautions` are told with
+    those of the predictions.
     """
     usable = [offer for offer in market.offers if len(samples.get(offer.name, ()))]
     runtimes: dict[str, Time | None] = {
@@ -106,7 +108,8 @@ def make_plans(
         _plan(choice, bound, goal, confidence, is_knee=index == best, beater=beaters[index])
         for index, (choice, bound) in enumerate(zip(choices, bounds, strict=True))
     ]
-    cautions = dict.fromkeys(caution for bound in bounds for caution in bound.cautions)
+    told = (caution.rstrip(".") for bound in bounds for caution in bound.cautions)
+    cautions = dict.fromkeys((*known_cautions, *told))
     missing = [offer.name for offer in market.offers if offer not in usable]
     if missing:
         cautions[f"nothing is known of {', '.join(missing)}: left out of all plans"] = None

@@ -25,6 +25,7 @@ GROWTH: Final = 1.25
 MOST_TRIED: Final = 60
 BISECTIONS: Final = 8
 import os
+
 LOST_AT_END: Final = float(os.environ.get('LOST','0.5'))
 """Tasks that a slot has under way when its time or the bag ends: it could not have ended more."""
 

@@ -60,21 +60,27 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
         case ev.StopRequested():
             return "stop at once" if event.now else "stop gently", event.why
         case ev.PlanChosen():
-            promise = f"{format_duration(event.makespan_upper)} and {event.cost_upper} at most"
+            cost = format_money(event.cost_upper, state.market.currency)
+            promise = f"{format_duration(event.makespan_upper)} and {cost} at most"
             return f"plan '{event.name}' chosen: {format_fleet(event.fleet)}", promise
         case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():
-            return _changes(event)
+            return _changes(event, state), "asked for"
         case ev.RunEnded():
             return f"run ended: {event.status}", event.why
     return None
 
 
-def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested) -> tuple[str, str]:
-    if isinstance(event, ev.GoalChanged):
-        return f"budget is now {event.goal.budget}", "asked for"
+def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested, state: RunState) -> str:
     if isinstance(event, ev.RetryRequested):
-        return f"try {len(event.tasks)} failed tasks again", "asked for"
-    return "run resumed", "asked for"
+        return f"try {len(event.tasks)} failed tasks again"
+    if isinstance(event, ev.RunResumed):
+        return "run resumed"
+    new, changes = event.goal, []
+    if new.budget != state.goal.budget and new.budget is not None:
+        changes.append(f"budget is now {format_money(new.budget, state.market.currency)}")
+    if new.deadline != state.goal.deadline and new.deadline is not None:
+        changes.append(f"deadline is now {format_duration(new.deadline)}")
+    return ", ".join(changes) or "goal is as before"
 
 
 def _name(state: RunState, machine: int) -> str:

@@ -7,7 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from bursar.beliefs.book import SampleBook, sample_size
+from bursar.beliefs.book import SampleBook
+from bursar.beliefs.sampling import sample_size
 from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import Money

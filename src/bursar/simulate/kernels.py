@@ -235,14 +235,11 @@ _LIST_PARTS: Final = (
     "settle", "draw_order",
 )  # fmt: skip
 _TAIL_PARTS: Final = (
-    "quotient", "learn", "first_above", "look_around", "forecast", "best_candidate",
+    "quotient", "learn", "lay_grid", "first_above", "look_around", "forecast", "best_candidate",
     "random_candidate",
     "survey", "start", "free", "end_attempts", "finish", "end_leases", "leave", "place",
     "replicate", "free_cancelled", "advance", "cancel", "run_tail", "decide", "set_up", "tail_once",
 )  # fmt: skip
-
-
-_INLINED: Final = ("forecast", "quotient", "splitmix", "scaled", "start", "free", "cancel", "survey", "place", "end_attempts", "advance", "look_around", "best_candidate", "random_candidate")
 
 
 @cache
@@ -253,8 +250,7 @@ def compiled() -> Kernels:
     register_jitable(kernels_tail.make_bench)
     for module, parts in ((kernels_list, _LIST_PARTS), (kernels_tail, _TAIL_PARTS)):
         for part in parts:
-            inline = "always" if part in _INLINED else "never"
-            register_jitable(_nrt=False, inline=inline)(getattr(module, part))
+            register_jitable(_nrt=False)(getattr(module, part))
     return Kernels(
         list_once=_compile(kernels_list.list_once),
         list_many=_compile(kernels_list.list_many),

@@ -75,10 +75,13 @@ class Bench(NamedTuple):
     """run times of finished tasks on the first offer, ascending"""
     sums: Array
     """sums[i] is the sum of the first i values"""
+    grid: Array
+    """grid[c] values are below origin + c * 2**shift: where to begin to look"""
     count: Array
     """[0] tasks done, [1] next ready task's place in the order, [2] attempts started,
     [3] values, [4] calls for replicas, [5] the moment, [6] the next end of a lease,
-    [7] attempts being cancelled, [8] machines that are idle"""
+    [7] attempts being cancelled, [8] machines that are idle, [9] origin and
+    [10] shift of the grid"""
     draws: Array
     """[0] the counter of the random numbers"""
     noted: Array
@@ -98,6 +101,9 @@ NOW: Final = 5
 LEASE: Final = 6
 CANCELS: Final = 7
 SPARE: Final = 8
+ORIGIN: Final = 9
+SHIFT: Final = 10
+CELLS: Final = 512
 
 
 def make_bench(machines: int, tasks: int, offers: int) -> Bench:
@@ -119,7 +125,8 @@ def make_bench(machines: int, tasks: int, offers: int) -> Bench:
         picked=np.empty(tasks, np.int64),
         values=np.empty(tasks + 1, np.int64),
         sums=np.empty(tasks + 1, np.int64),
-        count=np.zeros(9, np.int64),
+        grid=np.empty(CELLS, np.int64),
+        count=np.zeros(11, np.int64),
         draws=np.zeros(1, np.uint64),
         noted=np.empty(machines, np.int64),
         choice=np.empty(machines, np.int64),
@@ -150,17 +157,40 @@ def learn(bench: Bench, value: int) -> None:
         place -= 1
     values[place] = value
     sums[place + 1] = sums[place] + value
+    if count[SHIFT] >= 0:
+        origin, shift = count[ORIGIN], count[SHIFT]
+        first = ((value - origin) >> shift) + 1 if value >= origin else 0
+        for cell in range(min(first, CELLS), CELLS):
+            bench.grid[cell] += 1
 
 
-def first_above(values: Array, count: int, bound: int) -> int:
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] <= bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def lay_grid(bench: Bench) -> None:
+    """Make the grid for the values so far; from here on `learn` keeps it."""
+    values, known, grid = bench.values, bench.count[VALUES], bench.grid
+    origin = values[0] if known else 0
+    span = values[known - 1] - origin if known else 0
+    shift = 0
+    while (span >> shift) >= CELLS:
+        shift += 1
+    place = 0
+    for cell in range(CELLS):
+        while place < known and values[place] < origin + (cell << shift):
+            place += 1
+        grid[cell] = place
+    bench.count[ORIGIN] = origin
+    bench.count[SHIFT] = shift
+
+
+def first_above(bench: Bench, passed: int, bound: int) -> int:
+    """Where the values above a bound begin; so many are known not to be above it."""
+    values, known, origin = bench.values, bench.count[VALUES], bench.count[ORIGIN]
+    place = passed
+    if bound >= origin:
+        cell = min((bound - origin) >> bench.count[SHIFT], CELLS - 1)
+        place = max(place, bench.grid[cell])
+    while place < known and values[place] <= bound:
+        place += 1
+    return place
 
 
 def look_around(shop: Shop, bench: Bench, strategy: int, target: int) -> int:
@@ -199,16 +229,11 @@ def forecast(shop: Shop, bench: Bench, machine: int, target: int) -> tuple[int, 
 
     Where the only attempt of a task can't be a candidate even for the target, nothing is divided.
     """
-    values, sums, known = bench.values, bench.sums, bench.count[VALUES]
+    sums, known = bench.sums, bench.count[VALUES]
     slope = shop.slope[shop.offer[machine]]
     elapsed = bench.count[NOW] - bench.started[machine]
     so_far = elapsed * slope // MILLION
-    place = bench.passed[machine]
-    if place < 0:
-        place = first_above(values, known, so_far)
-    else:
-        while place < known and values[place] <= so_far:
-            place += 1
+    place = first_above(bench, bench.passed[machine], so_far)
     bench.passed[machine] = place
     longer, above = known - place, sums[known] - sums[place]
     if longer == 0:
@@ -282,7 +307,7 @@ def start(shop: Shop, bench: Bench, task: int, machine: int) -> None:
     bench.started[machine] = now
     bench.ends[machine] = now + shop.runtimes[shop.offer[machine], task]
     bench.turn[machine] = bench.count[STARTED]
-    bench.passed[machine] = -1
+    bench.passed[machine] = 0
     bench.count[STARTED] += 1
 
 
@@ -474,6 +499,7 @@ def set_up(
     bench.count[:] = 0
     bench.count[NEXT] = begun
     bench.count[STARTED] = begun
+    bench.count[SHIFT] = -1
     bench.done[:] = True
     bench.picked[:] = 0
     bench.hopeless[:] = 0
@@ -488,7 +514,7 @@ def set_up(
         billing, paid = shop.billing[offer], shop.paid[offer]
         bench.until[machine] = (max(moment, paid) + billing - 1) // billing * billing
         bench.turn[machine] = 0
-        bench.passed[machine] = -1
+        bench.passed[machine] = 0
         if task >= 0:
             bench.done[task] = False
             bench.started[machine] = bench.ends[machine] - shop.runtimes[offer, task]
@@ -502,6 +528,7 @@ def set_up(
             offer = shop.offer[bench.owner[task]]
             learn(bench, shop.runtimes[offer, task] * shop.slope[offer] // MILLION)
             bench.count[DONE] += 1
+    lay_grid(bench)
 
 
 def tail_once(

@@ -3,6 +3,7 @@
 from bursar.testing.auditor import Auditor
 from bursar.testing.broken import ContractBroken
 from bursar.testing.cases import Case, arriving, calm_case, hard_cases, play
+from bursar.testing.entries import check_placer, check_provisioner, check_replicator
 from bursar.testing.erratic import ErraticWorld
 from bursar.testing.hostile import Hostile
 from bursar.testing.scene import Scene
@@ -16,6 +17,9 @@ __all__ = [
     "Scene",
     "arriving",
     "calm_case",
+    "check_placer",
+    "check_provisioner",
+    "check_replicator",
     "hard_cases",
     "play",
 ]

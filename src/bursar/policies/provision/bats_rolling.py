@@ -28,6 +28,7 @@ MONITORING: Final = 5 * MINUTE
 SHORTEST_MONITORING: Final = 10 * SECOND
 PARTS_OF_A_UNIT: Final = 12
 import os
+
 MARGINS: Final = tuple(map(float,os.environ.get("MARGINS","1,0.5").split(",")))
 PATIENCE: Final = float(os.environ.get("PATIENCE","1.2"))
 HOPELESS: Final = 3.0

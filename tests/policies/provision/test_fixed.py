@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from bursar.actions import Extend, Release, Rent, Stop
+from bursar.model.market import Offer
+from bursar.model.money import ZERO, Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.policies.provision.fixed import Fixed
+from bursar.testing import Scene, check_provisioner
+
+SMALL = Offer("small", Money.parse("0.10"))
+LARGE = Offer("large", Money.parse("0.30"), slots=4)
+SECONDS = Offer("seconds", Money.parse("0.001"), SECOND)
+
+
+def wishes(scene, **fleet):
+    return list(Fixed(fleet).provision(scene.state, scene.at, Random(0)))
+
+
+def rents(scene, **fleet):
+    found = wishes(scene, **fleet)
+    assert all(isinstance(wish, Rent) for wish in found)
+    return [wish.offer for wish in found]
+
+
+def test_it_keeps_the_contract_of_a_provisioner():
+    check_provisioner(lambda market: Fixed({o.name: o.limit or 2 for o in market.offers}))
+
+
+def test_the_whole_fleet_is_asked_for_one_of_each_offer_in_turn():
+    scene = Scene(SMALL, LARGE, tasks=100, budget="9")
+    assert rents(scene, small=3, large=1) == ["small", "large", "small", "small"]
+
+
+def test_no_more_machines_than_there_are_tasks_for_them():
+    scene = Scene(SMALL, LARGE, tasks=6, budget="9")
+    assert rents(scene, small=9) == ["small"] * 6
+    assert rents(scene, large=9) == ["large"] * 2
+    assert rents(scene, large=9, small=9) == ["large", "small", "large"]
+
+
+def test_free_slots_of_machines_that_are_there_count():
+    scene = Scene(SMALL, LARGE, tasks=6, budget="9")
+    machine = scene.rent("large")
+    assert rents(scene, small=9, large=1) == ["small"] * 2
+    scene.up(machine)
+    scene.start(1, machine)
+    assert rents(scene, small=9, large=1) == ["small"] * 2
+    scene.release(machine)
+    assert rents(scene, small=9, large=0) == ["small"] * 5
+
+
+def test_only_what_can_be_paid_is_asked_for():
+    scene = Scene(SMALL, LARGE, tasks=50, budget="0.55")
+    assert rents(scene, large=2, small=9) == ["large", "small", "small"]
+
+
+def test_lost_machines_are_replaced():
+    scene = Scene(SMALL, tasks=5, budget="9")
+    scene.down(scene.rent(), "lost")
+    scene.rent()
+    assert rents(scene, small=2) == ["small"]
+
+
+def test_a_fleet_that_cannot_be_paid_is_given_up_when_nothing_of_it_is_left():
+    scene = Scene(SMALL, LARGE, tasks=5, budget="0.35")
+    machine = scene.rent("large")
+    scene.down(machine)
+    assert wishes(scene, large=1) == []
+    scene = Scene(SMALL, LARGE, tasks=5, budget="0.45")
+    machine = scene.rent("large")
+    assert wishes(scene, large=2) == []
+    scene.down(machine)
+    assert wishes(scene, large=2) == [Stop("5 tasks left, and 0.15 buys no machine of the fleet")]
+
+
+@pytest.mark.parametrize("arrivals_open", [True, False])
+def test_an_idle_machine_is_given_back_at_once_where_that_saves_money(arrivals_open):
+    scene = Scene(SMALL, SECONDS, budget="9", arrivals_open=arrivals_open)
+    scene.machine("small")
+    number = scene.machine("seconds", stay=10 * MINUTE)
+    scene.pass_time(MINUTE)
+    saved = [Release(number, at_once=True, reason="idle, and nothing is left to start")]
+    assert wishes(scene, small=1, seconds=1) == ([] if arrivals_open else saved)
+
+
+def test_a_machine_at_work_is_not_given_back():
+    scene = Scene(Offer("seconds", Money.parse("0.001"), SECOND, slots=2), tasks=1, budget="9")
+    scene.start(1, scene.machine(stay=HOUR))
+    assert wishes(scene, seconds=1) == []
+
+
+def test_machines_are_kept_while_they_work_or_may():
+    scene = Scene(SMALL, tasks=2, budget="9")
+    number = scene.machine()
+    policy, machine = Fixed({"small": 1}), scene.state.machines[number]
+    assert policy.renew(machine, scene.state, HOUR) == Extend(number)
+    attempt = scene.start(1, number)
+    scene.start(2, scene.machine())
+    assert policy.renew(machine, scene.state, HOUR) == Extend(number)
+    scene.end(attempt)
+    answer = policy.renew(machine, scene.state, HOUR)
+    assert answer == Release(number, reason="idle, and nothing is left to start")
+
+
+def test_an_idle_machine_is_kept_for_later_work_only_if_it_costs_nothing():
+    for price, kind in ((ZERO, Extend), (Money.parse("0.01"), Release)):
+        scene = Scene(Offer("small", price), budget="9", arrivals_open=True)
+        number = scene.machine()
+        machine = scene.state.machines[number]
+        assert isinstance(Fixed({"small": 1}).renew(machine, scene.state, HOUR), kind)

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from bursar.model.errors import InputError
+from bursar.policies import registry
+from bursar.policies.place.random import RandomPlacer
+from bursar.policies.provision.fixed import Fixed
+from bursar.policies.registry import find, make_policy, names
+from bursar.policies.replicate.none import NoReplicas
+
+ELSEWHERE = """
+class Oldest:
+    def __init__(self, patience=3):
+        self.patience = patience
+
+    def replicate(self, view, now, rng):
+        return []
+
+class Impostor:
+    pass
+"""
+
+ENTRY_POINTS = """
+[bursar.replicator]
+oldest = elsewhere_policies:Oldest
+
+[bursar.placer]
+random = elsewhere_policies:Impostor
+"""
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A package of somebody else, installed as pip does."""
+    (tmp_path / "elsewhere_policies.py").write_text(ELSEWHERE)
+    about = tmp_path / "elsewhere_policies-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere-policies\nVersion: 1.0")
+    (about / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("elsewhere_policies", None)
+
+
+def test_a_policy_is_made_of_entries_by_name_with_their_options():
+    policy = make_policy(options={"provisioner": {"fleet": {"small": 2}}})
+    assert isinstance(policy.provisioner, Fixed)
+    assert policy.provisioner.fleet == {"small": 2}
+    assert isinstance(policy.placer, RandomPlacer)
+    assert isinstance(policy.replicator, NoReplicas)
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [(role, name) for role, entries in registry.BUILT_IN.items() for name in entries],
+)
+def test_every_entry_that_bursar_names_is_there(role, name):
+    assert callable(find(role, name))
+    assert name in names(role)
+
+
+def test_an_entry_of_another_package_is_found_by_its_entry_point(elsewhere):
+    assert "oldest" in names("replicator")
+    policy = make_policy(
+        replicator="oldest",
+        options={"provisioner": {"fleet": {}}, "replicator": {"patience": 7}},
+    )
+    assert type(policy.replicator).__module__ == "elsewhere_policies"
+    assert policy.replicator.patience == 7
+
+
+def test_no_other_package_can_take_the_name_of_an_entry_of_bursar(elsewhere):
+    assert find("placer", "random") is RandomPlacer
+    assert names("placer").count("random") == 1
+
+
+def test_an_unknown_entry_is_told_with_those_there_are(elsewhere):
+    with pytest.raises(InputError, match=r"no replicator 'eldest'; there are .*oldest"):
+        make_policy(replicator="eldest", options={"provisioner": {"fleet": {}}})
+
+
+def test_without_that_package_its_entry_is_unknown():
+    with pytest.raises(InputError, match="no replicator 'oldest'"):
+        find("replicator", "oldest")
+
+
+def test_an_unknown_role_is_told_with_the_nearest():
+    with pytest.raises(InputError, match="no role 'plazer'; did you mean 'placer'?"):
+        find("plazer", "random")

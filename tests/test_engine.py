@@ -1,0 +1,578 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from bursar import actions as act
+from bursar import events as ev
+from bursar.engine import Engine
+from bursar.model.errors import InvariantError
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Bag
+from bursar.policies.place.random import RandomPlacer
+from bursar.policies.provision.fixed import Fixed
+from bursar.policies.registry import Policy
+from bursar.policies.replicate.none import NoReplicas
+from bursar.simulate.world import SimulatedWorld
+from bursar.state import RunState
+from bursar.testing import Auditor
+
+SMALL = Offer("small", Money.parse("0.10"), limit=2)
+
+
+class RecordingWorld(SimulatedWorld):
+    """The simulated world, with a list of what it is told."""
+
+    def __init__(self, state, fortune, told):
+        super().__init__(state, fortune)
+        self.told = told
+
+    def perform(self, decisions):
+        self.told.extend(("perform", decision) for decision in decisions)
+        super().perform(decisions)
+
+    def settle(self, task, attempt, fate):
+        self.told.append(("settle", (task, attempt, fate)))
+
+    def close(self):
+        self.told.append(("close", None))
+
+
+class RecordingJournal:
+    """A journal in memory, with a list of what it is told."""
+
+    def __init__(self, told):
+        self.told = told
+
+    def append(self, event):
+        self.told.append(("append", event))
+
+    def commit(self, *, safely):
+        self.told.append(("commit", safely))
+
+
+class Fates:
+    """What befalls attempts by number: a run time and an outcome; others take a minute."""
+
+    def __init__(self, attempts=(), lives=()):
+        self.attempts = dict(attempts)
+        self.lives = dict(lives)
+
+    def attempt(self, task, attempt, machine):
+        return self.attempts.get(attempt, (MINUTE, "success"))
+
+    def boot(self, machine):
+        return machine.offer.boot
+
+    def life(self, machine):
+        return self.lives.get(machine.id)
+
+
+class Idle:
+    """Asks for nothing in any role, unless a test gives it something to do."""
+
+    def provision(self, view, now, rng):
+        return ()
+
+    def renew(self, machine, view, now):
+        return act.Extend(machine.id)
+
+    def place(self, view, now, rng):
+        return ()
+
+    def replicate(self, view, now, rng):
+        return ()
+
+
+class Two(Fixed):
+    """Two machines, whether there is work for them or not."""
+
+    def __init__(self):
+        super().__init__({"small": 2})
+
+    def provision(self, view, now, rng):
+        return [act.Rent("small", "two are two")] * (2 - len(view.machines))
+
+
+class Twice(Idle):
+    """A second attempt for whatever runs."""
+
+    def replicate(self, view, now, rng):
+        lonely = [a.task for a in view.attempts.values() if len(view.attempts_of(a.task)) == 1]
+        pairs = zip(lonely, view.idle, strict=False)
+        return [act.Start(task, machine, "to be sure") for task, machine in pairs]
+
+
+class Stage:
+    """A run in a recording world, ready to go."""
+
+    def __init__(
+        self,
+        *offers,
+        tasks=1,
+        budget="10",
+        deadline=None,
+        retries=0,
+        provisioner=None,
+        placer=None,
+        replicator=None,
+        fates=None,
+        outside=(),
+        arrivals_end=True,
+        observers=(),
+    ):
+        offers = offers or (SMALL,)
+        self.told = []
+        self.state = RunState()
+        self.world = RecordingWorld(self.state, fates or Fates(), self.told)
+        policy = Policy(
+            provisioner or Fixed({offer.name: offer.limit or 1 for offer in offers}),
+            placer or RandomPlacer(),
+            replicator or NoReplicas(),
+        )
+        self.journal = RecordingJournal(self.told)
+        observers = [Auditor(), *observers]
+        self.engine = Engine(self.state, policy, self.world, self.journal, observers=observers)
+        goal = Goal(Money.parse(budget), deadline)
+        market = Market("USD", "undated", offers)
+        self.engine.record(ev.RunCreated(0, "r", market, goal, Limits(retries), 1, {}, {}, 0.0))
+        if tasks:
+            self.engine.record(ev.WorkArrived(0, Bag(tasks)))
+        if arrivals_end:
+            self.engine.record(ev.ArrivalsEnded(0))
+        for event in outside:
+            self.world.schedule(event)
+
+    def run(self):
+        ended = self.engine.run()
+        self.state.check()
+        assert not self.state.machines
+        return ended
+
+    def events(self, kind=ev.Event):
+        return [e for told, e in self.told if told == "append" and isinstance(e, kind)]
+
+    def performed(self, kind):
+        return [d for told, d in self.told if told == "perform" and isinstance(d, kind)]
+
+    def fates(self):
+        return [fate for told, fate in self.told if told == "settle"]
+
+
+# --- running to the end --------------------------------------------------------------------------
+
+
+def test_a_run_that_can_be_paid_is_done():
+    slow = Fates(dict.fromkeys(range(1, 13), (10 * MINUTE, "success")))
+    stage = Stage(tasks=12, budget="0.20", fates=slow)
+    assert stage.run() == ev.RunEnded(HOUR, "done")
+    assert stage.state.ledger.committed == Money.parse("0.20")
+    assert stage.state.last_settled == HOUR
+
+
+@pytest.mark.parametrize("budget", ["0.19", "0.10"])
+def test_a_run_that_cannot_be_paid_stops_by_budget_and_keeps_what_is_done(budget):
+    slow = Fates(dict.fromkeys(range(1, 13), (10 * MINUTE, "success")))
+    stage = Stage(tasks=12, budget=budget, fates=slow)
+    left = Money.parse(budget) - Money.parse("0.10")
+    why = f"6 tasks left, and {left} buys no machine of any offer"
+    assert stage.run() == ev.RunEnded(HOUR, "budget", why)
+    assert stage.state.done == 6
+
+
+def test_a_fleet_that_cannot_be_paid_ends_by_budget_though_other_machines_could_be():
+    cheap = Offer("cheap", Money.parse("0.01"))
+    stage = Stage(SMALL, cheap, budget="0.15", provisioner=Fixed({"small": 1}), tasks=61)
+    ended = stage.run()
+    assert ended.status == "budget"
+    assert ended.why == "1 tasks left, and 0.05 buys no machine of the fleet"
+    assert stage.state.done == 60
+
+
+def test_tasks_that_fail_for_good_make_a_failed_run():
+    stage = Stage(tasks=2, fates=Fates({1: (MINUTE, "failed")}))
+    assert stage.run().status == "failed"
+    assert (stage.state.done, stage.state.failed) == (1, 1)
+
+
+def test_a_run_without_work_ends_at_once():
+    assert Stage(tasks=0).run() == ev.RunEnded(0, "done")
+
+
+def test_a_policy_that_rents_nothing_ends_with_a_reason():
+    ended = Stage(tasks=3, provisioner=Idle()).run()
+    assert ended == ev.RunEnded(0, "failed", "3 tasks left, but no machine was asked for")
+
+
+def test_work_that_arrives_later_is_done_too():
+    later = [ev.WorkArrived(3 * HOUR, Bag(2)), ev.ArrivalsEnded(5 * HOUR)]
+    stage = Stage(tasks=1, arrivals_end=False, outside=later)
+    assert stage.run() == ev.RunEnded(5 * HOUR, "done")
+    assert stage.state.done == 3
+    assert stage.state.last_settled == 3 * HOUR + MINUTE
+
+
+def test_what_a_lost_machine_ran_runs_again_elsewhere():
+    fates = Fates({1: (2 * MINUTE, "success")}, lives={1: MINUTE})
+    stage = Stage(Offer("small", Money.parse("0.10"), limit=1), fates=fates)
+    assert stage.run().status == "done"
+    assert [e.task for e in stage.events(ev.AttemptStarted)] == [1, 1]
+    assert stage.state.ledger.committed == Money.parse("0.20")
+
+
+def test_a_world_with_nothing_more_to_tell_is_not_asked_for_ever():
+    stage = Stage(tasks=0, arrivals_end=False)
+    with pytest.raises(InvariantError, match="nothing more can happen"):
+        stage.run()
+    assert stage.told[-1] == ("close", None)
+
+
+# --- the roles -----------------------------------------------------------------------------------
+
+
+class Asked(Idle):
+    """Notes who is asked what, and asks for one machine and one attempt."""
+
+    def __init__(self):
+        self.asked = []
+
+    def provision(self, view, now, rng):
+        self.asked.append(("provision", now, len(view.machines)))
+        return [] if view.machines else [act.Rent("small")]
+
+    def place(self, view, now, rng):
+        self.asked.append(("place", now, len(view.ready)))
+        return [act.Start(view.ready[0], view.idle[0])]
+
+    def replicate(self, view, now, rng):
+        self.asked.append(("replicate", now, len(view.attempts)))
+        return []
+
+
+def test_the_roles_are_asked_in_turn_and_each_sees_what_the_one_before_achieved():
+    policy = Asked()
+    machine = Offer("small", Money.parse("0.10"), slots=2, boot=SECOND)
+    stage = Stage(machine, tasks=1, provisioner=policy, placer=policy, replicator=policy)
+    stage.run()
+    assert policy.asked == [
+        ("provision", 0, 0),  # nothing is idle yet
+        ("provision", SECOND, 1),
+        ("place", SECOND, 1),
+        ("replicate", SECOND, 1),  # all is placed, and a slot is free
+    ]
+
+
+def test_what_a_role_asks_for_it_asked_for_before_any_of_it_was_done():
+    class Lazy(Idle):
+        def place(self, view, now, rng):
+            for machine in view.idle:
+                yield act.Start(view.ready[0], machine)
+
+    stage = Stage(tasks=2, placer=Lazy())
+    stage.engine.step(())
+    stage.engine.step(stage.world.wait(None))
+    started = stage.events(ev.AttemptStarted)
+    assert [e.machine for e in started] == [1, 2]
+    assert len({e.task for e in started}) == 1
+
+
+def test_the_first_success_wins_and_its_rivals_are_cancelled():
+    fates = Fates({1: (HOUR, "success"), 2: (MINUTE, "success")})
+    stage = Stage(tasks=1, fates=fates, provisioner=Two(), replicator=Twice())
+    assert stage.run() == ev.RunEnded(MINUTE, "done")
+    (cancel,) = stage.performed(ev.CancelOrdered)
+    assert cancel == ev.CancelOrdered(MINUTE, 1, "attempt 2 finished first")
+    assert stage.state.winners[1] == 2
+    assert stage.fates() == [(1, 2, "keep"), (1, 1, "drop")]
+
+
+def test_of_two_successes_in_the_same_instant_the_first_told_wins():
+    stage = Stage(tasks=1, provisioner=Two(), replicator=Twice())
+    assert stage.run() == ev.RunEnded(MINUTE, "done")
+    assert stage.state.winners[1] == 1
+    assert stage.fates() == [(1, 1, "keep"), (1, 2, "drop")]
+
+
+def test_an_attempt_that_measures_is_not_cancelled_by_a_success():
+    class Measure(Twice):
+        def replicate(self, view, now, rng):
+            return [
+                act.Start(start.task, start.machine, measure=True)
+                for start in super().replicate(view, now, rng)
+            ]
+
+    fates = Fates({2: (3 * MINUTE, "success")})
+    later = [ev.ArrivalsEnded(5 * MINUTE)]
+    stage = Stage(
+        provisioner=Two(),
+        replicator=Measure(),
+        arrivals_end=False,
+        outside=later,
+        fates=fates,
+    )
+    stage.run()
+    assert stage.performed(ev.CancelOrdered) == []
+    assert stage.state.log.runtime[2] == 3 * MINUTE
+    assert (1, 1, "keep") in stage.fates()
+    assert (1, 2, "drop") in stage.fates()
+
+
+def test_the_output_of_a_failure_is_kept_only_when_the_task_failed_for_good():
+    fates = Fates({1: (MINUTE, "failed"), 2: (MINUTE, "timeout")})
+    stage = Stage(tasks=1, retries=1, fates=fates)
+    assert stage.run().status == "failed"
+    assert stage.fates() == [(1, 1, "drop"), (1, 2, "failure")]
+
+
+def test_late_news_of_what_is_gone_is_dropped():
+    stage = Stage(tasks=1)
+    stage.engine.step(())
+    before = len(stage.events())
+    stage.engine.step([ev.AttemptEnded(0, 7, "success"), ev.MachineDown(0, 9, "lost")])
+    assert len(stage.events()) == before
+
+
+# --- stopping ------------------------------------------------------------------------------------
+
+
+def test_a_gentle_stop_lets_attempts_finish_and_starts_nothing_more():
+    stop = ev.StopRequested(30 * SECOND, "interrupted", "Ctrl-C")
+    stage = Stage(tasks=5, outside=[stop])
+    assert stage.run() == ev.RunEnded(MINUTE, "interrupted", "Ctrl-C")
+    assert stage.state.done == len(stage.state.log) == 2
+
+
+def test_an_immediate_stop_releases_everything_at_once():
+    stop = ev.StopRequested(30 * SECOND, "interrupted", "Ctrl-C", now=True)
+    stage = Stage(tasks=5, outside=[stop])
+    assert stage.run() == ev.RunEnded(30 * SECOND, "interrupted", "Ctrl-C")
+    assert stage.state.done == 0
+    assert len(stage.state.ready) == 5
+
+
+def test_a_second_stop_ends_what_the_first_let_go_on():
+    first = ev.StopRequested(20 * SECOND, "interrupted", "Ctrl-C")
+    second = ev.StopRequested(30 * SECOND, "interrupted", "Ctrl-C twice", now=True)
+    ended = Stage(tasks=5, outside=[first, second]).run()
+    assert ended == ev.RunEnded(30 * SECOND, "interrupted", "Ctrl-C twice")
+
+
+def test_a_stop_that_lets_the_last_task_finish_is_a_run_that_is_done():
+    stop = ev.StopRequested(30 * SECOND, "interrupted", "Ctrl-C")
+    assert Stage(tasks=2, outside=[stop]).run() == ev.RunEnded(MINUTE, "done")
+
+
+def test_while_a_run_stops_only_machines_at_work_are_kept():
+    offer = Offer("second", Money.parse("0.01"), SECOND, limit=2)
+    fates = Fates({1: (HOUR, "success"), 2: (10 * SECOND, "success")})
+    stop = ev.StopRequested(SECOND, "interrupted", "Ctrl-C")
+    stage = Stage(offer, tasks=3, budget="100", fates=fates, outside=[stop])
+    ended = stage.run()
+    assert (ended.at, ended.status) == (HOUR, "interrupted")
+    idle, busy = stage.events(ev.ReleaseOrdered)
+    assert {idle.reason, busy.reason} == {"the run is stopping"}
+    assert (idle.at < 11 * MINUTE, busy.at) == (True, HOUR)
+
+
+def test_a_policy_may_stop_a_run_and_says_so_once():
+    class Quits(Fixed):
+        def provision(self, view, now, rng):
+            yield from super().provision(view, now, rng)
+            if now:
+                yield act.Stop("no plan is good enough", "planned")
+
+    stage = Stage(tasks=5, provisioner=Quits({"small": 2}))
+    ended = stage.run()
+    assert (ended.status, ended.why) == ("planned", "no plan is good enough")
+    assert len(stage.events(ev.StopRequested)) == 1
+
+
+def test_at_the_deadline_everything_stops():
+    stage = Stage(tasks=5, deadline=90 * SECOND)
+    assert stage.run() == ev.RunEnded(90 * SECOND, "deadline", "the deadline has passed")
+    assert stage.state.done == 2
+
+
+def test_what_is_done_by_the_deadline_is_done():
+    assert Stage(tasks=2, deadline=MINUTE).run() == ev.RunEnded(MINUTE, "done")
+
+
+# --- leases --------------------------------------------------------------------------------------
+
+
+def test_a_lease_ends_or_goes_on_as_the_provisioner_says():
+    class Reluctant(Fixed):
+        def renew(self, machine, view, now):
+            keep = now < 2 * HOUR
+            return act.Extend(machine.id, "yes") if keep else act.Release(machine.id, reason="no")
+
+    fates = Fates({1: (150 * MINUTE, "success")})
+    offer = Offer("small", Money.parse("0.10"), limit=1)
+    stage = Stage(offer, fates=fates, provisioner=Reluctant({"small": 1}))
+    stage.run()
+    assert [e.until for e in stage.events(ev.LeaseExtended)] == [2 * HOUR]
+    assert stage.events(ev.ReleaseOrdered)[0] == ev.ReleaseOrdered(2 * HOUR, 1, "no")
+    assert stage.state.log.task[2] == 1, "its task went back to the bag"
+
+
+def test_a_machine_about_which_nonsense_is_said_ends_with_its_lease():
+    class Confused(Fixed):
+        def renew(self, machine, view, now):
+            return act.Extend(machine.id + 7)
+
+    fates = Fates({1: (2 * HOUR, "success")})
+    stage = Stage(fates=fates, budget="0.10", provisioner=Confused({"small": 1}))
+    ended = stage.run()
+    assert (ended.at, ended.status) == (HOUR, "budget")
+    assert stage.events(ev.ReleaseOrdered) == [ev.ReleaseOrdered(HOUR, 1, "its paid time ends")]
+
+
+def test_a_machine_that_cannot_be_paid_any_longer_is_released_in_time():
+    stage = Stage(tasks=1, fates=Fates({1: (2 * HOUR, "success")}), budget="0.15")
+    ended = stage.run()
+    assert (ended.at, ended.status) == (HOUR, "budget")
+    (released,) = stage.events(ev.ReleaseOrdered)
+    assert released.reason == "its next unit costs 0.10, 0.05 is left"
+
+
+# --- waking --------------------------------------------------------------------------------------
+
+
+def test_a_policy_is_asked_again_when_it_wants_to_be():
+    class Patient(Fixed):
+        def __init__(self):
+            super().__init__({"small": 1})
+            self.asked = []
+
+        def provision(self, view, now, rng):
+            self.asked.append(now)
+            return [act.Wake(HOUR)] if now < HOUR else super().provision(view, now, rng)
+
+    policy = Patient()
+    stage = Stage(tasks=1, provisioner=policy)
+    assert stage.run() == ev.RunEnded(HOUR + MINUTE, "done")
+    assert policy.asked[:2] == [0, HOUR]
+
+
+def test_a_time_that_has_come_wakes_nobody():
+    class Restless(Fixed):
+        def provision(self, view, now, rng):
+            yield from super().provision(view, now, rng)
+            yield act.Wake(now)
+            yield act.Wake(now - 5)
+
+    stage = Stage(tasks=1, provisioner=Restless({"small": 1}))
+    assert stage.run() == ev.RunEnded(MINUTE, "done")
+    assert {e.why for e in stage.events(ev.ActionRefused)} == {"that time has come already"}
+
+
+def test_a_run_whose_policy_waits_for_nothing_ends_when_its_money_buys_nothing():
+    class Waits(Idle):
+        def provision(self, view, now, rng):
+            return [act.Wake(now + HOUR)]
+
+    ended = Stage(tasks=1, budget="0.05", provisioner=Waits()).run()
+    assert ended == ev.RunEnded(0, "budget", "1 tasks left, and 0.05 buys no machine of any offer")
+
+
+def test_the_next_look_is_at_the_first_of_wakes_leases_and_deadline():
+    class Wakes(Fixed):
+        def provision(self, view, now, rng):
+            yield from super().provision(view, now, rng)
+            yield act.Wake(3 * HOUR)
+
+    stage = Stage(tasks=1, deadline=2 * HOUR, provisioner=Wakes({"small": 1}))
+    assert stage.engine.next_look() == 2 * HOUR
+    stage.engine.step(())
+    assert stage.engine.next_look() == HOUR
+    stage.engine.record(ev.MachineDown(0, 1, "lost"))
+    assert stage.engine.next_look() == 2 * HOUR
+    stage.engine.record(ev.StopRequested(0, "interrupted", "Ctrl-C"))
+    assert stage.engine.next_look() == 3 * HOUR
+
+
+# --- recording -----------------------------------------------------------------------------------
+
+
+def test_what_the_world_does_is_committed_before():
+    stage = Stage(tasks=6, retries=1, fates=Fates({2: (MINUTE, "failed")}, lives={1: 150 * SECOND}))
+    stage.run()
+    pending, committed = [], []
+    for kind, what in stage.told:
+        if kind == "append":
+            pending.append(what)
+        elif kind == "commit":
+            committed += pending
+            pending = []
+        elif kind == "perform":
+            assert what in committed
+        elif kind == "settle":
+            assert any(isinstance(e, ev.AttemptEnded) and e.attempt == what[1] for e in committed)
+    assert pending == []
+    assert isinstance(committed[-1], ev.RunEnded)
+    assert stage.performed(ev.Event)
+
+
+def test_money_moves_only_after_a_safe_commit_and_others_are_cheap():
+    stage = Stage(tasks=4)
+    stage.run()
+    commits = [index for index, (kind, _) in enumerate(stage.told) if kind == "commit"]
+    kinds = set()
+    for begin, end in pairwise([-1, *commits]):
+        events = [e for kind, e in stage.told[begin + 1 : end] if kind == "append"]
+        moves_money = any(isinstance(e, ev.MONEY_EVENTS) for e in events)
+        assert stage.told[end][1] == moves_money
+        kinds.add(moves_money)
+    assert kinds == {True, False}
+
+
+def test_observers_see_every_event_after_it_was_applied():
+    seen = []
+
+    class Observer:
+        def saw(self, event, state):
+            assert state.now == event.at
+            seen.append((event, len(state.machines)))
+
+    stage = Stage(observers=[Observer()])
+    stage.run()
+    assert [event for event, _ in seen] == stage.events()
+    assert next(count for event, count in seen if isinstance(event, ev.MachineRented)) == 1
+
+
+@pytest.mark.parametrize("role", ["provision", "place", "replicate", "renew"])
+def test_machines_are_given_back_even_when_a_policy_raises(role):
+    def fail(*_):
+        raise ZeroDivisionError("a bug in a policy")
+
+    provisioner, other = Fixed({"small": 2}), Idle()
+    target = provisioner if role in ("provision", "renew") else other
+    setattr(target, role, fail)
+    stage = Stage(
+        Offer("small", Money.parse("0.10"), slots=2),
+        tasks=1,
+        fates=Fates({1: (2 * HOUR, "success")}),
+        provisioner=provisioner,
+        placer=other if role == "place" else None,
+        replicator=other,
+    )
+    with pytest.raises(ZeroDivisionError):
+        stage.engine.run()
+    assert stage.told[-1] == ("close", None)
+
+
+def test_nothing_is_done_that_could_not_be_written():
+    stage = Stage(tasks=1)
+
+    def fail(*, safely):
+        raise OSError("the disk is full")
+
+    stage.journal.commit = fail
+    with pytest.raises(OSError, match="the disk is full"):
+        stage.engine.run()
+    assert stage.performed(ev.Event) == []
+    assert stage.told[-1] == ("close", None)
