@@ -88,5 +88,5 @@ def test_without_that_package_its_entry_is_unknown():
 
 
 def test_an_unknown_role_is_told_with_the_nearest():
-    with pytest.raises(InputError, match="no role 'plazer'; did you mean 'placer'?"):
+    with pytest.raises(InputError, match=r"no role 'plazer'; did you mean 'placer'\?"):
         find("plazer", "random")

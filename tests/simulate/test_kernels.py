@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from heapq import heapify, heapreplace
-from itertools import pairwise
 from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bursar.actions import Start
@@ -39,7 +38,9 @@ class Ordered:
 
     def place(self, view, now, rng):
         tasks = sorted(view.ready, key=self.places.__getitem__)
-        return [Start(task, machine) for task, machine in zip(tasks, sorted(view.idle))]
+        return [
+            Start(task, machine) for task, machine in zip(tasks, sorted(view.idle), strict=False)
+        ]
 
 
 class Counted(Random):
@@ -177,3 +178,108 @@ def test_a_bag_with_replicas_ends_as_in_the_engine(replicator, case):
 @given(case=cases(exact_speeds=False))
 def test_run_times_that_defy_the_speeds_end_as_in_the_engine(replicator, case):
     check_same(case, replicator)
+
+
+# --- single cases ---------------------------------------------------------------------------------
+
+SLOW = Offer("slow", Money.parse(1), HOUR, speed=1.0)
+FAST = Offer("fast", Money.parse(4), HOUR, speed=3.0)
+
+
+def shop_of(minutes, fleet=None, offers=(SLOW, FAST)):
+    sizes = np.array([minute * MINUTE for minute in minutes])
+    rows = {offer.name: np.rint(sizes / offer.speed).astype(np.int64) for offer in offers}
+    return Workshop(offers, fleet or {"slow": 4, "fast": 2}, rows)
+
+
+@pytest.mark.parametrize("replicator", [name for name in STRATEGIES if name != "none"])
+def test_replicas_shorten_a_bag(replicator):
+    shop = shop_of(range(20, 50))
+    order = range(30)
+    plain, found = shop.once(order), shop.once(order, replicator, early=EARLY)
+    assert found.makespan < plain.makespan
+    assert found.cost <= plain.cost
+
+
+@pytest.mark.parametrize("replicator", STRATEGIES)
+def test_a_study_is_its_executions_one_by_one(replicator):
+    """The order of an execution is drawn by its number, so threads do not matter."""
+    shop = shop_of(range(20, 61))
+    alone = shop.many(9, replicator, early=EARLY, seed=4)
+    shared = shop.many(9, replicator, early=EARLY, seed=4, threads=2)
+    assert np.array_equal(alone.makespans, shared.makespans)
+    assert np.array_equal(alone.units, shared.units)
+    for execution in range(9):
+        order, draws = drawn_order(41, 4, execution)
+        found = shop.once(order, replicator, early=EARLY, draws=draws)
+        assert found.makespan == alone.makespans[execution]
+        assert found.cost == alone.cost(execution)
+
+
+def drawn_order(tasks, seed, execution):
+    """The order of an execution, in Python, and where its random numbers go on."""
+    counter = mixed((seed + GOLDEN * (execution + 1)) & WORD)
+    order = list(range(tasks))
+    for place in range(0, tasks, 2):
+        counter = (counter + GOLDEN) & WORD
+        drawn = mixed(counter)
+        for offset, bits in ((0, drawn & 0xFFFFFFFF), (1, drawn >> 32)):
+            at = place + offset
+            if at < tasks:
+                pick = at + (bits * (tasks - at) >> 32)
+                order[at], order[pick] = order[pick], order[at]
+    return order, counter
+
+
+def mixed(z):
+    z = ((z ^ (z >> 30)) * MIX_1) & WORD
+    z = ((z ^ (z >> 27)) * MIX_2) & WORD
+    return z ^ (z >> 31)
+
+
+def test_all_orders_are_equally_likely():
+    """Three tasks on one machine: the six orders of an execution show in the completions."""
+    counts = {}
+    for execution in range(6000):
+        order, _ = drawn_order(3, 1, execution)
+        counts[tuple(order)] = counts.get(tuple(order), 0) + 1
+    assert len(counts) == 6
+    assert all(abs(count - 1000) < 150 for count in counts.values())
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=60), st.integers(1, 70))
+def test_a_makespan_is_that_of_a_plain_heap(minutes, machines):
+    offer = Offer("own", Money.parse(1), HOUR)
+    shop = shop_of(minutes, {"own": machines}, (offer,))
+    heap = [0] * machines
+    heapify(heap)
+    for minute in minutes:
+        heapreplace(heap, heap[0] + minute * MINUTE)
+    assert shop.once(range(len(minutes))).makespan == max(heap)
+
+
+@settings(max_examples=40)
+@given(cases(), st.integers(1, 600))
+def test_fine_billing_units_are_charged_as_in_the_engine(case, seconds):
+    """The engine pays for leases of 10 minutes ahead and gets back what is not used."""
+    offers = [Offer(o.name, o.price, seconds * SECOND, speed=o.speed) for o in case.offers]
+    fine = Case(offers, case.fleet, case.runtimes, case.order)
+    found = fine.by_kernel("none")
+    ends = set(found.completions.tolist())
+    assume(not any(end % (seconds * SECOND) == 0 for end in ends))
+    assert found.cost == fine.by_engine("none").ledger.committed
+
+
+def test_what_a_kernel_cannot_do_is_refused():
+    with pytest.raises(InputError, match="no kernel for 'often'"):
+        shop_of([5]).once([0], "often")
+    with pytest.raises(InputError, match="at least one"):
+        shop_of([5], {"slow": 0, "fast": 0})
+    with pytest.raises(InputError, match="one slot"):
+        shop_of([5], {"wide": 1}, (Offer("wide", Money.parse(1), HOUR, slots=2),))
+    with pytest.raises(InputError, match="10 minutes"):
+        shop_of([5], {"fine": 1}, (Offer("fine", Money.parse(1), MINUTE),)).once([0], "random")
+    with pytest.raises(InputError, match="at least 1 us"):
+        shop_of([0])
+    with pytest.raises(InputError, match="64-bit"):
+        shop_of([10**9] * 100)

@@ -116,7 +116,7 @@ class Bounded:
                 continue
             finally:
                 self._account(form)
-            return max(map(self._value_of, best.choices), default=needed - 1)
+            return max(needed - 1, *map(self._value_of, best.choices), 0)
         raise AssertionError("the last form never gives up")
 
     def _glance(self, form: Form, room: int, hint: int) -> int | None:

@@ -317,7 +317,7 @@ def first_step(
     """
     kinds = len(value)
     everything = all_weight[kinds]
-    arranged = -1
+    arranged, glance = -1, 4 * kinds
     while step <= last:
         room = min(money // step, everything)
         needed = (work + step - 1) // step - given
@@ -329,11 +329,12 @@ def first_step(
             if middle != arranged:
                 arrange(middle, worth, value, weight, plan, weight_grain, value_grain)
                 arranged = middle
-            # What is reached below what is needed tells how far to go on, if it is found easily.
+            # What is reached below what is needed tells how far to go on. To find it may take longer
+            # than to go step by step; so the effort grows with the steps that were taken one by one.
             enough = step + (step >> 8)
             wanted = max(1, (work + enough - 1) // enough - given)
             for attempt in range(2):
-                state[0] = 4 * kinds if attempt == 0 else nodes
+                state[0] = glance if attempt == 0 else nodes
                 state[1], state[2], state[3], state[6] = 0, 0, room, 0
                 state[4] = wanted if attempt == 0 else needed
                 state[7] += 1
@@ -345,6 +346,7 @@ def first_step(
                 )  # fmt: skip
                 if finished:
                     break
+                glance = min(2 * glance, nodes)
             reached = state[4] - 1
             if not finished or reached >= needed:
                 return step

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     "provisioner": {
+        "bats": "bursar.policies.provision.bats:Bats",
         "fixed": "bursar.policies.provision.fixed:Fixed",
         "sample": "bursar.policies.provision.sample:Sample",
     },
     "placer": {
+        "fitting": "bursar.policies.place.fitting:FittingPlacer",
         "random": "bursar.policies.place.random:RandomPlacer",
         "sample": "bursar.policies.place.sample:SamplePlacer",
     },

@@ -68,6 +68,7 @@ def shown_only(what: str, paper: Figure, ours: Figure, note: str = "") -> Row:
 
 
 ENTRIES: Final[Mapping[str, str]] = {
+    "bats-table-2.1": "bats_table_2_1",
     "bats-table-3.1": "bats_table_3_1",
     "bats-table-3.2": "bats_table_3_2",
     "bats-kohonen": "bats_chapter_6",

@@ -235,7 +235,7 @@ _LIST_PARTS: Final = (
     "settle", "draw_order",
 )  # fmt: skip
 _TAIL_PARTS: Final = (
-    "quotient", "learn", "lay_grid", "first_above", "look_around", "forecast", "best_candidate",
+    "quotient", "learn", "lay_grid", "look_around", "forecast", "locate", "best_candidate",
     "random_candidate",
     "survey", "start", "free", "end_attempts", "finish", "end_leases", "leave", "place",
     "replicate", "free_cancelled", "advance", "cancel", "run_tail", "decide", "set_up", "tail_once",

@@ -67,8 +67,8 @@ class Bench(NamedTuple):
     """[task]: the machine with the lowest number that runs it"""
     fastest: Array
     """[task]: the pace of the fastest machine that runs it"""
-    alone: Array
-    """[task]: whether it has one attempt only"""
+    hopeful: Array
+    """[task]: whether it may be a candidate"""
     picked: Array
     """[task]: the call for replicas in which it was last picked"""
     values: Array
@@ -103,7 +103,7 @@ CANCELS: Final = 7
 SPARE: Final = 8
 ORIGIN: Final = 9
 SHIFT: Final = 10
-CELLS: Final = 512
+CELLS: Final = 256
 
 
 def make_bench(machines: int, tasks: int, offers: int) -> Bench:
@@ -121,7 +121,7 @@ def make_bench(machines: int, tasks: int, offers: int) -> Bench:
         owner=np.empty(tasks, np.int64),
         front=np.empty(tasks, np.int64),
         fastest=np.empty(tasks, np.int64),
-        alone=np.empty(tasks, np.bool_),
+        hopeful=np.empty(tasks, np.bool_),
         picked=np.empty(tasks, np.int64),
         values=np.empty(tasks + 1, np.int64),
         sums=np.empty(tasks + 1, np.int64),
@@ -181,69 +181,84 @@ def lay_grid(bench: Bench) -> None:
     bench.count[SHIFT] = shift
 
 
-def first_above(bench: Bench, passed: int, bound: int) -> int:
-    """Where the values above a bound begin; so many are known not to be above it."""
-    values, known, origin = bench.values, bench.count[VALUES], bench.count[ORIGIN]
-    place = passed
-    if bound >= origin:
-        cell = min((bound - origin) >> bench.count[SHIFT], CELLS - 1)
-        place = max(place, bench.grid[cell])
-    while place < known and values[place] <= bound:
-        place += 1
-    return place
-
-
 def look_around(shop: Shop, bench: Bench, strategy: int, target: int) -> int:
     """Note the tasks that may be replicated, the target being the fastest idle machine; how many.
 
     A task is noted by its first machine, with the least expected remaining time of its attempts.
     """
     status, tasks, front, remaining = bench.status, bench.task, bench.front, bench.remaining
-    pace = shop.pace[shop.offer[target]]
-    at_random = strategy in (RANDOM, STOCHASTIC_RANDOM)
+    expected, fastest = bench.total, bench.fastest
+    if strategy == PERFECT:
+        for machine in range(len(status)):
+            remaining[machine] = bench.ends[machine] - bench.count[NOW]
+    elif strategy == RANDOM:
+        remaining[:] = -1
+    else:
+        forecast(shop, bench, shop.inverse[shop.offer[target]])
+    pace = shop.pace[shop.offer[target]] if strategy in (RANDOM, STOCHASTIC_RANDOM) else 1 << 30
     noted = 0
-    for machine in range(len(shop.offer)):
+    for machine in range(len(status)):
         task = tasks[machine]
         if status[machine] != BUSY or task < 0:
             continue
-        left, expected = -1, 0
-        if strategy == PERFECT:
-            left = bench.ends[machine] - bench.count[NOW]
-        elif strategy != RANDOM:
-            left, expected = forecast(shop, bench, machine, target)
         chief = front[task]
         if chief == machine:
-            remaining[machine] = left
-            bench.total[machine] = expected
-            if left > 0 or (at_random and bench.fastest[task] > pace):
+            if remaining[machine] > 0 or fastest[task] > pace:
                 bench.noted[noted] = machine
                 noted += 1
-        elif left < remaining[chief]:
-            remaining[chief] = left
-            bench.total[chief] = expected
+        elif remaining[machine] < remaining[chief]:
+            remaining[chief] = remaining[machine]
+            expected[chief] = expected[machine]
     return noted
 
 
-def forecast(shop: Shop, bench: Bench, machine: int, target: int) -> tuple[int, int]:
-    """The expected remaining time of an attempt, and its total on the first offer.
+def forecast(shop: Shop, bench: Bench, target: float) -> None:
+    """For every attempt its expected remaining time, and its total on the first offer.
 
-    Where the only attempt of a task can't be a candidate even for the target, nothing is divided.
+    A task is a candidate for the fastest idle machine, of whose slope `target` is the reciprocal,
+    only if one of its attempts is worse than a new one there would be. That is told without a
+    division; where it is not so, the remaining time is -1.
     """
-    sums, known = bench.sums, bench.count[VALUES]
-    slope = shop.slope[shop.offer[machine]]
-    elapsed = bench.count[NOW] - bench.started[machine]
-    so_far = elapsed * slope // MILLION
-    place = first_above(bench, bench.passed[machine], so_far)
+    status, tasks, started = bench.status, bench.task, bench.started
+    offers, slopes, inverses = shop.offer, shop.slope, shop.inverse
+    now, known, sums = bench.count[NOW], bench.count[VALUES], bench.sums
+    hopeful, front = bench.hopeful, bench.front
+    for machine in range(len(status)):
+        task = tasks[machine]
+        if status[machine] != BUSY or task < 0:
+            continue
+        bench.remaining[machine] = -1
+        if front[task] == machine:
+            hopeful[task] = False
+        lead = inverses[offers[machine]] - target
+        if lead > 0:
+            elapsed = now - started[machine]
+            place = locate(bench, machine, elapsed * slopes[offers[machine]] // MILLION)
+            longer, above = known - place, sums[known] - sums[place]
+            if float(above) * lead + 2.0 * longer > float(elapsed) * longer:
+                hopeful[task] = True
+    for machine in range(len(status)):
+        task = tasks[machine]
+        if status[machine] == BUSY and task >= 0 and hopeful[task]:
+            slope = slopes[offers[machine]]
+            elapsed = now - started[machine]
+            place = locate(bench, machine, elapsed * slope // MILLION)
+            if place < known:
+                mean = quotient(sums[known] - sums[place], known - place)
+                bench.total[machine] = mean
+                bench.remaining[machine] = quotient(mean * MILLION, slope) - elapsed
+
+
+def locate(bench: Bench, machine: int, so_far: int) -> int:
+    """Where the values begin that are above what the attempt on a machine has run so far."""
+    values, known = bench.values, bench.count[VALUES]
+    place, origin = bench.passed[machine], bench.count[ORIGIN]
+    if so_far >= origin:
+        place = max(place, bench.grid[min((so_far - origin) >> bench.count[SHIFT], CELLS - 1)])
+    while place < known and values[place] <= so_far:
+        place += 1
     bench.passed[machine] = place
-    longer, above = known - place, sums[known] - sums[place]
-    if longer == 0:
-        return 0, so_far
-    if bench.alone[bench.task[machine]]:
-        lead = shop.inverse[shop.offer[machine]] - shop.inverse[shop.offer[target]]
-        if lead <= 0 or float(above) * lead + 2.0 * longer < float(elapsed) * longer:
-            return -1, 0
-    expected = quotient(above, longer)
-    return quotient(expected * MILLION, slope) - elapsed, expected
+    return place
 
 
 def best_candidate(shop: Shop, bench: Bench, noted: int, target: int, perfect: bool) -> int:
@@ -287,16 +302,14 @@ def random_candidate(shop: Shop, bench: Bench, noted: int, target: int) -> int:
 
 def survey(shop: Shop, bench: Bench, task: int) -> None:
     """Find out anew on which machines a task runs."""
-    attempts, front, fastest = 0, -1, 1 << 30
+    front, fastest = -1, 1 << 30
     for machine in range(len(shop.offer)):
         if bench.task[machine] == task and bench.status[machine] == BUSY:
-            attempts += 1
             if front < 0:
                 front = machine
             fastest = min(fastest, shop.pace[shop.offer[machine]])
     bench.front[task] = front
     bench.fastest[task] = fastest
-    bench.alone[task] = attempts == 1
 
 
 def start(shop: Shop, bench: Bench, task: int, machine: int) -> None:
@@ -521,7 +534,6 @@ def set_up(
             bench.owner[task] = machine
             bench.front[task] = machine
             bench.fastest[task] = shop.pace[offer]
-            bench.alone[task] = True
     for place_in_length in range(len(order)):
         task = by_length[place_in_length]
         if bench.done[task]:

@@ -7,6 +7,7 @@ from bursar.testing.entries import check_placer, check_provisioner, check_replic
 from bursar.testing.erratic import ErraticWorld
 from bursar.testing.hostile import Hostile
 from bursar.testing.scene import Scene
+from bursar.testing.worlds import WorldContract
 
 __all__ = [
     "Auditor",
@@ -15,6 +16,7 @@ __all__ = [
     "ErraticWorld",
     "Hostile",
     "Scene",
+    "WorldContract",
     "arriving",
     "calm_case",
     "check_placer",

@@ -25,13 +25,14 @@ class Scene:
         deadline: Time | None = None,
         retries: int = 0,
         arrivals_open: bool = False,
+        run: str = "scene",
     ) -> None:
         self.state = RunState()
         self.events: list[ev.AnyEvent] = []
         self.at: Time = 0
         goal = Goal(None if budget is None else Money.parse(budget), deadline)
         market = Market("USD", "undated", offers)
-        self.tell(ev.RunCreated(0, "scene", market, goal, Limits(retries), 0, {}, {}, 0.0))
+        self.tell(ev.RunCreated(0, run, market, goal, Limits(retries), 0, {}, {}, 0.0))
         bag = Bag(tasks) if isinstance(tasks, int) else tasks
         if bag.count:
             self.tell(ev.WorkArrived(0, bag))

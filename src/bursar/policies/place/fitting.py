@@ -10,11 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import Protocol
+from typing import Final, Protocol
 
 from bursar.actions import Start
 from bursar.model.time import Time
 from bursar.view import Machine, View
+
+
+PATIENCE: Final = 2
+"""Run times that the other machines are given to end what does not fit on one that leaves."""
+
+
+NOTABLY: Final = 1.1
+"""A machine is faster if its run times are shorter by so much: means are only estimates."""
 
 
 class Guide(Protocol):
@@ -52,23 +60,14 @@ class FittingPlacer:
         lanes: list[Lane] | None = None
         slots: list[int] = []
         for mean, machine in free:
-            if not self._fits(mean, machine, now):
-                continue
             for _ in range(machine.offer.slots - len(machine.attempts)):
-                left = len(view.ready) - len(slots)
-                if left <= 0:
-                    return slots
-                if mean and self._is_tail(left, mean, means.values(), view):
+                if mean and self._is_tail(len(view.ready), mean, means.values(), view):
                     lanes = self._lanes(view, means, now) if lanes is None else lanes
-                    if _done_elsewhere(lanes, now + mean, mean) >= len(view.ready):
+                    fits = now + mean <= self.guide.stays_until(machine)
+                    if _done_elsewhere(lanes, now, mean, fits=fits) >= len(view.ready):
                         continue
                 slots.append(machine.id)
         return slots
-
-    def _fits(self, mean: Time, machine: Machine, now: Time) -> bool:
-        import os
-        if os.environ.get('NOFIT'): return True
-        return not mean or now + mean <= self.guide.stays_until(machine)
 
     def _is_tail(
         self, left: int, mean: Time, means: Iterable[Time | None], view: View
@@ -98,8 +97,17 @@ class FittingPlacer:
 Lane = tuple[Time, Time, Time]
 
 
-def _done_elsewhere(lanes: Iterable[Lane], end: Time, mean: Time) -> int:
-    """Tasks that faster slots would end by then."""
+def _done_elsewhere(lanes: Iterable[Lane], now: Time, mean: Time, *, fits: bool) -> int:
+    """Tasks that faster slots would end before a slot of this mean ends one.
+
+    Where the machine leaves before it can end one (it does not fit), they are given twice the
+    time: a task that is lost must be begun again.
+    """
+    end = now + (mean if fits else PATIENCE * mean)
+    import os
+    al = os.environ.get("ALL") and not fits
     return sum(
-        max(0, (min(end, stays) - begin) // time) for begin, time, stays in lanes if time < mean
+        max(0, (min(end, stays) - begin) // time)
+        for begin, time, stays in lanes
+        if al or NOTABLY * time <= mean
     )

@@ -33,6 +33,8 @@ class PublishedBats:
         self.cushion = cushion
         self.choice: FleetChoice | None = None
         """the configuration; None during the sampling phase"""
+        self.first: FleetChoice | None = None
+        """the configuration that the sampling phase led to"""
         self._plan_ends: dict[int, Time] = {}
         """by machine, the end of its last planned unit"""
         self._next_look: Time = 0
@@ -95,6 +97,7 @@ class PublishedBats:
             money = "nothing" if left is None else format_money(left, view.market.currency)
             return [Stop(f"about {tasks} tasks need more than the {money} that is left")]
         self.choice = found
+        self.first = self.first or found
         marks = list(self._marks(view, found.fleet))
         marked = {mark.machine for mark in marks}
         self._plan_ends = {

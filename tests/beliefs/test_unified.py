@@ -1,0 +1,61 @@
+"""One histogram over all offers."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bursar.beliefs import unified
+from bursar.beliefs.unified import SortedTimes, UnifiedRuntimes
+from bursar.model.time import HOUR, MINUTE
+
+TIMES = st.lists(st.integers(0, 200), max_size=60)
+
+
+@given(times=TIMES, bound=st.integers(-1, 201), largest=st.integers(2, 8))
+def test_the_mean_of_longer_times_is_that_of_a_plain_list(times, bound, largest):
+    kept, unified.LARGEST_BUCKET = unified.LARGEST_BUCKET, largest
+    try:
+        found = SortedTimes()
+        for time in times:
+            found.add(time)
+    finally:
+        unified.LARGEST_BUCKET = kept
+    longer = [time for time in times if time > bound]
+    assert found.mean_above(bound) == (sum(longer) // len(longer) if longer else None)
+
+
+def test_run_times_of_all_offers_are_one_histogram():
+    known = UnifiedRuntimes({"slow": 1_000_000, "fast": 2_000_000})
+    known.learn("slow", 40 * MINUTE)
+    known.learn("fast", 10 * MINUTE)
+    assert known.expected_total("slow", 0) == 30 * MINUTE
+    assert known.expected_total("slow", 20 * MINUTE) == 40 * MINUTE
+    assert known.expected_total("fast", 10 * MINUTE) == 20 * MINUTE
+    assert known.expected_total("slow", 20 * MINUTE, on="fast") == 20 * MINUTE
+
+
+def test_a_task_that_outlasts_all_is_known_to_have_run_so_long_only():
+    known = UnifiedRuntimes({"slow": 1_000_000})
+    known.learn("slow", MINUTE)
+    assert known.expected_total("slow", HOUR) == HOUR
+
+
+def test_speeds_are_learned_from_mean_run_times_where_none_are_given():
+    known = UnifiedRuntimes()
+    assert known.pace("fast") is None
+    for _ in range(5):
+        known.learn("slow", 30 * MINUTE)
+        known.learn("fast", 10 * MINUTE)
+    assert known.convert(30 * MINUTE, "slow", "fast") == 10 * MINUTE
+    assert known.convert(10 * MINUTE, "fast", "slow") == 30 * MINUTE
+    assert known.expected_total("fast", 0) == 10 * MINUTE
+    assert known.pace("fast") < known.pace("slow")
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(1, 1000)), min_size=1))
+def test_what_is_learned_is_never_lost(finished):
+    known = UnifiedRuntimes()
+    for offer, runtime in finished:
+        known.learn(offer, runtime)
+    assert sum(map(len, known._times._buckets)) == len(finished)

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+from typing import get_args
+
+import msgspec
+import pytest
+
+from bursar import events as ev
+from bursar.model.market import Offer
+from bursar.model.money import ZERO, Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import make_bag
+from bursar.report.summary import EXIT_CODES, money_line, summarise, tell
+from bursar.testing import Scene
+
+SMALL = Offer("small", Money.parse("0.10"))
+
+
+def scene_of(commands=("a", "b", "c"), **conditions):
+    bag = make_bag(["fit"], [[command] for command in commands])
+    return Scene(SMALL, tasks=bag, **{"budget": "2.50", **conditions})
+
+
+def test_a_run_in_figures():
+    scene = scene_of()
+    machine = scene.machine(stay=2 * HOUR)
+    scene.pass_time(1500)
+    scene.end(scene.start(1, machine))
+    scene.pass_time(SECOND)
+    scene.end(scene.start(2, machine), "failed")
+    scene.tell(ev.RunEnded(scene.at, "interrupted", "Ctrl-C"))
+    assert json.loads(msgspec.json.encode(summarise(scene.state))) == {
+        "run": "scene",
+        "status": "interrupted",
+        "why": "Ctrl-C",
+        "tasks": {"total": 3, "done": 1, "failed": 1},
+        "money": {"budget": "2.50", "committed": "0.20", "currency": "USD"},
+        "makespan_s": 1.0015,
+    }
+
+
+def test_a_run_that_goes_on_has_no_status_yet():
+    summary = summarise(scene_of().state)
+    assert summary.status is None
+    assert summary.why == ""
+
+
+def test_the_makespan_ends_with_the_last_task_not_with_the_last_machine():
+    scene = scene_of()
+    machine = scene.machine()
+    scene.pass_time(MINUTE)
+    scene.end(scene.start(1, machine))
+    scene.pass_time(HOUR)
+    scene.down(machine)
+    assert summarise(scene.state).makespan_s == 60
+
+
+def test_the_makespan_of_a_plan_begins_with_its_choice():
+    scene = scene_of()
+    machine = scene.machine()
+    scene.pass_time(MINUTE)
+    scene.end(scene.start(1, machine))
+    scene.pass_time(HOUR)
+    scene.tell(ev.PlanChosen(scene.at, "knee", {"small": 1}, HOUR, 2 * HOUR, ZERO, ZERO))
+    assert summarise(scene.state).makespan_s == 0
+    scene.pass_time(MINUTE)
+    scene.end(scene.start(2, machine))
+    assert summarise(scene.state).makespan_s == 60
+
+
+def test_every_status_has_an_exit_code_of_its_own_unless_all_is_well():
+    assert set(EXIT_CODES) == set(get_args(ev.Status))
+    bad = [code for code in EXIT_CODES.values() if code]
+    assert len(bad) == len(set(bad)) == 4
+    assert {1, 2}.isdisjoint(bad), "these are for mistakes and bugs"
+
+
+def test_the_cap_is_never_shown_without_what_it_leaves_out():
+    scene = scene_of()
+    scene.rent()
+    line = money_line(scene.state)
+    assert line == "$0.10 committed of $2.50 (storage and transfer are not included)"
+
+
+def test_where_nothing_costs_money_there_is_no_cap_to_show():
+    state = Scene(Offer("free", ZERO)).state
+    assert money_line(state) == "$0.00 committed (nothing here costs money)"
+
+
+def test_people_are_told_what_was_done_what_it_cost_and_where_it_is():
+    scene = scene_of(["a"])
+    scene.pass_time(90 * SECOND)
+    scene.end(scene.start(1, scene.machine()))
+    scene.tell(ev.RunEnded(scene.at, "done"))
+    assert list(tell(scene.state)) == [
+        "scene: done. 1 of 1 tasks done in 90.0 s, "
+        "$0.10 committed of $2.50 (storage and transfer are not included)",
+        "results: none",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        ("budget", "go on with: bursar resume scene --budget MORE"),
+        ("deadline", "go on with: bursar resume scene --deadline LATER"),
+        ("interrupted", "go on with: bursar resume scene"),
+        ("planned", "choose a plan with: bursar run scene --choose knee"),
+    ],
+)
+def test_people_are_told_how_to_go_on(status, advice):
+    scene = scene_of()
+    scene.tell(ev.RunEnded(0, status, "so it is"))
+    lines = list(tell(scene.state))
+    assert lines[-1] == advice
+    assert "why: so it is" in lines
+
+
+def test_a_run_that_is_done_needs_no_advice():
+    scene = Scene(SMALL, budget="1")
+    scene.tell(ev.RunEnded(0, "done"))
+    assert not any("bursar" in line for line in tell(scene.state))
+
+
+def test_failures_are_told_with_their_end_and_how_to_retry_them():
+    scene = scene_of()
+    machine = scene.machine()
+    scene.end(scene.start(2, machine), "failed", 7, "Traceback:\nno such file")
+    scene.end(scene.start(3, machine), "timeout", why="timed out after 5.0 s")
+    lines = list(tell(scene.state))
+    first = lines.index("failed: task 2 (exit code 7): fit b")
+    assert lines[first + 1 : first + 5] == [
+        "    Traceback:",
+        "    no such file",
+        "failed: task 3: fit c",
+        "    timed out after 5.0 s",
+    ]
+    assert "retry them with: bursar resume scene --retry-failed" in lines
+
+
+def test_of_many_failures_some_are_told_and_the_rest_counted():
+    scene = scene_of([str(n) for n in range(1, 1234)])
+    machine = scene.machine()
+    for task in range(1, 1234):
+        scene.state.apply(ev.AttemptStarted(0, task, task, machine))
+        scene.state.apply(ev.AttemptEnded(0, task, "failed", 0, 1))
+    lines = list(tell(scene.state))
+    assert sum(line.startswith("failed: task") for line in lines) == 10
+    assert "... and 1,223 more failed" in lines
+
+
+def test_a_plan_is_told_as_predicted_against_actual():
+    scene = scene_of()
+    machine = scene.machine()
+    scene.end(scene.start(1, machine))
+    money = Money.parse("0.20"), Money.parse("0.40")
+    scene.tell(ev.PlanChosen(0, "knee", {"small": 2}, HOUR, 2 * HOUR, *money))
+    other = scene.machine()
+    scene.pass_time(30 * MINUTE)
+    scene.end(scene.start(2, other))
+    assert (
+        "plan 'knee': predicted 60.0 min (at most 2.0 h), took 30.0 min;"
+        " predicted $0.20 (at most $0.40), cost $0.10"
+    ) in list(tell(scene.state))

@@ -1,0 +1,142 @@
+"""Every world of bursar keeps the contract of worlds; one that does not is found out."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from bursar import events as ev
+from bursar.execute.local import LocalWorld
+from bursar.model.time import HOUR, SECOND
+from bursar.model.work import repeated_bag
+from bursar.simulate.world import SimulatedWorld
+from bursar.testing import ContractBroken, ErraticWorld, WorldContract
+
+
+class Fortune:
+    """Tasks 5 and 6 are slow, task 7 fails."""
+
+    def attempt(self, task, attempt, machine):
+        return HOUR if task in (5, 6) else SECOND // 10, "failed" if task == 7 else "success"
+
+    def boot(self, machine):
+        return machine.offer.boot
+
+    def life(self, machine):
+        return None
+
+
+class Simulated(WorldContract):
+    world = SimulatedWorld
+
+    def make_world(self, state):
+        return self.world(state, Fortune())
+
+    def pass_unseen(self, duration):
+        pass
+
+
+class TestSimulatedWorld(Simulated):
+    pass
+
+
+@pytest.mark.parametrize("seed", range(20))
+class TestErraticWorld(WorldContract):
+    is_reliable = False
+    patience = 1000 * SECOND
+
+    @pytest.fixture(autouse=True)
+    def seeded(self, seed):
+        self.seed = seed
+
+    def make_world(self, state):
+        rng = Random(self.seed)
+        return ErraticWorld(state, Fortune(), rng, jumpiness=0.3, lead=SECOND // 4)
+
+    def pass_unseen(self, duration):
+        pass
+
+
+class TestLocalWorld(WorldContract):
+    bags = (
+        repeated_bag(("true",), 4),
+        repeated_bag(("sleep", "60"), 2),
+        repeated_bag(("false",), 1),
+    )
+
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path):
+        self.outputs = tmp_path / "out"
+
+    def make_world(self, state):
+        return LocalWorld(state, self.outputs)
+
+
+# --- worlds that break the contract ------------------------------------------------------------
+
+
+class Deaf(SimulatedWorld):
+    def perform(self, decisions):
+        pass
+
+
+class Immortal(SimulatedWorld):
+    """Leases mean nothing to it."""
+
+    def _watch(self, decision):
+        pass
+
+
+class Backwards(SimulatedWorld):
+    skew = 5
+
+    def now(self):
+        skew, self.skew = self.skew, 0
+        return super().now() + skew
+
+
+class Hasty(SimulatedWorld):
+    def wait(self, until):
+        return super().wait(None if until is None else until // 2)
+
+
+class Stubborn(SimulatedWorld):
+    def _cancel(self, decision):
+        pass
+
+
+class Fragile(SimulatedWorld):
+    def _cancel(self, decision):
+        self._state.attempts[decision.attempt]
+        super()._cancel(decision)
+
+
+class Invented(SimulatedWorld):
+    def wait(self, until):
+        return [*super().wait(until), ev.StopRequested(self._now, "done", "why not")]
+
+
+@pytest.mark.parametrize(
+    ("world", "test", "complaint"),
+    [
+        (Deaf, "every_machine_that_is_rented_comes_up_or_goes_down", "neither came up"),
+        (Immortal, "no_machine_outlives_its_lease", "stays without a lease"),
+        (Backwards, "waiting_ends_at_the_time_it_is_told", "time ran back"),
+        (Hasty, "waiting_ends_at_the_time_it_is_told", "waiting ended too early"),
+        (Stubborn, "an_attempt_that_is_cancelled_ends_and_its_machine_goes_on", "did not end"),
+        (Invented, "nothing_comes_where_nothing_is_under_way", "something happened"),
+    ],
+)
+def test_a_world_that_breaks_the_contract_is_found_out(world, test, complaint):
+    contract = Simulated()
+    contract.world = world
+    with pytest.raises(ContractBroken, match=complaint):
+        getattr(contract, f"test_{test}")()
+
+
+def test_a_world_that_cannot_bear_late_orders_is_found_out():
+    contract = Simulated()
+    contract.world = Fragile
+    with pytest.raises(KeyError):
+        contract.test_an_order_to_cancel_what_has_just_ended_is_ignored()
