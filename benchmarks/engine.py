@@ -1,7 +1,9 @@
 """A million tasks on a thousand machines in the simulated world: time and memory.
 
 The engine, the guard and the policies are those of a real run; only the world is simulated. It runs
-in a process of its own, whose largest resident set is the memory that counts.
+in a process of its own, whose largest resident set is the memory that counts. It has one thread and
+waits for nothing, so its processor time is what the clock shows on a machine that has nothing else
+to do.
 """
 
 from __future__ import annotations
@@ -43,11 +45,12 @@ def measure(rounds: int) -> Result:
     return Result(
         title=f"{TASKS:,} tasks on {sum(FLEET.values()):,} machines, simulated",
         lines=[
-            Line("time", seconds, "s", f"{TASKS / seconds:,.0f} tasks a second"),
+            Line("processor time", seconds, "s", f"{TASKS / seconds:,.0f} tasks a second"),
+            Line("by the clock", found["clock"], "s"),
             Line("memory", memory, "GB", "largest resident set"),
         ],
         goals=[
-            Goal("time", seconds, "<=", MOST_SECONDS, "s"),
+            Goal("processor time", seconds, "<=", MOST_SECONDS, "s"),
             Goal("memory", memory, "<=", MOST_GIGABYTES, "GB"),
         ],
     )
@@ -76,7 +79,11 @@ def _simulate() -> dict[str, float]:
     if state.done != TASKS:
         raise SystemExit(f"only {state.done:,} tasks are done")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"seconds": time.perf_counter() - began, "gigabytes": peak * 1024 / 1e9}
+    return {
+        "seconds": time.process_time(),
+        "clock": time.perf_counter() - began,
+        "gigabytes": peak * 1024 / 1e9,
+    }
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from pathlib import Path
 from benchmarks.measure import Goal, Line, Result, best_of, seconds_of
 
 MOST_SECONDS = 0.3
+TURNS = 10
+"""in a round: one is short"""
 
 
 def measure(rounds: int) -> Result:
@@ -17,7 +19,7 @@ def measure(rounds: int) -> Result:
     }
     best = best_of(
         {name: lambda words=words: seconds_of(words, ".") for name, words in commands.items()},
-        3 * rounds,
+        TURNS * rounds,
     )
     return Result(
         title="Start-up",

@@ -81,6 +81,6 @@ def test_no_policy_breaks_the_laws(case):
 @settings(max_examples=1000)
 @given(cases())
 def test_no_market_and_no_misfortune_breaks_the_laws_or_leaves_a_machine(case):
-    state = play(case, fixed(case))
+    state = play(case, fixed(case), most_steps=50_000)
     assert state.ended is not None
     assert not state.machines

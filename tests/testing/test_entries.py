@@ -10,6 +10,7 @@ import pytest
 
 from bursar import actions as act
 from bursar.model.market import Market
+from bursar.model.time import MINUTE
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import BUILT_IN, find
@@ -142,16 +143,16 @@ class Mute(Honest):
 
 
 class Forgetful(Honest):
-    """Rents only once in its life, which is not enough after a crash."""
+    """Does not know the run again that it finds after a crash."""
 
     def __init__(self, market):
         super().__init__(market)
-        self.began = False
+        self.done = 0
 
     def provision(self, view, now, rng):
-        if not view.machines and view.done and not self.began:
-            return [act.Stop("I do not know this run")]
-        self.began = True
+        if view.done > self.done + 5:
+            return [act.Stop("somebody else works here")]
+        self.done = view.done
         return super().provision(view, now, rng)
 
 
@@ -159,7 +160,7 @@ class Forgetful(Honest):
     ("entry", "complaint"),
     [
         (Insomniac, "the run does not end"),
-        (Idler, "tasks were left undone, with plenty of money"),
+        (Idler, "it ended as failed: 8 tasks left, but no machine was asked for"),
         (Meddler, "provision changes the view that it may only read"),
         (Thief, "provision changes the view that it may only read"),
         (Clockwatcher, r"Clockwatcher looks up the clock, or sleeps \(monotonic, .*test_entries"),
@@ -173,7 +174,7 @@ class Forgetful(Honest):
         (Silent, "gives no reason"),
         (Elsewhere, "asked about machine 1"),
         (Mute, "gives no reason"),
-        (Forgetful, "tasks were left undone"),
+        (Forgetful, "it ended as budget: somebody else works here"),
     ],
 )
 def test_a_provisioner_that_breaks_the_contract_is_found_out(entry, complaint):
@@ -209,7 +210,7 @@ class Consumer(RandomPlacer):
 @pytest.mark.parametrize(
     ("entry", "complaint"),
     [
-        (Lazy, "tasks were left undone"),
+        (Lazy, "with plenty of money and no misfortune it ended as budget"),
         (Robber, "is none of Start"),
         (Consumer, "place changes the view"),
     ],
@@ -240,4 +241,6 @@ def test_a_replicator_that_breaks_the_contract_is_found_out(entry, complaint):
 
 @pytest.mark.parametrize("name", BUILT_IN["replicator"])
 def test_every_replicator_of_bursar_keeps_the_contract(name):
-    check_replicator(find("replicator", name))
+    make = find("replicator", name)
+    options = {"perfect": [lambda task, machine: task * MINUTE]}.get(name, [])
+    check_replicator(lambda: make(*options))

@@ -317,7 +317,7 @@ def first_step(
     """
     kinds = len(value)
     everything = all_weight[kinds]
-    arranged, glance = -1, 4 * kinds
+    arranged, glance = -1, 0
     while step <= last:
         room = min(money // step, everything)
         needed = (work + step - 1) // step - given
@@ -330,11 +330,12 @@ def first_step(
                 arrange(middle, worth, value, weight, plan, weight_grain, value_grain)
                 arranged = middle
             # What is reached below what is needed tells how far to go on. To find it may take longer
-            # than to go step by step; so the effort grows with the steps that were taken one by one.
+            # than to go step by step, so no more effort goes into it than went into single steps.
             enough = step + (step >> 8)
             wanted = max(1, (work + enough - 1) // enough - given)
             for attempt in range(2):
-                state[0] = glance if attempt == 0 else nodes
+                allowed = min(nodes, 4 * kinds + max(0, glance)) if attempt == 0 else nodes
+                state[0] = allowed
                 state[1], state[2], state[3], state[6] = 0, 0, room, 0
                 state[4] = wanted if attempt == 0 else needed
                 state[7] += 1
@@ -344,9 +345,9 @@ def first_step(
                     value, weight, limit, all_value, all_weight, plan, weight_grain, value_grain,
                     seen, count, found, state,
                 )  # fmt: skip
+                glance += state[0] - allowed if attempt == 0 else allowed - state[0]
                 if finished:
                     break
-                glance = min(2 * glance, nodes)
             reached = state[4] - 1
             if not finished or reached >= needed:
                 return step

@@ -23,10 +23,8 @@ Floats = NDArray[np.float64]
 GROWTH: Final = 1.25
 """By which a finishing time is put off while the money does not do."""
 MOST_TRIED: Final = 60
-BISECTIONS: Final = 8
-import os
-
-LOST_AT_END: Final = float(os.environ.get('LOST','0.5'))
+BISECTIONS: Final = 6
+LOST_AT_END: Final = 0.5
 """Tasks that a slot has under way when its time or the bag ends: it could not have ended more."""
 
 
@@ -117,7 +115,7 @@ class _Table:
         if not len(self.price):
             return None
         low, high = 0.0, float(np.max(self.free) - self.now + np.max(self.pace) * (tasks + 2))
-        for _ in range(40):
+        for _ in range(24):
             middle = (low + high) / 2
             stay = np.maximum(self.now + middle, self.free)
             if self.done_by(stay).sum() >= tasks:

@@ -6,7 +6,9 @@ at the beginning as `fixed` does it, one machine of each offer in turn. With a s
 chapter 5, idle machines run replicas on time that is paid for.
 
 What comes out is what the engine with `fixed`, a placer that follows the order, and the replicator
-of the same name finds, task by task.
+of the same name finds, task by task. Costs are the engine's, too, where billing units are
+10 minutes or longer; with shorter ones a machine is charged until its last task ends, while the
+engine may keep one that falls idle together with others until its next step.
 """
 
 from __future__ import annotations
@@ -183,6 +185,7 @@ class Workshop:
             offer=machines,
             boot=np.array([self.offers[number].boot for number in machines], dtype=np.int64),
             billing=np.array([offer.billing for offer in self.offers], dtype=np.int64),
+            least=np.array([offer.paid_for(0) for offer in self.offers], dtype=np.int64),
             paid=np.array([offer.paid_for(HORIZON) for offer in self.offers], dtype=np.int64),
             slope=np.array(self._slopes, dtype=np.int64),
             inverse=MILLION / np.array(self._slopes, dtype=np.float64),

@@ -33,6 +33,8 @@ class Shop(NamedTuple):
     """[machine]: when it is up"""
     billing: Array
     """[offer]: length of a billing unit"""
+    least: Array
+    """[offer]: what is charged at least, a multiple of the billing unit"""
     paid: Array
     """[offer]: end of the first lease"""
     slope: Array
@@ -200,7 +202,7 @@ def settle(shop: Shop, tree: Array, width: int, taken: int, units: Array) -> int
         makespan = max(makespan, end)
         offer = shop.offer[machine]
         billing, paid = shop.billing[offer], shop.paid[offer]
-        stay = max(end, paid)
+        stay = max(end, shop.least[offer])
         entered = (stay + billing - 1) // billing
         if end == taken and end >= paid and end % billing == 0:
             entered += 1

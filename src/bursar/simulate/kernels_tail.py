@@ -258,7 +258,7 @@ def locate(bench: Bench, machine: int, so_far: int) -> int:
     while place < known and values[place] <= so_far:
         place += 1
     bench.passed[machine] = place
-    return place
+    return int(place)
 
 
 def best_candidate(shop: Shop, bench: Bench, noted: int, target: int, perfect: bool) -> int:
@@ -294,7 +294,7 @@ def random_candidate(shop: Shop, bench: Bench, noted: int, target: int) -> int:
         return -1
     bench.draws[0] += np.uint64(GOLDEN)
     chance = np.float64(splitmix(bench.draws[0]) >> np.uint64(11)) * 2.0**-53
-    return bench.choice[int(chance * found)]
+    return int(bench.choice[int(chance * found)])
 
 
 # --- steps ---------------------------------------------------------------------------------------
@@ -384,7 +384,7 @@ def end_leases(shop: Shop, bench: Bench, tasks: int, units: Array) -> None:
 
 def leave(shop: Shop, bench: Bench, machine: int, units: Array) -> None:
     offer = shop.offer[machine]
-    stay = max(bench.count[NOW], shop.paid[offer])
+    stay = max(bench.count[NOW], shop.least[offer])
     units[offer] += (stay + shop.billing[offer] - 1) // shop.billing[offer]
     bench.count[SPARE] -= bench.status[machine] == IDLE
     bench.status[machine] = GONE
@@ -481,7 +481,7 @@ def run_tail(
     for machine in range(len(shop.offer)):
         if bench.status[machine] != GONE:
             leave(shop, bench, machine, units)
-    return bench.count[NOW]
+    return int(bench.count[NOW])
 
 
 def decide(shop: Shop, bench: Bench, order: Array, strategy: int, early: int) -> bool:

@@ -21,8 +21,8 @@ from bursar.state import RunState
 from bursar.testing.auditor import Auditor
 from bursar.testing.erratic import ErraticWorld
 
-MOST_STEPS: Final = 20_000
-"""More than any run of a case takes that gets on at all."""
+MOST_STEPS: Final = 5_000
+"""More than a run of a hard case takes, if it gets on at all."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
 from bursar.policies.roles import Placer, Provisioner, Replicator
-from bursar.testing.broken import expect
+from bursar.testing.broken import ContractBroken, expect
 from bursar.testing.cases import Case, calm_case, hard_cases, play
 from bursar.testing.purity import pure
 from bursar.view import Machine, View
@@ -71,10 +71,12 @@ def _fill(market: Market) -> Fixed:
 
 def _judge(case: Case, policy: Policy) -> None:
     state = play(case, policy)
-    expect(state.ended is not None, f"the run does not end: {case}")
+    ended = state.ended
+    if ended is None:
+        raise ContractBroken(f"the run does not end: {case}")
     if case == calm_case():
-        left = state.total - state.done
-        expect(left == 0, f"{left} tasks were left undone, with plenty of money: {state.ended}")
+        how = f"{ended.status}: {ended.why}"
+        expect(ended.status == "done", f"with plenty of money and no misfortune it ended as {how}")
 
 
 class _Watched:

@@ -15,7 +15,7 @@ from bursar.testing.broken import expect
 _FORBIDDEN: Final = {
     "time": "looks up the clock, or sleeps",
     "posix": "asks the operating system",
-    "_io": "opens a file",
+    "io": "opens a file",
     "_socket": "opens a connection",
 }
 """By module of a function; what its own code does by calling it."""

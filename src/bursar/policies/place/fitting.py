@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from bursar.actions import Start
+from bursar.model.money import Money
 from bursar.model.time import Time
 from bursar.view import Machine, View
 
@@ -60,11 +61,12 @@ class FittingPlacer:
         lanes: list[Lane] | None = None
         slots: list[int] = []
         for mean, machine in free:
+            mine = Lane(now, mean, self.guide.stays_until(machine), machine.offer.price)
             for _ in range(machine.offer.slots - len(machine.attempts)):
                 if mean and self._is_tail(len(view.ready), mean, means.values(), view):
                     lanes = self._lanes(view, means, now) if lanes is None else lanes
-                    fits = now + mean <= self.guide.stays_until(machine)
-                    if _done_elsewhere(lanes, now, mean, fits=fits) >= len(view.ready):
+                    fits = now + mean <= mine.stays
+                    if _done_elsewhere(lanes, mine, fits=fits) >= len(view.ready):
                         continue
                 slots.append(machine.id)
         return slots
@@ -84,30 +86,38 @@ class FittingPlacer:
             mean = means[machine.offer.name]
             if mean is None or machine.releasing:
                 continue
-            stays = self.guide.stays_until(machine)
+            stays, price = self.guide.stays_until(machine), machine.offer.price
             begin = now if machine.up is not None else max(now, machine.rented + machine.offer.boot)
             for number in machine.attempts:
                 elapsed = now - view.attempts[number].started
                 expected = self.guide.expected(machine.offer.name, elapsed) or elapsed
-                lanes.append((now + expected - elapsed, mean, stays))
-            lanes += [(begin, mean, stays)] * (machine.offer.slots - len(machine.attempts))
+                lanes.append(Lane(now + expected - elapsed, mean, stays, price))
+            free = machine.offer.slots - len(machine.attempts)
+            lanes += [Lane(begin, mean, stays, price)] * free
         return lanes
 
 
-Lane = tuple[Time, Time, Time]
+class Lane(NamedTuple):
+    """A slot of a machine."""
+
+    begin: Time
+    """when it is free"""
+    mean: Time
+    """how long a task takes there"""
+    stays: Time
+    price: Money
+    """of a further unit of its machine"""
 
 
-def _done_elsewhere(lanes: Iterable[Lane], now: Time, mean: Time, *, fits: bool) -> int:
-    """Tasks that faster slots would end before a slot of this mean ends one.
+def _done_elsewhere(lanes: Iterable[Lane], mine: Lane, *, fits: bool) -> int:
+    """Tasks that faster slots would end before this one ends one.
 
-    Where the machine leaves before it can end one (it does not fit), they are given twice the
-    time: a task that is lost must be begun again.
+    Where this one's machine leaves before it can end one (it does not fit), machines that are
+    cheaper to keep count too, and they have twice the time: a task that is lost is begun again.
     """
-    end = now + (mean if fits else PATIENCE * mean)
-    import os
-    al = os.environ.get("ALL") and not fits
+    end = mine.begin + (mine.mean if fits else PATIENCE * mine.mean)
     return sum(
-        max(0, (min(end, stays) - begin) // time)
-        for begin, time, stays in lanes
-        if al or NOTABLY * time <= mean
+        max(0, (min(end, lane.stays) - lane.begin) // lane.mean)
+        for lane in lanes
+        if NOTABLY * lane.mean <= mine.mean or (not fits and lane.price < mine.price)
     )

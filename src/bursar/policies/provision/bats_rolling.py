@@ -27,10 +27,12 @@ FIRST_SHARE: Final = 4
 MONITORING: Final = 5 * MINUTE
 SHORTEST_MONITORING: Final = 10 * SECOND
 PARTS_OF_A_UNIT: Final = 12
-import os
-
-MARGINS: Final = tuple(map(float,os.environ.get("MARGINS","1,0.5").split(",")))
-PATIENCE: Final = float(os.environ.get("PATIENCE","1.2"))
+MARGINS: Final = (1.0, 0.5, 0.25)
+"""Standard deviations of what is left to do that are planned for beside it, the first possible."""
+PATIENCE: Final = 1.2
+"""By how much a margin may put off the end."""
+DARING: Final = 0.5
+"""Standard deviations by which less may prove to be left to do than is expected."""
 HOPELESS: Final = 3.0
 """Standard errors by which run times may prove shorter before a run is given up."""
 
@@ -77,7 +79,7 @@ class RollingBats:
         if not self._known_offers(view):
             return Extend(machine.id, reason="nothing is known yet")
         age = None if self._planned_at is None else now - self._planned_at
-        if age is None or age > min(_interval(view), machine.offer.billing // PARTS_OF_A_UNIT):
+        if age is None or age > min(_interval(view), machine.offer.billing // PARTS_OF_A_UNIT) // 10:
             self._replan(view, now)
         if self.stays_until(machine) > machine.until:
             return Extend(machine.id, reason="the plan keeps it")
@@ -140,16 +142,21 @@ class RollingBats:
                 self._wanted[offer.name] = self._wanted.get(offer.name, 0) + 1
 
     def _dared(self, rows: list[Standing], view: View, money: float, now: Time) -> RollingPlan:
-        """A plan with a margin, where that does not put off the end by far."""
-        tasks = len(view.ready)
-        bold = plan_rest(rows, tasks, money, now)
-        if not bold.covers:
-            return bold
+        """A plan with a margin, where that does not put off the end by far.
+
+        Where the money is so tight that the end is far off even without one, a little luck is
+        planned for: giving machines up loses what they have under way, and saves next to nothing.
+        """
+        tasks, doubt = len(view.ready), self._doubt(view)
+        plain = plan_rest(rows, tasks, money, now)
+        daring = plan_rest(rows, max(0.0, tasks - DARING * doubt), money, now)
+        if not plain.covers or plain.end - now > PATIENCE * (daring.end - now):
+            return daring if daring.covers else plain
         for margin in MARGINS:
-            safe = plan_rest(rows, tasks + margin * self._doubt(view), money, now)
-            if safe.covers and safe.end - now <= PATIENCE * (bold.end - now):
+            safe = plan_rest(rows, tasks + margin * doubt, money, now)
+            if safe.covers and safe.end - now <= PATIENCE * (plain.end - now):
                 return safe
-        return bold
+        return plain
 
     def _standing(self, machine: Machine, view: View, now: Time) -> Standing:
         offer = machine.offer

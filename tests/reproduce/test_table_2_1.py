@@ -1,0 +1,63 @@
+"""Table 2.1 of the BaTS thesis, with a few bags instead of thirty."""
+
+from __future__ import annotations
+
+import pytest
+
+from bursar.model.money import Money
+from bursar.reproduce.bats_table_2_1 import (
+    SCENARIOS,
+    TASKS,
+    Scenario,
+    published,
+    reproduce,
+    rolling,
+    round_robin,
+)
+
+BAGS = 2
+
+
+def test_every_printed_makespan_and_cost_is_near_ours() -> None:
+    rows = {row.what: row for row in reproduce("bats-table-2.1", seeds=BAGS).rows}
+    printed = [row for row in rows.values() if row.paper is not None]
+    assert len(printed) == 45  # makespan, cost and fleet of fifteen experiments
+    assert [row.what for row in printed if not row.ok] == []
+    dearest = [row for row in rows.values() if "dearest" in row.what]
+    assert len(dearest) == 10
+    assert all(row.ok for row in dearest)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "budget", "fleet"),
+    [
+        ("S4-1", 2034, (32, 25)),
+        ("S4-3", 1062, (30, 18)),
+        ("S4-3", 1015, (30, 16)),
+        ("S3-4", 768, (32, 32)),
+        ("S3-4", 653, (1, 32)),
+        ("S1-4", 309, (11, 32)),
+    ],
+)
+def test_the_sampling_phase_leads_to_the_printed_fleet(
+    scenario: str, budget: int, fleet: tuple[int, int]
+) -> None:
+    assert published(SCENARIOS[scenario], Money.parse(budget), seed=1).fleet == fleet
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_the_default_does_with_the_budgets_that_the_thesis_could_not_do_with(
+    scenario: Scenario,
+) -> None:
+    for seed in range(BAGS):
+        run = rolling(scenario, Money.parse(scenario.tight), seed)
+        assert run.done == TASKS
+        assert run.cost <= Money.parse(scenario.tight)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_the_default_is_never_dearer_than_round_robin_with_its_budget(scenario: Scenario) -> None:
+    robin = round_robin(scenario, seed=2)
+    run = rolling(scenario, robin.cost, seed=2)
+    assert run.done == TASKS
+    assert run.cost <= robin.cost
