@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -311,12 +312,11 @@ def _check_resumable(run: RunDir, state: RunState) -> None:
 @contextmanager
 def _signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
     """Let the handler get the signals that ask to stop, if this thread may receive any."""
-    asked = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP)
-    try:
-        before = {number: signal.signal(number, handler) for number in asked}
-    except ValueError:  # not the main thread: whoever owns it decides
-        yield
+    if threading.current_thread() is not threading.main_thread():
+        yield  # whoever owns the main thread decides
         return
+    asked = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP)
+    before = {number: signal.signal(number, handler) for number in asked}
     try:
         yield
     finally:

@@ -329,8 +329,8 @@ def first_step(
             if middle != arranged:
                 arrange(middle, worth, value, weight, plan, weight_grain, value_grain)
                 arranged = middle
-            # What is reached below what is needed tells how far to go on. To find it may take longer
-            # than to go step by step, so no more effort goes into it than went into single steps.
+            # What is reached below what is needed tells how far to go on. To find it may take more
+            # time than single steps, so no more effort goes into it than went into those.
             enough = step + (step >> 8)
             wanted = max(1, (work + enough - 1) // enough - given)
             for attempt in range(2):
@@ -358,7 +358,7 @@ def first_step(
     return step
 
 
-def least_weight(  # noqa: PLR0915 (one loop, compiled as a whole)
+def least_weight(
     value: Numbers,
     weight: Numbers,
     limit: Numbers,

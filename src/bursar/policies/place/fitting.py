@@ -17,7 +17,6 @@ from bursar.model.money import Money
 from bursar.model.time import Time
 from bursar.view import Machine, View
 
-
 PATIENCE: Final = 2
 """Run times that the other machines are given to end what does not fit on one that leaves."""
 
@@ -71,9 +70,7 @@ class FittingPlacer:
                 slots.append(machine.id)
         return slots
 
-    def _is_tail(
-        self, left: int, mean: Time, means: Iterable[Time | None], view: View
-    ) -> bool:
+    def _is_tail(self, left: int, mean: Time, means: Iterable[Time | None], view: View) -> bool:
         """Whether so few tasks are left that the other machines might end them all by then."""
         shortest = min(time for time in means if time)
         slots = sum(machine.offer.slots for machine in view.machines.values())

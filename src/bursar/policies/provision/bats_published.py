@@ -71,9 +71,7 @@ class PublishedBats:
 
     def _is_sampled(self, view: View) -> bool:
         return all(
-            self.progress.is_sampled(offer.name)
-            for offer in view.market.offers
-            if offer.limit != 0
+            self.progress.is_sampled(offer.name) for offer in view.market.offers if offer.limit != 0
         )
 
     def _sample(self, view: View) -> Iterator[Rent]:
@@ -84,9 +82,14 @@ class PublishedBats:
     # --- configuring -----------------------------------------------------------------------------
 
     def _configure(self, view: View, now: Time) -> list[Rent | Release | Wake | Stop]:
-        """The fastest fleet for what is left, or the end where none can finish."""
+        """The fastest fleet for what is left, or the end where none can finish.
+
+        Nothing changes while the time that is paid for does all tasks.
+        """
         left = view.ledger.left
-        tasks = max(1, self.tasks_beyond_paid(view, now))
+        tasks = self.tasks_beyond_paid(view, now)
+        if tasks <= 0:
+            return []
         runtimes = self._runtimes(view, now)
         offers = view.market.offers
         if left is None:

@@ -27,12 +27,11 @@ FIRST_SHARE: Final = 4
 MONITORING: Final = 5 * MINUTE
 SHORTEST_MONITORING: Final = 10 * SECOND
 PARTS_OF_A_UNIT: Final = 12
+"""The monitoring interval is the shortest unit over so many, between these two."""
 MARGINS: Final = (1.0, 0.5, 0.25)
 """Standard deviations of what is left to do that are planned for beside it, the first possible."""
 PATIENCE: Final = 1.2
 """By how much a margin may put off the end."""
-DARING: Final = 0.5
-"""Standard deviations by which less may prove to be left to do than is expected."""
 HOPELESS: Final = 3.0
 """Standard errors by which run times may prove shorter before a run is given up."""
 
@@ -79,7 +78,7 @@ class RollingBats:
         if not self._known_offers(view):
             return Extend(machine.id, reason="nothing is known yet")
         age = None if self._planned_at is None else now - self._planned_at
-        if age is None or age > min(_interval(view), machine.offer.billing // PARTS_OF_A_UNIT) // 10:
+        if age is None or age > _interval(view):
             self._replan(view, now)
         if self.stays_until(machine) > machine.until:
             return Extend(machine.id, reason="the plan keeps it")
@@ -131,7 +130,7 @@ class RollingBats:
         rows += [self._hire(offer, now) for offer in hires]
         left = view.ledger.left
         money = float("inf") if left is None else float(left.nanos)
-        self.plan = plan = self._dared(rows, view, money, now)
+        self.plan = plan = self._with_margin(rows, view, money, now)
         self._stays = {
             machine.id: machine.until + int(units) * machine.offer.billing
             for machine, units in zip(machines, plan.units, strict=False)
@@ -141,21 +140,17 @@ class RollingBats:
             if units:
                 self._wanted[offer.name] = self._wanted.get(offer.name, 0) + 1
 
-    def _dared(self, rows: list[Standing], view: View, money: float, now: Time) -> RollingPlan:
-        """A plan with a margin, where that does not put off the end by far.
-
-        Where the money is so tight that the end is far off even without one, a little luck is
-        planned for: giving machines up loses what they have under way, and saves next to nothing.
-        """
+    def _with_margin(
+        self, rows: list[Standing], view: View, money: float, now: Time
+    ) -> RollingPlan:
+        """A plan with a margin, where that does not put off the end by far."""
         tasks, doubt = len(view.ready), self._doubt(view)
         plain = plan_rest(rows, tasks, money, now)
-        daring = plan_rest(rows, max(0.0, tasks - DARING * doubt), money, now)
-        if not plain.covers or plain.end - now > PATIENCE * (daring.end - now):
-            return daring if daring.covers else plain
-        for margin in MARGINS:
-            safe = plan_rest(rows, tasks + margin * doubt, money, now)
-            if safe.covers and safe.end - now <= PATIENCE * (plain.end - now):
-                return safe
+        if plain.covers:
+            for margin in MARGINS:
+                safe = plan_rest(rows, tasks + margin * doubt, money, now)
+                if safe.covers and safe.end - now <= PATIENCE * (plain.end - now):
+                    return safe
         return plain
 
     def _standing(self, machine: Machine, view: View, now: Time) -> Standing:

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from bursar.actions import Rent, Stop, Wake
+from bursar.beliefs.progress import Progress
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Bag
+from bursar.policies.place.fitting import FittingPlacer
+from bursar.policies.place.random import RandomPlacer
+from bursar.policies.provision.bats import Bats
+from bursar.policies.registry import Policy, find
+from bursar.policies.replicate.none import NoReplicas
+from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.run import simulate
+from bursar.testing import Scene, check_provisioner
+
+SLOW = Offer("slow", Money.parse(1), HOUR, limit=10)
+FAST = Offer("fast", Money.parse(2), HOUR, limit=10, speed=4.0)
+BY_THE_SECOND = Offer("seconds", Money.parse("0.0005"), SECOND, minimum=MINUTE, limit=10)
+
+
+def run(*offers, budget, tasks=200, minutes=10.0, faithful=False, seed=0, **misfortune):
+    """A simulated run of tasks whose run times vary by a fifth either way."""
+    rng = Random(seed)
+    runtimes = [round(rng.uniform(0.8, 1.2) * minutes * MINUTE) for _ in range(tasks)]
+    bats = Bats(faithful=faithful)
+    placer = RandomPlacer() if faithful else FittingPlacer(bats)
+    state = simulate(
+        Market("USD", "2026", offers),
+        Goal(None if budget is None else Money.parse(budget)),
+        Bag(tasks),
+        Policy(bats, placer, NoReplicas()),
+        ModelledFortune(given(runtimes), seed=seed, **misfortune),
+        seed=seed,
+        observers=(bats.progress,),
+    )
+    state.check()
+    return state
+
+
+@pytest.mark.parametrize("faithful", [False, True])
+def test_it_keeps_the_contract_of_a_provisioner(faithful):
+    check_provisioner(lambda market: Bats(faithful=faithful), worlds=20)
+
+
+def test_it_is_found_by_its_name():
+    assert find("provisioner", "bats") is Bats
+    assert find("placer", "fitting") is FittingPlacer
+
+
+@pytest.mark.parametrize("faithful", [False, True])
+def test_a_run_without_a_budget_uses_all_machines(faithful):
+    state = run(SLOW, FAST, budget=None, faithful=faithful)
+    assert state.done == 200
+    assert state.machines_rented == 20
+
+
+@pytest.mark.parametrize("faithful", [False, True])
+@pytest.mark.parametrize("budget", ["0", "3", "14", "22", "40"])
+def test_no_budget_is_ever_exceeded(faithful, budget):
+    state = run(SLOW, FAST, budget=budget, faithful=faithful)
+    assert state.ledger.committed <= Money.parse(budget)
+
+
+@pytest.mark.parametrize("faithful", [False, True])
+def test_a_budget_that_cannot_do_ends_with_an_account_of_it(faithful):
+    state = run(SLOW, FAST, budget="30", tasks=1000, faithful=faithful)
+    assert state.ended.status == "budget"
+    assert "tasks" in state.ended.why
+    assert "left" in state.ended.why
+    assert state.ledger.committed < Money.parse(30)
+
+
+def test_the_first_machines_cost_a_quarter_of_the_budget():
+    scene = Scene(SLOW, FAST, tasks=500, budget="24")
+    wishes = list(Bats().provision(scene.state, scene.at, Random(0)))
+    rents = [wish.offer for wish in wishes if isinstance(wish, Rent)]
+    assert sorted(rents) == ["fast", "fast", "slow", "slow"]
+
+
+def test_the_published_sample_has_a_tenth_of_the_bag_on_every_offer():
+    scene = Scene(SLOW, FAST, tasks=60, budget="100")
+    wishes = list(Bats(faithful=True).provision(scene.state, scene.at, Random(0)))
+    rents = [wish.offer for wish in wishes if isinstance(wish, Rent)]
+    assert sorted(rents) == ["fast"] * 6 + ["slow"] * 6
+    assert [wish.at for wish in wishes if isinstance(wish, Wake)] == [5 * MINUTE]
+
+
+def test_a_tight_budget_keeps_the_better_value():
+    state = run(SLOW, FAST, budget="23", tasks=200, minutes=15)
+    assert state.done == 200
+    units = {"slow": 0, "fast": 0}
+    for charge in state.ledger.charges():
+        units[charge.offer.name] += charge.units
+    assert units["fast"] > 2 * units["slow"]
+
+
+def test_more_money_is_never_much_slower():
+    times = [run(SLOW, FAST, budget=budget).last_settled for budget in ("16", "24", "32", "60")]
+    assert all(later <= 1.05 * sooner for sooner, later in zip(times, times[1:], strict=False))
+
+
+@pytest.mark.parametrize("faithful", [False, True])
+def test_machines_that_are_lost_are_replaced(faithful):
+    lives = {"slow": 90 * MINUTE, "fast": 45 * MINUTE}
+    state = run(SLOW, FAST, budget="80", tasks=300, faithful=faithful, mean_life=lives)
+    assert state.done == 300
+
+
+def test_fine_billing_units_are_planned_for_as_well():
+    state = run(BY_THE_SECOND, budget="3", tasks=100, minutes=0.5)
+    assert state.done == 100
+    assert state.ledger.committed <= Money.parse("1.9")
+
+
+def test_the_last_tasks_are_not_started_on_slow_machines():
+    both = run(SLOW, FAST, budget="60", tasks=120, minutes=20)
+    bats = Bats()
+    rng = Random(0)
+    runtimes = [round(rng.uniform(0.8, 1.2) * 20 * MINUTE) for _ in range(120)]
+    plain = simulate(
+        Market("USD", "2026", (SLOW, FAST)),
+        Goal(Money.parse("60")),
+        Bag(120),
+        Policy(bats, RandomPlacer(), NoReplicas()),
+        ModelledFortune(given(runtimes)),
+        observers=(bats.progress,),
+    )
+    assert both.last_settled < plain.last_settled
+
+
+def test_it_stops_only_where_even_luck_would_not_do():
+    stops = [run(SLOW, FAST, budget="12", seed=seed).ended for seed in range(3)]
+    assert all(ended.status == "budget" for ended in stops)
+    assert run(SLOW, FAST, budget="30").ended.status == "done"
+    assert isinstance(Stop("x"), Stop)
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+def test_attempts_under_way_are_estimated_from_the_longer_ones_seen():
+    progress = Progress()
+    seen = progress.of("slow")
+    for runtime in (10, 20, 40):
+        seen.add(runtime)
+    assert seen.expected(5) == (10 + 20 + 40) // 3
+    assert seen.expected(10) == (20 + 40) // 2
+    assert seen.expected(39) == 40
+    assert seen.expected(50) == 50
+    assert progress.mean("slow") == 70 // 3
+    assert progress.mean("slow", [15, 60]) == (70 + 30 + 60) // 5
+    assert progress.mean("fast") is None
+
+
+def test_a_lost_attempt_leaves_its_place_in_the_sample():
+    scene = Scene(SLOW, tasks=10, budget="9")
+    progress = Progress(sample=2)
+    state = run(SLOW, budget="20", tasks=40, mean_life={"slow": 20 * MINUTE})
+    assert state.done == 40
+    assert not progress.is_sampled(scene.state.market.offers[0].name)
