@@ -1,4 +1,4 @@
-"""Pi by throwing darts: 200 Python calls on the example market, for at most $1.00."""
+"""Pi by throwing darts: 200 Python calls on the example market, for at most $2.00."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def hits(seed: int) -> int:
 
 def main() -> None:
     market = Market.load(Path(__file__).with_name("market.toml"))
-    with BudgetExecutor(market, budget="1.00", fleet={"small": 2, "large": 1}) as pool:
+    with BudgetExecutor(market, budget="2.00", fleet={"small": 2, "large": 1}) as pool:
         total = sum(pool.map(hits, range(200)))
     money = pool.summary().money
     print(f"pi is about {4 * total / (200 * DARTS):.3f}")

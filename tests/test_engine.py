@@ -237,6 +237,8 @@ def test_a_world_with_nothing_more_to_tell_is_not_asked_for_ever():
 class Asked(Idle):
     """Notes who is asked what, and asks for one machine and one attempt."""
 
+    roles = ("provision", "place", "replicate")
+
     def __init__(self):
         self.asked = []
 
@@ -264,6 +266,20 @@ def test_the_roles_are_asked_in_turn_and_each_sees_what_the_one_before_achieved(
         ("place", SECOND, 1),
         ("replicate", SECOND, 1),  # all is placed, and a slot is free
     ]
+
+
+def test_replicas_wait_until_everything_ready_is_placed():
+    class Hesitant(Asked):
+        def place(self, view, now, rng):
+            super().place(view, now, rng)
+            return [act.Start(view.ready[0], view.idle[0])] if not view.attempts else []
+
+    policy = Hesitant()
+    machine = Offer("small", Money.parse("0.10"), slots=2)
+    Stage(machine, tasks=2, provisioner=policy, placer=policy, replicator=policy).run()
+    times = {role: [at for asked, at, _ in policy.asked if asked == role] for role in policy.roles}
+    assert times["place"] == [0, MINUTE]
+    assert times["replicate"] == [MINUTE], "the second task is placed then"
 
 
 def test_what_a_role_asks_for_it_asked_for_before_any_of_it_was_done():
@@ -328,6 +344,19 @@ def test_the_output_of_a_failure_is_kept_only_when_the_task_failed_for_good():
     assert stage.fates() == [(1, 1, "drop"), (1, 2, "failure")]
 
 
+def test_the_output_of_an_attempt_that_only_measures_is_dropped_even_if_the_task_failed():
+    class Measures(Idle):
+        def place(self, view, now, rng):
+            todo = [act.Start(1, 1), act.Start(1, 1, measure=True), act.Start(2, 1)]
+            return todo[view.failed + view.done + (now > MINUTE) :][:1]
+
+    fates = Fates({1: (MINUTE, "failed"), 2: (MINUTE, "failed")})
+    offer = Offer("small", Money.parse("0.10"), limit=1)
+    stage = Stage(offer, tasks=2, fates=fates, placer=Measures())
+    stage.run()
+    assert stage.fates() == [(1, 1, "failure"), (1, 2, "drop"), (2, 3, "keep")]
+
+
 def test_late_news_of_what_is_gone_is_dropped():
     stage = Stage(tasks=1)
     stage.engine.step(())
@@ -385,8 +414,11 @@ def test_a_policy_may_stop_a_run_and_says_so_once():
             if now:
                 yield act.Stop("no plan is good enough", "planned")
 
-    stage = Stage(tasks=5, provisioner=Quits({"small": 2}))
+    machine = Offer("small", Money.parse("0.10"), slots=3)
+    fates = Fates({number: (number * MINUTE, "success") for number in (1, 2, 3)})
+    stage = Stage(machine, tasks=5, fates=fates, provisioner=Quits({"small": 1}))
     ended = stage.run()
+    assert stage.state.done == 3, "what ran was allowed to finish"
     assert (ended.status, ended.why) == ("planned", "no plan is good enough")
     assert len(stage.events(ev.StopRequested)) == 1
 
@@ -515,6 +547,14 @@ def test_what_the_world_does_is_committed_before():
     assert pending == []
     assert isinstance(committed[-1], ev.RunEnded)
     assert stage.performed(ev.Event)
+
+
+def test_results_are_in_place_before_anything_new_begins():
+    stage = Stage(Offer("small", Money.parse("0.10"), limit=1), tasks=3)
+    stage.run()
+    acts = [kind for kind, _ in stage.told if kind in ("settle", "perform")]
+    # the machine, then three tasks, each settled before the next is begun, then the release
+    assert acts == ["perform", "perform", *["settle", "perform"] * 3]
 
 
 def test_money_moves_only_after_a_safe_commit_and_others_are_cheap():

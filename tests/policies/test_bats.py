@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
 
-from bursar.actions import Rent, Stop, Wake
+from bursar import events as ev
+from bursar.actions import Rent, Wake
 from bursar.beliefs.progress import Progress
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -70,11 +72,11 @@ def test_no_budget_is_ever_exceeded(faithful, budget):
 
 @pytest.mark.parametrize("faithful", [False, True])
 def test_a_budget_that_cannot_do_ends_with_an_account_of_it(faithful):
-    state = run(SLOW, FAST, budget="30", tasks=1000, faithful=faithful)
+    state = run(SLOW, FAST, budget="40", tasks=1000, faithful=faithful)
     assert state.ended.status == "budget"
     assert "tasks" in state.ended.why
     assert "left" in state.ended.why
-    assert state.ledger.committed < Money.parse(30)
+    assert state.ledger.committed < Money.parse(40)
 
 
 def test_the_first_machines_cost_a_quarter_of_the_budget():
@@ -89,11 +91,10 @@ def test_the_published_sample_has_a_tenth_of_the_bag_on_every_offer():
     wishes = list(Bats(faithful=True).provision(scene.state, scene.at, Random(0)))
     rents = [wish.offer for wish in wishes if isinstance(wish, Rent)]
     assert sorted(rents) == ["fast"] * 6 + ["slow"] * 6
-    assert [wish.at for wish in wishes if isinstance(wish, Wake)] == [5 * MINUTE]
 
 
 def test_a_tight_budget_keeps_the_better_value():
-    state = run(SLOW, FAST, budget="23", tasks=200, minutes=15)
+    state = run(SLOW, FAST, budget="30", tasks=200, minutes=15)
     assert state.done == 200
     units = {"slow": 0, "fast": 0}
     for charge in state.ledger.charges():
@@ -102,8 +103,8 @@ def test_a_tight_budget_keeps_the_better_value():
 
 
 def test_more_money_is_never_much_slower():
-    times = [run(SLOW, FAST, budget=budget).last_settled for budget in ("16", "24", "32", "60")]
-    assert all(later <= 1.05 * sooner for sooner, later in zip(times, times[1:], strict=False))
+    times = [run(SLOW, FAST, budget=budget).last_settled for budget in ("20", "28", "40", "60")]
+    assert all(later <= 1.05 * sooner for sooner, later in pairwise(times))
 
 
 @pytest.mark.parametrize("faithful", [False, True])
@@ -139,7 +140,6 @@ def test_it_stops_only_where_even_luck_would_not_do():
     stops = [run(SLOW, FAST, budget="12", seed=seed).ended for seed in range(3)]
     assert all(ended.status == "budget" for ended in stops)
     assert run(SLOW, FAST, budget="30").ended.status == "done"
-    assert isinstance(Stop("x"), Stop)
 
 
 # --- progress -------------------------------------------------------------------------------------
@@ -159,9 +159,26 @@ def test_attempts_under_way_are_estimated_from_the_longer_ones_seen():
     assert progress.mean("fast") is None
 
 
-def test_a_lost_attempt_leaves_its_place_in_the_sample():
-    scene = Scene(SLOW, tasks=10, budget="9")
+def test_an_attempt_that_fails_leaves_its_place_in_the_sample():
     progress = Progress(sample=2)
-    state = run(SLOW, budget="20", tasks=40, mean_life={"slow": 20 * MINUTE})
-    assert state.done == 40
-    assert not progress.is_sampled(scene.state.market.offers[0].name)
+    scene = Scene(SLOW, tasks=10, budget="9")
+    machine = scene.rent("slow")
+    scene.up(machine)
+    for attempt, outcome in enumerate(("success", "failed", "success"), 1):
+        event = ev.AttemptStarted(scene.at, attempt, attempt, machine)
+        scene.state.apply(event)
+        progress.saw(event, scene.state)
+        ended = ev.AttemptEnded(scene.at, attempt, outcome, MINUTE)
+        scene.state.apply(ended)
+        progress.saw(ended, scene.state)
+        assert progress.is_sampled("slow") == (attempt == 3)
+    assert progress.mean("slow") == MINUTE
+
+
+def test_monitoring_goes_on_while_machines_are_there():
+    scene = Scene(SLOW, tasks=60, budget="9")
+    bats = Bats()
+    assert not [w for w in bats.provision(scene.state, scene.at, Random(0)) if isinstance(w, Wake)]
+    scene.rent("slow")
+    wishes = bats.provision(scene.state, scene.at, Random(0))
+    assert [wish.at for wish in wishes if isinstance(wish, Wake)] == [5 * MINUTE]

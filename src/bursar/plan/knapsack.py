@@ -24,7 +24,6 @@ from bursar.model.errors import InvariantError
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import Time
-from bursar.plan.knapsack_compiled import is_loaded
 from bursar.plan.knapsack_market import FleetChoice, FleetMarket, Runtimes, Terms
 from bursar.plan.knapsack_ties import preferred
 
@@ -39,8 +38,6 @@ __all__ = [
 
 STEPS_BEFORE_LEAP: Final = 8
 """Steps in vain before the walk looks further ahead, at the price of some 40 steps."""
-STEPS_BEFORE_LOADING: Final = 500
-"""Steps in vain that take as long as it takes to load compiled code."""
 
 
 def fastest_within(
@@ -110,6 +107,9 @@ def _cheapest_within(market: FleetMarket, deadline: Time) -> FleetChoice | None:
     least = min(least, _least_at(market, deadline, least))
     least, last = market.try_best_value(deadline, least)
     floor = 0 if market.free_speed else market.least_cost()
+    if least > floor:
+        surely, least = market.cheapest_at_once(least, deadline)
+        floor = max(floor, surely)
     begin = 0
     while least > floor:
         found = _walk(market, least - 1, begin, last)
@@ -162,7 +162,7 @@ def _walk(market: FleetMarket, money: int, begin: Time, deadline: Time) -> Found
         steps += 1
         if steps == STEPS_BEFORE_LEAP:
             stay = _leap(market, money, stay, deadline)
-        if steps >= (STEPS_BEFORE_LEAP if is_loaded() else STEPS_BEFORE_LOADING):
+        if steps >= STEPS_BEFORE_LEAP:
             stay = market.next_stay(stay, money, deadline)
     return None
 

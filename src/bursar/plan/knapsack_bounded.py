@@ -16,9 +16,12 @@ from typing import Final
 import msgspec
 
 from bursar.plan.knapsack_compiled import is_loaded
-from bursar.plan.knapsack_form import SAFE, Form, GaveUpError
+from bursar.plan.knapsack_form import SAFE, Direct, Form, GaveUpError, Goal
 
 TIE_NODES: Final = 20_000
+DIRECT_NODES: Final = 50_000
+FLOATS: Final = 1 << 500
+"""Numbers whose products with others surely are floats."""
 GLANCE: Final = 4
 """Nodes for each kind that make a glance."""
 
@@ -127,19 +130,46 @@ class Bounded:
             return None
         return reached << form.shift
 
-    def first_step(self, money: int, work: int, given: int, step: int, last: int) -> int:
-        """No step before this, from `step` to `last`, has value `work / step` within its room.
+    def first_step(self, goal: Goal) -> int:
+        """No choice reaches the goal at a step before this; beyond the last if none does."""
+        found = self._direct(goal, cheapest=False)
+        if found is None:
+            form = self._form_for_steps(goal)
+            return goal.step if form is None else form.first_step(goal.rounded(form.shift))
+        return goal.last + 1 if found.answer is None else found.answer
 
-        The room is `money // step`; value `given` is there without weight. The answer may exceed
-        `last`.
+    def cheapest(self, goal: Goal) -> tuple[int, list[int]]:
+        """No choice that reaches the goal costs less, weight times step; and one that may do so.
+
+        If there is none, the cost is more than the money. If nothing can be told, it is zero.
         """
-        if not self.all_weight:
-            return step
-        form = self._walker = self._walker or Form.compact(*self._kinds, largest=work)
-        if form is None or money >= SAFE or last >= SAFE:
-            return step
-        rounded_work, rounded_gift = _rounded(work, form), _rounded(min(given, work), form)
-        return form.first_step(money, rounded_work, rounded_gift, step, last)
+        found = self._direct(goal, cheapest=True)
+        if found is None or found.answer is None:
+            return 0 if found is None else goal.money + 1, [0] * len(self.limit)
+        return found.answer, self._items(found.choice)
+
+    def _direct(self, goal: Goal, *, cheapest: bool) -> Direct | None:
+        """The answer of a direct search, with rounded values; None where it is too laborious."""
+        if self.patience.nodes and self._exact.value and max(self.value) < FLOATS:
+            try:
+                return self._exact.direct(goal, self.patience.nodes, cheapest=cheapest)
+            except GaveUpError:
+                pass
+            finally:
+                self._account(self._exact)
+        form = self._form_for_steps(goal)
+        if form is None:
+            return None
+        try:
+            return form.direct(goal.rounded(form.shift), DIRECT_NODES, cheapest=cheapest)
+        except GaveUpError:
+            return None
+
+    def _form_for_steps(self, goal: Goal) -> Form | None:
+        """A form for compiled code that can also hold the goal."""
+        if self._walker is None and self.all_weight:
+            self._walker = Form.compact(*self._kinds, largest=goal.work)
+        return self._walker if max(goal.money, goal.last) < SAFE else None
 
     def least(self, wanted: int, below: tuple[int, int], size: Sequence[int]) -> Least | None:
         """The least weight that has a value above zero, then the least size of such a choice.

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from bursar.plan import knapsack_search
+from bursar.plan import knapsack_direct, knapsack_search
 
 
 class Searches(msgspec.Struct, frozen=True):
@@ -19,6 +19,7 @@ class Searches(msgspec.Struct, frozen=True):
     first_step: Callable[..., int]
     least_weight: Callable[..., bool]
     all_choices: Callable[..., int]
+    search_direct: Callable[..., tuple[int, int]]
 
 
 PLAIN = Searches(
@@ -27,20 +28,23 @@ PLAIN = Searches(
     first_step=knapsack_search.first_step,
     least_weight=knapsack_search.least_weight,
     all_choices=knapsack_search.all_choices,
+    search_direct=knapsack_direct.search_direct,
 )
 """On lists of Python integers of any size."""
 
 
 HELPERS: Final = (
-    "gain_within",
-    "tight_gain_within",
-    "weight_for",
-    "size_for",
-    "arrange",
-    "is_new",
-    "keep",
-    "middle_for",
-    "most_value",
+    knapsack_search.gain_within,
+    knapsack_search.tight_gain_within,
+    knapsack_search.weight_for,
+    knapsack_search.size_for,
+    knapsack_search.middle_for,
+    knapsack_search.arrange,
+    knapsack_search.is_new,
+    knapsack_search.keep,
+    knapsack_search.most_value,
+    knapsack_direct.set_burdens,
+    knapsack_direct.speed_within,
 )
 """What the searches call."""
 
@@ -56,13 +60,14 @@ def compiled() -> Searches:
     from numba.extending import register_jitable
 
     for helper in HELPERS:
-        register_jitable(getattr(knapsack_search, helper))
+        register_jitable(helper)
     return Searches(
         arrange=_compile(knapsack_search.arrange),
         most_value=_compile(knapsack_search.most_value),
         first_step=_compile(knapsack_search.first_step),
         least_weight=_compile(knapsack_search.least_weight),
         all_choices=_compile(knapsack_search.all_choices),
+        search_direct=_compile(knapsack_direct.search_direct),
     )
 
 

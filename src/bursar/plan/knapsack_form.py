@@ -39,6 +39,43 @@ class Most(msgspec.Struct, frozen=True):
     choices: list[list[int]]
 
 
+class Goal(msgspec.Struct, frozen=True):
+    """Value and weight that belong together, whatever the step: speed and money, in units."""
+
+    money: int
+    """weight times step is within this"""
+    work: int
+    """value times step is at least this"""
+    given: int
+    """value that is there without weight"""
+    step: int
+    """the first step of interest, above zero"""
+    slowest: int
+    """the least value of interest, above zero"""
+
+    @property
+    def last(self) -> int:
+        """The last step of interest."""
+        return -(-self.work // self.slowest)
+
+    def rounded(self, shift: int) -> Goal:
+        """For values that have lost so many bits, and were rounded up."""
+        return Goal(
+            self.money,
+            -(-self.work >> shift),
+            -(-min(self.given, self.work) >> shift),
+            self.step,
+            -(-self.slowest >> shift),
+        )
+
+
+class Direct(msgspec.Struct, frozen=True):
+    """Units or cost of the best choice, and the choice; None: there is none."""
+
+    answer: int | None
+    choice: list[int]
+
+
 class Form:
     """Kinds in order of falling value per weight, the heavier first among equals.
 
@@ -94,7 +131,7 @@ class Form:
         """
         kinds = self._tables()
         room = min(room, self.all_weight[-1])
-        plan, grains, count = self._arranged(room, self.all_weight)
+        plan, grains, count = self._arranged(bisect_right(self.all_weight, room) - 1)
         width = len(self.value) + 1
         found = self._zeros(width * (MOST_RIVALS if margin else 1))
         state = self._numbers([0, 0, 0, room, wanted, margin, 0, 0])
@@ -107,16 +144,37 @@ class Form:
         value = max((int(row[0]) for row in rows), default=wanted - 1)
         return Most(value, [self.as_given(row[1:]) for row in rows])
 
-    def first_step(self, money: int, work: int, given: int, step: int, last: int) -> int:
+    def first_step(self, goal: Goal) -> int:
         """The first step at which money // step may yield work / step - given; see the search."""
         kinds = self._tables()
-        plan, grains, count = self._arranged(0, self.all_weight)
+        plan, grains, count = self._arranged(0)
         seen, state = self._zeros(4 * FEW_PLACES), self._zeros(8)
         found = self._zeros(len(self.value) + 1)
         return self._searches.first_step(
             *kinds.basic, kinds.worth, plan, *grains, seen, count, found, state,
-            money, work, given, step, last, FIRST_NODES,
+            goal.money, goal.work, goal.given, goal.step, goal.last, FIRST_NODES,
         )  # fmt: skip
+
+    def direct(self, goal: Goal, nodes: int, *, cheapest: bool) -> Direct:
+        """The fewest units, or the least cost, of a choice that reaches a goal."""
+        kinds, number = self._tables(), len(self.value)
+        # Around the kind whose machines are just worth their price.
+        pairs = zip(self.value, self.weight, strict=True)
+        worthy = sum(goal.money * value >= goal.work * weight for value, weight in pairs)
+        plan, _, count = self._arranged(max(0, worthy - 1))
+        burden, falling, best = (
+            self._floats([0.0] * number),
+            self._zeros(number),
+            self._zeros(number),
+        )
+        answer, left = self._searches.search_direct(
+            *kinds.basic[:3], plan, burden, falling, count, best, goal.given, goal.work,
+            goal.money, goal.step, goal.slowest, nodes, cheapest,
+        )  # fmt: skip
+        self.nodes_used = nodes - int(left)
+        if answer == -2:
+            raise GaveUpError
+        return Direct(None if answer < 0 else int(answer), self.as_given(best))
 
     def least(
         self, wanted: int, below: tuple[int, int], sizes: list[int], nodes: int | None
@@ -128,7 +186,7 @@ class Form:
         kinds = self._tables()
         ordered = [sizes[i] for i in self._order]
         size, by_size = self._numbers(ordered), self._numbers(self._by_size(ordered))
-        plan, grains, count = self._arranged(wanted, self.all_value)
+        plan, grains, count = self._arranged(bisect_right(self.all_value, wanted) - 1)
         best = self._zeros(len(self.value))
         heaviest, largest = self.all_weight[-1], sum(self.limit) * max(sizes)
         beaten = min(below[0], heaviest + 1), min(below[1], largest + 1)
@@ -184,12 +242,12 @@ class Form:
             self._ready = _Tables(tuple(map(self._numbers, numbers)), self._floats(worth))
         return self._ready
 
-    def _arranged(self, amount: int, all_amount: list[int]) -> tuple[Any, tuple[Any, Any], Any]:
-        """The plan, the grains and the counts with which a search for such an amount begins."""
+    def _arranged(self, middle: int) -> tuple[Any, tuple[Any, Any], Any]:
+        """The plan, the grains and the counts with which a search around a kind begins."""
         kinds = self._tables()
         number = len(self.value)
         plan, grains = self._zeros(3 * number + 3), (self._zeros(number), self._zeros(number))
-        middle = min(bisect_right(all_amount, amount), number) - 1
+        middle = min(middle, number - 1)
         self._searches.arrange(middle, kinds.worth, kinds.value, kinds.weight, plan, *grains)
         return plan, grains, self._zeros(number)
 

@@ -19,6 +19,7 @@ from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import Time
 from bursar.plan.knapsack_bounded import Bounded, Patience
+from bursar.plan.knapsack_form import Goal
 
 Runtimes = Mapping[str, Time | None]
 """Offer name to the mean run time of a task there; None, or no entry: unknown."""
@@ -117,15 +118,29 @@ class FleetMarket:
 
     def next_stay(self, stay: Time, money: int, deadline: Time) -> Time:
         """No shorter stay, from this on, can be paid for; told quickly if all are billed alike."""
-        if not self._is_uniform:
+        if not self._is_uniform or stay > deadline:
             return stay
+        billing = self._usable[self.priced[0]].billing
+        step = self._at_list_price(money)[0].first_step(self._goal(stay, money, deadline))
+        return max(stay, (step - 1) * billing + 1)
+
+    def cheapest_at_once(self, money: int, deadline: Time) -> tuple[int, int]:
+        """The least cost of a fleet is no less and no more than this; so much money does."""
+        if not self._is_uniform:
+            return 0, money
+        bounded, offers = self._at_list_price(money)
+        least, counts = bounded.cheapest(self._goal(0, money, deadline))
+        choice = self.choice(dict(zip(offers, counts, strict=True))) if any(counts) else None
+        if choice is None or choice.makespan > deadline:
+            return min(least, money), money
+        return least, choice.cost.nanos // self.quantum
+
+    def _goal(self, stay: Time, money: int, deadline: Time) -> Goal:
+        """To finish by the deadline for so much money, after a stay so long or longer."""
         offer = self._usable[self.priced[0]]
         work = -(-self._work // (self._divisor * offer.billing))
-        bounded, _ = self._at_list_price(money)
-        step = bounded.first_step(
-            money, work, self.free_speed, offer.units(stay), offer.units(deadline)
-        )
-        return max(stay, (step - 1) * offer.billing + 1)
+        slowest = self.speed_for(deadline)
+        return Goal(money, work, self.free_speed, offer.units(stay), slowest)
 
     def could_pay(self, stay: Time, money: int) -> bool:
         """Whether the money might do for a fleet that takes so long, were everything divisible.

@@ -140,9 +140,27 @@ class _Table:
         np.add.at(units, items.machine[:cut], items.units[:cut])
         cost = float(items.cost[:cut].sum())
         rest = need - (float(gains[cut - 1]) if cut else 0.0)
-        last, count = _last(items, cut, rest)
+        last, count = self._last(items, cut, rest, bare)
         units[items.machine[last]] += count
         return cost + float(self.price[items.machine[last]]) * count, units
+
+    def _last(self, items: _Items, cut: int, rest: float, bare: Floats) -> tuple[int, int]:
+        """The item that does the rest for the least money, and how many of its units."""
+        machine, gain, units = items.machine[cut:], items.gain[cut:], items.units[cut:]
+        wanted = rest + bare[machine]
+        work = np.where(wanted > 0, (wanted + self.lost[machine]) * self.pace[machine], 0.0)
+        end = self.free[machine] + work
+        parts = np.ceil((end - self.until[machine]) / self.unit[machine] - 1e-9)
+        some = np.minimum(units, np.maximum(self.least[machine], parts))
+        count = np.where(items.is_second[cut:], units, some)
+        bought = np.zeros(len(self.price), dtype=np.bool_)
+        bought[items.machine[:cut]] = True
+        possible = (gain >= rest) & (bought[machine] | ~items.is_second[cut:])
+        if not possible.any():
+            return cut, int(items.units[cut])
+        cost = np.where(possible, self.price[machine] * count, np.inf)
+        best = int(np.argmin(cost))
+        return cut + best, int(count[best])
 
     def best_value(self, now: Time, tasks: float, money: float) -> RollingPlan:
         """As many tasks as the money buys where it cannot buy all."""
@@ -200,7 +218,6 @@ class _Table:
             gain[order],
             cost[order],
             is_second[useful][order],
-            self.least[machine[order]],
         )
 
 
@@ -213,19 +230,3 @@ class _Items(msgspec.Struct, frozen=True):
     cost: Floats
     is_second: NDArray[np.bool_]
     """only together with the machine's first"""
-    least: Floats
-
-
-def _last(items: _Items, cut: int, rest: float) -> tuple[int, int]:
-    """The item that does the rest for the least money, and how many of its units."""
-    gain, units = items.gain[cut:], items.units[cut:]
-    parts = np.ceil(np.minimum(1.0, rest / gain) * units - 1e-9)
-    count = np.where(items.is_second[cut:], units, np.maximum(items.least[cut:], parts))
-    bought = np.zeros(items.machine.max() + 1, dtype=np.bool_)
-    bought[items.machine[:cut]] = True
-    possible = (gain >= rest) & (bought[items.machine[cut:]] | ~items.is_second[cut:])
-    if not possible.any():
-        return cut, int(items.units[cut])
-    cost = np.where(possible, items.cost[cut:] * count / units, np.inf)
-    best = int(np.argmin(cost))
-    return cut + best, int(count[best])

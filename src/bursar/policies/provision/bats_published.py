@@ -38,6 +38,8 @@ class PublishedBats:
         self._plan_ends: dict[int, Time] = {}
         """by machine, the end of its last planned unit"""
         self._next_look: Time = 0
+        self._woken: Time = 0
+        """the last look that was asked for"""
 
     def provision(
         self, view: View, now: Time, rng: Random
@@ -45,18 +47,22 @@ class PublishedBats:
         if not view.ready:
             return _idle_releases(view) if view.idle and not view.arrivals_open else ()
         if self.choice is None and self._is_sampled(view):
-            return self._configure(view, now)
+            return [*self._configure(view, now), *self._wakes(view)]
         if now < self._next_look:
-            return ()
+            return self._wakes(view)
         self._next_look = now + self._interval(view)
-        actions: list[Rent | Release | Wake | Stop] = [Wake(self._next_look)]
         if self.choice is None:
-            actions += self._sample(view)
-        elif self.is_violated(view, now):
-            actions += self._configure(view, now)
-        else:
-            actions += self._acquire(view, self.choice.fleet)
-        return actions
+            return [*self._sample(view), *self._wakes(view)]
+        if self.is_violated(view, now):
+            return [*self._configure(view, now), *self._wakes(view)]
+        return [*self._acquire(view, self.choice.fleet), *self._wakes(view)]
+
+    def _wakes(self, view: View) -> list[Wake]:
+        """To look again in time; not where nothing is there, as then nothing would ever end."""
+        if not view.machines or self._woken == self._next_look:
+            return []
+        self._woken = self._next_look
+        return [Wake(self._next_look)]
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if machine.attempts or view.ready:

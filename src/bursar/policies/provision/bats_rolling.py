@@ -47,6 +47,8 @@ class RollingBats:
         self._known: frozenset[str] = frozenset()
         """offers whose run times the plan knew"""
         self._next_look: Time = 0
+        self._woken: Time = 0
+        """the last look that was asked for"""
         self.plan: RollingPlan | None = None
 
     # --- the role --------------------------------------------------------------------------------
@@ -58,19 +60,25 @@ class RollingBats:
             return self._save(view, now) if view.idle and not view.arrivals_open else ()
         known = self._known_offers(view)
         due = now >= self._next_look
-        if not due and known == self._known and self._planned_at != now:
-            return ()
-        actions: list[Rent | Release | Wake | Stop] = []
         if due:
             self._next_look = now + _interval(view)
-            actions.append(Wake(self._next_look))
+        wakes = self._wakes(view)
+        if not due and known == self._known and self._planned_at != now:
+            return wakes
         if not known:
-            return [*actions, *self._first(view)] if due else actions
+            return [*self._first(view), *wakes] if due else wakes
         if self._planned_at != now:
             self._replan(view, now)
         if hopeless := self._hopeless(view, now):
             return [Stop(hopeless)]
-        return [*actions, *self._rents(view)]
+        return [*self._rents(view), *wakes]
+
+    def _wakes(self, view: View) -> list[Wake]:
+        """To look again in time; not where nothing is there, as then nothing would ever end."""
+        if not view.machines or self._woken == self._next_look:
+            return []
+        self._woken = self._next_look
+        return [Wake(self._next_look)]
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if not (machine.attempts or view.ready):
