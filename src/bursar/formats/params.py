@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from bursar.model.errors import InputError, shown
+from bursar.model.errors import InputError, one_line, shown
 from bursar.model.files import read_text, source_name
 
 
@@ -79,7 +79,8 @@ def _from_table(text: str, source: str, separator: str) -> Params:
             else:
                 rows.append(tuple(row))
     except csv.Error as error:
-        raise InputError(f"{source}, line {reader.line_num}: not valid CSV: {error}") from None
+        problem = one_line(str(error))
+        raise InputError(f"{source}, line {reader.line_num}: not valid CSV: {problem}") from None
     if not columns:
         raise InputError(
             f"{source}: empty; write a line of column names, then a line for each task"

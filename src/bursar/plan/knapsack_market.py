@@ -133,7 +133,7 @@ class FleetMarket:
         choice = self.choice(dict(zip(offers, counts, strict=True))) if any(counts) else None
         if choice is None or choice.makespan > deadline:
             return min(least, money), money
-        return least, choice.cost.nanos // self.quantum
+        return least, min(money, choice.cost.nanos // self.quantum)
 
     def _goal(self, stay: Time, money: int, deadline: Time) -> Goal:
         """To finish by the deadline for so much money, after a stay so long or longer."""
