@@ -199,8 +199,8 @@ def reproduce(name: str, seeds: int = SEEDS) -> Reproduction:
         source="BaTS thesis, table 2.1, makespans from section 2.3.4",
         rows=(*rows, *better),
         assumed=(
-            f"means of {seeds} bags (the default: {len(DEFAULT_SEEDS[:seeds])} others); the thesis shows"
-            " one, whose tasks take about 15.2 minutes on average (from the makespans of B_min)",
+            f"means of {seeds} bags (the default: {len(DEFAULT_SEEDS[:seeds])} others); the thesis"
+            " has one, whose tasks take some 15.2 minutes on average (see the makespans of B_min)",
             "machines come up at once; the thesis's took a while, which it does not print",
             "eta is the paid time that fits no task: ATU - up_e mod ATU - ft / v",
             "a fleet is the first configuration after the sampling phase, the most frequent one;"
