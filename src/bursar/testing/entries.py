@@ -8,6 +8,10 @@
 An entry is made several times and drives runs in worlds of every kind, good and bad. It must be
 pure (see `bursar.policies.roles`), ask only for what belongs to its role, say why, and let every
 run end. The laws of money, machines and tasks hold whatever it does; they are verified too.
+
+Where an entry learns from what happens, `beliefs` says which of its parts observe the run:
+
+    check_provisioner(lambda market: Bats(), beliefs=lambda bats: [bats.progress])
 """
 
 from __future__ import annotations
@@ -16,9 +20,11 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bursar import actions as act
+from bursar import events as ev
+from bursar.engine import Observer
 from bursar.model.market import Market
 from bursar.model.time import Time
 from bursar.policies.place.random import RandomPlacer
@@ -26,51 +32,75 @@ from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
 from bursar.policies.roles import Placer, Provisioner, Replicator
+from bursar.state import RunState
 from bursar.testing.broken import ContractBroken, expect
 from bursar.testing.cases import Case, calm_case, hard_cases, play
 from bursar.testing.purity import pure
 from bursar.view import Machine, View
 
 WORLDS: Final = 60
-_ANEW: Final = 5
-"""Decisions before an entry is made anew, where that is tried."""
+Entry = TypeVar("Entry")
+Provider = TypeVar("Provider", bound=Provisioner)
+Placing = TypeVar("Placing", bound=Placer)
+Replicating = TypeVar("Replicating", bound=Replicator)
+Beliefs = Callable[[Entry], Iterable[Observer]]
+
+
+def no_beliefs(entry: object) -> Iterable[Observer]:
+    return ()
 
 
 def check_provisioner(
-    make: Callable[[Market], Provisioner], *, worlds: int = WORLDS, seed: int = 0
+    make: Callable[[Market], Provider],
+    *,
+    beliefs: Beliefs[Provider] = no_beliefs,
+    worlds: int = WORLDS,
+    seed: int = 0,
 ) -> None:
     """Check a provisioner; `make` is given the market of each world."""
-    for case, anew in _trials(worlds, seed):
-        watched = _Watched(partial(make, case.market), anew)
-        _judge(case, Policy(watched, RandomPlacer(), NoReplicas()))
+    for case, crashes in _trials(worlds, seed):
+        watched = _Watched(partial(make, case.market), beliefs, crashes)
+        _judge(case, Policy(watched, RandomPlacer(), NoReplicas()), watched)
 
 
-def check_placer(make: Callable[[], Placer], *, worlds: int = WORLDS, seed: int = 0) -> None:
-    for case, anew in _trials(worlds, seed):
-        _judge(case, Policy(_fill(case.market), _Watched(make, anew), NoReplicas()))
+def check_placer(
+    make: Callable[[], Placing],
+    *,
+    beliefs: Beliefs[Placing] = no_beliefs,
+    worlds: int = WORLDS,
+    seed: int = 0,
+) -> None:
+    for case, crashes in _trials(worlds, seed):
+        watched = _Watched(make, beliefs, crashes)
+        _judge(case, Policy(_fill(case.market), watched, NoReplicas()), watched)
 
 
 def check_replicator(
-    make: Callable[[], Replicator], *, worlds: int = WORLDS, seed: int = 0
+    make: Callable[[], Replicating],
+    *,
+    beliefs: Beliefs[Replicating] = no_beliefs,
+    worlds: int = WORLDS,
+    seed: int = 0,
 ) -> None:
-    for case, anew in _trials(worlds, seed):
-        _judge(case, Policy(_fill(case.market), RandomPlacer(), _Watched(make, anew)))
+    for case, crashes in _trials(worlds, seed):
+        watched = _Watched(make, beliefs, crashes)
+        _judge(case, Policy(_fill(case.market), RandomPlacer(), watched), watched)
 
 
-def _trials(worlds: int, seed: int) -> Iterator[tuple[Case, int | None]]:
-    """Cases, and after how many decisions the entry is made anew, as after a crash."""
-    yield calm_case(), None
-    yield calm_case(), _ANEW
+def _trials(worlds: int, seed: int) -> Iterator[tuple[Case, bool]]:
+    """Cases, and whether the entry is made anew now and then, as after a crash."""
+    yield calm_case(), False
+    yield calm_case(), True
     for number, case in enumerate(hard_cases(worlds, seed)):
-        yield case, _ANEW if number % 3 == 0 else None
+        yield case, number % 3 == 0
 
 
 def _fill(market: Market) -> Fixed:
     return Fixed({offer.name: 3 if offer.limit is None else offer.limit for offer in market.offers})
 
 
-def _judge(case: Case, policy: Policy) -> None:
-    state = play(case, policy)
+def _judge(case: Case, policy: Policy, watched: _Watched) -> None:
+    state = play(case, policy, observers=[watched])
     ended = state.ended
     if ended is None:
         raise ContractBroken(f"the run does not end: {case}")
@@ -86,12 +116,30 @@ class _Watched:
     of a set, no generator but the one it is given.
     """
 
-    def __init__(self, make: Callable[[], Any], anew: int | None) -> None:
+    def __init__(self, make: Callable[[], Any], beliefs: Beliefs[Any], crashes: bool) -> None:
         self._make = make
-        self._anew = anew
+        self._beliefs = beliefs
+        self._events: list[ev.AnyEvent] = []
         self._asked = 0
-        self._entry = make()
-        self._twin = make()
+        self._next_crash = 5 if crashes else 0
+        """after so many questions, and then after twice as many; 0: never"""
+        self._entry, self._twin = make(), make()
+
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        self._events.append(event)
+        for entry in (self._entry, self._twin):
+            for belief in self._beliefs(entry):
+                belief.saw(event, state)
+
+    def _remade(self) -> Any:
+        """An entry that knows of the run what its journal tells."""
+        entry, state = self._make(), RunState()
+        beliefs = list(self._beliefs(entry))
+        for event in self._events if beliefs else ():
+            state.apply(event)
+            for belief in beliefs:
+                belief.saw(event, state)
+        return entry
 
     def provision(
         self, view: View, now: Time, rng: Random
@@ -125,8 +173,9 @@ class _Watched:
 
     def _ask(self, question: str, view: View, rng: Random | None, *about: Any) -> tuple[Any, ...]:
         self._asked += 1
-        if self._anew is not None and self._asked % self._anew == 0:
-            self._entry, self._twin = self._make(), self._make()
+        if self._asked == self._next_crash:
+            self._next_crash *= 2
+            self._entry, self._twin = self._remade(), self._remade()
         before = pickle.dumps(view)  # every field, however deep
         twin_rng = None if rng is None else _copy(rng)
         with pure(self._entry):
