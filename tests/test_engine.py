@@ -124,6 +124,7 @@ class Stage:
         outside=(),
         arrivals_end=True,
         observers=(),
+        lead=0,
     ):
         offers = offers or (SMALL,)
         self.told = []
@@ -134,6 +135,7 @@ class Stage:
             placer or RandomPlacer(),
             replicator or NoReplicas(),
         )
+        self.world.lead = lead
         self.journal = RecordingJournal(self.told)
         observers = [Auditor(), *observers]
         self.engine = Engine(self.state, policy, self.world, self.journal, observers=observers)
@@ -191,6 +193,13 @@ def test_a_fleet_that_cannot_be_paid_ends_by_budget_though_other_machines_could_
     assert ended.status == "budget"
     assert ended.why == "1 tasks left, and 0.05 buys no machine of the fleet"
     assert stage.state.done == 60
+
+
+def test_a_machine_that_was_asked_for_and_cannot_be_paid_ends_a_run_by_budget():
+    fine, hourly = Offer("fine", Money.parse("1"), SECOND), Offer("hourly", Money.parse("1"))
+    stage = Stage(fine, hourly, budget="50", provisioner=Fixed({"fine": 1}), lead=90 * SECOND)
+    why = "1 tasks left, and 50.00 does not pay for what was asked for"
+    assert stage.run() == ev.RunEnded(0, "budget", why)
 
 
 def test_tasks_that_fail_for_good_make_a_failed_run():

@@ -221,11 +221,14 @@ class Engine:
             return ev.RunEnded(now, "failed" if state.failed else "done")
         if state.stopping is not None:
             return ev.RunEnded(now, state.stopping.status, state.stopping.why)
-        left = state.total - state.settled
-        if self.guard.can_rent():
-            return ev.RunEnded(now, "failed", f"{left} tasks left, but no machine was asked for")
-        why = f"{left} tasks left, and {state.ledger.left} buys no machine of any offer"
-        return ev.RunEnded(now, "budget", why)
+        left = f"{state.total - state.settled} tasks left"
+        if not self.guard.can_rent():
+            why = f"{left}, and {state.ledger.left} buys no machine of any offer"
+            return ev.RunEnded(now, "budget", why)
+        if self.guard.lacks_money:
+            why = f"{left}, and {state.ledger.left} does not pay for what was asked for"
+            return ev.RunEnded(now, "budget", why)
+        return ev.RunEnded(now, "failed", f"{left}, but no machine was asked for")
 
     # --- recording and carrying out --------------------------------------------------------------
 

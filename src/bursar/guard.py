@@ -40,6 +40,8 @@ class Guard:
         self._ahead = max(lead + 1, HORIZON)
         self._leases: list[tuple[Time, int]] = []
         """heap of (when to look at it, machine); outdated entries are dropped when met"""
+        self.lacks_money = False
+        """whether the last machine asked for could not be paid"""
         self._refused: dict[tuple[str, str], str] = {}
         """the last refusal by action and subject: the same one is not told again and again"""
         self._reviews: dict[type, Callable[[Any, Time], ev.Decision | str | None]] = {
@@ -122,6 +124,7 @@ class Guard:
         if offer.limit is not None and present >= offer.limit:
             return f"the limit of {offer.limit} machines is reached"
         stay = self._first_stay(offer)
+        self.lacks_money = stay is None
         if stay is None:
             return f"only {state.ledger.left} of the budget is left"
         number = state.machines_rented + 1

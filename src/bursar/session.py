@@ -25,7 +25,7 @@ from bursar.engine import Engine, Observer
 from bursar.execute.calls import Calls
 from bursar.execute.local import External, LocalWorld, sweep
 from bursar.execute.outputs import repair
-from bursar.journal.replay import load_state
+from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.store import JournalWriter
 from bursar.model.errors import InputError
@@ -43,6 +43,10 @@ DEFAULT_POLICIES: Final[Mapping[str, str]] = {
     "placer": "random",
     "replicator": "none",
 }
+
+
+PLAN_REPLICATOR: Final = "stochastic-random"
+"""The tail strategy of chosen plans: second only to perfect knowledge (BaTS thesis, chapter 5)."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,11 +205,18 @@ class Session:
         created = self.state.created
         assert created is not None  # noqa: S101
         rng = Random(f"{created.seed}/{len(self.state.log)}")
-        policy = policy_of(self.state, self.book)
-        observers = (self.book, *observers)
-        engine = Engine(self.state, policy, self.world, self._journal, rng, observers)
+        policy, learners = policy_of(self.state, self.book)
+        if len(self.state.log):
+            self._teach(learners)
+        seen_by = (self.book, *learners, *observers)
+        engine = Engine(self.state, policy, self.world, self._journal, rng, seen_by)
         with _signals(self._interrupted):
             return engine.run()
+
+    def _teach(self, learners: Sequence[Observer]) -> None:
+        """Let the policy learn what happened before this process."""
+        with Follower(self.run_dir.journal, learners) as follower:
+            follower.catch_up()
 
     def post(self, event: External) -> None:
         """Let something happen from outside, from any thread."""
@@ -274,22 +285,44 @@ def _written(fleet: Fleet) -> str:
     return ",".join(f"{name}={count}" for name, count in fleet.items())
 
 
-def policy_of(state: RunState, book: SampleBook) -> Policy:
-    """The policy a run was made with, or that of the plan chosen since, from its journal."""
+def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]]:
+    """The policy a run was made with, or that of the plan chosen since, and what it learns by."""
     created, plan = state.created, state.plan
     assert created is not None  # noqa: S101
     settings, policies = created.settings, dict(created.policies)
+    options: dict[str, dict[str, Any]] = {}
+    learners: list[Observer] = []
     if plan is not None:
         policies |= {"provisioner": "fixed", "placer": "random"}
-        return make_policy(**policies, options={"provisioner": {"fleet": plan.fleet}})
-    options: dict[str, dict[str, Any]] = {}
-    if policies["provisioner"] == "fixed":
+        policies["replicator"] = PLAN_REPLICATOR
+        options["provisioner"] = {"fleet": plan.fleet}
+    elif policies["provisioner"] == "fixed":
         options["provisioner"] = {"fleet": parse_fleet(settings["fleet"], created.market)}
-    if policies["provisioner"] == "sample":
+    elif policies["provisioner"] == "sample":
         sampling = {"book": book, "size": sample_size(state.total)}
         options["provisioner"] = {**sampling, "workers": int(settings["workers"])}
         policies["placer"], options["placer"] = "sample", sampling
-    return make_policy(**policies, options=options)
+    elif policies["provisioner"] == "bats":
+        return _bats(policies)
+    policy = make_policy(**policies, options=options)
+    if isinstance(policy.replicator, Observer):
+        learners.append(policy.replicator)
+    return policy, learners
+
+
+def _bats(policies: Mapping[str, str]) -> tuple[Policy, list[Observer]]:
+    """`bats` learns by its progress, and guides the placer that fits tasks into paid time."""
+    from bursar.policies.place.fitting import FittingPlacer
+    from bursar.policies.provision.bats import Bats
+
+    bats = Bats()
+    replicator = make_policy(
+        replicator=policies["replicator"], options={"provisioner": {"fleet": {}}}
+    ).replicator
+    learners: list[Observer] = [bats.progress]
+    if isinstance(replicator, Observer):
+        learners.append(replicator)
+    return Policy(bats, FittingPlacer(bats), replicator), learners
 
 
 def load_run(run: RunDir) -> tuple[RunState, SampleBook]:

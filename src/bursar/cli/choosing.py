@@ -50,16 +50,19 @@ def choose_plan(
 ) -> tuple[PlanChosen, Goal]:
     """The plan chosen, and the goal of the whole run with it.
 
-    The budget is what was committed before and what the plan may cost at most; a budget that is
-    given holds for the whole run instead.
+    The budget is what was committed before, what the plan may cost at most, and a reserve for the
+    last tasks: one unit of the fleet's cheapest offer for each machine, since the bounds do not
+    hold always. A budget that is given holds for the whole run instead.
     """
     state, _ = load_run(found)
     plans = plans_of(found, Goal()).plans
     plan = _pick(plans, choice)
     spent = state.ledger.committed
     dearest = max(Money.parse(plan.cost_upper), Money.parse(plan.cost)) + Money.parse(plan.cushion)
+    cheapest = min(state.market[name].entry_charge for name in plan.fleet)
+    reserve = cheapest * sum(plan.fleet.values())
     goal = Goal(
-        budget=spent + dearest if budget is None else Money.parse(budget),
+        budget=spent + dearest + reserve if budget is None else Money.parse(budget),
         deadline=None if deadline is None else parse_duration(deadline),
     )
     chosen = PlanChosen(

@@ -125,7 +125,7 @@ def _least_at(market: FleetMarket, stay: Time, money: int) -> int:
     terms = market.terms(stay, money)
     room = money // terms.units
     wanted = market.speed_for(stay) - market.free_speed
-    lightest = terms.bounded.least(wanted, (room + 1, 0), [0] * len(terms.offers))
+    lightest = terms.bounded.least(wanted, (room + 1, 0))
     return money if lightest is None else lightest.weight * terms.units
 
 

@@ -171,20 +171,24 @@ class Bounded:
             self._walker = Form.compact(*self._kinds, largest=goal.work)
         return self._walker if max(goal.money, goal.last) < SAFE else None
 
-    def least(self, wanted: int, below: tuple[int, int], size: Sequence[int]) -> Least | None:
+    def least(
+        self, wanted: int, below: tuple[int, int], size: int = 0, favourite: int | None = None
+    ) -> Least | None:
         """The least weight that has a value above zero, then the least size of such a choice.
 
-        None where no choice has a weight and size that undercut the pair `below`. Items of one
-        kind have one size; sizes are all above zero, or all zero.
+        Every piece is of one size; those of the kind of a favourite item are smaller by one. None
+        where no choice has a weight and size that undercut the pair `below`.
         """
         if wanted > self._exact.all_value[-1]:
             return None
-        sizes = [size[items[0]] for items in self._members]
+        kind = -1
+        if favourite is not None:
+            kind = next(k for k, items in enumerate(self._members) if favourite in items)
         for form, nodes in self._forms():
-            if not form.can_add(sizes):
+            if not form.can_add(size):
                 continue
             try:
-                found = form.least(_rounded(wanted, form), below, sizes, nodes)
+                found = form.least(_rounded(wanted, form), below, size, kind, nodes)
             except GaveUpError:
                 continue
             finally:
@@ -192,8 +196,8 @@ class Bounded:
             if found is None:
                 return None
             if self._value_of(found) >= wanted:
-                weight, total = _total(found, self._kinds[1]), _total(found, sizes)
-                return Least(weight, total, self._items(found))
+                total = size * sum(found) - (found[kind] if kind >= 0 else 0)
+                return Least(_total(found, self._kinds[1]), total, self._items(found))
         raise AssertionError("the last form never gives up")
 
     def choices(self, wanted: int, room: int, pieces: int) -> list[list[int]] | None:

@@ -37,7 +37,7 @@ HELPERS: Final = (
     knapsack_search.gain_within,
     knapsack_search.tight_gain_within,
     knapsack_search.weight_for,
-    knapsack_search.size_for,
+    knapsack_search.pieces_for,
     knapsack_search.middle_for,
     knapsack_search.arrange,
     knapsack_search.is_new,

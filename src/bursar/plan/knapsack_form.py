@@ -117,10 +117,9 @@ class Form:
         form._searches = compiled()
         return form
 
-    def can_add(self, sizes: Sequence[int]) -> bool:
-        """Whether sums of these sizes are safe, and products with a value."""
-        factor = max(sum(self.limit), *self.value)
-        return self._searches is PLAIN or factor * max(sizes) < SAFE
+    def can_add(self, size: int) -> bool:
+        """Whether sums of this size are safe."""
+        return self._searches is PLAIN or sum(self.limit) * size < SAFE
 
     # --- questions; each raises GaveUpError when `nodes` (None: any number) do not suffice -------
 
@@ -177,25 +176,23 @@ class Form:
         return Direct(None if answer < 0 else int(answer), self.as_given(best))
 
     def least(
-        self, wanted: int, below: tuple[int, int], sizes: list[int], nodes: int | None
+        self, wanted: int, below: tuple[int, int], size: int, favourite: int, nodes: int | None
     ) -> list[int] | None:
         """The choice of least weight, then least size, that has a value; None if not below.
 
-        Sizes are all above zero, or all zero.
+        Every piece is of one size, zero perhaps, those of the favourite kind (-1: none) one less.
         """
-        kinds = self._tables()
-        ordered = [sizes[i] for i in self._order]
-        size, by_size = self._numbers(ordered), self._numbers(self._by_size(ordered))
         plan, grains, count = self._arranged(bisect_right(self.all_value, wanted) - 1)
         best = self._zeros(len(self.value))
-        heaviest, largest = self.all_weight[-1], sum(self.limit) * max(sizes)
+        by_value = sorted(range(len(self.value)), key=self.value.__getitem__, reverse=True)
+        preferred = -1 if favourite < 0 else self._order.index(favourite)
+        heaviest, largest = self.all_weight[-1], sum(self.limit) * size
         beaten = min(below[0], heaviest + 1), min(below[1], largest + 1)
         state = self._numbers([0, 0, wanted, 0, 0, *beaten])
+        tables = (*self._tables().basic, self._numbers(by_value), size, preferred, plan, *grains)
 
         def go_on(seen: Any) -> bool:
-            return self._searches.least_weight(
-                *kinds.basic, size, by_size, plan, *grains, seen, count, best, state
-            )
+            return self._searches.least_weight(*tables, seen, count, best, state)
 
         self._complete(go_on, state, nodes)
         return self.as_given(best) if any(best) else None
@@ -250,14 +247,6 @@ class Form:
         middle = min(middle, number - 1)
         self._searches.arrange(middle, kinds.worth, kinds.value, kinds.weight, plan, *grains)
         return plan, grains, self._zeros(number)
-
-    def _by_size(self, sizes: list[int]) -> list[int]:
-        """The kinds in order of falling value per size; none where all sizes are zero."""
-        if not any(sizes):
-            return []
-        scale = 2 * max(sizes).bit_length() + 1
-        worth = [(v << scale) // s for v, s in zip(self.value, sizes, strict=True)]
-        return sorted(range(len(sizes)), key=lambda i: worth[i], reverse=True)
 
     def as_given(self, counts: Any) -> list[int]:
         """From the order of the searches to that in which the kinds were given."""

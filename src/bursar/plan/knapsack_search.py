@@ -106,29 +106,21 @@ def weight_for(
     return least
 
 
-def size_for(
-    missing: int,
-    low: int,
-    high: int,
-    value: Numbers,
-    limit: Numbers,
-    size: Numbers,
-    by_size: Numbers,
+def pieces_for(
+    missing: int, low: int, high: int, value: Numbers, limit: Numbers, by_value: Numbers
 ) -> int:
-    """The least size with which some neighbouring kinds can add `missing`, were they divisible.
+    """The fewest pieces with which some neighbouring kinds can add `missing`.
 
-    `by_size` lists all kinds in order of falling value per size; an empty list: size is no matter.
+    `by_value` lists all kinds in order of falling value.
     """
-    least = 0
-    for kind in by_size:
+    pieces = 0
+    for kind in by_value:
         if low <= kind < high and missing > 0:
             if value[kind] * limit[kind] >= missing:
-                part = missing % value[kind] * size[kind]
-                least += missing // value[kind] * size[kind]
-                return least + (part + value[kind] - 1) // value[kind]
+                return pieces + (missing + value[kind] - 1) // value[kind]
             missing -= value[kind] * limit[kind]
-            least += size[kind] * limit[kind]
-    return least
+            pieces += limit[kind]
+    return pieces
 
 
 # --- order, and nodes seen ------------------------------------------------------------------------
@@ -364,8 +356,9 @@ def least_weight(
     limit: Numbers,
     all_value: Numbers,
     all_weight: Numbers,
-    size: Numbers,
-    by_size: Numbers,
+    by_value: Numbers,
+    size: int,
+    favourite: int,
     plan: Numbers,
     weight_grain: Numbers,
     value_grain: Numbers,
@@ -376,9 +369,10 @@ def least_weight(
 ) -> bool:
     """Find the least weight that has a value, and then the least size; True when complete.
 
-    `size` is a third number of each kind, not below zero. `state` is (nodes allowed, level, value
-    missing, weight spent, size, least weight, least size); it begins as (nodes, 0, the value
-    wanted, 0, 0, a weight and a size, as a pair to be undercut). `best` are the counts found.
+    Every piece is of one size, which may be zero, except that those of the favourite kind (-1: none)
+    are smaller by one. `state` is (nodes allowed, level, value missing, weight spent, size, least
+    weight, least size); it begins as (nodes, 0, the value wanted, 0, 0, a weight and a size, as a
+    pair to be undercut). `best` are the counts found. `by_value` is that of `pieces_for`.
     """
     nodes, level, missing, spent, large = state[0], state[1], state[2], state[3], state[4]
     least, smallest = state[5], state[6]
@@ -402,7 +396,9 @@ def least_weight(
                 more += (-more) % weight_grain[level]
                 hopeful = hopeful and spent + more <= least
                 if hopeful and spent + more == least:
-                    extra = size_for(missing, low, high, value, limit, size, by_size)
+                    extra = size * pieces_for(missing, low, high, value, limit, by_value)
+                    if low <= favourite < high:
+                        extra -= min(limit[favourite], missing // value[favourite] + 1)
                     hopeful = large + extra < smallest
                 hopeful = hopeful and is_new(seen, level, missing, spent, large, 0)
                 hopeful = hopeful and is_new(seen, level + kinds, spent, missing, large, 0)
@@ -412,7 +408,7 @@ def least_weight(
             count[kind] = min(limit[kind], max(0, (lack + value[kind] - 1) // value[kind]))
             missing -= count[kind] * value[kind]
             spent += count[kind] * weight[kind]
-            large += count[kind] * size[kind]
+            large += count[kind] * (size - (kind == favourite))
             level += 1
             continue
         while level > 0:
@@ -421,18 +417,18 @@ def least_weight(
                 count[kind] -= 1
                 missing += value[kind]
                 spent -= weight[kind]
-                large -= size[kind]
+                large -= size - (kind == favourite)
                 break
             if not hopeless and kind != low and count[kind] < limit[kind] and missing > 0:
                 count[kind] += 1
                 missing -= value[kind]
                 spent += weight[kind]
-                large += size[kind]
+                large += size - (kind == favourite)
                 break
             hopeless = False
             missing += count[kind] * value[kind]
             spent -= count[kind] * weight[kind]
-            large -= count[kind] * size[kind]
+            large -= count[kind] * (size - (kind == favourite))
             count[kind] = 0
             level -= 1
         finished = level == 0

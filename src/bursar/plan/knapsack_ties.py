@@ -15,12 +15,11 @@ def preferred(bounded: Bounded, value: int, room: int) -> list[int]:
     """
     if value == 0:
         return [0] * len(bounded.value)
-    items = len(bounded.value)
-    choice = bounded.least(value, (room + 1, 0), [0] * items)
+    choice = bounded.least(value, (room + 1, 0))
     if choice is None:
         raise ValueError("there is no choice of this value")
     weight, pieces = choice.weight, sum(choice.counts)
-    fewer = bounded.least(value, (weight, pieces), [1] * items)
+    fewer = bounded.least(value, (weight, pieces), size=1)
     if fewer is not None:
         choice, pieces = fewer, fewer.size
     choices = bounded.choices(value, weight, pieces)
@@ -43,10 +42,10 @@ def _item_by_item(bounded: Bounded, choice: list[int]) -> list[int]:
         )
         # With the number of pieces as small as it can be, a smaller total has more of this kind.
         size = 1 + sum(limit[other] for other in live if each[other] == kind)
-        sizes = [size - (each[other] == kind) for other in live]
         counts = [choice[other] for other in live]
-        known = _total(counts, sizes)
-        better = rest.least(_total(counts, rest.value), (_total(counts, rest.weight), known), sizes)
+        favoured = sum(choice[other] for other in live if each[other] == kind)
+        known = _total(counts, rest.weight), size * sum(counts) - favoured
+        better = rest.least(_total(counts, rest.value), known, size, live.index(item))
         if better is not None:
             for other, count in zip(live, better.counts, strict=True):
                 choice[other] = count

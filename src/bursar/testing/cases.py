@@ -74,7 +74,7 @@ def hard_cases(count: int, seed: int = 0) -> Iterator[Case]:
 
 
 def _hard_case(rng: Random, number: int) -> Case:
-    offers = tuple(_draw_offer(rng, f"offer{index}") for index in range(rng.randint(1, 3)))
+    offers = tuple(_draw_offer(rng, index) for index in range(rng.randint(1, 3)))
     dearest = max(offer.entry_charge.nanos for offer in offers)
     tasks = rng.randint(0, 12)
     first = rng.randint(0, tasks)
@@ -96,13 +96,14 @@ def _hard_case(rng: Random, number: int) -> Case:
     )
 
 
-def _draw_offer(rng: Random, name: str) -> Offer:
+def _draw_offer(rng: Random, index: int) -> Offer:
+    """An offer; of the first there are some, since a market of nothing at all is refused."""
     return Offer(
-        name,
+        f"offer{index}",
         Money(rng.randint(10**8, 10**10)),
         rng.choice([SECOND, 7 * SECOND, MINUTE, 17 * MINUTE, HOUR]),
         minimum=rng.choice([0, 0, MINUTE, 61 * SECOND]),
-        limit=rng.choice([None, 0, 1, 2, 5]),
+        limit=rng.choice([None, 1, 2, 5, 0] if index else [None, 1, 2, 5]),
         boot=rng.choice([0, 3 * SECOND, 5 * MINUTE]),
         slots=rng.randint(1, 3),
         speed=rng.choice([0.5, 1.0, 3.0]),
