@@ -12,7 +12,7 @@ from pathlib import Path
 from shutil import rmtree, which
 from tempfile import TemporaryDirectory
 
-from benchmarks.measure import Line, Result, best_of, seconds_of, times_as_fast
+from benchmarks.measure import Line, Result, Taken, best_of, run_timed, times_as_fast
 
 TASKS = 5_000
 SLOTS = 2
@@ -36,14 +36,11 @@ def measure(rounds: int) -> Result:
             if program is None:
                 missing.append(f"{name} (Debian and Ubuntu: package {PACKAGES[words[0]]})")
             else:
-                contenders[name] = partial(seconds_of, [program, *words[1:]], directory, numbers)
+                contenders[name] = partial(run_timed, [program, *words[1:]], directory, numbers)
         best = best_of(contenders, rounds)
     return Result(
         title=f"{TASKS:,} commands (true) on {SLOTS} slots",
-        lines=[
-            Line(name, seconds, "s", f"{TASKS / seconds:,.0f} a second")
-            for name, seconds in best.items()
-        ],
+        lines=[Line(name, taken.clock, "s", taken.at(TASKS)) for name, taken in best.items()],
         goals=[
             times_as_fast(name, best, least, "bursar run")
             for name, least in LEAST.items()
@@ -53,9 +50,9 @@ def measure(rounds: int) -> Result:
     )
 
 
-def _bursar(directory: str, numbers: str) -> float:
+def _bursar(directory: str, numbers: str) -> Taken:
     program = str(Path(sys.executable).with_name("bursar"))
     options = ["--quiet", "--market", "market.toml"]
-    seconds = seconds_of([program, "run", *options, "true", "::::", "-"], directory, numbers)
+    taken = run_timed([program, "run", *options, "true", "::::", "-"], directory, numbers)
     rmtree(Path(directory, ".bursar"))
-    return seconds
+    return taken

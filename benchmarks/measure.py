@@ -2,14 +2,17 @@
 
 A shared machine is noisy, and noise only ever makes things slower. Taking turns lets all rivals
 meet the same weather; the best of several rounds is the figure with the least weather in it.
+Processor time is told too: a rival that others keep from running takes longer, but hardly more of it.
 """
 
 from __future__ import annotations
 
 import operator
+import resource
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -48,28 +51,54 @@ class Result(msgspec.Struct, frozen=True):
     """rivals that are not installed here, and how to get them"""
 
 
-def best_of(rivals: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """The shortest time of each rival, in seconds, over rounds in which all take their turn."""
-    best: dict[str, float] = {}
+class Taken(msgspec.Struct):
+    """What something took, in seconds."""
+
+    clock: float = 0.0
+    processor: float = 0.0
+    """of the processes that ended meanwhile"""
+
+    def at(self, count: int) -> str:
+        """For people, where it was to do so many of something."""
+        return f"{count / self.clock:,.0f} a second; {self.processor:.1f} s of processor time"
+
+
+@contextmanager
+def timed() -> Iterator[Taken]:
+    """What is done in the `with` block, and by child processes that end in it."""
+    taken, began, used = Taken(), time.perf_counter(), _processor_time()
+    yield taken
+    taken.clock = time.perf_counter() - began
+    taken.processor = _processor_time() - used
+
+
+def _processor_time() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def best_of(rivals: Mapping[str, Callable[[], Taken]], rounds: int) -> dict[str, Taken]:
+    """The least that each rival took, over rounds in which all take their turn."""
+    taken: dict[str, list[Taken]] = {name: [] for name in rivals}
     for _ in range(rounds):
         for name, measure in rivals.items():
-            best[name] = min(measure(), best.get(name, float("inf")))
-    return best
+            taken[name].append(measure())
+    return {
+        name: Taken(min(one.clock for one in all_), min(one.processor for one in all_))
+        for name, all_ in taken.items()
+    }
 
 
-def seconds_of(command: Sequence[str], directory: str | Path, feed: str = "") -> float:
-    """How long a command takes from start to end; it must succeed."""
-    began = time.perf_counter()
-    subprocess.run(
-        command,
-        cwd=directory,
-        input=feed.encode(),
-        stdout=subprocess.DEVNULL,
-        check=True,
-    )
-    return time.perf_counter() - began
+def run_timed(command: Sequence[str], directory: str | Path, feed: str = "") -> Taken:
+    """What a command takes from start to end; it must succeed."""
+    with timed() as taken:
+        subprocess.run(
+            command, cwd=directory, input=feed.encode(), stdout=subprocess.DEVNULL, check=True
+        )
+    return taken
 
 
-def times_as_fast(name: str, best: Mapping[str, float], least: float, ours: str) -> Goal:
+def times_as_fast(name: str, best: Mapping[str, Taken], least: float, ours: str) -> Goal:
     """The goal to be at least so many times as fast as a rival."""
-    return Goal(f"{ours} beside {name}", best[name] / best[ours], ">=", least, "times as fast")
+    ratio = best[name].clock / best[ours].clock
+    return Goal(f"{ours} beside {name}", ratio, ">=", least, "times as fast")

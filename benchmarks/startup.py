@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks.measure import Goal, Line, Result, best_of, seconds_of
+from benchmarks.measure import Goal, Line, Result, best_of, run_timed
 
 MOST_SECONDS = 0.3
 TURNS = 10
@@ -18,11 +18,14 @@ def measure(rounds: int) -> Result:
         "python -c pass": [sys.executable, "-c", "pass"],
     }
     best = best_of(
-        {name: lambda words=words: seconds_of(words, ".") for name, words in commands.items()},
+        {name: lambda words=words: run_timed(words, ".") for name, words in commands.items()},
         TURNS * rounds,
     )
     return Result(
         title="Start-up",
-        lines=[Line(name, seconds, "s") for name, seconds in best.items()],
-        goals=[Goal("bursar --help", best["bursar --help"], "<=", MOST_SECONDS, "s")],
+        lines=[
+            Line(name, taken.clock, "s", f"{taken.processor:.3f} s of processor time")
+            for name, taken in best.items()
+        ],
+        goals=[Goal("bursar --help", best["bursar --help"].clock, "<=", MOST_SECONDS, "s")],
     )

@@ -328,12 +328,13 @@ def test_a_chosen_plan_is_followed_from_the_journal_on(home):
     plan = ev.PlanChosen(0, "knee", {"small": 1}, SECOND, SECOND, ZERO, ZERO)
     run = crashed(home)
     with Session.take_up(run, plan=plan) as session:
-        policy = policy_of(session.state, session.book)
+        policy, _ = policy_of(session.state, session.book)
         assert isinstance(policy.provisioner, Fixed)
         assert policy.provisioner.fleet == {"small": 1}
         assert session.state.plan.at == session.state.now
         assert session.execute().status == "done"
-    assert policy_of(load_state(run.journal), session.book).provisioner.fleet == {"small": 1}
+    policy, _ = policy_of(load_state(run.journal), session.book)
+    assert policy.provisioner.fleet == {"small": 1}
 
 
 def test_a_session_that_is_closed_twice_is_closed(home):

@@ -9,6 +9,7 @@ from datetime import datetime
 import pytest
 
 from bursar import actions as act
+from bursar import events as ev
 from bursar.model.market import Market
 from bursar.model.time import MINUTE
 from bursar.policies.place.random import RandomPlacer
@@ -184,6 +185,35 @@ def test_a_provisioner_that_breaks_the_contract_is_found_out(entry, complaint):
 
 def test_an_honest_provisioner_passes():
     check_provisioner(Honest)
+
+
+class Learner(Honest):
+    """Knows every machine by what it was told, even when it is made anew."""
+
+    def __init__(self, market):
+        super().__init__(market)
+        self.rented = 0
+
+    def saw(self, event, state):
+        self.rented += isinstance(event, ev.MachineRented)
+
+    def provision(self, view, now, rng):
+        assert self.rented >= max(view.machines, default=0), "nobody told it"
+        return super().provision(view, now, rng)
+
+
+class Pupil(Honest):
+    def __init__(self, market):
+        super().__init__(market)
+        self.teacher = Learner(market)
+
+    def provision(self, view, now, rng):
+        return self.teacher.provision(view, now, rng)
+
+
+def test_an_entry_that_learns_is_told_what_happens():
+    check_provisioner(Learner)
+    check_provisioner(Pupil, beliefs=lambda pupil: [pupil.teacher])
 
 
 # --- placers and replicators ---------------------------------------------------------------------

@@ -28,7 +28,7 @@ MOST_ATOMS: Final = 512
 LEAST_STRETCH: Final = 0.05
 """No draw makes tasks shorter than this share of what was seen."""
 
-LIFT: Final = 0.8
+LIFT: Final = 0.3
 """Share of the excess of unseen tasks by which the mean is raised; chosen as `_excess` was."""
 
 
@@ -134,7 +134,7 @@ def _means(sample: Floats, chance: Floats, unseen: Floats) -> Floats:
     """What the mean may be, for each draw of Student's t and of the chance of unseen tasks.
 
     Hall's cubic transformation of t has an explicit inverse. A sample errs most where it misses
-    the longest tasks; most of what they would add to the mean is added to it.
+    the longest tasks; part of what they would add to the mean is added to it.
     """
     size, mean = len(sample), float(sample.mean())
     deviation = _deviation(sample)
@@ -162,7 +162,7 @@ def _excess(sample: Floats) -> float:
     such that bounds hold about as often as they say for the bags of the thesis's chapter 4.
     """
     deviation, mean = _deviation(sample), float(sample.mean())
-    return min(1.4, 0.5 + 1.3 * deviation / mean) * deviation
+    return min(1.3, 0.5 + 1.3 * deviation / mean) * deviation
 
 
 def _deviation(sample: Floats) -> float:

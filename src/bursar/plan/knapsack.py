@@ -150,9 +150,11 @@ def _walk(market: FleetMarket, money: int, begin: Time, deadline: Time) -> Found
         terms = market.terms(stay, money)
         until = min(terms.until, deadline)
         needed = max(0, market.speed_for(until) - market.free_speed)
-        # How much is reached matters below what is needed, too, but only for the next few steps.
-        wanted = max(0, market.speed_for(until + (until >> 8)) - market.free_speed)
-        reached = terms.bounded.most(money // terms.units, needed, wanted)
+        # With steps this fine, what is reached below what is needed tells how many to jump over.
+        far = until + (until >> 8)
+        is_fine = far > 2 * until - stay
+        hint = max(0, market.speed_for(far) - market.free_speed) if is_fine else needed
+        reached = terms.bounded.most(money // terms.units, needed, hint)
         if reached >= needed:
             return Found(stay, terms, reached)
         speed = reached + market.free_speed

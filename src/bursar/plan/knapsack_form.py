@@ -7,7 +7,7 @@ hold rounded values; `knapsack_bounded` knows what its answers are then worth.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import accumulate
 from operator import mul
 from typing import Any, Final

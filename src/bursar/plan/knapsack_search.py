@@ -304,13 +304,13 @@ def first_step(
     """The first step at which weight `money // step` may yield value `work / step - given`.
 
     It is looked for from `step` to `last`, both above zero; the answer is beyond `last` if there is
-    none, and too small only where `nodes` did not suffice to tell. `state` is that of `most_value`,
-    all zero.
+    none, and too small only where `nodes` for one step, or a hundred times that for all, did not
+    suffice to tell. `state` is that of `most_value`, all zero.
     """
     kinds = len(value)
     everything = all_weight[kinds]
-    arranged, glance = -1, 0
-    while step <= last:
+    arranged, glance, left = -1, 0, 100 * nodes
+    while step <= last and left > 0:
         room = min(money // step, everything)
         needed = (work + step - 1) // step - given
         reached = gain_within(room, 0, kinds, value, weight, all_value, all_weight)
@@ -338,6 +338,7 @@ def first_step(
                     seen, count, found, state,
                 )  # fmt: skip
                 glance += state[0] - allowed if attempt == 0 else allowed - state[0]
+                left -= allowed - state[0]
                 if finished:
                     break
             reached = state[4] - 1
@@ -369,10 +370,10 @@ def least_weight(
 ) -> bool:
     """Find the least weight that has a value, and then the least size; True when complete.
 
-    Every piece is of one size, which may be zero, except that those of the favourite kind (-1: none)
-    are smaller by one. `state` is (nodes allowed, level, value missing, weight spent, size, least
-    weight, least size); it begins as (nodes, 0, the value wanted, 0, 0, a weight and a size, as a
-    pair to be undercut). `best` are the counts found. `by_value` is that of `pieces_for`.
+    Every piece is of one size, zero perhaps; those of the favourite kind (-1: none) are smaller by
+    one. `state` is (nodes allowed, level, value missing, weight spent, size, least weight, least
+    size); it begins as (nodes, 0, the value wanted, 0, 0, a weight and a size, as a pair to be
+    undercut). `best` are the counts found. `by_value` is that of `pieces_for`.
     """
     nodes, level, missing, spent, large = state[0], state[1], state[2], state[3], state[4]
     least, smallest = state[5], state[6]

@@ -9,7 +9,7 @@ An entry is made several times and drives runs in worlds of every kind, good and
 pure (see `bursar.policies.roles`), ask only for what belongs to its role, say why, and let every
 run end. The laws of money, machines and tasks hold whatever it does; they are verified too.
 
-Where an entry learns from what happens, `beliefs` says which of its parts observe the run:
+An entry that is an observer is told what happens; `beliefs` says which of its parts are instead:
 
     check_provisioner(lambda market: Bats(), beliefs=lambda bats: [bats.progress])
 """
@@ -46,14 +46,15 @@ Replicating = TypeVar("Replicating", bound=Replicator)
 Beliefs = Callable[[Entry], Iterable[Observer]]
 
 
-def no_beliefs(entry: object) -> Iterable[Observer]:
-    return ()
+def itself(entry: object) -> Iterable[Observer]:
+    """An entry that observes the run is told of it, as in every session."""
+    return (entry,) if isinstance(entry, Observer) else ()
 
 
 def check_provisioner(
     make: Callable[[Market], Provider],
     *,
-    beliefs: Beliefs[Provider] = no_beliefs,
+    beliefs: Beliefs[Provider] = itself,
     worlds: int = WORLDS,
     seed: int = 0,
 ) -> None:
@@ -66,7 +67,7 @@ def check_provisioner(
 def check_placer(
     make: Callable[[], Placing],
     *,
-    beliefs: Beliefs[Placing] = no_beliefs,
+    beliefs: Beliefs[Placing] = itself,
     worlds: int = WORLDS,
     seed: int = 0,
 ) -> None:
@@ -78,7 +79,7 @@ def check_placer(
 def check_replicator(
     make: Callable[[], Replicating],
     *,
-    beliefs: Beliefs[Replicating] = no_beliefs,
+    beliefs: Beliefs[Replicating] = itself,
     worlds: int = WORLDS,
     seed: int = 0,
 ) -> None:
