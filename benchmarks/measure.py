@@ -2,7 +2,7 @@
 
 A shared machine is noisy, and noise only ever makes things slower. Taking turns lets all rivals
 meet the same weather; the best of several rounds is the figure with the least weather in it.
-Processor time is told too: a rival that others keep from running takes longer, but hardly more of it.
+Processor time is told too: who is kept from running takes longer, but hardly more of that.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
+
+Value = TypeVar("Value")
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -77,16 +80,25 @@ def _processor_time() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def best_of(rivals: Mapping[str, Callable[[], Taken]], rounds: int) -> dict[str, Taken]:
-    """The least that each rival took, over rounds in which all take their turn."""
-    taken: dict[str, list[Taken]] = {name: [] for name in rivals}
+def best_of(rivals: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """The shortest time of each rival, in seconds, over rounds in which all take their turn."""
+    return {name: min(times) for name, times in _in_turns(rivals, rounds).items()}
+
+
+def least_of(rivals: Mapping[str, Callable[[], Taken]], rounds: int) -> dict[str, Taken]:
+    """The same for processes: the least time by the clock, and the least processor time."""
+    return {
+        name: Taken(min(one.clock for one in taken), min(one.processor for one in taken))
+        for name, taken in _in_turns(rivals, rounds).items()
+    }
+
+
+def _in_turns(rivals: Mapping[str, Callable[[], Value]], rounds: int) -> dict[str, list[Value]]:
+    found: dict[str, list[Value]] = {name: [] for name in rivals}
     for _ in range(rounds):
         for name, measure in rivals.items():
-            taken[name].append(measure())
-    return {
-        name: Taken(min(one.clock for one in all_), min(one.processor for one in all_))
-        for name, all_ in taken.items()
-    }
+            found[name].append(measure())
+    return found
 
 
 def run_timed(command: Sequence[str], directory: str | Path, feed: str = "") -> Taken:
