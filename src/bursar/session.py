@@ -67,6 +67,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         """Refuse what could not even begin."""
+        if self.output and Path(self.output).is_dir() and any(Path(self.output).iterdir()):
+            raise InputError(
+                f"{self.output}: has files already; give results a directory of their own"
+            )
         for role, name in self.policies.items():
             find(role, name)
         if self.fleet is not None:
