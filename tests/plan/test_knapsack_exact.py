@@ -14,6 +14,7 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.plan import knapsack_bounded
 from bursar.plan.knapsack import cheapest, cheapest_within, fastest, fastest_within
+from bursar.plan.knapsack_market import FleetMarket
 
 BILLING = {
     "by the hour": lambda draw: (HOUR, 0),
@@ -161,3 +162,31 @@ class TestAgainstAllFleets:
                 assert_is(
                     cheapest(offers, runtimes, number), max(fleets, key=lambda each: each.by_cost)
                 )
+
+
+@settings(max_examples=400)
+@given(markets())
+def test_a_fleet_cheaper_than_the_best_value_alone_takes_no_longer_than_was_told(given_market):
+    market = FleetMarket(*given_market)
+    if not market.priced or market.free_speed:
+        return
+    fleets = try_all(*given_market)
+    known = max(each.cost for each in fleets) // market.quantum
+    least, longest = market.try_best_value(market.slowest(), known)
+    cheaper = [each.makespan for each in fleets if each.cost < least * market.quantum]
+    assert max(cheaper, default=0) <= longest
+
+
+@settings(max_examples=300)
+@given(markets(), st.data())
+def test_no_fleet_takes_less_time_than_could_be_paid_if_all_were_divisible(given_market, data):
+    market = FleetMarket(*given_market)
+    if not market.priced:
+        return
+    fleet = data.draw(st.sampled_from(try_all(*given_market)))
+    full = sum(fleet.fleet.get(each.name, 0) == each.limit for each in given_market[0])
+    if market.free_speed and full < len(given_market[0]):
+        return  # machines that cost nothing are always counted
+    money = fleet.cost // market.quantum
+    assert market.could_pay(fleet.makespan, money)
+    assert market.could_pay(2 * fleet.makespan, money)

@@ -28,8 +28,8 @@ MOST_ATOMS: Final = 512
 LEAST_STRETCH: Final = 0.05
 """No draw makes tasks shorter than this share of what was seen."""
 
-LIFT: Final = 0.3
-"""Share of the excess of unseen tasks by which the mean is raised; chosen as `_excess` was."""
+ALIKE: Final = 1e-9
+"""Tasks whose run times deviate by no more than this share of their mean are all alike."""
 
 
 class PossibleRuntimes:
@@ -134,13 +134,13 @@ def _means(sample: Floats, chance: Floats, unseen: Floats) -> Floats:
     """What the mean may be, for each draw of Student's t and of the chance of unseen tasks.
 
     Hall's cubic transformation of t has an explicit inverse. A sample errs most where it misses
-    the longest tasks; part of what they would add to the mean is added to it.
+    the longest tasks; their chance times their excess is added to the mean.
     """
     size, mean = len(sample), float(sample.mean())
     deviation = _deviation(sample)
     pull = _skewness(sample) / size**0.5
     t = chance if abs(pull) < 1e-6 else 3 / pull * (np.cbrt(1 + pull * (chance - pull / 6)) - 1)
-    means: Floats = mean - deviation / size**0.5 * t + LIFT * unseen * _excess(sample)
+    means: Floats = mean - deviation / size**0.5 * t + unseen * _excess(sample)
     return np.maximum(means, LEAST_STRETCH * mean)
 
 
@@ -158,11 +158,18 @@ def _excess(sample: Floats) -> float:
     """By how much a task longer than all seen exceeds them, on average: an assumption.
 
     Tasks of nearly equal length are of one kind, and its tail goes on as it was seen. Where tasks
-    differ widely there may be another kind of task that nobody has met. The numbers were chosen
-    such that bounds hold about as often as they say for the bags of the thesis's chapter 4.
+    differ widely, a sample with a tail (high kurtosis) has shown what there is, but one without
+    is flat or has several humps: there are several kinds of tasks, and one more, longer, may not
+    have been met. The numbers were chosen such that bounds hold about as often as they say for
+    the bags of the thesis's chapter 4.
     """
     deviation, mean = _deviation(sample), float(sample.mean())
-    return min(1.3, 0.5 + 1.3 * deviation / mean) * deviation
+    if deviation <= ALIKE * mean:
+        return 0.0
+    kurtosis = float(np.mean(((sample - mean) / sample.std()) ** 4))
+    among_many = min(3.2, max(0.5, 4.8 - 1.28 * kurtosis))
+    variety = min(1.0, deviation / (0.6 * mean))
+    return (variety * among_many + (1 - variety) * 0.7) * deviation
 
 
 def _deviation(sample: Floats) -> float:
@@ -172,7 +179,7 @@ def _deviation(sample: Floats) -> float:
 def _skewness(sample: Floats) -> float:
     """Adjusted for the size of the sample; 0 where it cannot be told."""
     size, deviation = len(sample), float(sample.std())
-    if size < 3 or deviation <= 1e-9 * float(sample.mean()):
+    if size < 3 or deviation <= ALIKE * float(sample.mean()):
         return 0.0
     third = float(np.mean(((sample - sample.mean()) / deviation) ** 3))
     adjustment: float = (size * (size - 1)) ** 0.5 / (size - 2)

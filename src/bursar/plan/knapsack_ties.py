@@ -49,8 +49,6 @@ def _item_by_item(bounded: Bounded, choice: list[int]) -> list[int]:
         if better is not None:
             for other, count in zip(live, better.counts, strict=True):
                 choice[other] = count
-        if choice[item] < limit[item]:
-            limit = [0 if each[other] == kind else left for other, left in enumerate(limit)]
         limit[item] = 0
     return choice
 
