@@ -22,6 +22,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from bursar.execute.desks import Desks
 from bursar.execute.processes import (
     PATIENCE,
     WARD,
@@ -38,6 +39,8 @@ from bursar.execute.wire import Channel
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Final
+
+    from bursar.execute.desks import Desk
 
 SECOND: Final = 1_000_000
 NAP: Final = SECOND
@@ -99,8 +102,7 @@ class Warden:
         self._master = master
         """a descriptor that tells when bursar's process has ended"""
         self._mark = mark
-        self._attempts = attempts
-        """the directory in which attempts get theirs"""
+        self._desks = Desks(attempts)
         self._grace = grace
         """from asking a process to end to making it end"""
         self._environment = dict(os.environb)
@@ -122,11 +124,15 @@ class Warden:
         bell, link = self._bell, self._channel.fileno()
         poll.register(bell, select.POLLIN)
         poll.register(self._master, select.POLLIN)
+        poll.register(link, select.POLLIN)
+        stuffed = False
         try:
             while not (self._stopping or self._channel.closed):
                 self._report()
-                wanted = select.POLLIN | (select.POLLOUT if self._channel.pending else 0)
-                poll.register(link, wanted)
+                self._desks.prepare()
+                if stuffed != self._channel.pending:
+                    stuffed = self._channel.pending
+                    poll.modify(link, select.POLLIN | (select.POLLOUT if stuffed else 0))
                 for descriptor, _ in poll.poll(self._patience()):
                     if descriptor == bell:
                         self._answer_bell()
@@ -168,15 +174,15 @@ class Warden:
         machine = self._machines.get(id)
         if machine is None or machine.leaving:
             return
-        directory = f"{self._attempts}/{key}"
-        extras = {"TASK": str(task), "ATTEMPT": str(key), "OUTPUT_DIR": directory}
-        environment = _encode({f"BURSAR_{name}": value for name, value in extras.items()})
         try:
-            os.mkdir(directory)  # noqa: PTH102
+            desk = self._desks.take(key)
         except OSError as error:
-            self._unstarted(key, CANNOT_RUN, f"cannot make '{directory}': {error.strerror}")
+            self._unstarted(key, CANNOT_RUN, f"cannot write in its directory: {error.strerror}")
             return
-        self._spawn(key, machine, argv, environment, _files_in(directory))
+        extras = {"TASK": str(task), "ATTEMPT": str(key), "OUTPUT_DIR": desk.directory}
+        environment = _encode({f"BURSAR_{name}": value for name, value in extras.items()})
+        self._spawn(key, machine, argv, environment, _files_of(desk))
+        desk.close()
         if timeout is not None and key in self._wards:
             self._timers.set(("timeout", key), boottime() + timeout)
 
@@ -379,13 +385,12 @@ def _noted(number: int, frame: object) -> None:
     """The bell has been rung; the loop does the rest."""
 
 
-def _files_in(directory: str) -> Sequence[tuple[Any, ...]]:
+def _files_of(desk: Desk) -> Sequence[tuple[Any, ...]]:
     """Where a command reads and writes."""
-    write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     return (
         NOTHING_TO_READ,
-        (os.POSIX_SPAWN_OPEN, 1, f"{directory}/stdout", write, 0o666),
-        (os.POSIX_SPAWN_OPEN, 2, f"{directory}/stderr", write, 0o666),
+        (os.POSIX_SPAWN_DUP2, desk.stdout, 1),
+        (os.POSIX_SPAWN_DUP2, desk.stderr, 2),
     )
 
 
