@@ -181,7 +181,7 @@ def test_a_run_that_cannot_be_paid_stops_by_budget_and_keeps_what_is_done(budget
     slow = Fates(dict.fromkeys(range(1, 13), (10 * MINUTE, "success")))
     stage = Stage(tasks=12, budget=budget, fates=slow)
     left = Money.parse(budget) - Money.parse("0.10")
-    why = f"6 tasks left, and {left} buys no machine of any offer"
+    why = f"6 tasks left, and ${left} buys no machine of any offer"
     assert stage.run() == ev.RunEnded(HOUR, "budget", why)
     assert stage.state.done == 6
 
@@ -191,14 +191,14 @@ def test_a_fleet_that_cannot_be_paid_ends_by_budget_though_other_machines_could_
     stage = Stage(SMALL, cheap, budget="0.15", provisioner=Fixed({"small": 1}), tasks=61)
     ended = stage.run()
     assert ended.status == "budget"
-    assert ended.why == "1 tasks left, and 0.05 buys no machine of the fleet"
+    assert ended.why == "1 task left, and $0.05 buys no machine of the fleet"
     assert stage.state.done == 60
 
 
 def test_a_machine_that_was_asked_for_and_cannot_be_paid_ends_a_run_by_budget():
     fine, hourly = Offer("fine", Money.parse("1"), SECOND), Offer("hourly", Money.parse("1"))
     stage = Stage(fine, hourly, budget="50", provisioner=Fixed({"fine": 1}), lead=90 * SECOND)
-    why = "1 tasks left, and 50.00 does not pay for what was asked for"
+    why = "1 task left, and $50.00 does not pay for what was asked for"
     assert stage.run() == ev.RunEnded(0, "budget", why)
 
 
@@ -477,7 +477,7 @@ def test_a_machine_that_cannot_be_paid_any_longer_is_released_in_time():
     ended = stage.run()
     assert (ended.at, ended.status) == (HOUR, "budget")
     (released,) = stage.events(ev.ReleaseOrdered)
-    assert released.reason == "its next unit costs 0.10, 0.05 is left"
+    assert released.reason == "its next unit costs $0.10, $0.05 is left"
 
 
 # --- waking --------------------------------------------------------------------------------------
@@ -517,7 +517,7 @@ def test_a_run_whose_policy_waits_for_nothing_ends_when_its_money_buys_nothing()
             return [act.Wake(now + HOUR)]
 
     ended = Stage(tasks=1, budget="0.05", provisioner=Waits()).run()
-    assert ended == ev.RunEnded(0, "budget", "1 tasks left, and 0.05 buys no machine of any offer")
+    assert ended == ev.RunEnded(0, "budget", "1 task left, and $0.05 buys no machine of any offer")
 
 
 def test_the_next_look_is_at_the_first_of_wakes_leases_and_deadline():

@@ -9,12 +9,12 @@ import threading
 import time
 from concurrent.futures import CancelledError, Executor, as_completed, wait
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
-from bursar import BudgetExecutor, Market, Money
-from bursar.execute.calls import CallError, RemoteTraceback
-from bursar.executor import RunOver
+from bursar import BudgetExecutor, CallError, Market, Money, RunOver
+from bursar.execute.calls import RemoteTraceback
 from bursar.journal.replay import load_state
 from bursar.journal.runs import Home
 from bursar.model.errors import InputError
@@ -86,6 +86,28 @@ def test_without_a_market_this_computer_works_for_nothing():
 def test_a_budget_may_be_given_in_many_ways(budget):
     with BudgetExecutor(PAID, budget) as pool:
         assert pool.submit(abs, -1).result(30) == 1
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_market_may_be_given_by_its_file(tmp_path, kind):
+    path = tmp_path / "market.toml"
+    path.write_text('[[offer]]\nname = "small"\nprice = "0.01"\nbilling = "1s"\nlimit = 1\n')
+    with BudgetExecutor(kind(path), "1") as pool:
+        assert pool.submit(abs, -1).result(30) == 1
+
+
+def test_calls_start_in_the_order_of_their_submission(gate, tmp_path):
+    def note(number):
+        with (tmp_path / "order").open("a") as file:
+            file.write(f"{number}\n")
+
+    with BudgetExecutor(SINGLE, "1") as pool:
+        pool.submit(gate.call())
+        gate.await_begun()
+        futures = [pool.submit(note, number) for number in range(30)]
+        gate.open()
+        wait(futures, timeout=30)
+    assert (tmp_path / "order").read_text().split() == [str(number) for number in range(30)]
 
 
 def test_closures_and_keywords_travel():
@@ -203,7 +225,7 @@ def test_when_the_money_is_gone_calls_that_did_not_run_say_so_and_nothing_hangs(
             assert isinstance(error, CallError)
             assert f"run {pool.run} ended before this call" in str(error)
             assert "buys no machine" in str(error)
-        with pytest.raises(RunOver, match=r"is over: \d+ tasks left, and 0\.00 buys no machine"):
+        with pytest.raises(RunOver, match=r"is over: \d+ tasks? left, and \$0\.00 buys no machine"):
             pool.submit(abs, -1)
     summary = pool.summary()
     assert (summary.status, summary.money.committed) == ("budget", "0.02")
@@ -213,7 +235,7 @@ def test_when_the_money_is_gone_calls_that_did_not_run_say_so_and_nothing_hangs(
 def test_what_runs_when_the_money_ends_fails_too():
     with BudgetExecutor(SINGLE, "0.01") as pool:
         error = pool.submit(time.sleep, 60).exception(30)
-    assert "1 tasks left" in str(error)
+    assert "1 task left" in str(error)
 
 
 def test_a_callback_may_submit_even_when_the_run_is_over():
@@ -266,9 +288,11 @@ def test_a_summary_can_be_asked_for_at_any_time(gate):
 @pytest.mark.parametrize(
     ("market", "options", "complaint"),
     [
-        (PAID, {}, "this market costs money"),
+        (PAID, {}, "this market costs money: say how much may be spent with budget="),
         (PAID, {"budget": "a lot"}, "is no amount of money"),
-        (PAID, {"budget": "0.001"}, "buys no machine"),
+        (PAID, {"budget": "0.001"}, "buys no machine: .* raise budget="),
+        ("nowhere.toml", {"budget": "1"}, "nowhere.toml"),
+        (PAID, {"budget": "1", "policies": {"replicator": "perfect"}}, "only bursar simulate"),
         (PAID, {"budget": "1", "fleet": {"small": 9}}, "the market's limit is 2"),
         (PAID, {"budget": "1", "fleet": {"gold": 1}}, "no offer 'gold'"),
         (PAID, {"budget": "1", "policies": {"placer": "best"}}, "no placer 'best'"),

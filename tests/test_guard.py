@@ -77,7 +77,7 @@ def test_with_little_money_a_machine_is_rented_for_as_long_as_that_lasts():
 def test_the_last_cent_may_be_spent():
     desk = Desk(HOURLY, budget="0.10")
     assert isinstance(desk.ask(act.Rent("hourly")), ev.MachineRented)
-    assert desk.refusal(act.Rent("hourly")) == "only 0.00 of the budget is left"
+    assert desk.refusal(act.Rent("hourly")) == "only $0.00 of the budget is left"
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_the_last_cent_may_be_spent():
 )
 def test_what_cannot_be_paid_is_not_rented(offer, budget):
     desk = Desk(offer, budget=budget)
-    assert desk.refusal(act.Rent(offer.name)) == f"only {budget} of the budget is left"
+    assert desk.refusal(act.Rent(offer.name)) == f"only ${budget} of the budget is left"
     assert not desk.guard.can_rent()
 
 
 def test_a_machine_that_could_not_be_released_in_time_is_not_rented():
     desk = Desk(BARE, lead=90 * SECOND, budget="0.090")
-    assert "only 0.09 of the budget is left" in desk.refusal(act.Rent("bare"))
+    assert "only $0.09 of the budget is left" in desk.refusal(act.Rent("bare"))
     assert not desk.guard.can_rent()
 
 
@@ -197,7 +197,7 @@ def test_a_machine_whose_next_unit_cannot_be_paid_is_released_before_it_enters_i
     desk.scene.pass_time(HOUR - MINUTE)
     released = desk.ask(act.Extend(machine))
     assert isinstance(released, ev.ReleaseOrdered)
-    assert released.reason == "its next unit costs 0.10, 0.09 is left"
+    assert released.reason == "its next unit costs $0.10, $0.09 is left"
 
 
 def test_where_money_is_plentiful_fine_leases_are_extended_far_ahead():

@@ -266,7 +266,7 @@ def test_a_machine_of_before_is_charged_to_the_end_of_its_lease_and_no_further(h
 def test_a_budget_below_what_is_committed_is_refused_and_the_run_left_alone(home):
     run = crashed(home, until=50 * SECOND)
     before = events_of(run)
-    with pytest.raises(InputError, match=r"0\.0\d is committed already: a budget of 0\.00"):
+    with pytest.raises(InputError, match=r"\$0\.0\d is committed already: a budget of \$0\.00"):
         Session.take_up(run, Goal(Money.parse("0.001")))
     assert events_of(run) == before
     assert run.owner() is None

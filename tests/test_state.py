@@ -213,7 +213,7 @@ def test_attempts_on_a_machine_that_is_gone_are_lost_and_their_tasks_go_back_to_
     assert sorted(scene.state.ready) == [1, 2, 3]
     assert scene.state.attempts == {}
     assert list(scene.state.failures) == [0, 0, 0, 0]
-    assert "attempt 1 on machine 1 from 0 ms: lost at 1.0 s" in "\n".join(scene.state.story(1))
+    assert "attempt 1 on large-1 from 0 ms: lost at 1.0 s" in "\n".join(scene.state.story(1))
 
 
 def test_a_task_stays_out_of_the_bag_while_another_attempt_of_it_lives(scene):
@@ -362,9 +362,9 @@ def test_the_story_of_a_task_has_a_line_for_each_attempt():
     scene.end(attempt, "timeout")
     scene.start(2, machine)
     assert scene.state.story(2) == [
-        "task 2 (fit b): RUNNING",
-        "  attempt 2 on machine 1 from 1.0 s: timeout at 3.0 s",
-        "  attempt 3 on machine 1 from 3.0 s: runs",
+        "task 2 (fit b): running",
+        "  attempt 2 on small-1 from 1.0 s: timeout at 3.0 s",
+        "  attempt 3 on small-1 from 3.0 s: runs",
     ]
 
 
@@ -429,7 +429,7 @@ def test_every_corruption_of_the_state_is_caught(scene, complaint, corrupt):
 def test_an_invariant_of_a_task_is_told_with_its_story(scene):
     scene.end(scene.start(1, scene.machine()))
     scene.state.winners[1] = 0
-    with pytest.raises(InvariantError, match=r"winner\ntask 1 \(task\): DONE\n  attempt 1 on"):
+    with pytest.raises(InvariantError, match=r"winner\ntask 1 \(task\): done\n  attempt 1 on"):
         scene.state.check()
 
 

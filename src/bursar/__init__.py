@@ -5,17 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["BudgetExecutor", "Market", "Money", "__version__"]
+__all__ = [
+    "BudgetExecutor",
+    "BursarError",
+    "CallError",
+    "Market",
+    "Money",
+    "RunOver",
+    "__version__",
+    "output_dir",
+]
 
 if TYPE_CHECKING:
-    from bursar.executor import BudgetExecutor
+    from bursar.execute.calls import CallError
+    from bursar.execute.worker import output_dir
+    from bursar.executor import BudgetExecutor, RunOver
+    from bursar.model.errors import BursarError
     from bursar.model.market import Market
     from bursar.model.money import Money
 
 _HOMES = {
     "BudgetExecutor": "bursar.executor",
+    "BursarError": "bursar.model.errors",
+    "CallError": "bursar.execute.calls",
     "Market": "bursar.model.market",
     "Money": "bursar.model.money",
+    "RunOver": "bursar.executor",
+    "output_dir": "bursar.execute.worker",
 }
 
 
@@ -26,3 +42,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'bursar' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -19,8 +19,10 @@ from bursar import events as ev
 from bursar.guard import Guard
 from bursar.model.errors import InvariantError
 from bursar.model.time import Time
+from bursar.model.wording import counted
 from bursar.policies.registry import Policy
 from bursar.state import DONE, FAILED, RunState
+from bursar.view import money_left
 
 Fate = Literal["keep", "failure", "drop"]
 """What becomes of an ended attempt's output: the task's result, its failure, or nothing."""
@@ -221,12 +223,12 @@ class Engine:
             return ev.RunEnded(now, "failed" if state.failed else "done")
         if state.stopping is not None:
             return ev.RunEnded(now, state.stopping.status, state.stopping.why)
-        left = f"{state.total - state.settled} tasks left"
+        left = f"{counted(state.total - state.settled, 'task')} left"
         if not self.guard.can_rent():
-            why = f"{left}, and {state.ledger.left} buys no machine of any offer"
+            why = f"{left}, and {money_left(state)} buys no machine of any offer"
             return ev.RunEnded(now, "budget", why)
         if self.guard.lacks_money:
-            why = f"{left}, and {state.ledger.left} does not pay for what was asked for"
+            why = f"{left}, and {money_left(state)} does not pay for what was asked for"
             return ev.RunEnded(now, "budget", why)
         return ev.RunEnded(now, "failed", f"{left}, but no machine was asked for")
 

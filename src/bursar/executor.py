@@ -1,6 +1,6 @@
 """BudgetExecutor: Python calls on the market's machines, within a budget.
 
-    with BudgetExecutor(Market.load("market.toml"), budget="2.50") as pool:
+    with BudgetExecutor("market.toml", budget="2.50") as pool:
         results = list(pool.map(simulate, range(200)))
 
 A `concurrent.futures.Executor`: `submit`, `map` and futures work as they do there.
@@ -17,6 +17,7 @@ from concurrent.futures import Executor, Future
 from decimal import Decimal
 from functools import partial
 from itertools import takewhile
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from bursar import events as ev
@@ -44,13 +45,14 @@ class BudgetExecutor(Executor):
     """Runs calls in persistent worker processes, and never commits more than the budget.
 
     Functions need not be importable: closures, lambdas and those of a notebook work. A call that
-    raised, or whose worker died, fails with that exception once its retries are used up. When the
-    money is gone, calls that did not run fail with an error that says so.
+    raised, or whose worker died, fails with that exception once its retries are used up. Calls
+    start in the order of their submission. When the money is gone, calls that did not run fail with
+    an error that says so.
     """
 
     def __init__(
         self,
-        market: Market | None = None,
+        market: Market | str | os.PathLike[str] | None = None,
         budget: str | int | Decimal | Money | None = None,
         *,
         deadline: str | None = None,
@@ -66,13 +68,14 @@ class BudgetExecutor(Executor):
             None if deadline is None else parse_duration(deadline),
         )
         request = Request(
-            market=market or local_market(),
+            market=_read_market(market),
             goal=goal,
             limits=Limits(retries, None if timeout is None else parse_duration(timeout)),
             fleet=fleet,
-            policies=policies or {},
+            policies={"placer": "fifo", **(policies or {})},
             name=name,
             seed=seed,
+            budget_as="budget=",
         )
         self._calls = Calls()
         self._session = Session.begin(Home.of(os.environ), request, self._calls)
@@ -149,3 +152,9 @@ class BudgetExecutor(Executor):
         if ended is None:
             return "it was shut down"
         return ended.why or ended.status
+
+
+def _read_market(market: Market | str | os.PathLike[str] | None) -> Market:
+    if market is None:
+        return local_market()
+    return market if isinstance(market, Market) else Market.load(Path(market))

@@ -17,10 +17,11 @@ from typing import Any, Final
 from bursar import actions as act
 from bursar import events as ev
 from bursar.model.market import Offer
-from bursar.model.money import Money
+from bursar.model.money import Money, format_money
 from bursar.model.time import MINUTE, SECOND, Time, format_duration
+from bursar.model.wording import counted
 from bursar.state import DONE, FAILED, RunState
-from bursar.view import Machine
+from bursar.view import Machine, money_left
 
 HORIZON: Final[Time] = 5 * SECOND
 """With fine billing units, how far ahead a lease is paid; what is not used is given back."""
@@ -122,11 +123,11 @@ class Guard:
         offer = state.market[action.offer]
         present = state.fleet.get(offer.name, 0) + state.leaving.get(offer.name, 0)
         if offer.limit is not None and present >= offer.limit:
-            return f"the limit of {offer.limit} machines is reached"
+            return f"the limit of {counted(offer.limit, 'machine')} is reached"
         stay = self._first_stay(offer)
         self.lacks_money = stay is None
         if stay is None:
-            return f"only {state.ledger.left} of the budget is left"
+            return f"only {money_left(state)} of the budget is left"
         number = state.machines_rented + 1
         self._watch(number, now + stay)
         return ev.MachineRented(now, number, offer.name, now + stay, action.reason)
@@ -141,12 +142,11 @@ class Guard:
             return "its paid time does not end yet"
         if machine.until < now:
             return ev.ReleaseOrdered(now, machine.id, "its paid time ran out while nobody looked")
-        left = self._state.ledger.left
         stay = self._extended_stay(machine, now)
         if stay is None:
-            return ev.ReleaseOrdered(
-                now, machine.id, f"its next unit costs {machine.offer.price}, {left} is left"
-            )
+            price = format_money(machine.offer.price, self._state.market.currency)
+            reason = f"its next unit costs {price}, {money_left(self._state)} is left"
+            return ev.ReleaseOrdered(now, machine.id, reason)
         self._watch(machine.id, machine.rented + stay)
         return ev.LeaseExtended(now, machine.id, machine.rented + stay, action.reason)
 

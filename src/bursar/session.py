@@ -29,13 +29,13 @@ from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.store import JournalWriter
 from bursar.model.errors import InputError
-from bursar.model.fleet import Fleet, parse_fleet
+from bursar.model.fleet import Fleet, parse_fleet, write_fleet
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import format_money
 from bursar.model.time import Time
 from bursar.model.work import Bag
-from bursar.policies.registry import Policy, find, make_policy
+from bursar.policies.registry import Policy, arguments, check_policies, make_policy
 from bursar.state import RunState
 
 DEFAULT_POLICIES: Final[Mapping[str, str]] = {
@@ -64,6 +64,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     name: str | None = None
     output: str | None = None
+    budget_as: str = "--budget"
+    """how whoever asks writes the budget, for messages"""
 
     def check(self) -> None:
         """Refuse what could not even begin."""
@@ -71,12 +73,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(
                 f"{self.output}: has files already; give results a directory of their own"
             )
-        for role, name in self.policies.items():
-            find(role, name)
+        check_policies(self.policies)
         if self.fleet is not None:
-            parse_fleet(_written(self.fleet), self.market)
+            parse_fleet(write_fleet(self.fleet), self.market)
         if self.goal.budget is None and not self.market.is_free:
-            raise InputError("this market costs money: say how much may be spent with --budget")
+            raise InputError(
+                f"this market costs money: say how much may be spent with {self.budget_as}"
+            )
         usable = [self.market[name] for name, count in self.full_fleet().items() if count]
         if not usable:
             raise InputError("every offer has the limit 0: no machine can be rented")
@@ -86,7 +89,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             least = format_money(cheapest.entry_charge, self.market.currency)
             raise InputError(
                 f"a budget of {format_money(budget, self.market.currency)} buys no machine: "
-                f"the cheapest, {cheapest.name}, costs {least} at least; raise --budget"
+                f"the cheapest, {cheapest.name}, costs {least} at least; "
+                f"raise {self.budget_as}"
             )
 
     def full_fleet(self) -> Fleet:
@@ -182,13 +186,7 @@ class Session:
             self._record(ev.MachineDown(now, machine.id, "lost", ended, why))
 
     def _change_goal(self, goal: Goal, now: Time) -> None:
-        if goal.budget is None and not self.state.market.is_free:
-            raise InputError("this market costs money: say how much may be spent with --budget")
-        if goal.budget is not None and goal.budget < self.state.ledger.committed:
-            raise InputError(
-                f"{self.state.ledger.committed} is committed already: a budget of {goal.budget} "
-                "would be below it; give more"
-            )
+        check_budget(self.state, goal)
         self._record(ev.GoalChanged(now, goal))
 
     # --- executing -------------------------------------------------------------------------------
@@ -262,7 +260,7 @@ class Session:
 
 
 def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEvent]:
-    fleet = _written({name: count for name, count in request.full_fleet().items() if count})
+    fleet = write_fleet({name: count for name, count in request.full_fleet().items() if count})
     output = Path(request.output) if request.output else run.outputs
     yield ev.RunCreated(
         at=0,
@@ -285,33 +283,28 @@ def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEven
         yield ev.ArrivalsEnded(0)
 
 
-def _written(fleet: Fleet) -> str:
-    return ",".join(f"{name}={count}" for name, count in fleet.items())
-
-
 def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]]:
     """The policy a run was made with, or that of the plan chosen since, and what it learns by."""
     created, plan = state.created, state.plan
     assert created is not None  # noqa: S101
     settings, policies = created.settings, dict(created.policies)
     options: dict[str, dict[str, Any]] = {}
-    learners: list[Observer] = []
     if plan is not None:
         policies |= {"provisioner": "fixed", "placer": "random"}
         policies["replicator"] = PLAN_REPLICATOR
         options["provisioner"] = {"fleet": plan.fleet}
-    elif policies["provisioner"] == "fixed":
-        options["provisioner"] = {"fleet": parse_fleet(settings["fleet"], created.market)}
     elif policies["provisioner"] == "sample":
         sampling = {"book": book, "size": sample_size(state.total)}
         options["provisioner"] = {**sampling, "workers": int(settings["workers"])}
         policies["placer"], options["placer"] = "sample", sampling
     elif policies["provisioner"] == "bats":
         return _bats(policies)
+    else:
+        offered = {"fleet": parse_fleet(settings["fleet"], created.market)}
+        options["provisioner"] = arguments("provisioner", policies["provisioner"], offered)
     policy = make_policy(**policies, options=options)
-    if isinstance(policy.replicator, Observer):
-        learners.append(policy.replicator)
-    return policy, learners
+    entries = (policy.provisioner, policy.placer, policy.replicator)
+    return policy, [entry for entry in entries if isinstance(entry, Observer)]
 
 
 def _bats(policies: Mapping[str, str]) -> tuple[Policy, list[Observer]]:
@@ -327,6 +320,18 @@ def _bats(policies: Mapping[str, str]) -> tuple[Policy, list[Observer]]:
     if isinstance(replicator, Observer):
         learners.append(replicator)
     return Policy(bats, FittingPlacer(bats), replicator), learners
+
+
+def check_budget(state: RunState, goal: Goal) -> None:
+    """Refuse a new goal whose budget does not even cover what is committed."""
+    if goal.budget is None and not state.market.is_free:
+        raise InputError("this market costs money: say how much may be spent with --budget")
+    if goal.budget is not None and goal.budget < state.ledger.committed:
+        currency = state.market.currency
+        raise InputError(
+            f"{format_money(state.ledger.committed, currency)} is committed already: a budget of "
+            f"{format_money(goal.budget, currency)} would be below it; give more"
+        )
 
 
 def load_run(run: RunDir) -> tuple[RunState, SampleBook]:

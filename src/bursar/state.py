@@ -130,6 +130,8 @@ class RunState:
         self.committed_before_plan = ZERO
         """what the sample had cost when the plan was chosen"""
         self.arrivals_open = True
+        self.pauses: list[tuple[Time, Time]] = []
+        """from and to: nobody executed the run, as far as its events tell"""
         self.stopping: ev.StopRequested | None = None
         self.ended: ev.RunEnded | None = None
         self._appliers: dict[type, Callable[[Any], None]] = {
@@ -185,7 +187,9 @@ class RunState:
 
     def story(self, task: int) -> list[str]:
         """What happened to a task, a line an attempt."""
-        lines = [f"task {task} ({self.describe(task)}): {TaskStatus(self.status[task]).name}"]
+        status = TaskStatus(self.status[task]).name.lower()
+        lines = [f"task {task} ({self.describe(task)}): {status}"]
+        offers = {charge.machine: charge.offer.name for charge in self.ledger.charges()}
         for attempt in range(1, len(self.log) + 1):
             if self.log.task[attempt] != task:
                 continue
@@ -193,8 +197,9 @@ class RunState:
             live = code == AttemptLog.LIVE
             ended = format_duration(self.log.ended[attempt])
             end = "runs" if live else f"{OUTCOMES[code]} at {ended}"
+            machine = self.log.machine[attempt]
             lines.append(
-                f"  attempt {attempt} on machine {self.log.machine[attempt]}"
+                f"  attempt {attempt} on {offers.get(machine, 'machine')}-{machine}"
                 f" from {format_duration(self.log.started[attempt])}: {end}"
             )
         return lines
@@ -215,8 +220,8 @@ class RunState:
     def apply(self, event: ev.AnyEvent) -> None:
         if event.at < self.now:
             raise InvariantError(f"time ran back from {self.now} to {event.at}: {event}")
-        self.now = event.at
         self._appliers[type(event)](event)
+        self.now = event.at
 
     def _run_created(self, event: ev.RunCreated) -> None:
         self.created = event
@@ -250,6 +255,7 @@ class RunState:
         self.stopping = event
 
     def _run_resumed(self, event: ev.RunResumed) -> None:
+        self.pauses.append((self.now, event.at))
         self.stopping = None
         self.ended = None
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
-from bursar.model.money import Money
+from bursar.model.money import Money, format_money
 from bursar.model.time import Time
 
 
@@ -110,3 +110,9 @@ class View(Protocol):
     @property
     def fleet(self) -> Mapping[str, int]: ...
     def attempts_of(self, task: int) -> Sequence[int]: ...
+
+
+def money_left(view: View) -> str:
+    """What is left of the budget, for reasons."""
+    left = view.ledger.left
+    return "any money" if left is None else format_money(left, view.market.currency)

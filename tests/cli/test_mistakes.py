@@ -38,7 +38,10 @@ def one_line(err):
         (("--params", "broken.jsonl", "echo {a}"), "broken.jsonl"),
         (("--timeout", "soon", "true", ":::", "1"), "soon"),
         (("--placer", "best", "true", ":::", "1"), "no placer 'best'"),
+        (("--replicator", "perfect", "true", ":::", "1"), "only bursar simulate can have it"),
+        (("--placer", "fitting", "true", ":::", "1"), "goes with the provisioner 'bats' only"),
         (("--name", "../x", "true", ":::", "1"), "../x"),
+        (("--output", ".", "true", ":::", "1"), "has files already"),
         (("nowhere.toml",), "nowhere.toml"),
         (("broken.toml",), "broken.toml"),
         (("--market", "broken.toml", "--budget", "1", "true", ":::", "1"), "TOML"),
@@ -54,6 +57,18 @@ def test_a_mistake_is_told_in_one_line_before_anything_runs(place, words, told):
     assert told in one_line(err)
     assert out == ""
     assert not (place.path / ".bursar").exists(), "no run is made by a mistake"
+
+
+def test_an_entry_of_another_package_that_cannot_be_imported(place):
+    about = place.path / "elsewhere_policies-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere-policies\nVersion: 1.0")
+    (about / "entry_points.txt").write_text("[bursar.placer]\nmine = elsewhere_policies:Mine\n")
+    place.write("elsewhere_policies.py", "raise RuntimeError('two\\nlines')\n")
+    place.environment["PYTHONPATH"] = str(place.path)
+    _, err = place.bursar("run", "--placer", "mine", "true", ":::", "1", code=2)
+    told = "the placer 'mine' of the package elsewhere-policies cannot be imported: RuntimeError"
+    assert told in one_line(err)
 
 
 def test_an_unknown_option_is_a_usage_error(place):

@@ -62,6 +62,33 @@ def test_a_real_sample_is_planned_chosen_and_run_within_its_promises(place):
     assert learned["tasks"] == 50
 
 
+def test_a_bag_that_its_sample_has_done_leaves_nothing_to_plan(place):
+    words = ("plan", "-m", "market.toml", "--name", "p")
+    out, err = place.bursar(*words, "--json", "true", ":::", "1", "2")
+    assert (json.loads(out)["tasks"], json.loads(out)["plans"]) == (0, [])
+    assert "nothing is left to plan" in err
+    assert f"results: {place.outputs('p')}" in err
+    _, err = place.bursar("plan", "p")
+    assert "nothing is left to plan" in err
+
+
+def test_a_sample_whose_tasks_all_fail_is_a_failure(place):
+    place.script("bad.sh", "echo no such model >&2; exit 7")
+    _, err = place.bursar("plan", "-m", "market.toml", "./bad.sh", ":::", "1", "2", code=3)
+    assert "no task of the sample succeeded" in err
+    assert "why: every task fails on every offer" in err
+    assert "no such model" in err
+    assert "--choose" not in err
+
+
+def test_a_plan_table_explains_its_columns_and_names_equal_fleets(place):
+    place.write("ec2.toml", EC2)
+    out, err = place.bursar("plan", "-m", "ec2.toml", "--tasks", "40", "--assume", "m1.small=10m")
+    assert "same fleet as 1" in out
+    assert "cushion: " in err
+    assert "risk: " in err
+
+
 def test_mistakes_of_planning(place):
     place.write("ec2.toml", EC2)
     base = ("plan", "-m", "ec2.toml", "--tasks", "100")

@@ -140,7 +140,7 @@ def test_why_tells_decisions_with_reasons(place):
     told = place.json("why", "r")
     assert {"at_s", "what", "why"} == set(told[0])
     out, _ = place.bursar("why", "r", "--task", "2")
-    assert "task 2 (true 2): DONE" in out
+    assert "task 2 (true 2): done" in out
 
 
 def test_a_run_can_be_exported(place):
@@ -171,6 +171,86 @@ def test_offers_and_simulate_answer_without_running_anything(place):
     )
     assert [run["status"] for run in study["runs"]] == ["done"] * 3
     assert study["cost"]["most"] <= 5
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        ("--provisioner", "bats"),
+        ("--provisioner", "sample"),
+        ("--placer", "fifo", "--replicator", "stochastic"),
+        ("--replicator", "perfect"),
+    ],
+)
+def test_any_policy_can_be_simulated(place, policy):
+    words = ("-m", "market.toml", "-b", "5", "--tasks", "40", "--runtime", "1s", "--runs", "2")
+    study = place.json("simulate", *words, *policy)
+    end = "planned" if "sample" in policy else "done"
+    assert [run["status"] for run in study["runs"]] == [end, end]
+
+
+def test_a_policy_of_another_package_gets_the_fleet_in_real_and_simulated_runs(place):
+    about = place.path / "elsewhere-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 1.0")
+    (about / "entry_points.txt").write_text("[bursar.provisioner]\nmine = elsewhere:Mine\n")
+    place.write(
+        "elsewhere.py",
+        "from bursar.policies.provision.fixed import Fixed\n"
+        "class Mine(Fixed):\n"
+        "    def __init__(self, fleet):\n"
+        "        assert fleet == {'large': 1}\n"
+        "        super().__init__(fleet)\n",
+    )
+    place.environment["PYTHONPATH"] = str(place.path)
+    mine = ("--fleet", "large=1", "--provisioner", "mine")
+    place.bursar("run", *BUDGET, *mine, "true", ":::", "1")
+    words = ("-m", "market.toml", "-b", "5", "--tasks", "4", "--runtime", "1s", "--runs", "1")
+    (run,) = place.json("simulate", *words, *mine)["runs"]
+    assert run["status"] == "done"
+
+
+def test_an_option_after_the_command_goes_to_it_and_is_noted(place):
+    _, err = place.bursar("run", "echo", "--budget", "5", ":::", "1")
+    assert "note: the command 'echo' gets --budget; options of bursar come before it" in err
+    for words in (("echo", "--seed", "{}"), ("echo", "--seed={}"), ("echo", "--else", "5")):
+        _, err = place.bursar("run", *words, ":::", "1")
+        assert "note:" not in err
+
+
+def test_a_greeting_fits_on_narrow_lines_and_free_runs_have_no_cap_to_explain(place):
+    _, err = place.bursar("run", *BUDGET, "true", ":::", "1")
+    first, second, *_ = err.splitlines()
+    assert first == "run r: 1 task, budget $2.50 (storage and transfer are not included)"
+    assert second.startswith("Ctrl-C stops gently")
+    _, err = place.bursar("run", "--name", "free", "true", ":::", "1", "2")
+    assert err.splitlines()[0] == "run free: 2 tasks, free of charge"
+    assert "storage" not in err
+
+
+def test_a_new_budget_is_checked_even_if_nothing_is_left_to_do(place):
+    place.bursar("run", *BUDGET, "true", ":::", "1")
+    for budget, told in [("much", "no amount"), ("-1", "negative"), ("0.001", "committed already")]:
+        _, err = place.bursar("resume", "r", "--budget", budget, code=2)
+        assert told in err
+    place.bursar("resume", "r", "--budget", "3")
+
+
+def test_results_never_replace_files_that_were_there(place):
+    (place.path / "results").mkdir()
+    (place.path / "results" / "1").write_text("precious")
+    _, err = place.bursar("run", "-o", "results", "true", ":::", "1", code=2)
+    assert "results: has files already" in err
+    assert (place.path / "results" / "1").read_text() == "precious"
+    place.bursar("run", "-o", "fresh", "echo", ":::", "hello")
+    assert (place.path / "fresh" / "1" / "stdout").read_text() == "hello\n"
+
+
+@pytest.mark.parametrize("verb", ["run", "plan"])
+def test_examples_in_the_help_stand_on_lines_of_their_own(place, verb):
+    out, _ = place.bursar(verb, "--help")
+    assert "\\b" not in out
+    assert any(line.strip().startswith(f"bursar {verb} --market") for line in out.splitlines())
 
 
 def test_completion_knows_the_verbs(place):

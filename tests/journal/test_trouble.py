@@ -60,7 +60,7 @@ def tamper(path, statement, *values):
 
 
 def test_a_missing_journal_is_told(path):
-    assert complaint_of(path, InputError).startswith("no such journal")
+    assert complaint_of(path, InputError) == "no such journal; bursar status shows the runs"
 
 
 def test_a_directory_is_no_journal(tmp_path):

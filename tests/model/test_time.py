@@ -109,7 +109,12 @@ def test_anything_else_is_refused_in_one_short_line(text):
         (350_000, "350 ms"),
         (999_999, "1.0 s"),
         (58_200_000, "58.2 s"),
+        (90 * SECOND, "90.0 s"),
+        (MINUTE, "1.0 min"),
         (10 * MINUTE, "10.0 min"),
+        (HOUR - 1, "1.0 h"),
+        (HOUR, "1.0 h"),
+        (90 * MINUTE, "90.0 min"),
         (17 * HOUR, "17.0 h"),
     ],
 )

@@ -8,7 +8,7 @@ from bursar.model.errors import InputError
 from bursar.policies import registry
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.registry import find, make_policy, names
+from bursar.policies.registry import arguments, check_policies, find, make_policy, names
 from bursar.policies.replicate.none import NoReplicas
 
 ELSEWHERE = """
@@ -21,11 +21,28 @@ class Oldest:
 
 class Impostor:
     pass
+
+class Fleeted:
+    def __init__(self, fleet, patience=3):
+        self.fleet = fleet
+
+class Greedy:
+    def __init__(self, crystal_ball):
+        pass
+
+SEVEN = 7
 """
 
 ENTRY_POINTS = """
 [bursar.replicator]
 oldest = elsewhere_policies:Oldest
+absent = nowhere_policies:Oldest
+nameless = elsewhere_policies:Youngest
+seven = elsewhere_policies:SEVEN
+greedy = elsewhere_policies:Greedy
+
+[bursar.provisioner]
+fleeted = elsewhere_policies:Fleeted
 
 [bursar.placer]
 random = elsewhere_policies:Impostor
@@ -90,3 +107,39 @@ def test_without_that_package_its_entry_is_unknown():
 def test_an_unknown_role_is_told_with_the_nearest():
     with pytest.raises(InputError, match=r"no role 'plazer'; did you mean 'placer'\?"):
         find("plazer", "random")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("absent", "cannot be imported: ModuleNotFoundError: No module named 'nowhere_policies'"),
+        ("nameless", "cannot be imported: AttributeError: .*Youngest"),
+        ("seven", "is elsewhere_policies:SEVEN, which cannot be called"),
+    ],
+)
+def test_an_entry_that_its_package_does_not_hold_is_told_with_the_package(elsewhere, name, problem):
+    with pytest.raises(InputError, match=f"'{name}' of the package elsewhere-policies {problem}"):
+        find("replicator", name)
+
+
+def test_a_provisioner_gets_the_fleet_if_it_has_a_parameter_for_it(elsewhere):
+    assert arguments("provisioner", "fleeted", {"fleet": {"a": 1}}) == {"fleet": {"a": 1}}
+    assert arguments("replicator", "oldest", {"fleet": {"a": 1}}) == {}
+
+
+def test_an_entry_that_needs_what_nobody_gives_is_refused(elsewhere):
+    with pytest.raises(InputError, match=r"'greedy' needs arguments: .*crystal_ball.*gets none"):
+        check_policies({"replicator": "greedy"})
+
+
+def test_what_only_a_simulation_knows_is_refused_elsewhere():
+    with pytest.raises(InputError, match="'perfect' knows true run times: only bursar simulate"):
+        check_policies({"replicator": "perfect"})
+    check_policies({"replicator": "perfect"}, simulated=True)
+
+
+@pytest.mark.parametrize(("placer", "provisioner"), [("fitting", "bats"), ("sample", "sample")])
+def test_an_entry_that_reads_what_a_provisioner_knows_goes_with_it_alone(placer, provisioner):
+    with pytest.raises(InputError, match=f"goes with the provisioner '{provisioner}' only"):
+        check_policies({"placer": placer})
+    check_policies({"placer": placer, "provisioner": provisioner})

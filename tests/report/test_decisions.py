@@ -52,7 +52,7 @@ def test_every_decision_is_told_with_its_time_and_reason(scene):
         (ev.ActionRefused(0, "Rent", "offer x", "none"), ("refused: Rent offer x", "none")),
         (ev.StopRequested(0, "interrupted", "Ctrl-C"), ("stop gently", "Ctrl-C")),
         (ev.StopRequested(0, "interrupted", "Ctrl-C", now=True), ("stop at once", "Ctrl-C")),
-        (ev.RunEnded(0, "budget", "no money"), ("run ended: budget", "no money")),
+        (ev.RunEnded(0, "budget", "no money"), ("run ended: stopped by its budget", "no money")),
         (ev.RunResumed(0), ("run resumed", "asked for")),
         (ev.GoalChanged(0, Goal(Money.parse("5"))), ("budget is now $5.00", "asked for")),
         (
@@ -98,7 +98,14 @@ def test_another_attempt_of_a_running_task_is_told_even_without_a_reason(scene):
 
 
 @pytest.mark.parametrize(
-    ("at", "shown"), [(0, "0:00:00"), (61 * SECOND, "0:01:01"), (30 * HOUR + 1, "30:00:00")]
+    ("at", "shown"),
+    [
+        (0, "0.0 s"),
+        (340_000, "0.3 s"),
+        (60 * SECOND - 1, "59.9 s"),
+        (61 * SECOND, "0:01:01"),
+        (30 * HOUR + 1, "30:00:00"),
+    ],
 )
-def test_times_are_shown_as_hours_minutes_and_seconds(at, shown):
+def test_times_are_shown_as_hours_minutes_and_seconds_after_the_first_minute(at, shown):
     assert clock(at) == shown

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from bursar import events as ev
-from bursar.model.market import Offer
+from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import make_bag
-from bursar.report.summary import EXIT_CODES, money_line, summarise, tell
+from bursar.report.summary import EXIT_CODES, money_line, prices_told, summarise, tell
 from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"))
@@ -69,6 +69,33 @@ def test_the_makespan_of_a_plan_begins_with_its_choice():
     assert summarise(scene.state).makespan_s == 60
 
 
+def test_time_in_which_nobody_executed_the_run_is_not_counted():
+    scene = scene_of()
+    machine = scene.machine()
+    scene.pass_time(MINUTE)
+    scene.end(scene.start(1, machine))
+    scene.pass_time(HOUR)
+    scene.tell(ev.RunResumed(scene.at))
+    assert summarise(scene.state).makespan_s == 60
+    assert "done in 1.0 min, " in next(iter(tell(scene.state)))
+    scene.pass_time(MINUTE)
+    scene.end(scene.start(2, machine))
+    assert summarise(scene.state).makespan_s == 120
+    assert "done in 2.0 min of running time" in next(iter(tell(scene.state)))
+
+
+@pytest.mark.parametrize(
+    ("offer", "date", "told"),
+    [
+        (SMALL, "2012-09-21", "Prices of 2012-09-21, USD; storage and transfer are not included"),
+        (SMALL, "undated", "Undated prices, USD; storage and transfer are not included"),
+        (Offer("free", ZERO), "2012-09-21", "Nothing here costs money"),
+    ],
+)
+def test_prices_are_told_with_their_date_and_what_they_leave_out(offer, date, told):
+    assert prices_told(Market("USD", date, (offer,))) == told
+
+
 def test_every_status_has_an_exit_code_of_its_own_unless_all_is_well():
     assert set(EXIT_CODES) == set(get_args(ev.Status))
     bad = [code for code in EXIT_CODES.values() if code]
@@ -84,8 +111,9 @@ def test_the_cap_is_never_shown_without_what_it_leaves_out():
 
 
 def test_where_nothing_costs_money_there_is_no_cap_to_show():
-    state = Scene(Offer("free", ZERO)).state
-    assert money_line(state) == "$0.00 committed (nothing here costs money)"
+    for budget in (None, "2.50"):
+        state = Scene(Offer("free", ZERO), budget=budget).state
+        assert money_line(state) == "$0.00 committed (nothing here costs money)"
 
 
 def test_people_are_told_what_was_done_what_it_cost_and_where_it_is():
@@ -94,7 +122,7 @@ def test_people_are_told_what_was_done_what_it_cost_and_where_it_is():
     scene.end(scene.start(1, scene.machine()))
     scene.tell(ev.RunEnded(scene.at, "done"))
     assert list(tell(scene.state)) == [
-        "scene: done. 1 of 1 tasks done in 90.0 s, "
+        "scene: done. 1 of 1 task done in 90.0 s, "
         "$0.10 committed of $2.50 (storage and transfer are not included)",
         "results: none",
     ]
@@ -111,10 +139,17 @@ def test_people_are_told_what_was_done_what_it_cost_and_where_it_is():
 )
 def test_people_are_told_how_to_go_on(status, advice):
     scene = scene_of()
+    scene.end(scene.start(1, scene.machine()))
     scene.tell(ev.RunEnded(0, status, "so it is"))
     lines = list(tell(scene.state))
     assert lines[-1] == advice
     assert "why: so it is" in lines
+
+
+def test_an_end_is_told_in_words():
+    scene = scene_of()
+    scene.tell(ev.RunEnded(0, "budget", "so it is"))
+    assert next(iter(tell(scene.state))).startswith("scene: stopped by its budget. 0 of 3 tasks")
 
 
 def test_a_run_that_is_done_needs_no_advice():
@@ -139,6 +174,33 @@ def test_failures_are_told_with_their_end_and_how_to_retry_them():
     assert "retry them with: bursar resume scene --retry-failed" in lines
 
 
+def test_an_exit_code_is_told_once():
+    scene = scene_of()
+    scene.end(scene.start(1, scene.machine()), "failed", 7, "exit code 7")
+    assert " ".join(tell(scene.state)).count("exit code 7") == 1
+
+
+def test_a_signal_is_told_by_its_name_and_not_as_an_exit_code():
+    scene = scene_of()
+    scene.end(scene.start(1, scene.machine()), "failed", -9, "killed by SIGKILL")
+    lines = list(tell(scene.state))
+    assert lines[1:3] == ["failed: task 1: fit a", "    killed by SIGKILL"]
+
+
+@pytest.mark.parametrize(
+    ("failing", "told"),
+    [([2], "its output: /there/failed/2"), ([1, 2], "their output: /there/failed")],
+)
+def test_people_are_told_where_the_output_of_failed_tasks_is(failing, told):
+    scene = scene_of()
+    settings = {"outputs": "/there"}
+    scene.state.created = msgspec.structs.replace(scene.state.created, settings=settings)
+    machine = scene.machine()
+    for task in failing:
+        scene.end(scene.start(task, machine), "failed", 1)
+    assert told in list(tell(scene.state))
+
+
 def test_of_many_failures_some_are_told_and_the_rest_counted():
     scene = scene_of([str(n) for n in range(1, 1234)])
     machine = scene.machine()
@@ -160,6 +222,6 @@ def test_a_plan_is_told_as_predicted_against_actual():
     scene.pass_time(30 * MINUTE)
     scene.end(scene.start(2, other))
     assert (
-        "plan 'knee': predicted 60.0 min (at most 2.0 h), took 30.0 min;"
+        "plan 'knee': predicted 1.0 h (at most 2.0 h), took 30.0 min;"
         " predicted $0.20 (at most $0.40), cost $0.10"
     ) in list(tell(scene.state))

@@ -239,6 +239,14 @@ def test_a_study_is_its_executions_one_by_one(replicator):
         assert found.cost == alone.cost(execution)
 
 
+@pytest.mark.parametrize("replicator", STRATEGIES)
+def test_a_single_machine_does_one_task_after_the_other(replicator):
+    offer = Offer("own", Money.parse(1), HOUR)
+    runs = shop_of(range(20, 61), {"own": 1}, (offer,)).many(3, replicator)
+    assert set(runs.makespans.tolist()) == {sum(range(20, 61)) * MINUTE}
+    assert set(runs.units.ravel().tolist()) == {-(-sum(range(20, 61)) // 60)}
+
+
 def drawn_order(tasks, seed, execution):
     """The order of an execution, in Python, and where its random numbers go on."""
     counter = mixed((seed + GOLDEN * (execution + 1)) & WORD)

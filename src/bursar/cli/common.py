@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise, takewhile
 from typing import Any
 
 import rich_click as click
@@ -12,6 +13,7 @@ from click.shell_completion import CompletionItem
 
 from bursar.journal.runs import Home
 from bursar.model.codec import encode
+from bursar.model.errors import shown
 
 
 def home() -> Home:
@@ -42,7 +44,21 @@ class WordsCommand(click.RichCommand):
             ctx.params.clear()
             options = given[: len(given) - len(words)]
             return super().parse_args(ctx, [*options, *words[1:], words[0]])
+        misplaced = ", ".join(self._misplaced(words))
+        if misplaced:
+            told = f"note: the command {shown(words[0])} gets {misplaced}"
+            quiet = bool(ctx.params.get("quiet"))
+            say(f"{told}; options of bursar come before it", quiet=quiet)
         return rest
+
+    def _misplaced(self, words: Sequence[str]) -> Iterator[str]:
+        """Words after the command that look like options of bursar, with a value of no task."""
+        ours = {name for param in self.params for name in param.opts if name.startswith("--")}
+        behind = list(takewhile(lambda word: not word.startswith(":::"), words[1:]))
+        for word, following in pairwise([*behind, ""]):
+            name, _, value = word.partition("=")
+            if name in ours and "{" not in (value or following):
+                yield name
 
 
 def _is_file_or_run(word: str) -> bool:

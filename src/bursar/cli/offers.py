@@ -9,7 +9,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import format_money
 from bursar.model.time import format_duration
 from bursar.rent.local import local_market
-from bursar.report.summary import NOT_INCLUDED
+from bursar.report.summary import prices_told
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -27,7 +27,7 @@ def command(market: str | None, as_json: bool) -> None:
         (_row(offer, known.currency) for offer in known.offers),
         right="price per minimum limit boot slots speed",
     )
-    click.echo(f"Prices of {known.date}, {known.currency}; {NOT_INCLUDED}.", err=True)
+    click.echo(f"{prices_told(known)}.", err=True)
 
 
 def _row(offer: Offer, currency: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -22,8 +23,10 @@ from bursar.cli.common import (
 )
 from bursar.cli.progress import progress
 from bursar.cli.run import make_request
+from bursar.events import RunEnded
 from bursar.formats.job import Job
 from bursar.formats.joblog import read_joblog
+from bursar.journal.replay import load_state
 from bursar.journal.runs import RunDir
 from bursar.model.errors import InputError, shown
 from bursar.model.fleet import format_fleet
@@ -31,9 +34,11 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.time import format_duration, parse_duration, seconds
-from bursar.plan.plans import CONFIDENCE, Plan, PlanList, known_runtimes, make_plans
-from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, tell
+from bursar.model.wording import counted
+from bursar.plan.plans import CONFIDENCE, PlanList, known_runtimes, make_plans
+from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, prices_told, tell
 from bursar.session import Session
+from bursar.state import RunState
 
 SAMPLE_UNITS: Final = 4
 """Billing units (or minimum charges) of each sampling machine that the sample may cost."""
@@ -87,7 +92,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> int:
-    r"""Show plans from cheapest to fastest, each with time and cost as P50, P90 and upper bound.
+    """Show plans from cheapest to fastest, each with time and cost as P50, P90 and upper bound.
 
     \b
     bursar plan --market ec2.toml './simulate.sh {}' ::: 1 2 3
@@ -96,7 +101,7 @@ def command(
 
     With a command, a few tasks are run on every offer first: useful work, kept. The plan can be run
     later with bursar run PLAN --choose. With a PLAN, its choices are shown again.
-    """
+    """  # noqa: D301 (click wants the character)
     job = Job.from_command_line(words, {**options, "budget": budget, "deadline": deadline})
     goal = job.goal()
     if not words:
@@ -112,12 +117,26 @@ def command(
             confidence=confidence,
             paired=joblog is None,
         )
-        return _tell(found, as_json=as_json)
-    run = _known_run(words) or _sample(job, sample_workers, sample_budget)
+        return _tell(found, known, as_json=as_json)
+    run = _known_run(words)
     if run is None:
+        run, ended = _sample(job, sample_workers, sample_budget)
+        if ended.status not in ("planned", "budget", "done"):
+            return EXIT_CODES[ended.status]
+    return _plan(run, goal, choices, confidence, as_json=as_json)
+
+
+def _plan(run: RunDir, goal: Goal, between: int, confidence: float, *, as_json: bool) -> int:
+    """Show the plans for what a sample has left."""
+    state = load_state(run.journal)
+    if state.total and state.settled == state.total:
+        return _nothing_left(state, confidence, as_json=as_json)
+    if state.failed and not state.done:
+        for line in ("nothing to plan from: no task of the sample succeeded", *tell(state)):
+            say(line)
         return EXIT_CODES["failed"]
-    found = plans_of(run, goal, between=choices, confidence=confidence)
-    _tell(found, as_json=as_json)
+    found = plans_of(run, goal, between=between, confidence=confidence)
+    _tell(found, state.market, as_json=as_json)
     say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose knee")
     return 0
 
@@ -127,8 +146,28 @@ def _known_run(words: tuple[str, ...]) -> RunDir | None:
     return next((run for run in home().list() if words == (run.name,)), None)
 
 
-def _sample(job: Job, workers: int, budget: str | None) -> RunDir | None:
-    """Run a sample of the job's tasks; None: that settled them all, or somebody stopped it."""
+def _nothing_left(state: RunState, confidence: float, *, as_json: bool) -> int:
+    """A small bag may be done by its sample."""
+    if as_json:
+        market = state.market
+        print_json(
+            PlanList(
+                tasks=0,
+                currency=market.currency,
+                date=market.date,
+                confidence=confidence,
+                plans=[],
+                cautions=[],
+            )
+        )
+    say("nothing is left to plan: all of the bag was run")
+    for line in tell(state):
+        say(line)
+    return EXIT_CODES["failed" if state.failed else "done"]
+
+
+def _sample(job: Job, workers: int, budget: str | None) -> tuple[RunDir, RunEnded]:
+    """Run a sample of the job's tasks, and tell how it went if it cannot be planned from."""
     request = make_request(job)
     cap = sample_cap(request.market, workers) if budget is None else Money.parse(budget)
     request = msgspec.structs.replace(
@@ -140,22 +179,24 @@ def _sample(job: Job, workers: int, budget: str | None) -> RunDir | None:
     quiet = bool(job.quiet)
     with Session.begin(home(), request) as session:
         state = session.state
-        most = format_money(cap, request.market.currency)
+        most = f"for at most {format_money(cap, request.market.currency)} ({NOT_INCLUDED})"
         say(
-            f"sampling {sample_size(state.total)} of {state.total:,} tasks on"
-            f" {len(request.market.offers)} offers, for at most {most} ({NOT_INCLUDED})",
+            f"sampling {sample_size(state.total)} of {counted(state.total, 'task')} on"
+            f" {counted(len(request.market.offers), 'offer')},"
+            f" {'free of charge' if request.market.is_free else most}",
             quiet=quiet,
         )
         with progress(state, quiet=quiet) as forecast:
             ended = session.execute([forecast])
         cost = format_money(state.ledger.committed, request.market.currency)
-        kept = f"{state.done:,} tasks done and kept in {format_duration(state.now)}, {cost}"
+        kept = (
+            f"{counted(state.done, 'task')} done and kept in {format_duration(state.now)}, {cost}"
+        )
         say(kept, quiet=quiet)
-        if ended.status not in ("planned", "budget"):
+        if ended.status not in ("planned", "budget", "done"):
             for line in tell(state):
                 say(line)
-            return None
-        return session.run_dir
+        return session.run_dir, ended
 
 
 def sample_cap(market: Market, workers: int) -> Money:
@@ -167,11 +208,11 @@ def sample_cap(market: Market, workers: int) -> Money:
     return sum(machines, ZERO) * SAMPLE_UNITS
 
 
-def _tell(found: PlanList, *, as_json: bool) -> int:
+def _tell(found: PlanList, market: Market, *, as_json: bool) -> int:
     if as_json:
         print_json(found)
     else:
-        show(found)
+        show(found, market)
     return 0
 
 
@@ -217,29 +258,48 @@ def _learned(path: str, market: Market) -> _Samples:
     return {name: np.array(values, dtype=np.int64) for name, values in times.items()}
 
 
-def show(found: PlanList) -> None:
+def show(found: PlanList, market: Market) -> None:
     """The plan screen."""
-    click.echo(
-        f"{found.tasks:,} tasks left. Prices of {found.date}, {found.currency};"
-        f" {NOT_INCLUDED}. Upper: not exceeded with {found.confidence:.0%}."
-    )
+    click.echo(f"{counted(found.tasks, 'task')} left. {prices_told(market)}.")
     columns = (
         "#", "choice", "fleet", "P50", "P90", "upper", "cost-P50", "cost-P90", "cost-upper",
         "cushion", "risk", "",
     )  # fmt: skip
-    rows = [_row(number, plan, found.currency) for number, plan in enumerate(found.plans, 1)]
+    rows = [_row(number, found) for number in range(1, len(found.plans) + 1)]
     print_table(columns, rows, right="# P50 P90 upper cost-P50 cost-P90 cost-upper cushion risk")
+    for line in _legend(found, [row[-1] for row in rows]):
+        click.echo(line, err=True)
     for caution in found.cautions:
         click.echo(f"Caution: {caution}.", err=True)
 
 
-def _row(number: int, plan: Plan, currency: str) -> tuple[str, ...]:
-    span = plan.makespan_s
-    marks = [] if plan.fits else ["does not fit"]
-    if plan.beaten_by is not None:
-        marks.append(f"see {plan.beaten_by}")
+def _legend(found: PlanList, marks: Sequence[str]) -> Iterator[str]:
+    """What the columns and marks mean."""
+    yield (
+        f"upper: not exceeded with {found.confidence:.0%} confidence;"
+        " cushion: money set aside for the last tasks;"
+    )
+    yield "risk: tasks that do not fit in the paid time if none is split (risky above 0)"
+    if any("see " in mark for mark in marks):
+        yield "see N: plan N is likely neither slower nor dearer"
+
+
+def _marks(number: int, found: PlanList) -> Iterator[str]:
+    plan = found.plans[number - 1]
+    twin = next(n for n, other in enumerate(found.plans, 1) if other.fleet == plan.fleet)
+    if not plan.fits:
+        yield "does not fit"
+    if twin < number:
+        yield f"same fleet as {twin}"
+    elif plan.beaten_by is not None:
+        yield f"see {plan.beaten_by}"
     if plan.is_knee:
-        marks.append("<- knee")
+        yield "<- knee"
+
+
+def _row(number: int, found: PlanList) -> tuple[str, ...]:
+    plan, currency = found.plans[number - 1], found.currency
+    span = plan.makespan_s
     amounts = (plan.cost_p50, plan.cost_p90, plan.cost_upper, plan.cushion)
     return (
         str(number),
@@ -248,5 +308,5 @@ def _row(number: int, plan: Plan, currency: str) -> tuple[str, ...]:
         *(format_duration(seconds(value)) for value in (span.p50, span.p90, span.upper)),
         *(format_money(Money.parse(amount), currency) for amount in amounts),
         f"{plan.risk:+,}",
-        ", ".join(marks),
+        ", ".join(_marks(number, found)),
     )

@@ -11,10 +11,10 @@ from bursar.cli.common import home, print_json, run_argument, say
 from bursar.cli.run import drive
 from bursar.journal.replay import load_state
 from bursar.model.goal import Goal
-from bursar.model.money import Money
-from bursar.model.time import parse_duration
+from bursar.model.reading import read_duration, read_money
+from bursar.model.wording import counted
 from bursar.report.summary import EXIT_CODES, summarise, tell
-from bursar.session import Session
+from bursar.session import Session, check_budget
 from bursar.state import RunState
 
 
@@ -39,6 +39,7 @@ def command(
     """
     found = home().find(run)
     state = load_state(found.journal)
+    goal = _new_goal(state, budget, deadline)
     if _is_complete(state, retry_failed=retry_failed):
         if not quiet:
             for line in tell(state):
@@ -46,11 +47,10 @@ def command(
         if as_json:
             print_json(summarise(state))
         return EXIT_CODES["failed" if state.failed else "done"]
-    goal = _new_goal(state.goal, budget, deadline)
     with Session.take_up(found, goal, retry_failed=retry_failed) as session:
         os.chdir(session.directory)
         left = session.state.total - session.state.settled
-        say(f"run {session.state.run}: {left:,} tasks left", quiet=quiet)
+        say(f"run {session.state.run}: {counted(left, 'task')} left", quiet=quiet)
         return drive(session, quiet=quiet, as_json=as_json)
 
 
@@ -60,10 +60,12 @@ def _is_complete(state: RunState, *, retry_failed: bool) -> bool:
     return not (retry_failed and state.failed)
 
 
-def _new_goal(goal: Goal, budget: str | None, deadline: str | None) -> Goal | None:
-    changed = goal
+def _new_goal(state: RunState, budget: str | None, deadline: str | None) -> Goal | None:
+    """The goal that is asked for, checked even if nothing is left to do; None: as before."""
+    changed = state.goal
     if budget is not None:
-        changed = msgspec.structs.replace(changed, budget=Money.parse(budget))
+        changed = msgspec.structs.replace(changed, budget=read_money(budget))
+        check_budget(state, changed)
     if deadline is not None:
-        changed = msgspec.structs.replace(changed, deadline=parse_duration(deadline))
-    return changed if changed != goal else None
+        changed = msgspec.structs.replace(changed, deadline=read_duration(deadline, least=1))
+    return changed if changed != state.goal else None

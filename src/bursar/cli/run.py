@@ -14,6 +14,8 @@ from bursar.cli.progress import progress
 from bursar.formats.job import Job
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet
+from bursar.model.money import format_money
+from bursar.model.wording import counted
 from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, summarise, tell
 from bursar.session import Request, Session
 
@@ -40,7 +42,7 @@ from bursar.session import Request, Session
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress, no report.")
 @click.option("--json", is_flag=True, default=None, help="One object on stdout at the end.")
 def command(words: tuple[str, ...], choose: str | None, **options: Any) -> int:
-    r"""Run a bag of commands on the market's machines, and never commit more than the budget.
+    """Run a bag of commands on the market's machines, and never commit more than the budget.
 
     \b
     bursar run --market market.toml --budget 2.50 './simulate.sh {}' ::: 1 2 3
@@ -50,7 +52,7 @@ def command(words: tuple[str, ...], choose: str | None, **options: Any) -> int:
 
     Arguments follow ':::' (or '::::' for files of them) as with GNU parallel. No shell is involved
     unless you ask for it. Each task's output goes to its own directory.
-    """
+    """  # noqa: D301 (click wants the character)
     if choose is not None:
         return _run_plan(words, choose, options)
     job = Job.from_command_line(words, options)
@@ -109,11 +111,13 @@ def _check_command(command: tuple[str, ...]) -> None:
 
 
 def _greeting(session: Session, request: Request) -> str:
-    budget = request.goal.budget
-    cap = "free of charge" if budget is None else f"budget {budget} {request.market.currency}"
+    budget, market = request.goal.budget, request.market
+    cap = "free of charge"
+    if budget is not None and not market.is_free:
+        cap = f"budget {format_money(budget, market.currency)} ({NOT_INCLUDED})"
     return (
-        f"run {session.state.run}: {session.state.total:,} tasks, {cap} "
-        f"({NOT_INCLUDED}). Ctrl-C stops gently, twice stops now; nothing is lost"
+        f"run {session.state.run}: {counted(session.state.total, 'task')}, {cap}\n"
+        "Ctrl-C stops gently, twice stops now; nothing is lost"
     )
 
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 import msgspec
 import rich_click as click
 
+from bursar.beliefs.book import SampleBook
 from bursar.cli.common import json_option, print_json, print_table
+from bursar.engine import Observer
+from bursar.events import RunCreated, WorkArrived
 from bursar.model.errors import InputError
-from bursar.model.fleet import format_fleet, parse_fleet
+from bursar.model.fleet import format_fleet, parse_fleet, write_fleet
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money, format_money
 from bursar.model.time import Time, format_duration, parse_duration
 from bursar.model.work import Bag
-from bursar.policies.registry import make_policy
-from bursar.report.summary import NOT_INCLUDED, Summary, summarise
-from bursar.session import Request
-from bursar.simulate.fortune import ModelledFortune, drawn
+from bursar.policies.registry import Policy, check_policies
+from bursar.policies.replicate.perfect import Perfect
+from bursar.report.summary import FREE, NOT_INCLUDED, Summary, summarise
+from bursar.session import DEFAULT_POLICIES, Request, policy_of
+from bursar.simulate.fortune import ModelledFortune, Runtimes, drawn
 from bursar.simulate.run import simulate
 from bursar.state import RunState
 
@@ -49,6 +53,9 @@ class Study(msgspec.Struct, frozen=True):
 @click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
 @click.option("--deadline", metavar="TIME", help="Stop then, done or not.")
 @click.option("--fleet", metavar="FLEET", help="Machines to rent, e.g. small=10,large=3.")
+@click.option("--provisioner", metavar="NAME", help="How many machines, when (fixed).")
+@click.option("--placer", metavar="NAME", help="Which task goes to which machine (random).")
+@click.option("--replicator", metavar="NAME", help="Which task runs once more (none).")
 @click.option("--failing", type=click.FloatRange(0, 0.99), default=0.0, help="Share of attempts.")
 @click.option("--retries", type=click.IntRange(0), default=0, help="After a failed attempt.")
 @click.option("--mean-life", metavar="TIME", help="Of machines, before they are lost.")
@@ -69,19 +76,22 @@ def command(
     runs: int,
     seed: int,
     as_json: bool,
+    **entries: str | None,
 ) -> None:
     """Run a bag on simulated machines, with the engine and the policies of a real run.
 
     Run times are normal around the mean, divided by an offer's speed. The same seed, the same run.
     """
+    policies = {role: name for role, name in entries.items() if name is not None}
     request = _request(market, budget, deadline, fleet, retries)
     request.check()
+    check_policies(policies, simulated=True)
     mean, spread = parse_duration(runtime), parse_duration(deviation)
     life = None if mean_life is None else parse_duration(mean_life)
     if mean <= 0:
         raise InputError("--runtime must be longer than nothing")
     states = [
-        _simulate(request, tasks, mean, spread, failing, life, number)
+        _simulate(request, policies, tasks, mean, spread, failing, life, number)
         for number in range(seed, seed + runs)
     ]
     study = Study(
@@ -113,6 +123,7 @@ def _request(
 
 def _simulate(
     request: Request,
+    policies: Mapping[str, str],
     tasks: int,
     mean: Time,
     deviation: Time,
@@ -124,17 +135,46 @@ def _simulate(
         return max(1, round(rng.gauss(mean, deviation)))
 
     lives = {} if life is None else {offer.name: life for offer in request.market.offers}
-    fortune = ModelledFortune(drawn(draw, seed), failing=failing, mean_life=lives, seed=seed)
-    policy = make_policy(options={"provisioner": {"fleet": request.full_fleet()}})
+    runtimes, bag = drawn(draw, seed), Bag(count=tasks)
+    fortune = ModelledFortune(runtimes, failing=failing, mean_life=lives, seed=seed)
+    policy, learners = _policy(request, policies, bag, runtimes)
     return simulate(
         request.market,
         request.goal,
-        Bag(count=tasks),
+        bag,
         policy,
         fortune,
         limits=request.limits,
         seed=seed,
+        observers=learners,
     )
+
+
+def _policy(
+    request: Request, policies: Mapping[str, str], bag: Bag, runtimes: Runtimes
+) -> tuple[Policy, list[Observer]]:
+    """The policy that a real run would have, and what learns; `perfect` is told the run times."""
+    perfect = policies.get("replicator") == "perfect"
+    entries = {**DEFAULT_POLICIES, **policies, **({"replicator": "none"} if perfect else {})}
+    state, book = RunState(), SampleBook()
+    state.apply(
+        RunCreated(
+            at=0,
+            run="simulated",
+            market=request.market,
+            goal=request.goal,
+            limits=request.limits,
+            seed=0,
+            policies=entries,
+            settings={"fleet": write_fleet(request.full_fleet()), "workers": "1"},
+            began=0.0,
+        )
+    )
+    state.apply(WorkArrived(0, bag))
+    policy, learners = policy_of(state, book)
+    if perfect:
+        policy = msgspec.structs.replace(policy, replicator=Perfect(runtimes))
+    return policy, [book, *learners]
 
 
 def _spread(figures: Sequence[float]) -> Spread:
@@ -169,4 +209,5 @@ def _show(states: Sequence[RunState], request: Request) -> None:
     columns = ("ended", "runs", "done", "time-P50", "time-P90", "cost-P50", "cost-P90")
     print_table(columns, rows, right=" ".join(columns[1:]))
     fleet = format_fleet(request.full_fleet())
-    click.echo(f"Fleet: up to {fleet}. Simulated, {NOT_INCLUDED}.", err=True)
+    note = FREE if request.market.is_free else NOT_INCLUDED
+    click.echo(f"Fleet: up to {fleet}. Simulated, {note}.", err=True)

@@ -11,7 +11,8 @@ from bursar.model.errors import BursarError
 from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
 from bursar.model.time import format_duration
-from bursar.report.summary import summarise, tell
+from bursar.model.wording import counted
+from bursar.report.summary import paused, summarise, tell
 from bursar.state import RunState
 
 
@@ -41,7 +42,8 @@ def _show(found: RunDir, *, as_json: bool) -> None:
     for line in tell(state):
         click.echo(line)
     if state.machines:
-        click.echo(f"machines: {format_fleet(state.fleet)}; {len(state.attempts)} attempts run")
+        under_way = counted(len(state.attempts), "attempt")
+        click.echo(f"machines: {format_fleet(state.fleet)}; {under_way} under way")
     if state.ended is None and found.owner() is None:
         click.echo(f"nobody executes it: bursar resume {found.name}")
 
@@ -59,7 +61,7 @@ def _row(found: RunDir) -> tuple[str, ...]:
         f"{state.settled:,}/{state.total:,}",
         format_money(state.ledger.committed, currency),
         "none" if budget is None else format_money(budget, currency),
-        format_duration(state.now),
+        format_duration(state.now - paused(state, 0, state.now)),
     )
 
 

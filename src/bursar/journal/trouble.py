@@ -47,7 +47,7 @@ def check_usable(path: Path, mode: int) -> None:
     try:
         size = path.stat().st_size
     except FileNotFoundError:
-        raise InputError(f"{path}: no such journal; bursar list shows the runs") from None
+        raise InputError(f"{path}: no such journal; bursar status shows the runs") from None
     except OSError as error:
         raise unreachable(path, error) from None
     if not path.is_file():

@@ -34,6 +34,11 @@ def parse_fleet(text: str, market: Market) -> dict[str, int]:
     return fleet
 
 
+def write_fleet(fleet: Fleet) -> str:
+    """Write as `parse_fleet` reads it."""
+    return ",".join(f"{name}={count}" for name, count in fleet.items())
+
+
 def format_fleet(fleet: Fleet) -> str:
     """Print for people: `10 small + 3 large`."""
     parts = [f"{count} {name}" for name, count in fleet.items() if count]

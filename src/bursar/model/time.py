@@ -42,6 +42,7 @@ _UNITS: Final = {
     **_WORDS,
     **{f"{word}s": unit for word, unit in _WORDS.items()},
 }
+_STEPS: Final = ((SECOND, "s", MINUTE, "min"), (MINUTE, "min", HOUR, "h"))
 _PART: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)\s*", re.ASCII)
 
 
@@ -80,8 +81,8 @@ def format_duration(time: Time) -> str:
         return f"{time} us"
     if time < SECOND - MILLISECOND:
         return f"{time / MILLISECOND:.3g} ms"
-    if time < 2 * MINUTE:
-        return f"{time / SECOND:.1f} s"
-    if time < 2 * HOUR:
-        return f"{time / MINUTE:.1f} min"
+    for unit, name, larger, larger_name in _STEPS:
+        if time < 2 * larger:
+            shown = f"{time / unit:.1f} {name}"
+            return f"1.0 {larger_name}" if shown == f"60.0 {name}" else shown
     return f"{time / HOUR:.1f} h"

@@ -1,7 +1,8 @@
 """Entries by name: bursar's own, and those of other packages through entry points.
 
 A package offers an entry under the group `bursar.provisioner`, `bursar.placer` or
-`bursar.replicator`; the object is called with the options of the run and returns the entry.
+`bursar.replicator`; the object is called and returns the entry. A provisioner that has a parameter
+`fleet` gets the fleet that was asked for.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bursar.model.errors import InputError, instead_of, shown
+from bursar.model.errors import InputError, instead_of, one_line, shown
 from bursar.policies.roles import Placer, Provisioner, Replicator
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+    from importlib.metadata import EntryPoint, EntryPoints
 
 BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     "provisioner": {
@@ -25,6 +26,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "sample": "bursar.policies.provision.sample:Sample",
     },
     "placer": {
+        "fifo": "bursar.policies.place.fifo:FifoPlacer",
         "fitting": "bursar.policies.place.fitting:FittingPlacer",
         "random": "bursar.policies.place.random:RandomPlacer",
         "sample": "bursar.policies.place.sample:SamplePlacer",
@@ -39,6 +41,11 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """Role to entry name to where it is; entries are imported when they are used."""
+
+SIMULATED_ONLY: Final = {("replicator", "perfect"): "knows true run times"}
+"""Entries that a real run cannot have, with what they need."""
+PARTNERS: Final = {("placer", "fitting"): "bats", ("placer", "sample"): "sample"}
+"""Entries that read what a provisioner knows, with the provisioner that they go with."""
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -71,9 +78,53 @@ def find(role: str, name: str) -> Callable[..., Any]:
         found: Callable[..., Any] = getattr(import_module(module), attribute)
         return found
     for point in _offered(role).select(name=name):
-        loaded: Callable[..., Any] = point.load()
-        return loaded
+        return _load(role, point)
     raise InputError(f"no {role} '{name}'; there are {', '.join(names(role))}")
+
+
+def _load(role: str, point: EntryPoint) -> Callable[..., Any]:
+    """The object of another package; whatever goes wrong there is told in one line."""
+    package = point.dist.name if point.dist is not None else point.value
+    told = f"the {role} {shown(point.name)} of the package {package}"
+    try:
+        loaded: Callable[..., Any] = point.load()
+    except Exception as error:
+        problem = one_line(f"{type(error).__name__}: {error}")
+        raise InputError(f"{told} cannot be imported: {problem}; mend or remove it") from error
+    if not callable(loaded):
+        raise InputError(f"{told} is {point.value}, which cannot be called; mend or remove it")
+    return loaded
+
+
+def arguments(role: str, name: str, offered: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the arguments offered that the entry has parameters for; they must be enough."""
+    from inspect import signature
+
+    form = signature(find(role, name))
+    given = {key: value for key, value in offered.items() if key in form.parameters}
+    try:
+        form.bind(**given)
+    except TypeError as error:
+        known = f"it can get {', '.join(offered)}" if offered else "it gets none"
+        raise InputError(f"the {role} {shown(name)} needs arguments: {error}; {known}") from None
+    return given
+
+
+def check_policies(policies: Mapping[str, str], *, simulated: bool = False) -> None:
+    """Refuse entries that do not exist, cannot be imported, or cannot be made for this run."""
+    for role, name in policies.items():
+        find(role, name)
+        need, partner = SIMULATED_ONLY.get((role, name)), PARTNERS.get((role, name))
+        if need is not None and not simulated:
+            raise InputError(
+                f"the {role} '{name}' {need}: only bursar simulate can have it; choose another"
+            )
+        if partner is not None and policies.get("provisioner") != partner:
+            raise InputError(
+                f"the {role} '{name}' goes with the provisioner '{partner}' only; choose another"
+            )
+        if name not in BUILT_IN[role]:
+            arguments(role, name, {"fleet": {}} if role == "provisioner" else {})
 
 
 def make_policy(

@@ -9,7 +9,9 @@ import msgspec
 from bursar import events as ev
 from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
-from bursar.model.time import SECOND, Time, format_duration
+from bursar.model.time import MINUTE, SECOND, Time, format_duration
+from bursar.model.wording import counted
+from bursar.report.summary import STATUS_TOLD
 from bursar.state import RunState
 
 
@@ -66,13 +68,13 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
         case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():
             return _changes(event, state), "asked for"
         case ev.RunEnded():
-            return f"run ended: {event.status}", event.why
+            return f"run ended: {STATUS_TOLD[event.status]}", event.why
     return None
 
 
 def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested, state: RunState) -> str:
     if isinstance(event, ev.RetryRequested):
-        return f"try {len(event.tasks)} failed tasks again"
+        return f"try {counted(len(event.tasks), 'failed task')} again"
     if isinstance(event, ev.RunResumed):
         return "run resumed"
     new, changes = event.goal, []
@@ -88,6 +90,8 @@ def _name(state: RunState, machine: int) -> str:
 
 
 def clock(at: Time) -> str:
-    """Time since the run began, as `h:mm:ss`."""
+    """Time since the run began, as `h:mm:ss`; the first minute as `4.7 s`."""
+    if at < MINUTE:
+        return f"{at // (SECOND // 10) / 10:.1f} s"
     whole = at // SECOND
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

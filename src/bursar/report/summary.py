@@ -8,8 +8,10 @@ from typing import Final
 import msgspec
 
 from bursar.events import PlanChosen, Status
+from bursar.model.market import Market
 from bursar.model.money import format_money
 from bursar.model.time import SECOND, Time, format_duration
+from bursar.model.wording import counted
 from bursar.state import RunState
 
 EXIT_CODES: Final[dict[Status, int]] = {
@@ -22,6 +24,17 @@ EXIT_CODES: Final[dict[Status, int]] = {
 }
 NOT_INCLUDED: Final = "storage and transfer are not included"
 """Said wherever the cap is shown."""
+FREE: Final = "nothing here costs money"
+"""Said instead where there is nothing to cap."""
+
+STATUS_TOLD: Final[dict[Status, str]] = {
+    "done": "done",
+    "failed": "failed",
+    "budget": "stopped by its budget",
+    "deadline": "stopped by its deadline",
+    "interrupted": "interrupted",
+    "planned": "planned",
+}
 
 _FAILURES_SHOWN: Final = 10
 
@@ -68,17 +81,33 @@ def summarise(state: RunState) -> Summary:
 
 
 def makespan(state: RunState) -> Time:
-    """From the run's beginning, or from the choice of its plan, to the last settled task."""
+    """From the run's beginning, or from the choice of its plan, to the last settled task.
+
+    Time in which nobody executed the run does not count.
+    """
     begin = 0 if state.plan is None else state.plan.at
-    return max(0, state.last_settled - begin)
+    return max(0, state.last_settled - begin - paused(state, begin, state.last_settled))
+
+
+def paused(state: RunState, begin: Time, end: Time) -> Time:
+    """How much of a stretch of time nobody executed the run."""
+    return sum(max(0, min(to, end) - max(since, begin)) for since, to in state.pauses)
+
+
+def prices_told(market: Market) -> str:
+    """`Prices of 2012-09-21, USD`, and what they leave out."""
+    if market.is_free:
+        return f"{FREE[0].upper()}{FREE[1:]}"
+    prices = "Undated prices" if market.date == "undated" else f"Prices of {market.date}"
+    return f"{prices}, {market.currency}; {NOT_INCLUDED}"
 
 
 def money_line(state: RunState) -> str:
     """`$0.40 committed of $2.50`, and what that does not include."""
     currency = state.market.currency
     committed = f"{format_money(state.ledger.committed, currency)} committed"
-    if state.ledger.budget is None:
-        return f"{committed} (nothing here costs money)"
+    if state.ledger.budget is None or state.market.is_free:
+        return f"{committed} ({FREE})"
     return f"{committed} of {format_money(state.ledger.budget, currency)} ({NOT_INCLUDED})"
 
 
@@ -86,9 +115,10 @@ def tell(state: RunState) -> Iterator[str]:
     """The end of a run for people, line by line."""
     ended = state.ended
     status = "running" if ended is None else ended.status
+    told = "running" if ended is None else STATUS_TOLD[ended.status]
     yield (
-        f"{state.run}: {status}. {state.done:,} of {state.total:,} tasks done"
-        f" in {format_duration(makespan(state))}, {money_line(state)}"
+        f"{state.run}: {told}. {state.done:,} of {counted(state.total, 'task')} done"
+        f" in {_tell_time(state)}, {money_line(state)}"
     )
     if state.plan is not None:
         yield _tell_promise(state, state.plan)
@@ -97,21 +127,26 @@ def tell(state: RunState) -> Iterator[str]:
     yield from _tell_failures(state)
     if state.created is not None:
         yield f"results: {state.created.settings.get('outputs', 'none')}"
-    if status == "planned":
+    if status == "planned" and state.done:
         yield f"choose a plan with: bursar run {state.run} --choose knee"
     if status in ("budget", "interrupted", "deadline"):
         more = {"budget": " --budget MORE", "deadline": " --deadline LATER"}.get(status, "")
         yield f"go on with: bursar resume {state.run}{more}"
 
 
+def _tell_time(state: RunState) -> str:
+    told = format_duration(makespan(state))
+    begin = 0 if state.plan is None else state.plan.at
+    return f"{told} of running time" if paused(state, begin, state.last_settled) else told
+
+
 def _tell_promise(state: RunState, plan: PlanChosen) -> str:
     """Predicted against actual."""
     currency = state.market.currency
     actual = state.ledger.committed - state.committed_before_plan
-    took = format_duration(makespan(state))
     return (
         f"plan '{plan.name}': predicted {format_duration(plan.makespan_p50)}"
-        f" (at most {format_duration(plan.makespan_upper)}), took {took};"
+        f" (at most {format_duration(plan.makespan_upper)}), took {_tell_time(state)};"
         f" predicted {format_money(plan.cost_p50, currency)}"
         f" (at most {format_money(plan.cost_upper, currency)}), cost"
         f" {format_money(actual, currency)}"
@@ -120,10 +155,24 @@ def _tell_promise(state: RunState, plan: PlanChosen) -> str:
 
 def _tell_failures(state: RunState) -> Iterator[str]:
     for task, failure in list(state.failed_tasks.items())[:_FAILURES_SHOWN]:
-        code = "" if failure.exit_code is None else f" (exit code {failure.exit_code})"
-        yield f"failed: task {task}{code}: {state.describe(task)}"
-        yield from (f"    {line}" for line in failure.why.splitlines())
+        code = f"exit code {failure.exit_code}" if (failure.exit_code or 0) > 0 else ""
+        yield f"failed: task {task}{f' ({code})' if code else ''}: {state.describe(task)}"
+        yield from (f"    {line}" for line in failure.why.splitlines() if line != code)
     if len(state.failed_tasks) > _FAILURES_SHOWN:
         yield f"... and {len(state.failed_tasks) - _FAILURES_SHOWN:,} more failed"
     if state.failed_tasks:
-        yield f"retry them with: bursar resume {state.run} --retry-failed"
+        yield from _tell_kept_failures(state)
+        them = "it" if len(state.failed_tasks) == 1 else "them"
+        yield f"retry {them} with: bursar resume {state.run} --retry-failed"
+
+
+def _tell_kept_failures(state: RunState) -> Iterator[str]:
+    """Where what commands printed is; calls leave nothing behind unless they wrote files."""
+    outputs = None if state.created is None else state.created.settings.get("outputs")
+    commands = [task for task in state.failed_tasks if state.locate(task)[0].template]
+    if outputs is None or not commands:
+        return
+    if len(commands) == 1:
+        yield f"its output: {outputs}/failed/{commands[0]}"
+    else:
+        yield f"their output: {outputs}/failed"

@@ -74,7 +74,7 @@ def test_a_fleet_that_cannot_be_paid_is_given_up_when_nothing_of_it_is_left():
     machine = scene.rent("large")
     assert wishes(scene, large=2) == []
     scene.down(machine)
-    assert wishes(scene, large=2) == [Stop("5 tasks left, and 0.15 buys no machine of the fleet")]
+    assert wishes(scene, large=2) == [Stop("5 tasks left, and $0.15 buys no machine of the fleet")]
 
 
 @pytest.mark.parametrize("arrivals_open", [True, False])

@@ -16,6 +16,7 @@ from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Deeds, Progress
 from bursar.model.money import format_money
 from bursar.model.time import MINUTE, Time
+from bursar.model.wording import counted
 from bursar.plan.knapsack import FleetChoice, fastest, fastest_within
 from bursar.view import Machine, View
 
@@ -104,7 +105,8 @@ class PublishedBats:
             found = fastest_within(offers, runtimes, tasks, left)
         if found is None:
             money = "nothing" if left is None else format_money(left, view.market.currency)
-            return [Stop(f"about {tasks} tasks need more than the {money} that is left")]
+            bag = f"about {counted(tasks, 'task')} left"
+            return [Stop(f"{bag}, for more than the {money} that is left")]
         self.choice = found
         self.first = self.first or found
         marks = list(self._marks(view, found.fleet))

@@ -12,8 +12,9 @@ from random import Random
 from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.model.fleet import Fleet
 from bursar.model.time import Time
+from bursar.model.wording import counted
 from bursar.policies.replicate.tail import deserves
-from bursar.view import Machine, View
+from bursar.view import Machine, View, money_left
 
 
 class Fixed:
@@ -69,8 +70,8 @@ class Fixed:
         poor = not view.ledger.can_pay(view.market.cheapest_entry)
         if view.machines or poor or not any(self.fleet.values()):
             return []
-        left = f"{len(view.ready)} tasks left"
-        return [Stop(f"{left}, and {view.ledger.left} buys no machine of the fleet")]
+        left = f"{counted(len(view.ready), 'task')} left"
+        return [Stop(f"{left}, and {money_left(view)} buys no machine of the fleet")]
 
     def _save(self, view: View, now: Time) -> list[Release]:
         """Release at once what is idle for good, where that gives money back."""

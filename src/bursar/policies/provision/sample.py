@@ -34,7 +34,7 @@ class Sample:
             return self._finish(view, now)
         rents = [rent for offer in view.market.offers for rent in self._missing(offer, view)]
         if not rents and not view.machines:
-            return (Stop("the money for the sample is used up", "planned"),)
+            return (Stop(self._why_not(view), "planned"),)
         return rents
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
@@ -53,6 +53,12 @@ class Sample:
         if self.book.is_hopeless(offer.name) or not view.ledger.can_pay(offer.entry_charge):
             return ()
         return [Rent(offer.name, reason="to sample") for _ in range(wanted - have)]
+
+    def _why_not(self, view: View) -> str:
+        offers = (offer for offer in view.market.offers if offer.limit != 0)
+        if all(self.book.is_hopeless(offer.name) for offer in offers):
+            return "every task fails on every offer"
+        return "the money for the sample is used up"
 
     def _finish(self, view: View, now: Time) -> Iterable[Release | Stop]:
         if not view.machines:

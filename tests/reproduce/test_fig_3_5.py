@@ -1,0 +1,33 @@
+"""Figure 3.5 of the BaTS thesis, with a few bags instead of thirty."""
+
+from __future__ import annotations
+
+from bursar.model.money import Money
+from bursar.model.time import HOUR, MINUTE
+from bursar.reproduce.bats_fig_3_5 import LEFT, published, reproduce, schedule
+
+BAGS = 3
+
+
+def test_every_printed_figure_is_near_ours() -> None:
+    rows = reproduce("bats-fig-3.5", seeds=BAGS).rows
+    printed = [row for row in rows if row.paper is not None]
+    assert len(printed) == 13
+    assert [row.what for row in printed if not row.ok] == []
+    dearest = [row for row in rows if "dearest" in row.what]
+    assert len(dearest) == 4
+    assert all(row.ok for row in dearest)
+
+
+def test_the_fastest_schedule_leaves_three_tasks_over() -> None:
+    chosen = schedule()
+    assert (chosen.risk, chosen.cushion, chosen.cost) == (3, Money.parse(9), Money.parse(1920))
+
+
+def test_a_cushion_saves_the_reconfiguration_and_half_an_hour() -> None:
+    for seed in range(BAGS):
+        calm, hasty = published(seed, Money.parse(1929), 3), published(seed, Money.parse(1920), 0)
+        assert calm.done == hasty.done == LEFT
+        assert calm.makespan + 20 * MINUTE < hasty.makespan
+        assert [fleet for _, fleet in hasty.fleets[:2]] == [(32, 32), (32, 22)]
+        assert hasty.fleets[1][0] < HOUR
