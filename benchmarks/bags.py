@@ -14,7 +14,7 @@ from benchmarks.measure import Goal, Line, Result, best_of
 
 STUDY = 972_000
 PART = 24_300
-TAIL_PART = 2_430
+TAIL_PART = 4_860
 PLAIN_BAGS = 100
 THREADS = 2
 MOST_SECONDS = 15.0
@@ -38,7 +38,6 @@ def measure(rounds: int) -> Result:
     for name in ("none", *REPLICATORS):
         _kernel(shop, name, 2, 1)  # compiled, or loaded, before the clock runs
     best = best_of(rivals, rounds)
-    slowest = max(best[f"{name}, 2 threads"] for name in REPLICATORS)
     return Result(
         title=f"{STUDY:,} bags of {len(runtimes[0]):,} tasks on {sum(FLEET.values())} machines",
         lines=[Line(name, 1e6 * each, "us", "a bag") for name, each in best.items()],
@@ -51,15 +50,14 @@ def measure(rounds: int) -> Result:
                 "times as fast",
             ),
             Goal("the study", STUDY * best["kernel, 2 threads"], "<=", MOST_SECONDS, "s"),
-            Goal(
-                "the study with the slowest replicator",
-                STUDY * slowest,
-                "<=",
-                MOST_SECONDS_WITH_REPLICAS,
-                "s",
-            ),
+            *(_study_with(name, best[f"{name}, 2 threads"]) for name in REPLICATORS),
         ],
     )
+
+
+def _study_with(replicator: str, each: float) -> Goal:
+    """The study with replicas in the tail, by the clock."""
+    return Goal(f"the study with {replicator}", STUDY * each, "<=", MOST_SECONDS_WITH_REPLICAS, "s")
 
 
 def _workshop():

@@ -66,11 +66,28 @@ def plan_rest(machines: Sequence[Standing], tasks: float, money: float, now: Tim
         return table.best_value(now, tasks, money)
     before = end
     for _ in range(MOST_TRIED):
-        cost, units = table.least_cost(end, tasks)
+        cost, units = table.payable(end, tasks, money)
         if cost <= money:
             return _refined(table, tasks, money, before, RollingPlan(end, units, cost, True))
         before, end = end, now + (end - now) * GROWTH
     return table.best_value(now, tasks, money)
+
+
+def plan_frugally(
+    machines: Sequence[Standing], tasks: float, money: float, now: Time
+) -> RollingPlan:
+    """The least cost for so many tasks, and the earliest end at that cost."""
+    table = _Table(machines, now)
+    best = table.best_value(now, tasks, money)
+    end = table.earliest(tasks)
+    if end is None:
+        return best
+    for _ in range(MOST_TRIED):
+        cost, units = table.least_cost(end, tasks)
+        if cost <= money and (not best.covers or cost < best.cost):
+            best = RollingPlan(end, units, cost, True)
+        end = now + (end - now) * GROWTH
+    return best
 
 
 def _refined(
@@ -79,7 +96,7 @@ def _refined(
     """Halve the distance to the latest end that was too dear, a few times."""
     for _ in range(BISECTIONS):
         middle = (too_early + plan.end) / 2
-        cost, units = table.least_cost(middle, tasks)
+        cost, units = table.payable(middle, tasks, money)
         if cost <= money:
             plan = RollingPlan(middle, units, cost, True)
         else:
@@ -124,15 +141,28 @@ class _Table:
                 low = middle
         return self.now + high
 
-    def least_cost(self, end: float, tasks: float) -> tuple[float, NDArray[np.int64]]:
-        """Units in the order of their value until the tasks are done; infinite: not by then."""
+    def payable(self, end: float, tasks: float, money: float) -> tuple[float, NDArray[np.int64]]:
+        """Many machines now and few at the end where that can be paid, else what costs least.
+
+        With luck the many do all, and none is kept to the end.
+        """
+        cost, units = self.least_cost(end, tasks, early=True)
+        return (cost, units) if cost <= money else self.least_cost(end, tasks)
+
+    def least_cost(
+        self, end: float, tasks: float, *, early: bool = False
+    ) -> tuple[float, NDArray[np.int64]]:
+        """Units in the order of their value until the tasks are done; infinite: not by then.
+
+        `early`: a machine's last unit comes after the others of all machines.
+        """
         stay = np.maximum(end, self.free)
         bare = self.unkept(stay)
         need = tasks - float(bare.sum())
         units = np.zeros(len(self.price), dtype=np.int64)
         if need <= 0:
             return 0.0, units
-        items = self._items(stay, bare)
+        items = self._items(stay, bare, early=early)
         gains = np.cumsum(items.gain)
         if not len(gains) or gains[-1] < need:
             return np.inf, units
@@ -169,8 +199,9 @@ class _Table:
             return RollingPlan(float(now), units, 0.0, False)
         end = now + float(np.max(self.pace)) * (tasks + 2) + float(np.max(self.unit))
         stay = np.full(len(self.price), end)
-        items = self._items(stay, self.unkept(stay))
-        left, need = money, tasks
+        bare = self.unkept(stay)
+        items = self._items(stay, bare)
+        left, need = money, tasks - float(bare.sum())
         for machine, count, gain in zip(items.machine, items.units, items.gain, strict=True):
             price = float(self.price[machine])
             payable = int(count) if price * count <= left else int(left // price)
@@ -181,7 +212,7 @@ class _Table:
             need -= float(gain) * payable / float(count)
         return RollingPlan(end, units, money - left, False)
 
-    def _items(self, stay: Floats, bare: Floats) -> _Items:
+    def _items(self, stay: Floats, bare: Floats, *, early: bool = False) -> _Items:
         """What money can buy: whole units up to the end, and a last one that is used in part.
 
         The two are one where the last is the better value.
@@ -196,11 +227,9 @@ class _Table:
         late = self.free > self.until + whole * self.unit  # what is under way ends in the last
         gain_whole = np.where(late, 0.0, gain_whole)
         gain_last = gain_all - gain_whole
-        apart = (
-            (whole >= self.least)
-            & (gain_whole > 0)
-            & (gain_whole * (all_units - whole) >= gain_last * whole)
-        )
+        apart = (whole >= self.least) & (gain_whole > 0)
+        if not early:
+            apart &= gain_whole * (all_units - whole) >= gain_last * whole
         first_units = np.where(apart, whole, np.where(over > 0, all_units, 0.0))
         first_gain = np.where(apart, gain_whole, gain_all)
         second = apart & partial & (gain_last > 0)
@@ -211,7 +240,10 @@ class _Table:
         useful = (gain > 1e-9) & (count > 0)
         machine, count, gain = machine[useful], count[useful], gain[useful]
         cost = self.price[machine] * count
-        order = np.argsort(cost / gain, kind="stable")
+        value = cost / gain
+        order = (
+            np.lexsort((value, is_second[useful])) if early else np.argsort(value, kind="stable")
+        )
         return _Items(
             machine[order],
             count[order].astype(np.int64),

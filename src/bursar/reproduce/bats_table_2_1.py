@@ -24,6 +24,7 @@ from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.bats_published import PublishedBats
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import Policy
+from bursar.policies.replicate.insured import Insured
 from bursar.policies.replicate.none import NoReplicas
 from bursar.reproduce.result import Reproduction, Row, near, shown_only, within
 from bursar.simulate.distributions import normal
@@ -158,7 +159,7 @@ def published(scenario: Scenario, budget: Money, seed: int) -> Ran:
 
 def rolling(scenario: Scenario, budget: Money, seed: int) -> Ran:
     bats = Bats()
-    policy = Policy(bats, FittingPlacer(bats), NoReplicas())
+    policy = Policy(bats, FittingPlacer(bats), Insured(bats))
     return _ran(_simulated(scenario, budget, policy, seed, bats), {})
 
 

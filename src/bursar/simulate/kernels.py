@@ -27,22 +27,28 @@ from bursar.model.fleet import Fleet
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR
-from bursar.simulate import kernels_list, kernels_tail
+from bursar.simulate import (
+    kernels_bench,
+    kernels_list,
+    kernels_pick,
+    kernels_sample,
+    kernels_tail,
+)
 from bursar.simulate.kernels_list import Shop
+from bursar.simulate.kernels_sample import MILLION
 
 Integers = NDArray[np.int64]
 
 STRATEGIES: Final[Mapping[str, int]] = {
     "none": 0,
-    "stochastic": kernels_tail.STOCHASTIC,
-    "random": kernels_tail.RANDOM,
-    "stochastic-random": kernels_tail.STOCHASTIC_RANDOM,
-    "migrate": kernels_tail.MIGRATE,
-    "perfect": kernels_tail.PERFECT,
+    "stochastic": kernels_bench.STOCHASTIC,
+    "random": kernels_bench.RANDOM,
+    "stochastic-random": kernels_bench.STOCHASTIC_RANDOM,
+    "migrate": kernels_bench.MIGRATE,
+    "perfect": kernels_bench.PERFECT,
 }
 """Replicators by name."""
 
-MILLION: Final = 1_000_000
 ROOM: Final = 1 << 62
 
 
@@ -88,7 +94,6 @@ class Workshop:
         self._machines = _in_turn(self.offers, fleet, self.tasks)
         self._check(rows)
         self._shop = self._build(np.ascontiguousarray(rows))
-        self._by_length = np.argsort(rows[0], kind="stable")
 
     def once(
         self, order: Sequence[int], replicator: str = "none", *, early: int = 0, draws: int = 0
@@ -99,10 +104,9 @@ class Workshop:
         ordered = np.asarray(order, dtype=np.int64)
         strategy = self._strategy(replicator)
         if strategy:
-            makespan = compiled().tail_traced(
+            makespan = compiled().tail_once(
                 self._shop,
                 ordered,
-                self._by_length,
                 strategy,
                 self._early(replicator, early),
                 np.uint64(draws),
@@ -133,17 +137,7 @@ class Workshop:
 
         def work(first: int, last: int) -> None:
             if strategy:
-                kernels.tail_many(
-                    self._shop,
-                    self._by_length,
-                    strategy,
-                    early,
-                    begin,
-                    first,
-                    last,
-                    makespans,
-                    units,
-                )
+                kernels.tail_many(self._shop, strategy, early, begin, first, last, makespans, units)
             else:
                 kernels.list_many(self._shop, begin, first, last, makespans, units)
 
@@ -189,6 +183,8 @@ class Workshop:
             paid=np.array([offer.paid_for(HORIZON) for offer in self.offers], dtype=np.int64),
             slope=np.array(self._slopes, dtype=np.int64),
             inverse=MILLION / np.array(self._slopes, dtype=np.float64),
+            unified=runtimes * np.array(self._slopes, dtype=np.int64)[:, np.newaxis] // MILLION,
+            by_length=np.argsort(runtimes[0], kind="stable"),
             swiftest=np.argsort(pace[machines], kind="stable").astype(np.int64),
             pace=pace,
         )
@@ -229,20 +225,8 @@ def _share(work: Callable[[int, int], None], executions: int, threads: int) -> N
 class Kernels(msgspec.Struct, frozen=True):
     list_once: Callable[..., int]
     list_many: Callable[..., None]
-    tail_traced: Callable[..., int]
+    tail_once: Callable[..., int]
     tail_many: Callable[..., None]
-
-
-_LIST_PARTS: Final = (
-    "splitmix", "stream", "shuffle", "plant", "bits", "scaled", "run_pair", "run_noting", "leaves",
-    "settle", "draw_order",
-)  # fmt: skip
-_TAIL_PARTS: Final = (
-    "quotient", "learn", "lay_grid", "look_around", "forecast", "locate", "best_candidate",
-    "random_candidate",
-    "survey", "start", "free", "end_attempts", "finish", "end_leases", "leave", "place",
-    "replicate", "free_cancelled", "advance", "cancel", "run_tail", "decide", "set_up", "tail_once",
-)  # fmt: skip
 
 
 @cache
@@ -250,14 +234,15 @@ def compiled() -> Kernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
     from numba.extending import register_jitable
 
-    register_jitable(kernels_tail.make_bench)
-    for module, parts in ((kernels_list, _LIST_PARTS), (kernels_tail, _TAIL_PARTS)):
-        for part in parts:
-            register_jitable(_nrt=False)(getattr(module, part))
+    for module in (kernels_list, kernels_sample, kernels_bench, kernels_pick, kernels_tail):
+        for part in module.ALLOCATING:
+            register_jitable(part)
+        for part in module.PARTS:  # a call would copy all arrays' descriptions
+            register_jitable(_nrt=False, forceinline=True)(part)
     return Kernels(
         list_once=_compile(kernels_list.list_once),
         list_many=_compile(kernels_list.list_many),
-        tail_traced=_compile(kernels_tail.tail_traced),
+        tail_once=_compile(kernels_tail.tail_once),
         tail_many=_compile(kernels_tail.tail_many),
     )
 

@@ -41,6 +41,10 @@ class Shop(NamedTuple):
     """[offer]: millionths; a run time times this is that of the task on the first offer"""
     inverse: Array
     """[offer]: its reciprocal, near enough to tell what is hopeless"""
+    unified: Array
+    """[offer, task]: the run times, converted to the first offer by the slopes"""
+    by_length: Array
+    """tasks in the order of their run times on the first offer"""
     swiftest: Array
     """machines in the order in which they are offered replicas: faster offers first"""
     pace: Array
@@ -60,10 +64,10 @@ def stream(seed: Any, execution: Any) -> Any:
     return splitmix(np.uint64(seed) + np.uint64(GOLDEN) * np.uint64(execution + 1))
 
 
-def shuffle(order: Array, state: Any) -> Any:
-    """Put the tasks in random order, from the first on; where the random numbers go on."""
+def shuffle(order: Array, first: int, state: Any) -> Any:
+    """Put tasks in random order, from an even place on; where the random numbers go on."""
     tasks = len(order)
-    for place in range(0, tasks, 2):
+    for place in range(first, tasks, 2):
         state += np.uint64(GOLDEN)
         drawn = splitmix(state)
         pick = place + scaled(drawn & np.uint64(LOW), tasks - place)
@@ -94,21 +98,53 @@ def bits(width: int) -> int:
     return shift
 
 
-def run_pair(
-    ticks: Array, row: Array, orders: Array, state: Any, other_state: Any, trees: Array, shift: int
-) -> tuple[int, int]:
-    """Two executions side by side, each in an order drawn on the way; when the last were taken.
+class Pair(NamedTuple):
+    """Two executions side by side, made once and used for many."""
 
-    Two, because each waits for its tree most of the time. `ticks` are the run times by offer and
-    task in units of the tree, `row[machine]` is where those of the machine's offer begin.
+    orders: Array
+    """[side, place]: tasks; drawn from the first on, what was taken is not kept"""
+    trees: Array
+    """[side, node]"""
+    running: Array
+    """[side, machine]: the task that it took last"""
+    owner: Array
+    """[side, task]: the machine that took it"""
+
+
+def make_pair(machines: int, tasks: int) -> Pair:
+    return Pair(
+        orders=np.empty((2, tasks), np.int64),
+        trees=np.empty((2, 2 * leaves(machines)), np.int64),
+        running=np.empty((2, machines), np.int64),
+        owner=np.empty((2, tasks), np.int64),
+    )
+
+
+def prepare(shop: Shop, pair: Pair, side: int) -> None:
+    """Nothing is taken yet."""
+    machines = len(shop.offer)
+    plant(pair.trees[side], shop.boot, machines, leaves(machines))
+    for task in range(pair.orders.shape[1]):
+        pair.orders[side, task] = task
+
+
+def run_pair(
+    pair: Pair, ticks: Array, row: Array, state: Any, other_state: Any, count: int, noting: bool
+) -> tuple[int, int]:
+    """Let machines take so many tasks in an order drawn on the way; when the last were taken.
+
+    Two executions, because each waits for its tree most of the time. `ticks` are the run times by
+    offer and task in units of the tree, `row[machine]` is where those of the machine's offer begin.
+    Who took what is noted on demand only.
     """
-    tasks, width = orders.shape[1], 1 << shift
-    order, other_order = orders[0], orders[1]
-    tree, other_tree = trees[0], trees[1]
+    tasks, width = pair.orders.shape[1], pair.trees.shape[1] // 2
+    shift = bits(width)
+    order, other_order = pair.orders[0], pair.orders[1]
+    tree, other_tree = pair.trees[0], pair.trees[1]
     least, other_least = tree[1], other_tree[1]
     taken, other_taken = least, other_least
     drawn, other_drawn = np.uint64(0), np.uint64(0)
-    for place in range(tasks):
+    for place in range(count):
         if place & 1:
             drawn >>= np.uint64(32)
             other_drawn >>= np.uint64(32)
@@ -122,6 +158,9 @@ def run_pair(
         order[pick], other_order[other_pick] = order[place], other_order[place]
         taken, other_taken = least, other_least
         machine, other_machine = least & (width - 1), other_least & (width - 1)
+        if noting:
+            pair.running[0, machine], pair.running[1, other_machine] = task, other_task
+            pair.owner[0, task], pair.owner[1, other_task] = machine, other_machine
         least += ticks[row[machine] + task]
         other_least += ticks[row[other_machine] + other_task]
         node, other_node = width + machine, width + other_machine
@@ -132,6 +171,7 @@ def run_pair(
             other_least = min(other_least, other_tree[other_node ^ 1])
             node >>= 1
             other_node >>= 1
+    tree[1], other_tree[1] = least, other_least
     return taken >> shift, other_taken >> shift
 
 
@@ -216,21 +256,19 @@ def list_many(shop: Shop, seed: Any, first: int, last: int, makespans: Array, un
     width = leaves(machines)
     ticks = shop.runtimes.ravel() * width
     row = shop.offer * tasks
-    trees, orders = np.empty((2, 2 * width), np.int64), np.empty((2, tasks), np.int64)
+    pair = make_pair(machines, tasks)
     for execution in range(first, last, 2):
         other = min(execution + 1, last - 1)
-        for side in range(2):
-            plant(trees[side], shop.boot, machines, width)
-            for task in range(tasks):
-                orders[side, task] = task
+        prepare(shop, pair, 0)
+        prepare(shop, pair, 1)
         state, other_state = stream(seed, execution), stream(seed, other)
-        taken, other_taken = run_pair(ticks, row, orders, state, other_state, trees, bits(width))
-        makespans[other] = settle(shop, trees[1], width, other_taken, units[other])
-        makespans[execution] = settle(shop, trees[0], width, taken, units[execution])
+        taken, other_taken = run_pair(pair, ticks, row, state, other_state, tasks, False)
+        makespans[other] = settle(shop, pair.trees[1], width, other_taken, units[other])
+        makespans[execution] = settle(shop, pair.trees[0], width, taken, units[execution])
 
 
-def draw_order(order: Array, seed: Any, execution: int) -> Any:
-    """The tasks in the random order of an execution; where its random numbers go on."""
-    for task in range(len(order)):
-        order[task] = task
-    return shuffle(order, stream(seed, execution))
+ALLOCATING: Final = (make_pair,)
+PARTS: Final = (
+    splitmix, stream, shuffle, scaled, plant, bits, prepare, run_pair, run_noting, leaves, settle,
+)  # fmt: skip
+"""what the compiler is to know, here and in the modules of the tail"""

@@ -13,14 +13,11 @@ from random import Random
 from typing import Final, NamedTuple, Protocol
 
 from bursar.actions import Start
-from bursar.model.money import Money
 from bursar.model.time import Time
 from bursar.view import Machine, View
 
 PATIENCE: Final = 2
 """Run times that the other machines are given to end what does not fit on one that leaves."""
-
-
 NOTABLY: Final = 1.1
 """A machine is faster if its run times are shorter by so much: means are only estimates."""
 
@@ -59,13 +56,17 @@ class FittingPlacer:
         free.sort(key=lambda pair: pair[0])
         lanes: list[Lane] | None = None
         slots: list[int] = []
+        gambles = 0
         for mean, machine in free:
-            mine = Lane(now, mean, self.guide.stays_until(machine), machine.offer.price)
+            mine = Lane(now, mean, self.guide.stays_until(machine))
             for _ in range(machine.offer.slots - len(machine.attempts)):
                 if mean and self._is_tail(len(view.ready), mean, means.values(), view):
                     lanes = self._lanes(view, means, now) if lanes is None else lanes
-                    fits = now + mean <= mine.stays
-                    if _done_elsewhere(lanes, mine, fits=fits) >= len(view.ready):
+                    if now + mean > mine.stays:
+                        if gambles + _done_soon(lanes, mine) >= len(view.ready):
+                            continue
+                        gambles += 1
+                    elif _done_sooner(lanes, mine) >= len(view.ready):
                         continue
                 slots.append(machine.id)
         return slots
@@ -83,14 +84,14 @@ class FittingPlacer:
             mean = means[machine.offer.name]
             if mean is None or machine.releasing:
                 continue
-            stays, price = self.guide.stays_until(machine), machine.offer.price
+            stays = self.guide.stays_until(machine)
             begin = now if machine.up is not None else max(now, machine.rented + machine.offer.boot)
             for number in machine.attempts:
                 elapsed = now - view.attempts[number].started
                 expected = self.guide.expected(machine.offer.name, elapsed) or elapsed
-                lanes.append(Lane(now + expected - elapsed, mean, stays, price))
+                lanes.append(Lane(now + expected - elapsed, mean, stays))
             free = machine.offer.slots - len(machine.attempts)
-            lanes += [Lane(begin, mean, stays, price)] * free
+            lanes += [Lane(begin, mean, stays)] * free
         return lanes
 
 
@@ -102,19 +103,19 @@ class Lane(NamedTuple):
     mean: Time
     """how long a task takes there"""
     stays: Time
-    price: Money
-    """of a further unit of its machine"""
 
 
-def _done_elsewhere(lanes: Iterable[Lane], mine: Lane, *, fits: bool) -> int:
-    """Tasks that faster slots would end before this one ends one.
-
-    Where this one's machine leaves before it can end one (it does not fit), machines that are
-    cheaper to keep count too, and they have twice the time: a task that is lost is begun again.
-    """
-    end = mine.begin + (mine.mean if fits else PATIENCE * mine.mean)
+def _done_sooner(lanes: Iterable[Lane], mine: Lane) -> int:
+    """Tasks that faster slots would end before this one ends one."""
+    end = mine.begin + mine.mean
     return sum(
         max(0, (min(end, lane.stays) - lane.begin) // lane.mean)
         for lane in lanes
-        if NOTABLY * lane.mean <= mine.mean or (not fits and lane.price < mine.price)
+        if NOTABLY * lane.mean <= mine.mean
     )
+
+
+def _done_soon(lanes: Iterable[Lane], mine: Lane) -> int:
+    """Tasks that slots would end while they stay, and before a task that is begun again here."""
+    end = mine.begin + PATIENCE * mine.mean
+    return sum(max(0, (min(end, lane.stays) - lane.begin) // lane.mean) for lane in lanes)

@@ -19,7 +19,9 @@ from bursar.beliefs.progress import Progress
 from bursar.model.market import Offer
 from bursar.model.money import Money, format_money
 from bursar.model.time import MINUTE, SECOND, Time
-from bursar.plan.rolling import RollingPlan, Standing, plan_rest
+from bursar.model.wording import counted
+from bursar.plan.rolling import RollingPlan, Standing, plan_frugally, plan_rest
+from bursar.policies.replicate.tail import is_live
 from bursar.view import Machine, View
 
 FIRST_SHARE: Final = 4
@@ -28,10 +30,14 @@ MONITORING: Final = 5 * MINUTE
 SHORTEST_MONITORING: Final = 10 * SECOND
 PARTS_OF_A_UNIT: Final = 12
 """The monitoring interval is the shortest unit over so many, between these two."""
-MARGINS: Final = (1.0, 0.5, 0.25)
+MARGINS: Final = (1.0, 0.5, 0.25, 0.0)
 """Standard deviations of what is left to do that are planned for beside it, the first possible."""
-PATIENCE: Final = 1.2
+PATIENCE: Final = 1.05
 """By how much a margin may put off the end."""
+CUSHION: Final = 2
+"""Units that are kept for the last tasks ..."""
+SMALLEST_PART: Final = 50
+"""... if they cost at most one part in so many of the budget, else so much money."""
 HOPELESS: Final = 3.0
 """Standard errors by which run times may prove shorter before a run is given up."""
 
@@ -44,6 +50,8 @@ class RollingBats:
         self._wanted: dict[str, int] = {}
         """by offer, machines that the plan rents now"""
         self._planned_at: Time | None = None
+        self._planned_for = 0
+        """tasks in the bag then; if there are more, some were lost with their machines"""
         self._known: frozenset[str] = frozenset()
         """offers whose run times the plan knew"""
         self._next_look: Time = 0
@@ -63,11 +71,12 @@ class RollingBats:
         if due:
             self._next_look = now + _interval(view)
         wakes = self._wakes(view)
-        if not due and known == self._known and self._planned_at != now:
+        came_back = len(view.ready) > self._planned_for
+        if not (due or came_back) and known == self._known and self._planned_at != now:
             return wakes
         if not known:
             return [*self._first(view), *wakes] if due else wakes
-        if self._planned_at != now:
+        if self._planned_at != now or came_back:
             self._replan(view, now)
         if hopeless := self._hopeless(view, now):
             return [Stop(hopeless)]
@@ -81,8 +90,8 @@ class RollingBats:
         return [Wake(self._next_look)]
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
-        if not (machine.attempts or view.ready):
-            return Release(machine.id, reason="idle, and nothing is left to start")
+        if not (view.ready or any(_relied_on(number, view) for number in machine.attempts)):
+            return Release(machine.id, reason="nothing is left to do here")
         if not self._known_offers(view):
             return Extend(machine.id, reason="nothing is known yet")
         age = None if self._planned_at is None else now - self._planned_at
@@ -126,7 +135,7 @@ class RollingBats:
     # --- planning --------------------------------------------------------------------------------
 
     def _replan(self, view: View, now: Time) -> None:
-        self._planned_at = now
+        self._planned_at, self._planned_for = now, len(view.ready)
         self._known = self._known_offers(view)
         machines = [
             machine
@@ -151,24 +160,41 @@ class RollingBats:
     def _with_margin(
         self, rows: list[Standing], view: View, money: float, now: Time
     ) -> RollingPlan:
-        """A plan with a margin, where that does not put off the end by far."""
+        """A plan with a margin and a cushion, where they do not put off the end by far.
+
+        Where the last tasks need the cushion, time no longer matters, but that they are done.
+        """
         tasks, doubt = len(view.ready), self._doubt(view)
         plain = plan_rest(rows, tasks, money, now)
-        if plain.covers:
-            for margin in MARGINS:
-                safe = plan_rest(rows, tasks + margin * doubt, money, now)
-                if safe.covers and safe.end - now <= PATIENCE * (plain.end - now):
-                    return safe
-        return plain
+        if not plain.covers or view.ledger.budget is None:
+            return plain
+        kept = money - self._cushion(view)
+        for margin in MARGINS:
+            safe = plan_rest(rows, tasks + margin * doubt, kept, now)
+            if safe.covers and safe.end - now <= PATIENCE * (plain.end - now):
+                return safe
+        slots = sum(machine.offer.slots for machine in view.machines.values())
+        return plan_frugally(rows, tasks, money, now) if tasks <= slots else plain
+
+    def _cushion(self, view: View) -> float:
+        """Delta-B: money for the last tasks, some units where a task costs least."""
+        offer = min(
+            (view.market[name] for name in self._known),
+            key=lambda offer: _task_cost(offer, self._runtime(offer.name)),
+        )
+        budget = view.ledger.budget or Money(0)
+        return float(min(CUSHION * offer.entry_charge.nanos, budget.nanos // SMALLEST_PART))
 
     def _standing(self, machine: Machine, view: View, now: Time) -> Standing:
         offer = machine.offer
         seen = self.progress.of(offer.name)
         up = max(now, machine.rented + offer.boot) if machine.up is None else now
-        rests = []
+        rests, lost = [], 0
         for number in machine.attempts:
             elapsed = now - view.attempts[number].started
-            rests.append(max(0, seen.expected(elapsed) - elapsed))
+            rest = max(0, seen.expected(elapsed) - elapsed)
+            lost += up + rest >= machine.until and _relied_on(number, view)
+            rests.append(rest)
         return Standing(
             price=offer.price.nanos,
             unit=offer.billing,
@@ -176,7 +202,7 @@ class RollingBats:
             slots=offer.slots,
             until=machine.until,
             free=up + sum(rests) / offer.slots,
-            under_way=sum(up + rest >= machine.until for rest in rests),
+            under_way=lost,
         )
 
     def _hires(self, view: View, now: Time) -> list[Offer]:
@@ -188,7 +214,7 @@ class RollingBats:
             if offer.name not in self._known:
                 continue
             there = sum(machine.offer.name == offer.name for machine in view.machines.values())
-            room = -(-len(view.ready) // offer.slots)
+            room = -(-(len(view.ready) + len(view.attempts)) // offer.slots)
             if offer.limit is not None:
                 room = min(room, offer.limit - there)
             found += [offer] * room
@@ -273,8 +299,8 @@ class RollingBats:
             return None
         currency = view.market.currency
         return (
-            f"{view.total - view.done - view.failed} tasks are left, which need"
-            f" {format_money(need, currency)} or more; {format_money(left, currency)} is left"
+            f"{counted(view.total - view.done - view.failed, 'task')} left for"
+            f" {format_money(need, currency)} or more, and {format_money(left, currency)} is left"
         )
 
     def _save(self, view: View, now: Time) -> list[Release]:
@@ -289,6 +315,20 @@ class RollingBats:
 def _task_cost(offer: Offer, runtime: float) -> float:
     """What a task costs if all paid time is used, in billionths."""
     return offer.price.nanos * runtime / (offer.billing * offer.slots)
+
+
+def _relied_on(number: int, view: View) -> bool:
+    """Whether no other attempt of the same task has paid time for longer; replicas come second."""
+    attempt = view.attempts[number]
+    if attempt.measure:
+        return True
+    rivals = (view.attempts[other] for other in view.attempts_of(attempt.task))
+    best = max(
+        (rival for rival in rivals if is_live(rival)),
+        key=lambda rival: (rival.machine.until, -rival.id),
+        default=attempt,
+    )
+    return best is attempt
 
 
 def _refunds(machine: Machine, now: Time) -> bool:

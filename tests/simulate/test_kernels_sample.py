@@ -1,0 +1,65 @@
+"""What the kernels know of run times is what the beliefs know, and their bounds hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bursar.beliefs.unified import UnifiedRuntimes
+from bursar.model.market import Offer
+from bursar.model.money import Money
+from bursar.model.time import HOUR
+from bursar.simulate.kernels import Workshop, proportions
+from bursar.simulate.kernels_sample import KNOWN, first_above, gather, learn, make_sample, quotient
+
+OFFERS = [
+    Offer(name, Money.parse(1), HOUR, speed=speed)
+    for name, speed in (("slow", 1.0), ("fast", 3.0), ("middle", 1.7))
+]
+TIMES = st.lists(st.integers(1, 2000), min_size=1, max_size=80)
+
+
+def learned(first, later):
+    """A sample and beliefs that know the same run times, all of the first offer."""
+    times = np.array([*first, *later])
+    rows = {offer.name: np.maximum(1, times) for offer in OFFERS}
+    shop = Workshop(OFFERS, {offer.name: 1 for offer in OFFERS}, rows)._shop
+    sample = make_sample(len(times), len(OFFERS))
+    unfinished = np.arange(len(times)) >= len(first)
+    gather(shop, sample, np.zeros(len(times), np.int64), unfinished)
+    beliefs = UnifiedRuntimes(proportions(OFFERS))
+    for time in later:
+        learn(shop, sample, time)
+    for time in times:
+        beliefs.learn("slow", int(time))
+    return shop, sample, beliefs
+
+
+@settings(max_examples=60)
+@given(TIMES, TIMES, st.integers(0, 2100))
+def test_the_expected_total_is_that_of_the_beliefs(first, later, elapsed):
+    _, sample, beliefs = learned(first, later)
+    known, place = sample.size[KNOWN], first_above(sample, elapsed)
+    expected = beliefs.expected_total("slow", elapsed)
+    if place == known:
+        assert expected == elapsed
+    else:
+        assert expected == quotient(int(sample.sums[known] - sample.sums[place]), known - place)
+
+
+@settings(max_examples=60)
+@given(TIMES, TIMES, st.integers(0, 2100))
+def test_an_attempt_out_of_reach_is_not_expected_to_end_sooner_anew(first, later, elapsed):
+    _, sample, beliefs = learned(first, later)
+    for source, offer in enumerate(OFFERS):
+        total = beliefs.expected_total(offer.name, elapsed)
+        for target, new in enumerate(OFFERS):
+            anew = beliefs.expected_total(offer.name, elapsed, on=new.name)
+            if total - elapsed > anew:
+                assert elapsed < sample.reach[source, target]
+
+
+@given(st.integers(0, 1 << 51), st.integers(1, 1 << 40))
+def test_a_quotient_is_rounded_down(amount, parts):
+    assert quotient(amount, parts) == amount // parts
