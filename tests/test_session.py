@@ -17,8 +17,8 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, SECOND
 from bursar.model.work import Bag, make_bag
-from bursar.policies.provision.fixed import Fixed
-from bursar.session import Request, Session, policy_of
+from bursar.policies.provision.planned import Planned
+from bursar.session import BATS, Request, Session, policy_of
 from bursar.state import fold
 
 MARKET = Market("USD", "undated", (Offer("small", Money.parse("0.01"), SECOND, limit=2),))
@@ -105,7 +105,7 @@ def test_a_run_begins_in_its_journal_before_anything_is_rented(home, tmp_path):
         assert session.run_dir.name == "amber"
         created, work, end = events_of(session.run_dir)
     assert (created.run, created.seed, created.market) == ("amber", 7, MARKET)
-    assert created.policies == {"provisioner": "fixed", "placer": "random", "replicator": "none"}
+    assert created.policies == BATS
     assert created.settings["fleet"] == "small=2"
     assert created.settings["directory"] == str(tmp_path)
     assert created.settings["outputs"] == str(tmp_path / "home/amber/outputs")
@@ -329,7 +329,7 @@ def test_a_chosen_plan_is_followed_from_the_journal_on(home):
     run = crashed(home)
     with Session.take_up(run, plan=plan) as session:
         policy, _ = policy_of(session.state, session.book)
-        assert isinstance(policy.provisioner, Fixed)
+        assert isinstance(policy.provisioner, Planned)
         assert policy.provisioner.fleet == {"small": 1}
         assert session.state.plan.at == session.state.now
         assert session.execute().status == "done"

@@ -35,18 +35,20 @@ from bursar.model.market import Market
 from bursar.model.money import format_money
 from bursar.model.time import Time
 from bursar.model.work import Bag
-from bursar.policies.registry import Policy, arguments, check_policies, make_policy
+from bursar.policies.registry import Policy, check_policies, make_entry
 from bursar.state import RunState
 
-DEFAULT_POLICIES: Final[Mapping[str, str]] = {
-    "provisioner": "fixed",
-    "placer": "random",
-    "replicator": "none",
-}
-
-
-PLAN_REPLICATOR: Final = "stochastic-random"
-"""The tail strategy of chosen plans: second only to perfect knowledge (BaTS thesis, chapter 5)."""
+ROUND_ROBIN: Final = {"provisioner": "fixed", "placer": "random", "replicator": "none"}
+"""Where machines cost nothing, or the user said which."""
+BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "insured"}
+"""Where money is to be spent well."""
+FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
+"""BaTS as published."""
+PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "insured"}
+"""For a plan that was chosen."""
+SAMPLING: Final = {"provisioner": "sample", "placer": "sample", "replicator": "none"}
+SUITED: Final = {"bats": BATS, "planned": PLANNED, "sample": SAMPLING}
+"""What goes with a provisioner, unless the user says otherwise; else round robin."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +61,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """None: the work arrives later"""
     fleet: Fleet | None = None
     policies: Mapping[str, str] = {}
+    """entries that were asked for; the rest is chosen to suit"""
+    faithful: bool = False
+    """the published algorithm in place of the better one"""
     sample_workers: int = 1
     """machines of each offer in the sampling phase"""
     seed: int | None = None
@@ -67,16 +72,17 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     budget_as: str = "--budget"
     """how whoever asks writes the budget, for messages"""
 
-    def check(self) -> None:
+    def check(self, *, simulated: bool = False) -> None:
         """Refuse what could not even begin."""
         if self.output and Path(self.output).is_dir() and any(Path(self.output).iterdir()):
             raise InputError(
                 f"{self.output}: has files already; give results a directory of their own"
             )
-        check_policies(self.policies)
+        check_policies(self.all_policies(), simulated=simulated)
+        self._check_faithful()
         if self.fleet is not None:
             parse_fleet(write_fleet(self.fleet), self.market)
-        if self.goal.budget is None and not self.market.is_free:
+        if self.goal.budget is None and self.goal.deadline is None and not self.market.is_free:
             raise InputError(
                 f"this market costs money: say how much may be spent with {self.budget_as}"
             )
@@ -92,6 +98,24 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
                 f"the cheapest, {cheapest.name}, costs {least} at least; "
                 f"raise {self.budget_as}"
             )
+
+    def _check_faithful(self) -> None:
+        if self.faithful and self.all_policies()["provisioner"] != "bats":
+            raise InputError(
+                "the published algorithm chooses machines for a bag and a budget:"
+                " --faithful goes without --fleet, and with a market that costs money"
+            )
+
+    def all_policies(self) -> dict[str, str]:
+        """An entry for each role: what was asked for, else what suits.
+
+        `bats` spends money on a bag that is known; calls that arrive one by one, machines that cost
+        nothing, and a fleet that the user chose are left to `fixed`.
+        """
+        suits_bats = self.bag is not None and self.fleet is None and not self.market.is_free
+        provisioner = self.policies.get("provisioner", "bats" if suits_bats else "fixed")
+        suited = FAITHFUL if self.faithful else SUITED.get(provisioner, ROUND_ROBIN)
+        return {**suited, "provisioner": provisioner, **self.policies}
 
     def full_fleet(self) -> Fleet:
         """The fleet asked for; else every offer up to its limit, or one machine a processor."""
@@ -269,10 +293,11 @@ def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEven
         goal=request.goal,
         limits=request.limits,
         seed=Random().getrandbits(31) if request.seed is None else request.seed,
-        policies={**DEFAULT_POLICIES, **request.policies},
+        policies=request.all_policies(),
         settings={
             "fleet": fleet,
             "workers": str(request.sample_workers),
+            "faithful": "yes" if request.faithful else "no",
             "outputs": str(output.absolute()),
             "directory": str(Path.cwd()),
         },
@@ -287,44 +312,32 @@ def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]
     """The policy a run was made with, or that of the plan chosen since, and what it learns by."""
     created, plan = state.created, state.plan
     assert created is not None  # noqa: S101
-    settings, policies = created.settings, dict(created.policies)
-    options: dict[str, dict[str, Any]] = {}
+    policies = {**created.policies, **({} if plan is None else PLANNED)}
+    sampling: dict[str, Any] = {"book": book}
+    if policies["provisioner"] == "sample":
+        sampling["size"] = sample_size(state.total)
+    offered = {
+        **sampling,
+        "fleet": parse_fleet(created.settings["fleet"], created.market),
+        "workers": int(created.settings["workers"]),
+        "faithful": created.settings.get("faithful") == "yes",
+    }
     if plan is not None:
-        policies |= {"provisioner": "fixed", "placer": "random"}
-        policies["replicator"] = PLAN_REPLICATOR
-        options["provisioner"] = {"fleet": plan.fleet}
-    elif policies["provisioner"] == "sample":
-        sampling = {"book": book, "size": sample_size(state.total)}
-        options["provisioner"] = {**sampling, "workers": int(settings["workers"])}
-        policies["placer"], options["placer"] = "sample", sampling
-    elif policies["provisioner"] == "bats":
-        return _bats(policies)
-    else:
-        offered = {"fleet": parse_fleet(settings["fleet"], created.market)}
-        options["provisioner"] = arguments("provisioner", policies["provisioner"], offered)
-    policy = make_policy(**policies, options=options)
+        offered["fleet"] = plan.fleet
+    provisioner = make_entry("provisioner", policies["provisioner"], offered)
+    known = {**sampling, "guide": provisioner}
+    policy = Policy(
+        provisioner,
+        make_entry("placer", policies["placer"], known),
+        make_entry("replicator", policies["replicator"], known),
+    )
     entries = (policy.provisioner, policy.placer, policy.replicator)
     return policy, [entry for entry in entries if isinstance(entry, Observer)]
 
 
-def _bats(policies: Mapping[str, str]) -> tuple[Policy, list[Observer]]:
-    """`bats` learns by its progress, and guides the placer that fits tasks into paid time."""
-    from bursar.policies.place.fitting import FittingPlacer
-    from bursar.policies.provision.bats import Bats
-
-    bats = Bats()
-    replicator = make_policy(
-        replicator=policies["replicator"], options={"provisioner": {"fleet": {}}}
-    ).replicator
-    learners: list[Observer] = [bats.progress]
-    if isinstance(replicator, Observer):
-        learners.append(replicator)
-    return Policy(bats, FittingPlacer(bats), replicator), learners
-
-
 def check_budget(state: RunState, goal: Goal) -> None:
     """Refuse a new goal whose budget does not even cover what is committed."""
-    if goal.budget is None and not state.market.is_free:
+    if goal.budget is None and state.goal.budget is not None and not state.market.is_free:
         raise InputError("this market costs money: say how much may be spent with --budget")
     if goal.budget is not None and goal.budget < state.ledger.committed:
         currency = state.market.currency

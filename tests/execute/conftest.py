@@ -43,6 +43,10 @@ class Census:
     def others(self) -> list[int]:
         return sorted(set(self.all()) - set(self.wardens()))
 
+    def settles(self, others: int) -> bool:
+        """Whether there are so many before long: one that was just started is not seen at once."""
+        return eventually(lambda: len(self.others()) == others)
+
     def _has(self, pid: int) -> bool:
         try:
             return self._entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")

@@ -232,7 +232,7 @@ def test_the_children_of_a_call_end_with_its_worker(lab, calls, census):
     machine = run.rent()
     run.start(1, machine)
     assert run.await_one(ev.AttemptEnded).outcome == "success"
-    assert len(census.others()) == 2
+    assert census.settles(2)
     run.release(machine)
     run.await_one(ev.MachineDown)
     end = time.monotonic() + 2

@@ -5,7 +5,7 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
-from bursar.model.time import HOUR, MINUTE
+from bursar.model.time import HOUR, MINUTE, SECOND, parse_duration
 from bursar.plan.plans import known_runtimes, make_plans
 
 MARKET = Market(
@@ -55,6 +55,49 @@ def test_a_deadline_no_fleet_can_meet_tells_the_earliest():
         make_plans(MARKET, SAMPLES, 1000, Goal(deadline=MINUTE))
 
 
+def test_the_smallest_budget_told_does_and_less_does_not():
+    """One machine of the most profitable offer would pay for a further hour of its own."""
+    market = Market(
+        "USD",
+        "-",
+        (
+            Offer("small", Money.parse("0.08"), HOUR, limit=1),
+            Offer("tiny", Money.parse("0.03"), HOUR, limit=1),
+        ),
+    )
+    samples = {"small": known_runtimes(MINUTE), "tiny": known_runtimes(3 * MINUTE)}
+    with pytest.raises(InputError, match=r"smallest that would do is about \$0\.11$"):
+        make_plans(market, samples, 75, Goal(Money.parse("0.10")))
+    found = make_plans(market, samples, 75, Goal(Money.parse("0.11")))
+    assert found.plans[-1].fleet == {"small": 1, "tiny": 1}
+
+
+@pytest.mark.parametrize("runtime", [8 * HOUR + 7, 17 * MINUTE + 1, 3 * SECOND + 1, 1_234])
+def test_the_earliest_deadline_told_can_be_met(runtime):
+    samples = {"small": known_runtimes(runtime), "large": known_runtimes(runtime)}
+    with pytest.raises(InputError, match="the earliest is about") as told:
+        make_plans(MARKET, samples, 100, Goal(deadline=1))
+    earliest = str(told.value).split("about ")[1].split(",")[0]
+    found = make_plans(MARKET, samples, 100, Goal(deadline=parse_duration(earliest)))
+    assert found.plans[-1].fleet == {"small": 10, "large": 10}
+
+
+def test_a_market_of_one_offer_is_planned_for():
+    market = Market("USD", "-", MARKET.offers[:1])
+    found = make_plans(market, {"small": SAMPLES["small"]}, 1000, Goal())
+    assert (found.plans[0].name, found.plans[-1].fleet) == ("cheapest", {"small": 10})
+    assert found.cautions == []
+
+
+def test_tasks_that_are_all_alike_have_bounds_equal_to_what_is_likely():
+    samples = {"small": known_runtimes(2 * MINUTE), "large": known_runtimes(MINUTE)}
+    found = make_plans(MARKET, samples, 1000, Goal())
+    for plan in found.plans:
+        assert plan.makespan_s.p50 == plan.makespan_s.upper >= plan.makespan_s.estimate
+        assert plan.cost_p50 == plan.cost_upper
+    assert found.cautions == []
+
+
 def test_an_offer_of_which_nothing_is_known_is_left_out_and_told():
     found = make_plans(MARKET, {"small": SAMPLES["small"]}, 1000, Goal())
     assert all(set(plan.fleet) == {"small"} for plan in found.plans)
@@ -70,3 +113,24 @@ def test_any_sample_gives_plans(sample):
 
 def test_the_same_seed_gives_the_same_plans():
     assert make_plans(MARKET, SAMPLES, 100, Goal()) == make_plans(MARKET, SAMPLES, 100, Goal())
+
+
+@pytest.mark.parametrize("hours", [1, 2, 5])
+def test_the_plan_for_a_deadline_is_likely_to_meet_it(hours):
+    """The cheapest whose upper bound does; its estimate alone would meet it half of the time."""
+    market = Market("USD", "2026", (Offer("small", Money.parse("0.1"), HOUR, limit=100),))
+    samples = {"small": np.array([8, 9, 10, 11, 12] * 6) * MINUTE}
+    found = make_plans(market, samples, 300, Goal(deadline=hours * HOUR))
+    plan = found.plans[-1]
+    assert plan.name == "within deadline"
+    assert plan.fits
+    assert plan.makespan_s.upper <= hours * 3600
+    assert Money.parse("5.00") <= Money.parse(plan.cost) <= Money.parse("6.00")
+
+
+def test_a_deadline_that_no_fleet_meets_for_sure_gets_the_fastest_marked():
+    market = Market("USD", "2026", (Offer("small", Money.parse("0.1"), HOUR, limit=10),))
+    samples = {"small": np.array([2, 10, 30] * 10) * MINUTE}
+    found = make_plans(market, samples, 60, Goal(deadline=85 * MINUTE))
+    assert found.plans[-1].fleet == {"small": 10}
+    assert not found.plans[-1].fits

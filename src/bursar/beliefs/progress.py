@@ -123,6 +123,13 @@ class Progress:
         running = [seen.expected(time) for time in elapsed]
         return max(1, (seen.total + sum(running)) // (seen.count + len(running)))
 
+    def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
+        """What a task takes in all that has run for so long; None: no task was done there."""
+        seen = self.of(offer)
+        if not seen.count:
+            return None
+        return seen.expected(elapsed) if elapsed else seen.total // seen.count
+
     def spread(self, offer: str) -> float:
         """The standard deviation over the mean; one where fewer than two tasks were done."""
         seen = self.of(offer)

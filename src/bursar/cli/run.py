@@ -25,7 +25,7 @@ from bursar.session import Request, Session
 @click.option("--choose", metavar="CHOICE", help="Of a PLAN: cheapest, fastest, knee, or its #.")
 @click.option("--market", "-m", metavar="FILE", help="Offers and prices (default: this computer).")
 @click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
-@click.option("--deadline", metavar="TIME", help="Stop then, done or not: 90s, 1.5m, 1h.")
+@click.option("--deadline", metavar="TIME", help="Be done by then, cheaply: 90s, 1.5m, 1h.")
 @click.option("--fleet", metavar="FLEET", help="Machines to rent, e.g. small=10,large=3.")
 @click.option("--params", metavar="FILE", help="A task per row of this CSV or JSON lines file.")
 @click.option("--arg-file", metavar="FILE", multiple=True, help="A task per line of this file.")
@@ -33,9 +33,10 @@ from bursar.session import Request, Session
 @click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
 @click.option("--retries", type=int, metavar="N", help="Further attempts of a task that failed.")
 @click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
-@click.option("--provisioner", metavar="NAME", help="How many machines, when (fixed).")
-@click.option("--placer", metavar="NAME", help="Which task goes to which machine (random).")
-@click.option("--replicator", metavar="NAME", help="Which task runs once more (none).")
+@click.option("--provisioner", metavar="NAME", help="How many machines, when.")
+@click.option("--placer", metavar="NAME", help="Which task goes to which machine.")
+@click.option("--replicator", metavar="NAME", help="Which task runs once more.")
+@click.option("--faithful", is_flag=True, default=None, help="BaTS as published, for comparison.")
 @click.option("--seed", type=int, metavar="N", help="Of the random choices.")
 @click.option("--name", metavar="NAME", help="Of the run; else it gets one.")
 @click.option("--output", "-o", metavar="DIR", help="Where results go.")
@@ -92,6 +93,7 @@ def make_request(job: Job) -> Request:
         bag=bag,
         fleet=job.load_fleet(market),
         policies=job.policies(),
+        faithful=bool(job.faithful),
         seed=job.seed,
         name=job.name,
         output=job.output,

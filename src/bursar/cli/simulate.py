@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 
 import msgspec
@@ -10,7 +10,6 @@ import rich_click as click
 
 from bursar.beliefs.book import SampleBook
 from bursar.cli.common import json_option, print_json, print_table
-from bursar.engine import Observer
 from bursar.events import RunCreated, WorkArrived
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet, parse_fleet, write_fleet
@@ -19,10 +18,10 @@ from bursar.model.market import Market
 from bursar.model.money import Money, format_money
 from bursar.model.time import Time, format_duration, parse_duration
 from bursar.model.work import Bag
-from bursar.policies.registry import Policy, check_policies
+from bursar.policies.registry import Policy
 from bursar.policies.replicate.perfect import Perfect
 from bursar.report.summary import FREE, NOT_INCLUDED, Summary, summarise
-from bursar.session import DEFAULT_POLICIES, Request, policy_of
+from bursar.session import Request, policy_of
 from bursar.simulate.fortune import ModelledFortune, Runtimes, drawn
 from bursar.simulate.run import simulate
 from bursar.state import RunState
@@ -53,9 +52,10 @@ class Study(msgspec.Struct, frozen=True):
 @click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
 @click.option("--deadline", metavar="TIME", help="Stop then, done or not.")
 @click.option("--fleet", metavar="FLEET", help="Machines to rent, e.g. small=10,large=3.")
-@click.option("--provisioner", metavar="NAME", help="How many machines, when (fixed).")
-@click.option("--placer", metavar="NAME", help="Which task goes to which machine (random).")
-@click.option("--replicator", metavar="NAME", help="Which task runs once more (none).")
+@click.option("--provisioner", metavar="NAME", help="How many machines, when.")
+@click.option("--placer", metavar="NAME", help="Which task goes to which machine.")
+@click.option("--replicator", metavar="NAME", help="Which task runs once more.")
+@click.option("--faithful", is_flag=True, help="BaTS as published, for comparison.")
 @click.option("--failing", type=click.FloatRange(0, 0.99), default=0.0, help="Share of attempts.")
 @click.option("--retries", type=click.IntRange(0), default=0, help="After a failed attempt.")
 @click.option("--mean-life", metavar="TIME", help="Of machines, before they are lost.")
@@ -75,6 +75,7 @@ def command(
     mean_life: str | None,
     runs: int,
     seed: int,
+    faithful: bool,
     as_json: bool,
     **entries: str | None,
 ) -> None:
@@ -82,16 +83,26 @@ def command(
 
     Run times are normal around the mean, divided by an offer's speed. The same seed, the same run.
     """
-    policies = {role: name for role, name in entries.items() if name is not None}
-    request = _request(market, budget, deadline, fleet, retries)
-    request.check()
-    check_policies(policies, simulated=True)
+    known = Market.load(market)
+    request = Request(
+        market=known,
+        goal=Goal(
+            None if budget is None else Money.parse(budget),
+            None if deadline is None else parse_duration(deadline),
+        ),
+        limits=Limits(retries=retries),
+        bag=Bag(count=tasks),
+        fleet=None if fleet is None else parse_fleet(fleet, known),
+        policies={role: name for role, name in entries.items() if name is not None},
+        faithful=faithful,
+    )
+    request.check(simulated=True)
     mean, spread = parse_duration(runtime), parse_duration(deviation)
     life = None if mean_life is None else parse_duration(mean_life)
     if mean <= 0:
         raise InputError("--runtime must be longer than nothing")
     states = [
-        _simulate(request, policies, tasks, mean, spread, failing, life, number)
+        _simulate(request, mean, spread, failing, life, number)
         for number in range(seed, seed + runs)
     ]
     study = Study(
@@ -106,25 +117,8 @@ def command(
         _show(states, request)
 
 
-def _request(
-    market: str, budget: str | None, deadline: str | None, fleet: str | None, retries: int
-) -> Request:
-    known = Market.load(market)
-    return Request(
-        market=known,
-        goal=Goal(
-            None if budget is None else Money.parse(budget),
-            None if deadline is None else parse_duration(deadline),
-        ),
-        limits=Limits(retries=retries),
-        fleet=None if fleet is None else parse_fleet(fleet, known),
-    )
-
-
 def _simulate(
     request: Request,
-    policies: Mapping[str, str],
-    tasks: int,
     mean: Time,
     deviation: Time,
     failing: float,
@@ -135,27 +129,25 @@ def _simulate(
         return max(1, round(rng.gauss(mean, deviation)))
 
     lives = {} if life is None else {offer.name: life for offer in request.market.offers}
-    runtimes, bag = drawn(draw, seed), Bag(count=tasks)
+    runtimes = drawn(draw, seed)
     fortune = ModelledFortune(runtimes, failing=failing, mean_life=lives, seed=seed)
-    policy, learners = _policy(request, policies, bag, runtimes)
+    policy, book = _policy(request, runtimes)
     return simulate(
         request.market,
         request.goal,
-        bag,
+        request.bag or Bag(count=0),
         policy,
         fortune,
         limits=request.limits,
         seed=seed,
-        observers=learners,
+        observers=[book],
     )
 
 
-def _policy(
-    request: Request, policies: Mapping[str, str], bag: Bag, runtimes: Runtimes
-) -> tuple[Policy, list[Observer]]:
-    """The policy that a real run would have, and what learns; `perfect` is told the run times."""
-    perfect = policies.get("replicator") == "perfect"
-    entries = {**DEFAULT_POLICIES, **policies, **({"replicator": "none"} if perfect else {})}
+def _policy(request: Request, runtimes: Runtimes) -> tuple[Policy, SampleBook]:
+    """The policy that a real run would have, and its book; `perfect` is told the run times."""
+    policies = request.all_policies()
+    perfect = policies["replicator"] == "perfect"
     state, book = RunState(), SampleBook()
     state.apply(
         RunCreated(
@@ -165,16 +157,21 @@ def _policy(
             goal=request.goal,
             limits=request.limits,
             seed=0,
-            policies=entries,
-            settings={"fleet": write_fleet(request.full_fleet()), "workers": "1"},
+            policies={**policies, **({"replicator": "none"} if perfect else {})},
+            settings={
+                "fleet": write_fleet(request.full_fleet()),
+                "workers": "1",
+                "faithful": "yes" if request.faithful else "no",
+            },
             began=0.0,
         )
     )
-    state.apply(WorkArrived(0, bag))
-    policy, learners = policy_of(state, book)
+    if request.bag is not None:
+        state.apply(WorkArrived(0, request.bag))
+    policy, _ = policy_of(state, book)
     if perfect:
         policy = msgspec.structs.replace(policy, replicator=Perfect(runtimes))
-    return policy, [book, *learners]
+    return policy, book
 
 
 def _spread(figures: Sequence[float]) -> Spread:

@@ -21,6 +21,7 @@ A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--
 | `fleet` | `"small=10,large=3"`, or a table `{small = 10, large = 3}` |
 | `retries` `timeout` | further attempts of a task that failed; longest run time of one |
 | `provisioner` `placer` `replicator` | the policy: an entry for each role |
+| `faithful` | true: BaTS as published |
 | `seed` `name` `output` | of the random choices; of the run; directory for results |
 | `quiet` `json` | no progress; results as JSON |
 
@@ -85,6 +86,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     provisioner: str | None = None
     placer: str | None = None
     replicator: str | None = None
+    faithful: bool | None = None
     seed: int | None = None
     name: str | None = None
     output: str | None = None
@@ -301,6 +303,7 @@ _READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "provisioner": _entry("provisioner"),
     "placer": _entry("placer"),
     "replicator": _entry("replicator"),
+    "faithful": _simple(read_flag),
     "seed": _simple(lambda value: read_whole(value, 0, _LARGEST_SEED)),
     "name": _read_name,
     "output": _read_path,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -13,20 +13,21 @@ from bursar.beliefs.prediction import FleetPart, Prediction, predict
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
-from bursar.model.money import format_money
-from bursar.model.time import SECOND, Time, format_duration
+from bursar.model.money import Money, format_money
+from bursar.model.time import HOUR, MILLISECOND, MINUTE, SECOND, Time, format_duration
 from bursar.plan.choices import (
     Choice,
     choose,
     choose_by_deadline,
-    least_budget,
     list_choices,
 )
 from bursar.plan.dominance import beaten_by, knee
-from bursar.plan.knapsack import fastest
+from bursar.plan.knapsack import cheapest, fastest
 
 CONFIDENCE: Final = 0.9
 """of the upper bounds, unless the user says otherwise"""
+MOST_AIMS: Final = 12
+"""How often a plan for a deadline is tried with an earlier estimate."""
 
 Samples = Mapping[str, NDArray[np.int64]]
 """Offer name to run times there; absent: nothing is known."""
@@ -99,9 +100,24 @@ def make_plans(
         offer.name: max(1, round(float(np.mean(samples[offer.name])))) for offer in usable
     }
     choices = list_choices(usable, runtimes, tasks, between=between)
-    choices += _by_goal(usable, runtimes, tasks, goal, market.currency)
     shared = "bag" if paired else ""
-    bounds = [_predict(usable, choice, samples, tasks, seed, shared) for choice in choices]
+
+    def bound_of(choice: Choice) -> Prediction:
+        return _predict(usable, choice, samples, tasks, seed, shared)
+
+    if goal.budget is not None:
+        choices.append(_within_budget(usable, runtimes, tasks, goal.budget, market.currency))
+    if goal.deadline is not None:
+        choices.append(
+            _within_deadline(
+                usable,
+                runtimes,
+                tasks,
+                goal.deadline,
+                lambda choice: bound_of(choice).makespan(confidence),
+            )
+        )
+    bounds = [bound_of(choice) for choice in choices]
     points = [(float(b.makespan(confidence)), float(b.cost(confidence))) for b in bounds]
     best, beaters = knee(points), beaten_by(points)
     plans = [
@@ -123,33 +139,53 @@ def make_plans(
     )
 
 
-def _by_goal(
+def _within_budget(
     offers: Sequence[Offer],
     runtimes: Mapping[str, Time | None],
     tasks: int,
-    goal: Goal,
+    budget: Money,
     currency: str,
-) -> list[Choice]:
-    """The fastest plan within the budget and the cheapest within the deadline."""
-    found: list[Choice] = []
-    if goal.budget is not None:
-        within = choose("within budget", offers, runtimes, tasks, goal.budget)
-        if within is None:
-            least = format_money(least_budget(offers, runtimes, tasks), currency)
-            raise InputError(
-                f"a budget of {format_money(goal.budget, currency)} finishes no plan;"
-                f" the smallest that would do is about {least}"
-            )
-        found.append(within)
-    if goal.deadline is not None:
-        by_then = choose_by_deadline(offers, runtimes, tasks, goal.deadline)
-        if by_then is None:
-            earliest = format_duration(fastest(offers, runtimes, tasks).makespan)
-            raise InputError(
-                f"no fleet can finish within {format_duration(goal.deadline)};"
-                f" the earliest is about {earliest}, with every machine"
-            )
-        found.append(by_then)
+) -> Choice:
+    """The fastest plan within the budget."""
+    found = choose("within budget", offers, runtimes, tasks, budget)
+    if found is None:
+        least = format_money(cheapest(offers, runtimes, tasks).cost, currency)
+        raise InputError(
+            f"a budget of {format_money(budget, currency)} finishes no plan;"
+            f" the smallest that would do is about {least}"
+        )
+    return found
+
+
+def _within_deadline(
+    offers: Sequence[Offer],
+    runtimes: Mapping[str, Time | None],
+    tasks: int,
+    deadline: Time,
+    upper: Callable[[Choice], Time],
+) -> Choice:
+    """The cheapest plan whose upper bound is within the deadline.
+
+    The estimate must end earlier, by as much as the bound exceeds it. Where no fleet is sure
+    enough, the fastest there is.
+    """
+    target = deadline
+    found = choose_by_deadline(offers, runtimes, tasks, target)
+    if found is None:
+        earliest = format_duration(_rounded_up(fastest(offers, runtimes, tasks).makespan))
+        raise InputError(
+            f"no fleet can finish within {format_duration(deadline)};"
+            f" the earliest is about {earliest}, with every machine"
+        )
+    for _ in range(MOST_AIMS):
+        late = upper(found)
+        if late <= deadline:
+            break
+        target = min(target - 1, target * deadline // late)
+        sooner = choose_by_deadline(offers, runtimes, tasks, target)
+        if sooner is None:
+            break
+        found = sooner
     return found
 
 
@@ -201,6 +237,13 @@ def _plan(
         is_knee=is_knee,
         beaten_by=None if beater is None else beater + 1,
     )
+
+
+def _rounded_up(time: Time) -> Time:
+    """So that what is printed of it, with one decimal, is not earlier."""
+    steps = ((2 * HOUR, HOUR // 10), (2 * MINUTE, MINUTE // 10), (SECOND, SECOND // 10))
+    step = next((step for least, step in steps if time >= least), MILLISECOND)
+    return -(-time // step) * step
 
 
 def known_runtimes(mean: Time, deviation: Time = 0) -> NDArray[np.int64]:

@@ -24,6 +24,8 @@ GROWTH: Final = 1.25
 """By which a finishing time is put off while the money does not do."""
 MOST_TRIED: Final = 60
 BISECTIONS: Final = 6
+MOST_MONEY: Final = 1e300
+"""What costs more cannot be done at all, even where money is no matter."""
 LOST_AT_END: Final = 0.5
 """Tasks that a slot has under way when its time or the bag ends: it could not have ended more."""
 
@@ -67,10 +69,20 @@ def plan_rest(machines: Sequence[Standing], tasks: float, money: float, now: Tim
     before = end
     for _ in range(MOST_TRIED):
         cost, units = table.payable(end, tasks, money)
-        if cost <= money:
+        if cost <= min(money, MOST_MONEY):
             return _refined(table, tasks, money, before, RollingPlan(end, units, cost, True))
         before, end = end, now + (end - now) * GROWTH
     return table.best_value(now, tasks, money)
+
+
+def plan_by(
+    machines: Sequence[Standing], tasks: float, end: float, money: float, now: Time
+) -> RollingPlan | None:
+    """The cheapest way to do so many tasks by then; None: there is none within the money."""
+    if end <= now or not machines:
+        return None
+    cost, units = _Table(machines, now).least_cost(end, tasks)
+    return RollingPlan(end, units, cost, True) if cost <= min(money, MOST_MONEY) else None
 
 
 def plan_frugally(
@@ -84,7 +96,7 @@ def plan_frugally(
         return best
     for _ in range(MOST_TRIED):
         cost, units = table.least_cost(end, tasks)
-        if cost <= money and (not best.covers or cost < best.cost):
+        if cost <= min(money, MOST_MONEY) and (not best.covers or cost < best.cost):
             best = RollingPlan(end, units, cost, True)
         end = now + (end - now) * GROWTH
     return best
@@ -97,7 +109,7 @@ def _refined(
     for _ in range(BISECTIONS):
         middle = (too_early + plan.end) / 2
         cost, units = table.payable(middle, tasks, money)
-        if cost <= money:
+        if cost <= min(money, MOST_MONEY):
             plan = RollingPlan(middle, units, cost, True)
         else:
             too_early = middle
@@ -147,7 +159,7 @@ class _Table:
         With luck the many do all, and none is kept to the end.
         """
         cost, units = self.least_cost(end, tasks, early=True)
-        return (cost, units) if cost <= money else self.least_cost(end, tasks)
+        return (cost, units) if cost <= min(money, MOST_MONEY) else self.least_cost(end, tasks)
 
     def least_cost(
         self, end: float, tasks: float, *, early: bool = False

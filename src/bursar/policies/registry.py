@@ -2,7 +2,8 @@
 
 A package offers an entry under the group `bursar.provisioner`, `bursar.placer` or
 `bursar.replicator`; the object is called and returns the entry. A provisioner that has a parameter
-`fleet` gets the fleet that was asked for.
+`fleet` gets the fleet that was asked for; a placer or replicator that has a parameter `guide` gets
+the provisioner.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     "provisioner": {
         "bats": "bursar.policies.provision.bats:Bats",
         "fixed": "bursar.policies.provision.fixed:Fixed",
+        "planned": "bursar.policies.provision.planned:Planned",
         "sample": "bursar.policies.provision.sample:Sample",
     },
     "placer": {
@@ -36,6 +38,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "stochastic": "bursar.policies.replicate.stochastic:Stochastic",
         "random": "bursar.policies.replicate.random:RandomReplicas",
         "stochastic-random": "bursar.policies.replicate.stochastic_random:StochasticRandom",
+        "insured": "bursar.policies.replicate.insured:Insured",
         "migrate": "bursar.policies.replicate.migrate:Migrate",
         "perfect": "bursar.policies.replicate.perfect:Perfect",
     },
@@ -44,8 +47,14 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
 
 SIMULATED_ONLY: Final = {("replicator", "perfect"): "knows true run times"}
 """Entries that a real run cannot have, with what they need."""
-PARTNERS: Final = {("placer", "fitting"): "bats", ("placer", "sample"): "sample"}
-"""Entries that read what a provisioner knows, with the provisioner that they go with."""
+PARTNERS: Final = {
+    ("placer", "fitting"): ("bats", "planned"),
+    ("placer", "sample"): ("sample",),
+    ("replicator", "insured"): ("bats", "planned"),
+}
+"""Entries that read what a provisioner knows, with the provisioners that they go with."""
+OFFERED: Final = {"provisioner": "fleet", "placer": "guide", "replicator": "guide"}
+"""What an entry of another package may have a parameter for."""
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -114,17 +123,23 @@ def check_policies(policies: Mapping[str, str], *, simulated: bool = False) -> N
     """Refuse entries that do not exist, cannot be imported, or cannot be made for this run."""
     for role, name in policies.items():
         find(role, name)
-        need, partner = SIMULATED_ONLY.get((role, name)), PARTNERS.get((role, name))
+        need, partners = SIMULATED_ONLY.get((role, name)), PARTNERS.get((role, name))
         if need is not None and not simulated:
             raise InputError(
                 f"the {role} '{name}' {need}: only bursar simulate can have it; choose another"
             )
-        if partner is not None and policies.get("provisioner") != partner:
+        if partners is not None and policies.get("provisioner") not in partners:
             raise InputError(
-                f"the {role} '{name}' goes with the provisioner '{partner}' only; choose another"
+                f"the {role} '{name}' goes with the provisioner '{partners[0]}' only;"
+                " choose another"
             )
         if name not in BUILT_IN[role]:
-            arguments(role, name, {"fleet": {}} if role == "provisioner" else {})
+            arguments(role, name, {OFFERED[role]: None})
+
+
+def make_entry(role: str, name: str, offered: Mapping[str, Any]) -> Any:
+    """An entry, made with those of the arguments offered that it has parameters for."""
+    return find(role, name)(**arguments(role, name, offered))
 
 
 def make_policy(

@@ -129,7 +129,7 @@ def _run(seed: int, budget: Money, policy: Policy, bats: Bats, runtimes: Runtime
         policy,
         ModelledFortune(given(runtimes.tolist())),
         seed=seed,
-        observers=(bats.progress, watch),
+        observers=(watch,),
     )
     return Ran(state.last_settled, state.ledger.committed, state.done, tuple(watch.fleets))
 

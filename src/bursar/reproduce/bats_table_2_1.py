@@ -151,7 +151,7 @@ def round_robin(scenario: Scenario, seed: int) -> Ran:
 
 def published(scenario: Scenario, budget: Money, seed: int) -> Ran:
     bats = Bats(faithful=True)
-    state = _simulated(scenario, budget, Policy(bats, RandomPlacer(), NoReplicas()), seed, bats)
+    state = _simulated(scenario, budget, Policy(bats, RandomPlacer(), NoReplicas()), seed)
     way = bats.way
     first = way.first if isinstance(way, PublishedBats) else None
     return _ran(state, {} if first is None else first.fleet)
@@ -160,12 +160,10 @@ def published(scenario: Scenario, budget: Money, seed: int) -> Ran:
 def rolling(scenario: Scenario, budget: Money, seed: int) -> Ran:
     bats = Bats()
     policy = Policy(bats, FittingPlacer(bats), Insured(bats))
-    return _ran(_simulated(scenario, budget, policy, seed, bats), {})
+    return _ran(_simulated(scenario, budget, policy, seed), {})
 
 
-def _simulated(
-    scenario: Scenario, budget: Money | None, policy: Policy, seed: int, bats: Bats | None = None
-) -> RunState:
+def _simulated(scenario: Scenario, budget: Money | None, policy: Policy, seed: int) -> RunState:
     runtimes = normal(np.random.default_rng(seed), TASKS).tolist()
     return simulate(
         market(scenario),
@@ -174,7 +172,6 @@ def _simulated(
         policy,
         ModelledFortune(given(runtimes)),
         seed=seed,
-        observers=() if bats is None else (bats.progress,),
     )
 
 

@@ -9,9 +9,7 @@ An entry is made several times and drives runs in worlds of every kind, good and
 pure (see `bursar.policies.roles`), ask only for what belongs to its role, say why, and let every
 run end. The laws of money, machines and tasks hold whatever it does; they are verified too.
 
-An entry that is an observer is told what happens; `beliefs` says which of its parts are instead:
-
-    check_provisioner(lambda market: Bats(), beliefs=lambda bats: [bats.progress])
+An entry that is an observer is told what happens; `beliefs` says which of its parts are instead.
 """
 
 from __future__ import annotations

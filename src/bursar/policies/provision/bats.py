@@ -1,8 +1,7 @@
 """`bats`: the fastest finish that the budget pays for, learned while the bag runs.
 
 With `faithful` the algorithm is the published one (`bats_published`), else the rolling plan
-(`bats_rolling`). Either reads a `Progress`, which must observe the run: pass one that does, or let
-`observers` of the engine hold the `progress` of this object.
+(`bats_rolling`). Either reads a `Progress`, which observes the run.
 """
 
 from __future__ import annotations
@@ -12,9 +11,11 @@ from random import Random
 
 from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Progress
+from bursar.events import AnyEvent
 from bursar.model.time import Time
 from bursar.policies.provision.bats_published import PublishedBats
 from bursar.policies.provision.bats_rolling import RollingBats
+from bursar.state import RunState
 from bursar.view import Machine, View
 
 
@@ -26,6 +27,9 @@ class Bats:
         self.way: PublishedBats | RollingBats = (
             PublishedBats(self.progress, cushion) if faithful else RollingBats(self.progress)
         )
+
+    def saw(self, event: AnyEvent, state: RunState) -> None:
+        self.progress.saw(event, state)
 
     def provision(
         self, view: View, now: Time, rng: Random
@@ -41,7 +45,4 @@ class Bats:
 
     def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
         """The run time of a task that has run for so long, for the placer `fitting`."""
-        seen = self.progress.of(offer)
-        if not seen.count:
-            return None
-        return seen.expected(elapsed) if elapsed else seen.total // seen.count
+        return self.progress.expected(offer, elapsed)

@@ -10,24 +10,30 @@ anew whenever paid time ends, an offer becomes known, or a monitoring interval h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import sqrt
+from math import ceil, sqrt
 from random import Random
 from typing import Final
 
 from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Progress
 from bursar.model.market import Offer
-from bursar.model.money import Money, format_money
-from bursar.model.time import MINUTE, SECOND, Time
+from bursar.model.money import ZERO, Money, format_money
+from bursar.model.time import MINUTE, SECOND, Time, format_duration
 from bursar.model.wording import counted
-from bursar.plan.rolling import RollingPlan, Standing, plan_frugally, plan_rest
+from bursar.plan.rolling import (
+    RollingPlan,
+    Standing,
+    plan_by,
+    plan_frugally,
+    plan_rest,
+)
 from bursar.policies.replicate.tail import is_live
 from bursar.view import Machine, View
 
 FIRST_SHARE: Final = 4
 """The first unit of the first machines costs at most one part in so many of the budget."""
 MONITORING: Final = 5 * MINUTE
-SHORTEST_MONITORING: Final = 10 * SECOND
+SHORTEST_MONITORING: Final = 2 * SECOND
 PARTS_OF_A_UNIT: Final = 12
 """The monitoring interval is the shortest unit over so many, between these two."""
 MARGINS: Final = (1.0, 0.5, 0.25, 0.0)
@@ -36,8 +42,15 @@ PATIENCE: Final = 1.05
 """By how much a margin may put off the end."""
 CUSHION: Final = 2
 """Units that are kept for the last tasks ..."""
-SMALLEST_PART: Final = 50
+SMALLEST_PART: Final = 20
 """... if they cost at most one part in so many of the budget, else so much money."""
+LIKELY: Final = 1.3
+"""Standard deviations that make a deadline hold nine times in ten."""
+FEW: Final = 5
+"""Results without which no fleet is chosen for a deadline ..."""
+EARLY: Final = 8
+"""... unless one part in so many of the time has passed."""
+CENT: Final = Money.parse("0.01").nanos
 HOPELESS: Final = 3.0
 """Standard errors by which run times may prove shorter before a run is given up."""
 
@@ -66,10 +79,10 @@ class RollingBats:
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if not view.ready:
             return self._save(view, now) if view.idle and not view.arrivals_open else ()
-        known = self._known_offers(view)
+        known = self._known_offers(view, now)
         due = now >= self._next_look
         if due:
-            self._next_look = now + _interval(view)
+            self._next_look = now + monitoring_interval(view)
         wakes = self._wakes(view)
         came_back = len(view.ready) > self._planned_for
         if not (due or came_back) and known == self._known and self._planned_at != now:
@@ -78,6 +91,8 @@ class RollingBats:
             return [*self._first(view), *wakes] if due else wakes
         if self._planned_at != now or came_back:
             self._replan(view, now)
+        if too_late := self._too_late(view, now):
+            return [Stop(too_late, status="deadline")]
         if hopeless := self._hopeless(view, now):
             return [Stop(hopeless)]
         return [*self._rents(view), *wakes]
@@ -92,10 +107,10 @@ class RollingBats:
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if not (view.ready or any(_relied_on(number, view) for number in machine.attempts)):
             return Release(machine.id, reason="nothing is left to do here")
-        if not self._known_offers(view):
+        if not self._known_offers(view, now):
             return Extend(machine.id, reason="nothing is known yet")
         age = None if self._planned_at is None else now - self._planned_at
-        if age is None or age > _interval(view):
+        if age is None or age > monitoring_interval(view):
             self._replan(view, now)
         if self.stays_until(machine) > machine.until:
             return Extend(machine.id, reason="the plan keeps it")
@@ -105,13 +120,33 @@ class RollingBats:
         """Until when the plan keeps a machine."""
         return max(machine.until, self._stays.get(machine.id, machine.until))
 
+    def keeps_course(self, view: View, now: Time) -> bool:
+        """Whether the machines there do all tasks within money and time, as far as is known."""
+        self._known = self._known_offers(view, now)
+        if not self._known:
+            return True
+        rows = [
+            self._standing(machine, view, now)
+            for machine in view.machines.values()
+            if not machine.releasing and machine.offer.name in self._known
+        ]
+        left, deadline = view.ledger.left, view.goal.deadline
+        money = float("inf") if left is None else float(left.nanos)
+        plan = plan_rest(rows, len(view.ready), money, now)
+        return plan.covers and (deadline is None or plan.end <= deadline)
+
     # --- the first machines ----------------------------------------------------------------------
 
     def _first(self, view: View) -> Iterator[Rent]:
-        """Equal numbers of every offer, for a share of the budget and not more than the tasks."""
+        """Equal numbers of every offer, for a share of the budget and not more than the tasks.
+
+        Where a deadline is the goal and money is to be saved, one of each.
+        """
         offers = [offer for offer in view.market.offers if offer.limit != 0]
         budget = view.ledger.budget
         share = None if budget is None else Money(budget.nanos // FIRST_SHARE)
+        if view.goal.deadline is not None:
+            share = ZERO
         slots = len(view.ready)
         counts = dict.fromkeys((offer.name for offer in offers), 0)
         spent = view.ledger.committed
@@ -136,7 +171,7 @@ class RollingBats:
 
     def _replan(self, view: View, now: Time) -> None:
         self._planned_at, self._planned_for = now, len(view.ready)
-        self._known = self._known_offers(view)
+        self._known = self._known_offers(view, now)
         machines = [
             machine
             for machine in view.machines.values()
@@ -147,7 +182,9 @@ class RollingBats:
         rows += [self._hire(offer, now) for offer in hires]
         left = view.ledger.left
         money = float("inf") if left is None else float(left.nanos)
-        self.plan = plan = self._with_margin(rows, view, money, now)
+        self.plan = plan = self._in_time(rows, view, money, now) or self._with_margin(
+            rows, view, money, now
+        )
         self._stays = {
             machine.id: machine.until + int(units) * machine.offer.billing
             for machine, units in zip(machines, plan.units, strict=False)
@@ -156,6 +193,17 @@ class RollingBats:
         for offer, units in zip(hires, plan.units[len(machines) :], strict=True):
             if units:
                 self._wanted[offer.name] = self._wanted.get(offer.name, 0) + 1
+
+    def _in_time(
+        self, rows: list[Standing], view: View, money: float, now: Time
+    ) -> RollingPlan | None:
+        """The cheapest plan that is likely to end by the deadline, if there is one and a way."""
+        if view.goal.deadline is None:
+            return None
+        fastest = min(self._known, key=self._runtime)
+        last = self._runtime(fastest) * (1 + LIKELY * self.progress.spread(fastest))
+        tasks = len(view.ready) + LIKELY * self._doubt(view)
+        return plan_by(rows, tasks, view.goal.deadline - last, money, now)
 
     def _with_margin(
         self, rows: list[Standing], view: View, money: float, now: Time
@@ -265,12 +313,17 @@ class RollingBats:
         tasks = len(view.ready)
         return sqrt(tasks * spread**2 * (1 + tasks / seen) + slots / 12)
 
-    def _known_offers(self, view: View) -> frozenset[str]:
-        return frozenset(
-            offer.name
+    def _known_offers(self, view: View, now: Time) -> frozenset[str]:
+        """Offers with results; none while a deadline leaves time to wait for more of them."""
+        counts = {
+            offer.name: self.progress.of(offer.name).count
             for offer in view.market.offers
-            if offer.limit != 0 and self.progress.of(offer.name).count
-        )
+            if offer.limit != 0
+        }
+        deadline = view.goal.deadline
+        if deadline is not None and now * EARLY < deadline and sum(counts.values()) < FEW:
+            return frozenset()
+        return frozenset(name for name, count in counts.items() if count)
 
     # --- acting ----------------------------------------------------------------------------------
 
@@ -294,13 +347,36 @@ class RollingBats:
             for machine in view.machines.values()
             if machine.offer.name in shortest
         )
-        need = Money(round(max(0.0, len(view.ready) - paid) * cost))
+        need = Money(ceil(max(0.0, len(view.ready) - paid) * cost / CENT) * CENT)
         if need <= left:
             return None
         currency = view.market.currency
         return (
-            f"{counted(view.total - view.done - view.failed, 'task')} left for"
-            f" {format_money(need, currency)} or more, and {format_money(left, currency)} is left"
+            f"{_left(view)}, which need {format_money(need, currency)} or more;"
+            f" {format_money(left, currency)} is left"
+        )
+
+    def _too_late(self, view: View, now: Time) -> str | None:
+        """Why nothing can end by the deadline, even if tasks prove to be as short as they may be.
+
+        Only told while most of the bag is left: what is nearly done is carried on with.
+        """
+        deadline = view.goal.deadline
+        if deadline is None or view.done + view.failed > len(view.ready):
+            return None
+        shortest = {name: self._runtime(name, -HOPELESS) for name in self._known}
+        rate = sum(
+            (view.total if (limit := view.market[name].limit) is None else limit)
+            * view.market[name].slots
+            / time
+            for name, time in shortest.items()
+        )
+        end = now + round(len(view.ready) / rate)
+        if len(self._known) < len(view.market.offers) or end <= deadline:
+            return None
+        return (
+            f"{_left(view)}, which take all machines until {format_duration(end)} or longer;"
+            f" the deadline is at {format_duration(deadline)}"
         )
 
     def _save(self, view: View, now: Time) -> list[Release]:
@@ -315,6 +391,11 @@ class RollingBats:
 def _task_cost(offer: Offer, runtime: float) -> float:
     """What a task costs if all paid time is used, in billionths."""
     return offer.price.nanos * runtime / (offer.billing * offer.slots)
+
+
+def _left(view: View) -> str:
+    tasks = view.total - view.done - view.failed
+    return f"{counted(tasks, 'task')} {'is' if tasks == 1 else 'are'} left"
 
 
 def _relied_on(number: int, view: View) -> bool:
@@ -337,6 +418,6 @@ def _refunds(machine: Machine, now: Time) -> bool:
     return offer.units(now - machine.rented) < offer.units(machine.until - machine.rented)
 
 
-def _interval(view: View) -> Time:
+def monitoring_interval(view: View) -> Time:
     unit = min(offer.billing for offer in view.market.offers)
     return min(MONITORING, max(SHORTEST_MONITORING, unit // PARTS_OF_A_UNIT))
