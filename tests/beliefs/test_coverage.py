@@ -2,7 +2,7 @@
 
 Each bag is sampled, predicted from the sample, and its other tasks are executed step by step, with
 the offers of the thesis (section 4.5.3): A, B three times as fast at four times the price, C twice
-as fast at the price of A.
+as fast at the price of A, 24 machines of each. Bag number n is drawn with seed n, from 0 on.
 """
 
 from __future__ import annotations
@@ -17,13 +17,21 @@ from bursar.beliefs.prediction import FleetPart, predict
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, SECOND
+from bursar.plan.choices import ABOVE_CHEAPEST, BELOW_FASTEST, choose, least_budget
+from bursar.plan.knapsack import fastest
 from bursar.simulate.distributions import BAGS
 
 SPEEDS = {"A": 1, "B": 3, "C": 2}
-HOURLY = {name: Offer(name, Money.parse(p)) for name, p in (("A", 3.6), ("B", 14.4), ("C", 3.6))}
-FINE = {name: Offer(name, Money(o.price.nanos // 3600), SECOND) for name, o in HOURLY.items()}
+PRICES = {"A": "3.6", "B": "14.4", "C": "3.6"}
+HOURLY = {name: Offer(name, Money.parse(p), HOUR, limit=24) for name, p in PRICES.items()}
+FINE = {
+    name: Offer(name, Money(offer.price.nanos // 3600), SECOND, limit=24)
+    for name, offer in HOURLY.items()
+}
 MIXED = {"A": 4, "B": 3, "C": 3}
-FLEETS = (({"C": 1}, 250), ({"A": 1, "C": 24}, 250), ({"A": 24, "B": 24, "C": 24}, 250))
+TASKS, SAMPLED = 1000, 30
+BAGS_OF_A_KIND = 200
+"""The true share is then within 4 points of what is measured, in 95 of 100 cases."""
 
 
 def execute(times: np.ndarray, fleet: dict[str, int]) -> list[tuple[str, int]]:
@@ -38,49 +46,61 @@ def execute(times: np.ndarray, fleet: dict[str, int]) -> list[tuple[str, int]]:
 
 def predicted(sample: np.ndarray, fleet: dict[str, int], offers, tasks: int, seed: int):
     parts = [FleetPart(offers[n], c, sample // SPEEDS[n], "bag") for n, c in fleet.items()]
-    return predict(parts, tasks, np.random.default_rng(seed), draws=200)
+    return predict(parts, tasks, np.random.default_rng(seed), draws=150)
 
 
-def coverage(bag: str, tasks: int, fleet: dict[str, int], bags: int, sampled: int = 30):
-    """Shares of bags that kept the 90 % bounds: makespan, cost by the hour, cost by the second.
+def keeps(sample: np.ndarray, rest: np.ndarray, fleet: dict[str, int], offers, seed: int):
+    """Whether an execution keeps the 90 % bounds of its makespan and of its cost."""
+    made = predicted(sample, fleet, offers, len(rest), seed)
+    ends = execute(rest, fleet)
+    cost = sum(offers[name].charge(end).nanos for name, end in ends)
+    return max(end for _, end in ends) <= made.makespan(0.9), cost <= made.cost(0.9).nanos
 
-    Half of the bags are billed by the hour, half by the second.
+
+def choice_of(sample: np.ndarray, offers, number: int) -> dict[str, int]:
+    """The fleet of one of the choices that the sample leads to; all six take turns."""
+    known = tuple(offers.values())
+    runtimes = {name: round(float((sample // speed).mean())) for name, speed in SPEEDS.items()}
+    low = least_budget(known, runtimes, TASKS - SAMPLED)
+    high = fastest(known, runtimes, TASKS - SAMPLED).cost
+    asked = [(low, 100 + share) for share in ABOVE_CHEAPEST]
+    asked += [(high, 100 - share) for share in BELOW_FASTEST]
+    base, share = asked[number % len(asked)]
+    found = choose("this", known, runtimes, TASKS - SAMPLED, base, share)
+    return {name: count for name, count in found.fleet.items() if count}
+
+
+@pytest.mark.parametrize("bag", ["normal", "levy", "multi-modal"])
+def test_bounds_at_ninety_percent_hold_in_87_to_97_percent_of_executions(bag):
+    """Bags of 1,000 tasks, on the choices from cheapest to fastest; the cost may hold more often.
+
+    Charges are whole units: where one more is hardly ever entered, its bound holds always.
     """
-    rng = np.random.default_rng([2013, tasks, sampled, *fleet.values()])
-    kept = np.zeros(3)
-    for seed in range(bags):
-        sample = BAGS[bag](rng, sampled)
-        ends = execute(BAGS[bag](rng, tasks - sampled), fleet)
-        offers = FINE if seed % 2 else HOURLY
-        made = predicted(sample, fleet, offers, tasks - sampled, seed)
-        cost = sum(offers[name].charge(end).nanos for name, end in ends)
-        kept[1 + seed % 2] += 2 * (cost <= made.cost(0.9).nanos)
-        kept[0] += max(end for _, end in ends) <= made.makespan(0.9)
-    return kept / bags
-
-
-@pytest.mark.parametrize(
-    ("bag", "least"), [("normal", 0.87), ("levy", 0.87), ("multi-modal", 0.83)]
-)
-def test_bounds_at_ninety_percent_hold_in_87_to_97_percent_of_executions(bag, least):
-    """Bags of 1,000 tasks on the cheapest, a middling and the fastest fleet of the thesis.
-
-    The multi-modal bag falls short: a sample of 30 may miss most of its second mode.
-    """
-    shares = [coverage(bag, 1000, fleet, count) for fleet, count in FLEETS]
-    makespan, hourly, fine = np.mean(shares, axis=0)
-    assert least <= makespan <= 0.985
-    assert hourly >= least
-    assert fine >= least
+    kept: dict[str, list[tuple[bool, bool]]] = {"by the hour": [], "by the second": []}
+    for number in range(BAGS_OF_A_KIND):
+        times = BAGS[bag](np.random.default_rng(number), TASKS)
+        sample, rest = times[:SAMPLED], times[SAMPLED:]
+        for billing, offers in (("by the hour", HOURLY), ("by the second", FINE)):
+            fleet = choice_of(sample, offers, number)
+            kept[billing].append(keeps(sample, rest, fleet, offers, number))
+    for billing, each in kept.items():
+        makespan, cost = np.mean(each, axis=0)
+        assert 0.87 <= makespan <= 0.97, billing
+        assert cost >= 0.87, billing
 
 
 @pytest.mark.parametrize("bag", ["normal", "levy", "multi-modal"])
 @pytest.mark.parametrize("sampled", [15, 50])
 def test_bounds_hold_for_smaller_and_larger_samples(bag, sampled):
-    """On ten machines of three kinds; the limits allow for the few bags of a test."""
-    makespan, hourly, fine = coverage(bag, 300, MIXED, 200, sampled)
+    """On ten machines of three kinds; the limits allow for the few bags of this test."""
+    kept = []
+    for number in range(200):
+        times = BAGS[bag](np.random.default_rng(number), 300)
+        offers = FINE if number % 2 else HOURLY
+        kept.append(keeps(times[:sampled], times[sampled:], MIXED, offers, number))
+    makespan, cost = np.mean(kept, axis=0)
     assert 0.85 <= makespan <= 0.985
-    assert min(hourly, fine) >= 0.84
+    assert cost >= 0.85
 
 
 def test_the_published_bound_is_too_low_where_the_last_tasks_decide():

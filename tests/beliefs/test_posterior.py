@@ -51,6 +51,16 @@ def test_what_is_left_of_tasks_met_at_random_has_the_mean_of_renewal_theory():
     assert left == pytest.approx(square / (2 * possible.mean()), rel=0.05)
 
 
+@pytest.mark.parametrize("count", [1, 40])
+def test_the_longest_that_is_left_is_that_of_as_many_tasks_met_at_random(count):
+    rng = np.random.default_rng(3)
+    possible = possible_runtimes([BAGS["multi-modal"](rng, 30)], 10_000, rng)[0]
+    found = possible.draw_longest_residual(rng, count)
+    wanted = possible.draw_residuals(rng, count).max(axis=1)
+    for level in (0.1, 0.5, 0.9, 0.99):
+        assert np.mean(found <= np.quantile(wanted, level)) == pytest.approx(level, abs=0.02)
+
+
 def test_some_tasks_are_longer_than_any_seen_about_as_often_as_the_next_one_would_be():
     rng = np.random.default_rng(4)
     sample = BAGS["normal"](rng, 30)

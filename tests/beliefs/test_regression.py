@@ -1,4 +1,4 @@
-"""Lines between offers: found, undone, doubted."""
+"""Lines between offers: found, doubted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar.beliefs.regression import Line, Regression, least_squares, regress, relate
+from bursar.beliefs.regression import least_squares, relate
 from bursar.model.errors import InputError
 
 TIMES = [100.0, 150.0, 210.0, 260.0, 330.0, 400.0, 480.0]
@@ -18,23 +18,12 @@ def points(slope: float, intercept: float, noise: list[float] | None = None):
 
 
 @given(st.floats(0.05, 20), st.floats(-4, 400))
-def test_points_on_a_line_give_that_line_and_it_can_be_undone(slope, intercept):
+def test_points_on_a_line_give_that_line(slope, intercept):
     line = least_squares(points(slope, intercept))
     assert line.slope == pytest.approx(slope, rel=1e-6)
     assert line.intercept == pytest.approx(intercept, rel=1e-6, abs=1e-6)
     assert line.r2 == pytest.approx(1)
-    assert line.undo(line.apply(123.0)) == pytest.approx(123.0, rel=1e-6)
-
-
-def test_the_line_between_two_offers_follows_from_their_lines_from_the_base():
-    """Section 3.1.3, with the lines of table 6.3."""
-    regression = Regression("small", {
-        "small": Line(1, 0), "medium": Line(0.33, 0.05), "large": Line(0.23, -0.01),
-    })  # fmt: skip
-    line = regression.between("medium", "large")
-    assert line.slope == pytest.approx(0.23 / 0.33)
-    assert line.intercept == pytest.approx(-0.01 - 0.23 * 0.05 / 0.33)
-    assert line.apply(0.15) == pytest.approx(regression.convert(0.15, "medium", "large"))
+    assert line.apply(123.0) == pytest.approx(intercept + slope * 123, rel=1e-6, abs=1e-6)
 
 
 def test_noise_lowers_the_fit_but_a_line_stays_a_line():
@@ -65,7 +54,6 @@ def test_offers_that_do_not_follow_a_line_are_not_converted_and_people_are_told(
     relation = relate(odd, "small", "large")
     assert relation.line is None
     assert "do not follow" in relation.caution
-    assert not regress("small", {"large": odd}).knows("large")
 
 
 def test_tasks_that_are_all_alike_have_a_common_ratio():
@@ -89,28 +77,8 @@ def test_two_points_are_too_few_to_doubt_a_line_so_there_is_none(count):
     assert f"Only {count} task" in relation.caution
 
 
-def test_as_published_every_line_is_believed():
-    falling = [(x, 500 - x) for x in TIMES]
-    regression = regress("small", {"large": falling}, as_published=True)
-    assert regression.lines["large"].slope == pytest.approx(-1)
-    assert regression.cautions == ()
+def test_where_there_is_no_line_people_are_told_why():
     with pytest.raises(InputError, match="no line"):
-        regress("small", {"large": [(5, 1), (5, 2)]}, as_published=True)
-    with pytest.raises(InputError, match="undone"):
-        regress("small", {"large": [(5, 2), (6, 2)]}, as_published=True)
+        least_squares([(5, 1), (5, 2)])
     with pytest.raises(InputError, match="two points"):
         least_squares([(1, 1)])
-
-
-@given(st.floats(0, 1000), st.sampled_from(["small", "medium", "large"]))
-def test_conversion_there_and_back_changes_nothing_above_zero(runtime, target):
-    lines = {"small": Line(1, 0), "medium": Line(0.5, 20), "large": Line(0.25, 0)}
-    regression = Regression("small", lines)
-    there = regression.convert(runtime, "small", target)
-    assert regression.convert(there, target, "small") == pytest.approx(runtime, abs=1e-6)
-
-
-def test_conversions_are_never_negative():
-    regression = Regression("small", {"small": Line(1, 0), "large": Line(0.5, -30)})
-    assert regression.from_canonical("large", 10) == 0
-    assert Regression("s", {"s": Line(1, 0), "l": Line(0.5, 30)}).to_canonical("l", 10) == 0

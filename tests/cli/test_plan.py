@@ -66,6 +66,7 @@ def test_a_bag_that_its_sample_has_done_leaves_nothing_to_plan(place):
     words = ("plan", "-m", "market.toml", "--name", "p")
     out, err = place.bursar(*words, "--json", "true", ":::", "1", "2")
     assert (json.loads(out)["tasks"], json.loads(out)["plans"]) == (0, [])
+    assert "no fleet to choose" in json.loads(out)["cautions"][0]
     assert "nothing is left to plan" in err
     assert f"results: {place.outputs('p')}" in err
     _, err = place.bursar("plan", "p")
@@ -79,6 +80,52 @@ def test_a_sample_whose_tasks_all_fail_is_a_failure(place):
     assert "why: every task fails on every offer" in err
     assert "no such model" in err
     assert "--choose" not in err
+
+
+def test_a_bag_that_is_small_for_its_sample_is_planned_with_a_caution(place):
+    place.script("work.sh", "sleep 0.02")
+    words = ("-m", "market.toml", "./work.sh {}", ":::", *map(str, range(20)))
+    _, err = place.bursar("plan", *words)
+    assert "Caution: The sample takes 13 of 20 tasks" in err
+    assert "no plan makes faster or cheaper" in err
+
+
+def test_an_offer_on_which_every_task_fails_is_left_out_of_all_plans(place):
+    place.script("picky.sh", "test $BURSAR_OFFER = small && sleep 0.02")
+    words = ("./picky.sh {}", ":::", *map(str, range(80)))
+    out, _ = place.bursar("plan", "-m", "market.toml", "--retries", "9", "--json", *words)
+    found = json.loads(out)
+    assert all(set(plan["fleet"]) == {"small"} for plan in found["plans"])
+    assert "every task failed on large" in found["cautions"]
+
+
+def test_run_times_that_fall_where_others_rise_are_told(place):
+    place.script("odd.sh", "test $BURSAR_OFFER = small && sleep 0.$1 || sleep 0.$((60 - $1))")
+    words = ("./odd.sh {}", ":::", *map(str, range(10, 50)))
+    _, err = place.bursar("plan", "-m", "market.toml", "--sample-workers", "2", *words)
+    assert "Caution: Run times on large do not follow those on small" in err
+    assert "in proportion to the means" in err
+
+
+def test_a_sample_that_ran_out_of_money_is_planned_from_with_a_caution(place):
+    words = ("-m", "market.toml", "--sample-budget", "0.01", "--name")
+    _, err = place.bursar("plan", *words, "poor", "sleep 0.2{}", ":::", *map(str, range(1, 90)))
+    assert "tasks of the sample were timed" in err
+    assert "nothing is known of large" in err
+    _, err = place.bursar("plan", *words, "poorest", "sleep 3{}", ":::", "1", "2", code=4)
+    assert "no task of the sample succeeded" in err
+    assert "--sample-budget" in err
+
+
+def test_a_goal_that_cannot_be_kept_does_not_lose_the_sample(place):
+    words = ("-m", "market.toml", "--name", "p", "sleep 0.02{}", ":::", *map(str, range(60)))
+    _, err = place.bursar("plan", "--budget", "0.001", *words, code=2)
+    assert "the smallest that would do is about $" in err
+    assert "go on with: bursar plan p" in err
+    out, _ = place.bursar("plan", "p")
+    assert "cheapest" in out
+    _, err = place.bursar("plan", "p", "--deadline", "1ms", code=2)
+    assert "the earliest is about" in err
 
 
 def test_a_plan_table_explains_its_columns_and_names_equal_fleets(place):

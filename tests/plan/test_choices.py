@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.plan.choices import choose, choose_by_deadline, least_budget, list_choices
+from bursar.plan.choices import (
+    choose,
+    choose_by_deadline,
+    least_budget,
+    list_choices,
+    most_profitable,
+)
 from bursar.plan.knapsack import fastest
 
 OFFERS = (
@@ -70,3 +76,22 @@ def test_the_cheapest_by_a_deadline_keeps_it(deadline, possible):
     found = choose_by_deadline(OFFERS, RUNTIMES, 1000, deadline)
     assert (found is not None) is possible
     assert found is None or found.makespan <= deadline
+
+
+@pytest.mark.parametrize("minutes", [(1.66, 0.86, 0.97), (0.29, 0.15, 0.08)])
+def test_the_smallest_machine_is_the_most_profitable_for_the_bags_on_ec2(minutes):
+    """Tables 6.2 and 6.3."""
+    prices = {"small": "0.08", "medium": "0.16", "large": "0.32"}
+    offers = [Offer(name, Money.parse(price), HOUR) for name, price in prices.items()]
+    runtimes = {name: round(mean * MINUTE) for name, mean in zip(prices, minutes, strict=True)}
+    assert most_profitable(offers, runtimes).name == "small"
+
+
+def test_profits_compare_prices_per_time_and_run_times_per_slot():
+    hourly = Offer("hourly", Money.parse("3.6"))
+    fine = Offer("fine", Money.parse("0.0009"), billing=SECOND)
+    wide = Offer("wide", Money.parse("3.6"), slots=4)
+    none_left = Offer("none", Money.parse("0.1"), limit=0)
+    runtimes = dict.fromkeys(("hourly", "fine", "wide", "none"), MINUTE)
+    assert most_profitable([hourly, fine, none_left], runtimes) is fine
+    assert most_profitable([hourly, fine, wide, none_left], runtimes) is wide

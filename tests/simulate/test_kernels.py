@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from heapq import heapify, heapreplace
+from inspect import getsource
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -21,6 +23,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import Policy, make_policy
+from bursar.simulate import kernels
 from bursar.simulate.fortune import ModelledFortune, traced
 from bursar.simulate.kernels import STRATEGIES, Workshop, proportions
 from bursar.simulate.kernels_list import GOLDEN, MIX_1, MIX_2
@@ -319,3 +322,39 @@ def test_what_a_kernel_cannot_do_is_refused():
         shop_of([0])
     with pytest.raises(InputError, match="64-bit"):
         shop_of([10**9] * 100)
+
+
+# --- compiled code on disk ------------------------------------------------------------------------
+
+
+def double(number):
+    return 2 * number
+
+
+def test_compiled_code_is_found_again_only_with_the_same_stamp(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+
+    def loads(stamp):
+        function = kernels._compile(double, stamp)
+        assert function(3) == 6
+        return sum(function.stats.cache_hits.values())
+
+    assert [loads("one"), loads("one"), loads("other")] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("changed", range(len(kernels.MODULES)))
+def test_a_change_in_any_module_of_the_kernels_changes_the_stamp(changed):
+    sources = [getsource(module) for module in kernels.MODULES]
+    before = kernels._stamp(sources)
+    sources[changed] += "\n"
+    assert kernels._stamp(sources) != before
+
+
+def test_the_stamp_is_that_of_all_modules_of_the_kernels():
+    folder = Path(kernels.__file__).parent
+    named = {Path(module.__file__) for module in kernels.MODULES}
+    assert named == set(folder.glob("kernels_*.py"))
+    stamp = kernels._stamp(getsource(module) for module in kernels.MODULES)
+    for name in kernels.Kernels.__struct_fields__:
+        function = getattr(kernels.compiled(), name)
+        assert function.py_func.__qualname__ == f"{name}_{stamp}"

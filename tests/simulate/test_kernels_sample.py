@@ -11,7 +11,15 @@ from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR
 from bursar.simulate.kernels import Workshop, proportions
-from bursar.simulate.kernels_sample import KNOWN, first_above, gather, learn, make_sample, quotient
+from bursar.simulate.kernels_sample import (
+    expected,
+    gather,
+    learn,
+    least_expected,
+    make_sample,
+    most_expected,
+    quotient,
+)
 
 OFFERS = [
     Offer(name, Money.parse(1), HOUR, speed=speed)
@@ -25,7 +33,7 @@ def learned(first, later):
     times = np.array([*first, *later])
     rows = {offer.name: np.maximum(1, times) for offer in OFFERS}
     shop = Workshop(OFFERS, {offer.name: 1 for offer in OFFERS}, rows)._shop
-    sample = make_sample(len(times), len(OFFERS))
+    sample = make_sample(shop)
     unfinished = np.arange(len(times)) >= len(first)
     gather(shop, sample, np.zeros(len(times), np.int64), unfinished)
     beliefs = UnifiedRuntimes(proportions(OFFERS))
@@ -40,12 +48,18 @@ def learned(first, later):
 @given(TIMES, TIMES, st.integers(0, 2100))
 def test_the_expected_total_is_that_of_the_beliefs(first, later, elapsed):
     _, sample, beliefs = learned(first, later)
-    known, place = sample.size[KNOWN], first_above(sample, elapsed)
-    expected = beliefs.expected_total("slow", elapsed)
-    if place == known:
-        assert expected == elapsed
-    else:
-        assert expected == quotient(int(sample.sums[known] - sample.sums[place]), known - place)
+    assert expected(sample, elapsed) == beliefs.expected_total("slow", elapsed)
+
+
+@settings(max_examples=60)
+@given(TIMES, TIMES, st.integers(0, 2100))
+def test_a_mean_is_between_its_bounds(first, later, elapsed):
+    _, sample, _ = learned(first, later)
+    longer = [time for time in [*first, *later] if time > elapsed]
+    if longer:
+        mean = sum(longer) / len(longer)
+        least, most = least_expected(sample, elapsed), most_expected(sample, elapsed)
+        assert least - 1e-6 <= mean <= most + 1e-6
 
 
 @settings(max_examples=60)

@@ -119,11 +119,20 @@ class SampleBook:
     def cautions(self, offers: Sequence[Offer]) -> list[str]:
         """What people should know of the comparison between offers, a sentence each."""
         known = [offer.name for offer in offers if self.runtimes.get(offer.name)]
-        told = [self._relation(known[0], other).caution for other in known[1:] if len(known) > 1]
+        told = [self._caution(known[0], other) for other in known[1:]]
         hopeless = [
             f"every task failed on {offer.name}" for offer in offers if self.is_hopeless(offer.name)
         ]
         return [caution.rstrip(".") for caution in told if caution] + hopeless
+
+    def _caution(self, source: str, target: str) -> str | None:
+        relation = self._relation(source, target)
+        if relation.caution is None or relation.line is not None:
+            return relation.caution
+        return (
+            f"{relation.caution.rstrip('.')}; what ran on one of them alone is converted in"
+            " proportion to the means, and the bounds may not hold"
+        )
 
     def _converted(self, task: int, offer: str, known: Sequence[str]) -> Time:
         here = self.runtimes[offer]

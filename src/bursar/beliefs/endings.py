@@ -12,7 +12,7 @@ then of the tasks under way, at a cost that does not depend on `N`. That is `lon
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,9 @@ from bursar.model.time import Time
 
 CHUNK: Final = 1_500_000
 """Numbers held at once."""
-MOST_MODELLED: Final = 1_000
-"""Slots of one crew that are modelled one by one in the long run; they stand for all."""
+MOST_MODELLED: Final = 250
+"""Slots of one crew that are modelled one by one in the long run; they stand for all, but for the
+last of the others to end, which is drawn by itself."""
 
 
 class Crew:
@@ -35,8 +36,17 @@ class Crew:
         self.boot = boot
 
 
-def exact_ends(crews: Sequence[Crew], tasks: int, rng: np.random.Generator) -> list[Floats]:
-    """For each crew, when its slots end, by draw and slot; slots that got no task end at zero.
+class Ends(NamedTuple):
+    """When the slots of a crew end, for each draw."""
+
+    slots: Floats
+    """by draw and slot; a slot that got no task ends at zero"""
+    last: Floats
+    """the last of all slots, also of those that are not modelled one by one"""
+
+
+def exact_ends(crews: Sequence[Crew], tasks: int, rng: np.random.Generator) -> list[Ends]:
+    """For each crew, when its slots end.
 
     There are at least as many tasks as slots.
     """
@@ -48,7 +58,8 @@ def exact_ends(crews: Sequence[Crew], tasks: int, rng: np.random.Generator) -> l
         _ends_of(crews, slice(begin, min(begin + size, draws)), tasks, steps, rng)
         for begin in range(0, draws, size)
     ]
-    return [np.concatenate(ends) for ends in zip(*parts, strict=True)]
+    by_slot = [np.concatenate(ends) for ends in zip(*parts, strict=True)]
+    return [Ends(ends, ends.max(axis=1)) for ends in by_slot]
 
 
 def _steps(crews: Sequence[Crew], tasks: int) -> list[int]:
@@ -119,7 +130,7 @@ def _undo_ties(
         excess = excess - undone.sum(axis=1)
 
 
-def long_run_ends(crews: Sequence[Crew], tasks: int, rng: np.random.Generator) -> list[Floats]:
+def long_run_ends(crews: Sequence[Crew], tasks: int, rng: np.random.Generator) -> list[Ends]:
     """The same where each slot does many tasks; large crews are represented by some slots.
 
     By time t a slot has started t/m + (v/m^2 + 1)/2 tasks on average, with variance t v/m^3, for
@@ -138,10 +149,16 @@ def long_run_ends(crews: Sequence[Crew], tasks: int, rng: np.random.Generator) -
         for crew, mean, variance in zip(crews, means, variances, strict=True)
     )
     empty = expected + rng.standard_normal(len(expected)) * np.sqrt(spread) / rate
-    return [
-        np.rint(
-            np.maximum(empty, crew.boot)[:, None]
-            + crew.possible.draw_residuals(rng, min(crew.slots, MOST_MODELLED))
-        )
-        for crew in crews
-    ]
+    return [_ends_after(empty, crew, rng) for crew in crews]
+
+
+def _ends_after(empty: Floats, crew: Crew, rng: np.random.Generator) -> Ends:
+    """The ends of slots that are met at work when the bag becomes empty."""
+    since = np.maximum(empty, crew.boot)
+    modelled = min(crew.slots, MOST_MODELLED)
+    slots = np.rint(since[:, None] + crew.possible.draw_residuals(rng, modelled))
+    last = slots.max(axis=1)
+    if crew.slots > modelled:
+        longest = crew.possible.draw_longest_residual(rng, crew.slots - modelled)
+        last = np.maximum(last, np.rint(since + longest))
+    return Ends(slots, last)

@@ -28,6 +28,10 @@ MOST_ATOMS: Final = 512
 LEAST_STRETCH: Final = 0.05
 """No draw makes tasks shorter than this share of what was seen."""
 
+MOST_STEPS: Final = 60
+"""of Newton's method; it takes some ten"""
+LEAST_CHANCE: Final = 1e-12
+
 ALIKE: Final = 1e-9
 """Tasks whose run times deviate by no more than this share of their mean are all alike."""
 
@@ -90,6 +94,33 @@ class PossibleRuntimes:
         shape = 1.0 + (rng.random(len(row)) * longer[row] >= self._longest)
         met[is_longer] = self._longest + self._excess[row] * rng.standard_gamma(shape)
         return met * rng.random((rows, count))
+
+    def draw_longest_residual(self, rng: np.random.Generator, count: int) -> Floats:
+        """For each row, the longest that is left of so many tasks met at a random instant.
+
+        More than x is left with chance E[(T - x)+] / E[T]. That is convex in x: Newton's method
+        from zero rises to where it is the chance that was drawn, and never beyond.
+        """
+        chance = -np.expm1(np.log1p(-rng.random(len(self.atoms))) / count)
+        wanted = chance * self.mean()
+        left = np.zeros(len(self.atoms))
+        for _ in range(MOST_STEPS):
+            beyond, longer = self._beyond(left)
+            step = np.maximum(beyond - wanted, 0.0) / np.maximum(longer, LEAST_CHANCE)
+            left += step
+            if (step < 1).all():
+                break
+        return left
+
+    def _beyond(self, bound: Floats) -> tuple[Floats, Floats]:
+        """E[(T - bound)+] and P(T > bound), of each row."""
+        above = self.atoms - bound[:, None]
+        is_above = above > 0
+        excess = np.maximum(self._excess, 1.0)
+        unseen = self.unseen * np.exp(-np.maximum(bound - self._longest, 0.0) / excess)
+        seen = (1 - self.unseen) * np.where(is_above, above, 0.0).mean(axis=1)
+        expected = seen + unseen * (np.maximum(self._longest - bound, 0.0) + excess)
+        return expected, (1 - self.unseen) * is_above.mean(axis=1) + unseen
 
 
 def possible_runtimes(

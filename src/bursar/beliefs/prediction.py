@@ -4,11 +4,14 @@ The prediction is a list of equally likely outcomes. Each comes from a distribut
 that the sample leaves possible (`posterior`) and an execution of the bag with it (`endings`). So
 it holds the error of the sample, the chance of tasks longer than any seen, the luck of the
 execution, and that tasks cannot be divided: the last one decides. A bound at 90 % is meant to hold
-in 90 % of all executions, whatever the bag.
+in 90 % of all executions. That rests on one assumption: how long the tasks are that are longer than
+all seen (`posterior`). With the bags of the thesis's chapter 4, bounds from 30 tasks hold in 91 to
+95 % of the executions.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Final
@@ -90,8 +93,8 @@ def predict(
     is_exact, draws = _effort(working, tasks, draws)
     crews = _crews(working, draws, rng)
     ends = (exact_ends if is_exact else long_run_ends)(crews, tasks, rng)
-    makespan = np.max([end.max(axis=1) for end in ends], axis=0)
-    cost = np.sum([_charges(p, end) for p, end in zip(working, ends, strict=True)], axis=0)
+    makespan = np.max([end.last for end in ends], axis=0)
+    cost = np.sum([_charges(p, end.slots) for p, end in zip(working, ends, strict=True)], axis=0)
     return Prediction(
         tuple(int(value) for value in makespan),
         tuple(int(value) for value in cost),
@@ -117,16 +120,24 @@ def _working(parts: Sequence[FleetPart], tasks: int) -> list[FleetPart]:
     """The machines that will be rented: all, unless there are more slots than tasks."""
     if sum(part.machines * part.offer.slots for part in parts) <= tasks:
         return [part for part in parts if part.machines]
-    rented = [0] * len(parts)
-    slots = 0
-    while slots < tasks:
-        for number, part in enumerate(parts):
-            if slots < tasks and rented[number] < part.machines:
-                rented[number] += 1
-                slots += part.offer.slots
+
+    def rented(turns: int) -> list[int]:
+        return [min(part.machines, turns) for part in parts]
+
+    def has_enough(turns: int) -> bool:
+        counts = zip(parts, rented(turns), strict=True)
+        return sum(count * part.offer.slots for part, count in counts) >= tasks
+
+    last = bisect_left(range(tasks), True, lo=1, key=has_enough)
+    counts = rented(last - 1)
+    slots = sum(count * part.offer.slots for part, count in zip(parts, counts, strict=True))
+    for number, part in enumerate(parts):
+        if slots < tasks and part.machines >= last:
+            counts[number] += 1
+            slots += part.offer.slots
     return [
         msgspec.structs.replace(part, machines=count)
-        for part, count in zip(parts, rented, strict=True)
+        for part, count in zip(parts, counts, strict=True)
         if count
     ]
 

@@ -1,4 +1,4 @@
-"""Lines between the run times on different offers (thesis, sections 3.1.3 and 5.1).
+"""Lines between the run times on different offers (thesis, section 3.1.3).
 
 BaTS assumes that a task's run times on two offers lie on a line, t_k = intercept + slope * t_j
 (equation 3.1), and finds the line from a few tasks that ran on both. `least_squares` is that.
@@ -8,7 +8,7 @@ much alike for a line, and says so where neither holds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from statistics import median
 from typing import Final
@@ -16,7 +16,6 @@ from typing import Final
 import msgspec
 
 from bursar.model.errors import InputError
-from bursar.model.time import Time
 
 Point = tuple[float, float]
 """A task's run time on the base offer, and on the other."""
@@ -34,7 +33,7 @@ OUTLYING_SHARE: Final = 0.2
 
 
 class Line(msgspec.Struct, frozen=True):
-    """`apply` tells the run time on an offer from that on the base; `undo` the other way round."""
+    """From the run time on the base to that on another offer."""
 
     slope: float
     intercept: float
@@ -45,28 +44,12 @@ class Line(msgspec.Struct, frozen=True):
     def apply(self, runtime: float) -> float:
         return self.intercept + self.slope * runtime
 
-    def undo(self, runtime: float) -> float:
-        return (runtime - self.intercept) / self.slope
-
-    def from_other(self, other: Line) -> Line:
-        """The line from the other's offer to this one's, both known from the same base.
-
-        b1 = b1_k / b1_j and b0 = b0_k - b1_k * b0_j / b1_j (section 3.1.3).
-        """
-        slope = self.slope / other.slope
-        fit, points = min(self.r2, other.r2), min(self.points, other.points)
-        return Line(slope, self.intercept - slope * other.intercept, fit, points)
-
-
-SAME: Final = Line(slope=1.0, intercept=0.0)
-"""From an offer to itself."""
-
 
 class Relation(msgspec.Struct, frozen=True):
     """What could be found out about two offers."""
 
     line: Line | None
-    """None: no line is to be trusted, the offer needs a sample of its own"""
+    """None: no line is to be trusted"""
     outliers: tuple[int, ...] = ()
     """which points were left out"""
     caution: str | None = None
@@ -94,19 +77,20 @@ def least_squares(points: Sequence[Point]) -> Line:
 def relate(points: Sequence[Point], base: str = "the base", offer: str = "the offer") -> Relation:
     """The line from `base` to `offer`, as far as the points carry one.
 
-    A line from `relate` has a slope above zero, so it can be undone.
+    A line from `relate` has a slope above zero: what takes longer on one takes longer on both.
     """
     if len(points) < FEWEST_POINTS:
         tasks = f"{len(points)} task{'s' * (len(points) != 1)}"
-        return Relation(None, caution=f"Only {tasks} ran on both {base} and {offer}: too few.")
+        return Relation(
+            None, caution=f"Only {tasks} ran on both {base} and {offer}: too few for a line."
+        )
     outliers = _outliers(points)
     kept = [point for number, point in enumerate(points) if number not in outliers]
     line = _line(kept, min(x for x, _ in points)) or _ratio(kept)
     if line is None:
         return Relation(
             None,
-            caution=f"Run times on {offer} do not follow those on {base}: {offer} needs a sample of"
-            " its own.",
+            caution=f"Run times on {offer} do not follow those on {base}.",
         )
     if not outliers:
         return Relation(line)
@@ -154,54 +138,3 @@ def _outliers(points: Sequence[Point]) -> tuple[int, ...]:
     ]
     most = len(points) // 4 if len(points) > FEWEST_POINTS else 0
     return tuple(far) if len(far) <= most else ()
-
-
-class Regression(msgspec.Struct, frozen=True):
-    """Lines from one offer, the canonical one, to the others.
-
-    Offers without a line are not convertible; people are told why in `cautions`.
-    """
-
-    canonical: str
-    lines: Mapping[str, Line]
-    """by offer, the canonical one included"""
-    cautions: tuple[str, ...] = ()
-
-    def knows(self, offer: str) -> bool:
-        return offer in self.lines
-
-    def between(self, source: str, target: str) -> Line:
-        return self.lines[target].from_other(self.lines[source])
-
-    def to_canonical(self, offer: str, runtime: float) -> float:
-        """Never negative: a line may cross zero below the shortest task."""
-        return max(0.0, self.lines[offer].undo(runtime))
-
-    def from_canonical(self, offer: str, runtime: float) -> float:
-        return max(0.0, self.lines[offer].apply(runtime))
-
-    def convert(self, runtime: float, source: str, target: str) -> float:
-        return self.from_canonical(target, self.to_canonical(source, runtime))
-
-
-def regress(
-    canonical: str, points: Mapping[str, Sequence[tuple[Time, Time]]], *, as_published: bool = False
-) -> Regression:
-    """Lines from the canonical offer to each other one, from the tasks that ran on both.
-
-    As published, every line is believed that can be undone.
-    """
-    lines: dict[str, Line] = {canonical: SAME}
-    cautions: list[str] = []
-    for offer, pairs in points.items():
-        if as_published:
-            lines[offer] = least_squares(pairs)
-            if lines[offer].slope == 0:
-                raise InputError(f"run times on {offer} are all equal: its line cannot be undone")
-            continue
-        relation = relate(pairs, canonical, offer)
-        if relation.line is not None:
-            lines[offer] = relation.line
-        if relation.caution is not None:
-            cautions.append(relation.caution)
-    return Regression(canonical, lines, tuple(cautions))

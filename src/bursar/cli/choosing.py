@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bursar.beliefs.sampling import sample_size, size_caution
+from bursar.beliefs.sampling import missing_caution, sample_size, size_caution
 from bursar.events import PlanChosen
 from bursar.journal.runs import RunDir
 from bursar.model.errors import InputError, shown
@@ -27,7 +27,10 @@ def plans_of(
         raise InputError(f"run {found.name} has no task left to plan for")
     samples = book.samples(state.market.offers)
     if not samples:
-        raise InputError(f"run {found.name} has seen no task succeed: nothing to plan from")
+        raise InputError(
+            f"run {found.name} has seen no task succeed: nothing to plan from;"
+            " give another sample more money with --sample-budget"
+        )
     return make_plans(
         state.market,
         samples,
@@ -36,12 +39,16 @@ def plans_of(
         between=between,
         confidence=confidence,
         seed=created.seed,
-        known_cautions=[*book.cautions(state.market.offers), *_size_cautions(state.total)],
+        known_cautions=[
+            *book.cautions(state.market.offers),
+            *_size_cautions(state.total, book.seen()),
+        ],
     )
 
 
-def _size_cautions(tasks: int) -> list[str]:
-    caution = size_caution(tasks, sample_size(tasks))
+def _size_cautions(tasks: int, seen: int) -> list[str]:
+    size = sample_size(tasks)
+    caution = missing_caution(size, seen) or size_caution(tasks, size)
     return [] if caution is None else [caution.rstrip(".")]
 
 

@@ -118,12 +118,18 @@ def command(
             paired=joblog is None,
         )
         return _tell(found, known, as_json=as_json)
-    run = _known_run(words)
-    if run is None:
-        run, ended = _sample(job, sample_workers, sample_budget)
-        if ended.status not in ("planned", "budget", "done"):
-            return EXIT_CODES[ended.status]
-    return _plan(run, goal, choices, confidence, as_json=as_json)
+    known_run = _known_run(words)
+    if known_run is not None:
+        return _plan(known_run, goal, choices, confidence, as_json=as_json)
+    run, ended = _sample(job, sample_workers, sample_budget)
+    if ended.status not in ("planned", "budget", "done"):
+        return EXIT_CODES[ended.status]
+    try:
+        return _plan(run, goal, choices, confidence, as_json=as_json)
+    except InputError as error:  # the sample was paid for
+        raise InputError(
+            f"{error}; the sample is kept, go on with: bursar plan {run.name}"
+        ) from error
 
 
 def _plan(run: RunDir, goal: Goal, between: int, confidence: float, *, as_json: bool) -> int:
@@ -131,10 +137,12 @@ def _plan(run: RunDir, goal: Goal, between: int, confidence: float, *, as_json: 
     state = load_state(run.journal)
     if state.total and state.settled == state.total:
         return _nothing_left(state, confidence, as_json=as_json)
-    if state.failed and not state.done:
+    if not state.done:
         for line in ("nothing to plan from: no task of the sample succeeded", *tell(state)):
             say(line)
-        return EXIT_CODES["failed"]
+        if not state.failed:
+            say("give another sample more money with --sample-budget")
+        return EXIT_CODES["failed" if state.failed else "budget"]
     found = plans_of(run, goal, between=between, confidence=confidence)
     _tell(found, state.market, as_json=as_json)
     say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose knee")
@@ -147,7 +155,10 @@ def _known_run(words: tuple[str, ...]) -> RunDir | None:
 
 
 def _nothing_left(state: RunState, confidence: float, *, as_json: bool) -> int:
-    """A small bag may be done by its sample."""
+    """A small bag may be done by its sample: then there was no fleet to choose."""
+    created = state.created
+    is_sampled = created is not None and created.policies["provisioner"] == "sample"
+    lost = ", by its sample: there was no fleet to choose" if is_sampled and not state.plan else ""
     if as_json:
         market = state.market
         print_json(
@@ -157,10 +168,10 @@ def _nothing_left(state: RunState, confidence: float, *, as_json: bool) -> int:
                 date=market.date,
                 confidence=confidence,
                 plans=[],
-                cautions=[],
+                cautions=[f"all of the bag was run{lost}"] if lost else [],
             )
         )
-    say("nothing is left to plan: all of the bag was run")
+    say(f"nothing is left to plan: all of the bag was run{lost}")
     for line in tell(state):
         say(line)
     return EXIT_CODES["failed" if state.failed else "done"]

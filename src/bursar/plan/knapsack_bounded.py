@@ -20,6 +20,9 @@ from bursar.plan.knapsack_form import SAFE, Direct, Form, GaveUpError, Goal
 
 TIE_NODES: Final = 20_000
 DIRECT_NODES: Final = 50_000
+"""that a direct search may look at; four times as many whenever they did not suffice, ..."""
+MOST_DIRECT_NODES: Final = 2_000_000
+"""... up to as many as the walk that is taken instead."""
 FLOATS: Final = 1 << 500
 """Numbers whose products with others surely are floats."""
 GLANCE: Final = 4
@@ -81,6 +84,7 @@ class Bounded:
         self._exact = Form(*self._kinds)
         self._compact: Form | None = None
         self._walker: Form | None = None
+        self._direct_nodes = DIRECT_NODES
         self.all_weight = self._exact.all_weight[-1]
         """of everything there is"""
 
@@ -161,8 +165,9 @@ class Bounded:
         if form is None:
             return None
         try:
-            return form.direct(goal.rounded(form.shift), DIRECT_NODES, cheapest=cheapest)
+            return form.direct(goal.rounded(form.shift), self._direct_nodes, cheapest=cheapest)
         except GaveUpError:
+            self._direct_nodes = min(4 * self._direct_nodes, MOST_DIRECT_NODES)
             return None
 
     def _form_for_steps(self, goal: Goal) -> Form | None:

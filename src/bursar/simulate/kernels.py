@@ -13,8 +13,11 @@ engine may keep one that falls idle together with others until its next step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from hashlib import sha256
+from types import FunctionType
 from typing import Any, Final
 
 import msgspec
@@ -35,7 +38,7 @@ from bursar.simulate import (
     kernels_tail,
 )
 from bursar.simulate.kernels_list import Shop
-from bursar.simulate.kernels_sample import MILLION
+from bursar.simulate.kernels_sample import MILLION, lay_cells
 
 Integers = NDArray[np.int64]
 
@@ -48,6 +51,9 @@ STRATEGIES: Final[Mapping[str, int]] = {
     "perfect": kernels_bench.PERFECT,
 }
 """Replicators by name."""
+
+MODULES: Final = (kernels_list, kernels_sample, kernels_bench, kernels_pick, kernels_tail)
+"""All that is compiled, in the order in which one builds on another."""
 
 ROOM: Final = 1 << 62
 
@@ -174,6 +180,8 @@ class Workshop:
         paces = [HOUR * MILLION // slope for slope in self._slopes]
         ranks = sorted(set(paces))
         pace = np.array([ranks.index(one) for one in paces], dtype=np.int64)
+        unified = runtimes * np.array(self._slopes, dtype=np.int64)[:, np.newaxis] // MILLION
+        origin, shift = lay_cells(unified)
         return Shop(
             runtimes=runtimes,
             offer=machines,
@@ -183,8 +191,9 @@ class Workshop:
             paid=np.array([offer.paid_for(HORIZON) for offer in self.offers], dtype=np.int64),
             slope=np.array(self._slopes, dtype=np.int64),
             inverse=MILLION / np.array(self._slopes, dtype=np.float64),
-            unified=runtimes * np.array(self._slopes, dtype=np.int64)[:, np.newaxis] // MILLION,
-            by_length=np.argsort(runtimes[0], kind="stable"),
+            unified=unified,
+            origin=origin,
+            shift=shift,
             swiftest=np.argsort(pace[machines], kind="stable").astype(np.int64),
             pace=pace,
         )
@@ -234,26 +243,37 @@ def compiled() -> Kernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
     from numba.extending import register_jitable
 
-    for module in (kernels_list, kernels_sample, kernels_bench, kernels_pick, kernels_tail):
+    for module in MODULES:
         for part in module.ALLOCATING:
             register_jitable(part)
         for part in module.PARTS:  # a call would copy all arrays' descriptions
             register_jitable(_nrt=False, forceinline=True)(part)
+    stamp = _stamp(map(inspect.getsource, MODULES))
     return Kernels(
-        list_once=_compile(kernels_list.list_once),
-        list_many=_compile(kernels_list.list_many),
-        tail_once=_compile(kernels_tail.tail_once),
-        tail_many=_compile(kernels_tail.tail_many),
+        list_once=_compile(kernels_list.list_once, stamp),
+        list_many=_compile(kernels_list.list_many, stamp),
+        tail_once=_compile(kernels_tail.tail_once, stamp),
+        tail_many=_compile(kernels_tail.tail_many, stamp),
     )
 
 
-def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile, with the machine code kept on disk where it can be written."""
+def _stamp(sources: Iterable[str]) -> str:
+    return sha256("\0".join(sources).encode()).hexdigest()[:16]
+
+
+def _compile(function: Callable[..., Any], stamp: str) -> Callable[..., Any]:
+    """Compile, with the machine code kept on disk where it can be written.
+
+    Numba finds it again by the name of the function, and drops it when the function's own file has
+    changed. The kernels are spread over several: their stamp is made a part of the name.
+    """
     import numba
 
+    named = FunctionType(function.__code__, function.__globals__)
+    named.__qualname__ = f"{function.__qualname__}_{stamp}"
     result: Callable[..., Any]
     try:
-        result = numba.njit(cache=True, nogil=True)(function)
+        result = numba.njit(cache=True, nogil=True)(named)
     except RuntimeError:
-        result = numba.njit(nogil=True)(function)
+        result = numba.njit(nogil=True)(named)
     return result

@@ -37,8 +37,6 @@ class Bench(NamedTuple):
     """[machine]: when its attempt was; LONG_AGO where it runs nothing"""
     turn: Array
     """[machine]: the number of its attempt, in the order of starting"""
-    passed: Array
-    """[machine]: values that did not exceed what its attempt had run when it was looked up"""
     mate: Array
     """[machine]: another one that runs the same task, in a ring; itself where there is none"""
     slowness: Array
@@ -69,8 +67,6 @@ class Bench(NamedTuple):
     """[task]: the machine with the lowest number that runs it"""
     soonest: Array
     """[task]: when the first of its attempts ends"""
-    judged: Array
-    """[task]: the last call for replicas in which all its attempts were judged"""
     sample: Sample
     young: Array
     """machines whose attempts are not too old to be worth a replica"""
@@ -104,20 +100,19 @@ SPARE: Final = 6
 STRATEGY: Final = 7
 SHIFT: Final = 8
 """the low bits of the tree's values that are the machine's number"""
-CALL: Final = 9
-"""calls for replicas"""
-NUMBERS: Final = 10
+NUMBERS: Final = 9
 
 LONG_AGO: Final = -(1 << 60)
 
 
-def make_bench(machines: int, tasks: int, offers: int) -> Bench:
+def make_bench(shop: Shop) -> Bench:
+    machines = len(shop.offer)
+    offers, tasks = shop.runtimes.shape
     return Bench(
         status=np.empty(machines, np.int64),
         task=np.empty(machines, np.int64),
         started=np.empty(machines, np.int64),
         turn=np.empty(machines, np.int64),
-        passed=np.empty(machines, np.int64),
         mate=np.empty(machines, np.int64),
         slowness=np.empty(machines, np.int64),
         tree=np.empty(2 * leaves(machines), np.int64),
@@ -130,11 +125,10 @@ def make_bench(machines: int, tasks: int, offers: int) -> Bench:
         hopeful=np.empty(offers, np.bool_),
         running=np.empty(offers, np.int64),
         copies=np.empty(tasks, np.int64),
-        owner=np.empty(tasks, np.int64),
+        owner=np.zeros(tasks, np.int64),
         front=np.empty(tasks, np.int64),
         soonest=np.empty(tasks, np.int64),
-        judged=np.empty(tasks, np.int64),
-        sample=make_sample(tasks, offers),
+        sample=make_sample(shop),
         young=np.empty(machines + 1, np.int64),
         noted=np.empty(machines, np.int64),
         left=np.empty(machines, np.int64),
@@ -298,7 +292,6 @@ def take_over(
     bench.running[:] = 0
     bench.slowness[:] = -1
     bench.copies[:] = 0
-    bench.judged[:] = 0
     bench.status[:] = BUSY
     bench.started[:] = LONG_AGO
     bench.turn[:] = 0

@@ -43,8 +43,10 @@ class Shop(NamedTuple):
     """[offer]: its reciprocal, near enough to tell what is hopeless"""
     unified: Array
     """[offer, task]: the run times, converted to the first offer by the slopes"""
-    by_length: Array
-    """tasks in the order of their run times on the first offer"""
+    origin: int
+    """where the cells of `kernels_sample` begin"""
+    shift: int
+    """the exponent of their width"""
     swiftest: Array
     """machines in the order in which they are offered replicas: faster offers first"""
     pace: Array
@@ -116,7 +118,7 @@ def make_pair(machines: int, tasks: int) -> Pair:
         orders=np.empty((2, tasks), np.int64),
         trees=np.empty((2, 2 * leaves(machines)), np.int64),
         running=np.empty((2, machines), np.int64),
-        owner=np.empty((2, tasks), np.int64),
+        owner=np.zeros((2, tasks), np.int64),
     )
 
 

@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from bursar.simulate.kernels_bench import (
-    CALL,
     IDLE,
     LONG_AGO,
     NOW,
@@ -26,10 +25,14 @@ from bursar.simulate.kernels_bench import (
     strike,
 )
 from bursar.simulate.kernels_list import GOLDEN, Shop, splitmix
-from bursar.simulate.kernels_sample import KNOWN, MILLION, SLACK, first_above, quotient
-
-UNKNOWN: Final = -1
-"""notes, before attempts were judged"""
+from bursar.simulate.kernels_sample import (
+    MILLION,
+    SLACK,
+    expected,
+    least_expected,
+    most_expected,
+    quotient,
+)
 
 
 def replicate(shop: Shop, bench: Bench, migrating: bool) -> None:
@@ -39,29 +42,31 @@ def replicate(shop: Shop, bench: Bench, migrating: bool) -> None:
     hopes = look_out(shop, bench)
     if hopes == 0:
         return
-    notes = UNKNOWN
+    notes = judge(shop, bench)
+    if notes == 0:
+        hopes = look_for_slower(shop, bench)
     for target in shop.swiftest:
+        if hopes == 0:
+            return
         offer = shop.offer[target]
         if bench.status[target] != IDLE or not bench.hopeful[offer]:
             continue
-        task = -1
-        if bench.count[STRATEGY] != RANDOM:
-            if notes == UNKNOWN:
-                notes = judge(shop, bench)
-                if notes == 0 and bench.count[STRATEGY] != STOCHASTIC_RANDOM:
-                    return
-            task = best_candidate(shop, bench, notes, offer)
-        if task < 0 and bench.count[STRATEGY] in (RANDOM, STOCHASTIC_RANDOM):
-            task = random_candidate(shop, bench, offer)
+        task = pick(shop, bench, notes, offer)
         if task < 0:
             bench.hopeful[offer] = False
             hopes -= 1
-            if hopes == 0:
-                return
             continue
         if migrating:
             withdraw(shop, bench, task)
         start(shop, bench, task, target)
+
+
+def pick(shop: Shop, bench: Bench, notes: int, offer: int) -> int:
+    """The task that a machine of an offer is to run; -1: there is none."""
+    task = best_candidate(shop, bench, notes, offer) if notes > 0 else -1
+    if task < 0 and bench.count[STRATEGY] in (RANDOM, STOCHASTIC_RANDOM):
+        task = random_candidate(shop, bench, offer)
+    return task
 
 
 def withdraw(shop: Shop, bench: Bench, task: int) -> None:
@@ -82,15 +87,27 @@ def withdraw(shop: Shop, bench: Bench, task: int) -> None:
 def look_out(shop: Shop, bench: Bench) -> int:
     """Mark the offers of idle machines for which there may be a task; how many."""
     strategy, hopes = bench.count[STRATEGY], 0
+    if strategy == RANDOM:
+        return look_for_slower(shop, bench)
     for offer in range(len(shop.pace)):
         hope = False
         if bench.spare[offer] > 0:
             if strategy == PERFECT:
                 hope = bench.horizon[offer] > bench.count[NOW]
-            elif strategy != RANDOM:
+            else:
                 hope = in_reach(bench, offer)
-            if strategy in (RANDOM, STOCHASTIC_RANDOM):
+            if strategy == STOCHASTIC_RANDOM:
                 hope = hope or slower(bench, shop.pace[offer]) > 0
+        bench.hopeful[offer] = hope
+        hopes += hope
+    return hopes
+
+
+def look_for_slower(shop: Shop, bench: Bench) -> int:
+    """Mark the offers of idle machines for which a task may be picked at random; how many."""
+    by_chance, hopes = bench.count[STRATEGY] in (RANDOM, STOCHASTIC_RANDOM), 0
+    for offer in range(len(shop.pace)):
+        hope = by_chance and bench.spare[offer] > 0 and slower(bench, shop.pace[offer]) > 0
         bench.hopeful[offer] = hope
         hopes += hope
     return hopes
@@ -118,6 +135,8 @@ def slower(bench: Bench, pace: int) -> int:
 
 def judge(shop: Shop, bench: Bench) -> int:
     """Note the tasks that may be replicated on idle machines; how many."""
+    if bench.count[STRATEGY] == RANDOM:
+        return 0
     if bench.count[STRATEGY] == PERFECT:
         return note_ends(bench)
     swiftest = -1
@@ -140,17 +159,34 @@ def note_ends(bench: Bench) -> int:
 
 
 def note_expected(shop: Shop, bench: Bench, target: int) -> int:
-    """Tasks with an attempt that is expected to end later than a new one on the target's offer."""
+    """Tasks with an attempt that may be expected to end later than a new one on the target's offer.
+
+    It counts only if no other attempt of the task is expected to end sooner. What is noted as left
+    is not too little, but for SLACK; the truth is found out only where it matters.
+    """
     notes = 0
-    bench.count[CALL] += 1
     for index in range(find_young(shop, bench, target)):
         machine = bench.young[index]
-        if bench.mate[machine] == machine:
-            if is_worse(shop, bench, machine, target):
-                notes = note(shop, bench, machine, notes)
-        elif not is_outdone(shop, bench, machine, target):
-            notes = note_soonest(shop, bench, machine, target, notes)
+        inverse, elapsed = shop.inverse[shop.offer[machine]], elapsed_of(bench, machine)
+        most = most_expected(bench.sample, work_done(shop, bench, machine))
+        if most * (inverse - shop.inverse[target]) + SLACK <= elapsed:
+            continue
+        if bench.mate[machine] == machine or is_soonest(shop, bench, machine):
+            bench.noted[notes] = bench.task[machine]
+            bench.source[notes] = machine
+            bench.left[notes] = max(1, int(most * inverse - elapsed))
+            notes += 1
+    put_first(bench, notes)
     return notes
+
+
+def put_first(bench: Bench, notes: int) -> None:
+    """Let the note with the most left be the first: the truth about most others does not matter."""
+    first = 0
+    for index in range(notes):
+        first = index if bench.left[index] > bench.left[first] else first
+    for column in (bench.noted, bench.source, bench.left):
+        column[0], column[first] = column[first], column[0]
 
 
 def find_young(shop: Shop, bench: Bench, target: int) -> int:
@@ -168,126 +204,60 @@ def find_young(shop: Shop, bench: Bench, target: int) -> int:
     return found
 
 
-def is_outdone(shop: Shop, bench: Bench, machine: int, target: int) -> bool:
-    """Whether an attempt is sure not to be the reason for a replica, by what its mates have done.
+def is_soonest(shop: Shop, bench: Bench, machine: int) -> bool:
+    """Whether an attempt is expected to end before all others of its task.
 
-    It is the reason if it is expected to end after a new attempt on the target's offer, but before
-    its mates. A mate that has done no more is expected to take no more work in all, and none takes
-    more than the longest value: if that lets the mate end before the new attempt, it is outdone.
+    Of equal ones it is that on the machine with the lowest number.
     """
-    sample, slope, inverse = bench.sample, shop.slope, shop.inverse
-    known, done = sample.size[KNOWN], work_done(shop, bench, machine)
-    longer, above = 0.0, 0.0
+    least = least_left(shop, bench, machine)
     mate = bench.mate[machine]
     while mate != machine:
-        offer = shop.offer[mate]
-        is_behind = work_done(shop, bench, mate) <= done
-        if is_behind and slope[offer] >= slope[target]:
-            return True
-        if longer == 0.0:
-            place = first_above(sample, done)
-            longer, above = float(known - place), float(sample.sums[known] - sample.sums[place])
-        most = above if is_behind else sample.values[known - 1] * longer
-        elapsed = bench.count[NOW] - bench.started[mate]
-        if most * inverse[offer] - elapsed * longer + SLACK * longer <= above * inverse[target]:
-            return True
+        if most_left(shop, bench, mate) < least:
+            return False
         mate = bench.mate[mate]
-    return False
+    left = expected_left(shop, bench, machine, expected_total(shop, bench, machine))
+    mate = bench.mate[machine]
+    while mate != machine:
+        rest = expected_left(shop, bench, mate, expected_total(shop, bench, mate))
+        if rest < left or (rest == left and mate < machine):
+            return False
+        mate = bench.mate[mate]
+    return True
+
+
+def elapsed_of(bench: Bench, machine: int) -> int:
+    """For how long an attempt has run."""
+    return int(bench.count[NOW] - bench.started[machine])
 
 
 def work_done(shop: Shop, bench: Bench, machine: int) -> int:
     """For how long an attempt has run, on the first offer."""
-    elapsed = bench.count[NOW] - bench.started[machine]
-    return int(elapsed * shop.slope[shop.offer[machine]] // MILLION)
+    return int(elapsed_of(bench, machine) * shop.slope[shop.offer[machine]] // MILLION)
 
 
-def note_soonest(shop: Shop, bench: Bench, machine: int, target: int, notes: int) -> int:
-    """Note a task with several attempts by that which is expected to end first, and only once."""
-    task = bench.task[machine]
-    if bench.judged[task] == bench.count[CALL]:
-        return notes
-    bench.judged[task] = bench.count[CALL]
-    chosen = soonest_attempt(shop, bench, machine)
-    if chosen < 0 or not is_worse(shop, bench, chosen, target):
-        return notes
-    return note(shop, bench, chosen, notes)
+def most_left(shop: Shop, bench: Bench, machine: int) -> float:
+    """A bound above the time that an attempt is expected to run on."""
+    most = most_expected(bench.sample, work_done(shop, bench, machine))
+    left = most * shop.inverse[shop.offer[machine]] - elapsed_of(bench, machine)
+    return float(left + SLACK)
 
 
-def is_worse(shop: Shop, bench: Bench, machine: int, target: int) -> bool:
-    """Whether an attempt may be expected to end later than a new one: true where it is close."""
-    sample, offer = bench.sample, shop.offer[machine]
-    place, known = look_up(shop, bench, machine), sample.size[KNOWN]
-    longer, above = float(known - place), float(sample.sums[known] - sample.sums[place])
-    lead = shop.inverse[offer] - shop.inverse[target]
-    elapsed = bench.count[NOW] - bench.started[machine]
-    return bool(above * lead + SLACK * longer > elapsed * longer)
-
-
-def look_up(shop: Shop, bench: Bench, machine: int) -> int:
-    """Where the values begin that are longer than an attempt has run."""
-    place = first_above(bench.sample, work_done(shop, bench, machine))
-    bench.passed[machine] = place
-    return place
-
-
-def note(shop: Shop, bench: Bench, machine: int, notes: int) -> int:
-    """Note the task of an attempt that was looked up in this instant; how many notes there are.
-
-    What is left is within SLACK of the truth, which is found out only where it matters.
-    """
-    bench.noted[notes] = bench.task[machine]
-    bench.source[notes] = machine
-    bench.left[notes] = max(1, int(roughly_left(shop, bench, machine)))
-    return notes + 1
-
-
-def roughly_left(shop: Shop, bench: Bench, machine: int) -> float:
-    """How long an attempt that was looked up in this instant is expected to run on."""
-    sample, place = bench.sample, bench.passed[machine]
-    known = sample.size[KNOWN]
-    mean = float(sample.sums[known] - sample.sums[place]) / float(known - place)
-    elapsed = float(bench.count[NOW] - bench.started[machine])
-    return float(mean * shop.inverse[shop.offer[machine]] - elapsed)
-
-
-def soonest_attempt(shop: Shop, bench: Bench, first: int) -> int:
-    """Of a machine and its mates that of the attempt that is expected to end first.
-
-    -1 where one has run for longer than all values: then nothing can be expected of a replica.
-    """
-    chosen, least, machine = -1, np.inf, first
-    while True:
-        if look_up(shop, bench, machine) == bench.sample.size[KNOWN]:
-            return -1
-        left = roughly_left(shop, bench, machine)
-        is_less = left < least - SLACK
-        if not is_less and left < least + SLACK:
-            is_less = is_sooner(shop, bench, machine, chosen)
-        if is_less:
-            chosen, least = machine, left
-        machine = bench.mate[machine]
-        if machine == first:
-            return chosen
-
-
-def is_sooner(shop: Shop, bench: Bench, one: int, other: int) -> bool:
-    """Whether an attempt is expected to end before another, exactly."""
-    left = expected_left(shop, bench, one, expected_total(bench, one))
-    rest = expected_left(shop, bench, other, expected_total(bench, other))
-    return left < rest or (left == rest and one < other)
+def least_left(shop: Shop, bench: Bench, machine: int) -> float:
+    """A bound below the time that an attempt is expected to run on: means are rounded down."""
+    least = least_expected(bench.sample, work_done(shop, bench, machine)) - 1.0
+    left = least * shop.inverse[shop.offer[machine]] - elapsed_of(bench, machine)
+    return float(left - SLACK)
 
 
 def expected_left(shop: Shop, bench: Bench, machine: int, total: int) -> int:
     """How long an attempt is expected to run on that takes so long in all on the first offer."""
-    elapsed = bench.count[NOW] - bench.started[machine]
-    return int(quotient(total * MILLION, shop.slope[shop.offer[machine]]) - elapsed)
+    slope = shop.slope[shop.offer[machine]]
+    return int(quotient(total * MILLION, slope) - elapsed_of(bench, machine))
 
 
-def expected_total(bench: Bench, machine: int) -> int:
-    """The mean of the values that are longer than an attempt has run; there are such."""
-    sample, place = bench.sample, bench.passed[machine]
-    known = sample.size[KNOWN]
-    return quotient(sample.sums[known] - sample.sums[place], known - place)
+def expected_total(shop: Shop, bench: Bench, machine: int) -> int:
+    """What an attempt is expected to take in all on the first offer."""
+    return expected(bench.sample, work_done(shop, bench, machine))
 
 
 def best_candidate(shop: Shop, bench: Bench, notes: int, offer: int) -> int:
@@ -305,7 +275,7 @@ def best_candidate(shop: Shop, bench: Bench, notes: int, offer: int) -> int:
         if perfect:
             needed = shop.runtimes[offer, bench.noted[index]]
         else:
-            total = expected_total(bench, bench.source[index])
+            total = expected_total(shop, bench, bench.source[index])
             left = expected_left(shop, bench, bench.source[index], total)
             needed = quotient(total * MILLION, shop.slope[offer])
         if left > needed and (
@@ -355,7 +325,7 @@ def random_candidate(shop: Shop, bench: Bench, offer: int) -> int:
 
 ALLOCATING: Final = ()
 PARTS: Final = (
-    replicate, withdraw, look_out, in_reach, slower, judge, note_ends, note_expected, find_young,
-    is_outdone, work_done, note_soonest, is_worse, look_up, note, roughly_left, soonest_attempt,
-    is_sooner, expected_left, expected_total, best_candidate, is_before, horizon, random_candidate,
+    replicate, pick, withdraw, look_out, look_for_slower, in_reach, slower, judge, note_ends,
+    note_expected, put_first, find_young, is_soonest, elapsed_of, work_done, most_left, least_left,
+    expected_left, expected_total, best_candidate, is_before, horizon, random_candidate,
 )  # fmt: skip

@@ -154,7 +154,7 @@ def tail_many(
     ticks = shop.runtimes.ravel() * leaves(machines)
     row = shop.offer * tasks
     completions = np.empty(tasks, np.int64)
-    pair, bench = make_pair(machines, tasks), make_bench(machines, tasks, len(shop.billing))
+    pair, bench = make_pair(machines, tasks), make_bench(shop)
     begun = before_tail(tasks, early)
     drawn = np.uint64(GOLDEN) * np.uint64(begun // 2)
     for execution in range(first, last, 2):
@@ -189,7 +189,7 @@ def tail_once(
     machines = len(shop.offer)
     width = leaves(machines)
     tree, task = np.empty(2 * width, np.int64), np.full(machines, -1, np.int64)
-    bench = make_bench(machines, len(order), len(shop.billing))
+    bench = make_bench(shop)
     bench.draws[0] = draws
     plant(tree, shop.boot, machines, width)
     begun = before_tail(len(order), early)
