@@ -250,6 +250,20 @@ def test_a_single_machine_does_one_task_after_the_other(replicator):
     assert set(runs.units.ravel().tolist()) == {-(-sum(range(20, 61)) // 60)}
 
 
+def test_a_machine_that_boots_for_too_long_is_neither_waited_for_nor_renewed():
+    fast = Offer("fast", Money.parse(2), 10 * MINUTE)
+    late = Offer("late", Money.parse(3), 10 * MINUTE, boot=35 * MINUTE)
+    case = Case(
+        [fast, late],
+        {"fast": 1, "late": 1},
+        {"fast": [15 * MINUTE] * 2, "late": [30 * MINUTE] * 2},
+        [0, 1],
+    )
+    found = case.by_kernel("none")
+    assert (found.makespan, found.cost) == (30 * MINUTE, Money.parse(3 * 2 + 2 * 3))
+    check_same(case, "none")
+
+
 def drawn_order(tasks, seed, execution):
     """The order of an execution, in Python, and where its random numbers go on."""
     counter = mixed((seed + GOLDEN * (execution + 1)) & WORD)

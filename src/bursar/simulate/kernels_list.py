@@ -234,13 +234,16 @@ def settle(shop: Shop, tree: Array, width: int, taken: int, units: Array) -> int
     """The makespan, and the billing units that machines entered.
 
     A machine is renewed while tasks are ready, so one whose lease ends in the very moment in which
-    the last task is taken by another enters one more unit.
+    the last task is taken by another enters one more unit. One that still boots then comes too late
+    for a task, and is not renewed again.
     """
     makespan = 0
     for offer in range(len(shop.billing)):
         units[offer] = 0
     for machine in range(len(shop.offer)):
         end = tree[width + machine] // width
+        if end == shop.boot[machine]:
+            end = min(end, taken)
         makespan = max(makespan, end)
         offer = shop.offer[machine]
         billing, paid = shop.billing[offer], shop.paid[offer]

@@ -64,6 +64,7 @@ class SimulatedWorld:
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
         agenda, leases = self._agenda, self._leases
+        self._drop_cancelled()
         then = agenda[0][0] if agenda else until
         if until is not None and then is not None and until < then:
             then = until
@@ -77,6 +78,15 @@ class SimulatedWorld:
         while agenda and agenda[0][0] <= then:
             happened.append(heappop(agenda)[2])
         return happened
+
+    def _drop_cancelled(self) -> None:
+        """Nothing happens when an attempt would have ended that was cancelled or lost before."""
+        agenda, alive = self._agenda, self._state.attempts
+        while agenda:
+            event = agenda[0][2]
+            if not isinstance(event, ev.AttemptEnded) or event.attempt in alive:
+                return
+            heappop(agenda)
 
     def _expire(self) -> Sequence[ev.AnyEvent]:
         """The end of the first lease, unless it was extended or its machine is gone."""

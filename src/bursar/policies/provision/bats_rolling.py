@@ -36,11 +36,10 @@ MONITORING: Final = 5 * MINUTE
 SHORTEST_MONITORING: Final = 2 * SECOND
 PARTS_OF_A_UNIT: Final = 12
 """The monitoring interval is the shortest unit over so many, between these two."""
-MARGINS: Final = (1.0, 0.5, 0.25, 0.0)
-"""Standard deviations of what is left to do that are planned for beside it, the first possible."""
-PATIENCE: Final = 1.05
-"""By how much a margin may put off the end."""
-CUSHION: Final = 2
+MARGINS: Final = ((1.0, 1.05), (0.5, 1.05), (0.0, 1.15))
+"""Standard deviations of what is left to do that are planned for beside it, and by how much that
+may put off the end; the first possible."""
+CUSHION: Final = 1
 """Units that are kept for the last tasks ..."""
 SMALLEST_PART: Final = 20
 """... if they cost at most one part in so many of the budget, else so much money."""
@@ -217,9 +216,9 @@ class RollingBats:
         if not plain.covers or view.ledger.budget is None:
             return plain
         kept = money - self._cushion(view)
-        for margin in MARGINS:
+        for margin, patience in MARGINS:
             safe = plan_rest(rows, tasks + margin * doubt, kept, now)
-            if safe.covers and safe.end - now <= PATIENCE * (plain.end - now):
+            if safe.covers and safe.end - now <= patience * (plain.end - now):
                 return safe
         slots = sum(machine.offer.slots for machine in view.machines.values())
         return plan_frugally(rows, tasks, money, now) if tasks <= slots else plain
