@@ -130,7 +130,7 @@ def test_when_the_warden_is_killed_its_machines_are_lost_and_nothing_survives(
 
 
 def test_a_run_outlives_its_warden(lab, census):
-    run = lab([sh("sleep 0.1; [ $BURSAR_TASK != 3 ] || kill -9 $PPID; sleep 0.1")] * 5)
+    run = lab([sh("echo; sleep 0.1; [ $BURSAR_TASK != 3 ] || kill -9 $PPID; sleep 0.1")] * 5)
     tries = 0
 
     class Witness:
@@ -138,7 +138,7 @@ def test_a_run_outlives_its_warden(lab, census):
             nonlocal tries
             if isinstance(event, ev.MachineDown) and event.cause == "lost":
                 tries += 1
-                state.bags[2] = (2, type(state.bags[2][1])(1, ("true",)))
+                state.bags[2] = (2, type(state.bags[2][1])(1, ("echo",)))
 
     from bursar.engine import Engine
     from bursar.policies.registry import make_policy

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from bursar.execute.desks import SPARE, Desks
+from bursar.execute.desks import Desks
 
 
 def test_a_desk_has_a_directory_of_its_own_with_open_files(tmp_path):
@@ -21,8 +21,8 @@ def test_a_desk_has_a_directory_of_its_own_with_open_files(tmp_path):
 def test_one_is_made_ahead_and_taken_next(tmp_path):
     desks = Desks(str(tmp_path))
     desks.take(1).close()
-    desks.prepare()
-    assert (tmp_path / SPARE / "stdout").exists()
+    desks.prepare(reuse=True)
+    assert (tmp_path / "2" / "stdout").exists()
     for attempt in (2, 3):
         desk = desks.take(attempt)
         os.write(desk.stdout, b"%d" % attempt)
@@ -32,8 +32,19 @@ def test_one_is_made_ahead_and_taken_next(tmp_path):
     assert (tmp_path / "3" / "stdout").read_bytes() == b"3"
 
 
+def test_another_than_the_next_attempt_may_take_it(tmp_path):
+    desks = Desks(str(tmp_path))
+    desks.take(1).close()
+    desks.prepare(reuse=True)
+    desk = desks.take(9)
+    os.write(desk.stdout, b"9")
+    desk.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "9"]
+    assert (tmp_path / "9" / "stdout").read_bytes() == b"9"
+
+
 def test_none_is_made_where_no_command_ever_ran(tmp_path):
-    Desks(str(tmp_path)).prepare()
+    Desks(str(tmp_path)).prepare(reuse=True)
     assert not list(tmp_path.iterdir())
 
 
@@ -41,7 +52,7 @@ def test_a_spare_one_left_behind_is_used_again(tmp_path):
     for attempt in (1, 2):
         desks = Desks(str(tmp_path))
         desks.take(attempt).close()
-        desks.prepare()
+        desks.prepare(reuse=True)
     desks.take(3).close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2", "3"]
 
@@ -51,6 +62,45 @@ def test_a_directory_that_cannot_be_made_is_told_when_it_is_needed(tmp_path):
     (tmp_path / "missing").write_text("a file, not a directory")
     with pytest.raises(OSError, match="directory"):
         desks.take(1)
-    desks.prepare()
+    desks.prepare(reuse=True)
     with pytest.raises(OSError, match="directory"):
         desks.take(2)
+
+
+def test_a_desk_on_which_nothing_was_written_is_used_again(tmp_path):
+    desks = Desks(str(tmp_path))
+    first = desks.take(1)
+    first.close()
+    inode = (tmp_path / "1").stat().st_ino
+    assert not desks.leave(1)
+    desks.prepare(reuse=True)
+    desks.take(2).close()
+    assert [path.name for path in tmp_path.iterdir()] == ["2"]
+    assert (tmp_path / "2").stat().st_ino == inode
+
+
+def test_while_somebody_may_still_write_there_it_is_not(tmp_path):
+    desks = Desks(str(tmp_path))
+    desks.take(1).close()
+    assert not desks.leave(1)
+    desks.prepare(reuse=False)
+    desks.take(2).close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2"]
+
+
+@pytest.mark.parametrize("name", ["stdout", "stderr", "table.csv"])
+def test_a_desk_on_which_anything_was_written_is_left_alone(tmp_path, name):
+    desks = Desks(str(tmp_path))
+    desks.take(1).close()
+    (tmp_path / "1" / name).write_text("x")
+    assert desks.leave(1)
+    desks.prepare(reuse=True)
+    desks.take(2).close()
+    assert (tmp_path / "1" / name).read_text() == "x"
+
+
+def test_an_empty_file_of_its_own_is_something(tmp_path):
+    desks = Desks(str(tmp_path))
+    desks.take(1).close()
+    (tmp_path / "1" / "done").touch()
+    assert desks.leave(1)

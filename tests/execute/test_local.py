@@ -149,7 +149,7 @@ class Twice:
 
 def test_the_first_success_of_a_task_is_its_result(lab):
     script = "[ $BURSAR_ATTEMPT = 1 ] && sleep 60; echo $BURSAR_ATTEMPT; env > /dev/null"
-    run = lab([sh(script), sh("sleep 0.1")])
+    run = lab([sh(script), sh("sleep 0.1; echo 2")])
     run.run(policy=Policy(Fixed({"desk": 2}), FirstPlacer(), Twice()))
     assert run.state.done == 2
     assert (run.outputs / "1/stdout").read_text() == "3\n"

@@ -20,6 +20,7 @@ import signal
 import socket
 import sys
 import time
+from shutil import which
 from typing import TYPE_CHECKING
 
 from bursar.execute.desks import Desks
@@ -103,6 +104,7 @@ class Warden:
         """a descriptor that tells when bursar's process has ended"""
         self._mark = mark
         self._desks = Desks(attempts)
+        self._programs: dict[str, str] = {}
         self._grace = grace
         """from asking a process to end to making it end"""
         self._environment = dict(os.environb)
@@ -129,7 +131,7 @@ class Warden:
         try:
             while not (self._stopping or self._channel.closed):
                 self._report()
-                self._desks.prepare()
+                self._desks.prepare(reuse=not self._strangers)
                 if stuffed != self._channel.pending:
                     stuffed = self._channel.pending
                     poll.modify(link, select.POLLIN | (select.POLLOUT if stuffed else 0))
@@ -215,7 +217,7 @@ class Warden:
         own = _encode({WARD: f"{self._mark}/{key}", "BURSAR_SLOT": str(slot)})
         try:
             pid = os.posix_spawnp(
-                argv[0],
+                self._program(argv[0]),
                 argv,
                 {**machine.environment, **extras, **own},
                 file_actions=actions,
@@ -230,8 +232,15 @@ class Warden:
         ward = Ward(key, pid, machine, slot, boottime())
         self._wards[key] = self._by_pid[pid] = machine.wards[slot] = ward
 
+    def _program(self, name: str) -> str:
+        """Where a program is: to look it up once saves the kernel a search for each process."""
+        found = self._programs.get(name)
+        if found is None or not os.access(found, os.X_OK):
+            found = self._programs[name] = which(name) or name
+        return found
+
     def _unstarted(self, key: int, code: int, why: str) -> None:
-        self._calls.append(("ended", key, "unstarted", code, 0, 0, 0, why))
+        self._calls.append(("ended", key, "unstarted", code, 0, 0, 0, why, True))
 
     def _stop(self, ward: Ward, cause: str, kill_at: int) -> None:
         if ward.cause == "exited":
@@ -286,7 +295,8 @@ class Warden:
         self._timers.discard(("kill", key))
         if not machine.leaving:
             runtime = boottime() - ward.started
-            self._calls.append(("ended", key, ward.cause, code, runtime, cpu, memory, ""))
+            wrote = code != 0 or key < 0 or self._desks.leave(key)
+            self._calls.append(("ended", key, ward.cause, code, runtime, cpu, memory, "", wrote))
         elif not machine.wards and machine.id in self._machines:
             self._gone(machine)
 

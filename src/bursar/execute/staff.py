@@ -179,7 +179,15 @@ class Staff:
         self._is_ready = True
 
     def _heard_ended(
-        self, key: int, cause: str, code: int, runtime: int, cpu: int, memory: int, why: str
+        self,
+        key: int,
+        cause: str,
+        code: int,
+        runtime: int,
+        cpu: int,
+        memory: int,
+        why: str,
+        wrote: bool,
     ) -> None:
         reason = why or self._describe(cause, code)
         if key < 0:
@@ -187,7 +195,9 @@ class Staff:
             return
         outcome = outcome_of(cause, code)
         exit_code = None if outcome in ("cancelled", "timeout") else code
-        self._reports.append(Ended(key, outcome, reason, exit_code, runtime, cpu, memory))
+        self._reports.append(
+            Ended(key, outcome, reason, exit_code, runtime, cpu, memory, wrote=wrote)
+        )
 
     def _heard_gone(self, machine: int, cause: Any, at: int) -> None:
         if machine in self._leases:
