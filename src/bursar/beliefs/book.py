@@ -8,16 +8,17 @@ run, live or replayed from its journal, and policies read it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final
 
 from bursar import events as ev
 from bursar.beliefs.regression import Line, Relation, relate
 from bursar.model.market import Offer
 from bursar.model.time import Time
 from bursar.state import RunState
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 REPLICATED: Final = 7
 """Tasks run on every offer: enough for a line between two offers (section 3.1.3)."""
@@ -109,6 +110,8 @@ class SampleBook:
         What did not run on an offer is converted from where it did run, by a line through the
         replicated tasks (equation 3.1), or in proportion to their means where no line fits.
         """
+        import numpy as np  # late: runs that are not planned do without it
+
         known = [offer.name for offer in offers if self.runtimes.get(offer.name)]
         tasks = sorted(set().union(*(self.runtimes[name] for name in known))) if known else []
         return {

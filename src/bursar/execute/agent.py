@@ -131,6 +131,8 @@ class Warden:
         try:
             while not (self._stopping or self._channel.closed):
                 self._report()
+                if self._orphans_expected:
+                    self._hunt()
                 self._desks.prepare(reuse=not self._strangers)
                 if stuffed != self._channel.pending:
                     stuffed = self._channel.pending
@@ -144,8 +146,6 @@ class Warden:
                         self._channel.flush()
                         self._obey()
                 self._look_at_clock()
-                if self._orphans_expected:
-                    self._hunt()
         finally:
             self._end_everything()
 
