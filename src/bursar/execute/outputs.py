@@ -1,7 +1,7 @@
 """What attempts write: a directory for each, moved into place when the attempt's fate is known.
 
     outputs/.attempts/17/    attempt 17 writes here: stdout, stderr, and what it likes
-    outputs/4/               the result of task 4: the directory of its first success
+    outputs/4/               the result of task 4: the directory of its first success, if it wrote
     outputs/failed/9/        the last attempt of task 9, which failed for good
 
 A move is one rename, so a result is there as a whole or not at all, and attempts of one task never

@@ -26,8 +26,6 @@ from bursar.plan.knapsack import cheapest, fastest
 
 CONFIDENCE: Final = 0.9
 """of the upper bounds, unless the user says otherwise"""
-MOST_AIMS: Final = 12
-"""How often a plan for a deadline is tried with an earlier estimate."""
 
 Samples = Mapping[str, NDArray[np.int64]]
 """Offer name to run times there; absent: nothing is known."""
@@ -177,16 +175,15 @@ def _within_deadline(
             f"no fleet can finish within {format_duration(deadline)};"
             f" the earliest is about {earliest}, with every machine"
         )
-    for _ in range(MOST_AIMS):
+    while found is not None:
         late = upper(found)
         if late <= deadline:
-            break
-        target = min(target - 1, target * deadline // late)
-        sooner = choose_by_deadline(offers, runtimes, tasks, target)
-        if sooner is None:
-            break
-        found = sooner
-    return found
+            return found
+        target = min(target * 99 // 100, target * deadline // late)
+        found = choose_by_deadline(offers, runtimes, tasks, target)
+    soonest = choose_by_deadline(offers, runtimes, tasks, fastest(offers, runtimes, tasks).makespan)
+    assert soonest is not None  # noqa: S101
+    return soonest
 
 
 def _predict(
