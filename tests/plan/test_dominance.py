@@ -24,3 +24,8 @@ def test_the_knee_is_never_beaten(found):
 
 def test_the_knee_saves_most_of_the_time_for_little_of_the_money():
     assert knee([(100, 10), (20, 12), (15, 30), (10, 50)]) == 1
+
+
+def test_of_two_ends_the_knee_is_the_one_that_gives_more_for_the_money():
+    assert knee([(66, 1.12), (5, 1.44)]) == 1
+    assert knee([(6, 1), (5, 100)]) == 0

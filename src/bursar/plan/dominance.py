@@ -31,7 +31,8 @@ def knee(points: Sequence[Point]) -> int:
     """The unbeaten point that saves the most time for its money.
 
     Time and cost are scaled to the span between the cheapest and the fastest unbeaten point, so
-    that neither unit matters; the knee lies farthest from the line between the two.
+    that neither unit matters; the knee lies farthest from the line between the two. Where none lies
+    before it, the end with the smaller product of time and cost.
     """
     beaters = beaten_by(points)
     front = [index for index, beater in enumerate(beaters) if beater is None]
@@ -41,9 +42,9 @@ def knee(points: Sequence[Point]) -> int:
     if span_time <= 0 or span_cost <= 0:
         return front[0]
 
-    def gain(index: int) -> float:
-        saved = (max(times) - points[index][0]) / span_time
-        paid = (points[index][1] - min(costs)) / span_cost
-        return saved - paid
+    def gain(index: int) -> tuple[float, float]:
+        time, cost = points[index]
+        saved, paid = (max(times) - time) / span_time, (cost - min(costs)) / span_cost
+        return round(saved - paid, 9), -time * cost
 
     return max(front, key=gain)
