@@ -116,8 +116,16 @@ def test_random_replicates_what_no_forecast_would():
     assert pairs(asked(StochasticRandom(knowing(60)), scene)) == [(1, machine)]
 
 
-def test_random_never_picks_a_task_that_runs_on_a_machine_as_fast():
+def test_random_picks_what_a_slower_machine_executes_even_if_a_faster_one_does_too():
     scene = tail(0)
+    scene.start(1, scene.machine("fast"))
+    fast = scene.machine("fast")
+    scene.machine("slow")
+    assert pairs(asked(RandomReplicas(knowing(60)), scene)) == [(1, fast)]
+
+
+def test_random_picks_nothing_that_no_slower_machine_executes():
+    scene = Scene(SLOW, FAST, tasks=1)
     scene.start(1, scene.machine("fast"))
     scene.machine("fast")
     scene.machine("slow")

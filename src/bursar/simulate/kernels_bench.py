@@ -40,7 +40,7 @@ class Bench(NamedTuple):
     mate: Array
     """[machine]: another one that runs the same task, in a ring; itself where there is none"""
     slowness: Array
-    """[machine]: where it is the first of its task, the pace of the fastest; else -1"""
+    """[machine]: where it is the first of its task, the pace of the slowest; else -1"""
     tree: Array
     """when attempts end, with the machine's number in the low bits; the least is at the root"""
     until: Array
@@ -58,7 +58,9 @@ class Bench(NamedTuple):
     hopeful: Array
     """[offer]: whether there may be a task for its machines in this call for replicas"""
     running: Array
-    """[pace]: tasks that run, by the fastest of their machines"""
+    """[pace]: tasks that run, by the slowest of their machines"""
+    picked: Array
+    """[machine]: tasks that got a replica in this round, the first so many"""
     copies: Array
     """[task]: live attempts"""
     owner: Array
@@ -124,6 +126,7 @@ def make_bench(shop: Shop) -> Bench:
         since=np.empty(offers, np.int64),
         hopeful=np.empty(offers, np.bool_),
         running=np.empty(offers, np.int64),
+        picked=np.empty(machines, np.int64),
         copies=np.empty(tasks, np.int64),
         owner=np.zeros(tasks, np.int64),
         front=np.empty(tasks, np.int64),
@@ -219,7 +222,7 @@ def enrol(shop: Shop, bench: Bench, task: int, machine: int, end: int) -> None:
         bench.mate[machine] = bench.mate[bench.front[task]]
         bench.mate[bench.front[task]] = machine
         front, soonest = min(front, bench.front[task]), min(soonest, bench.soonest[task])
-        pace = min(pace, bench.slowness[bench.front[task]])
+        pace = max(pace, bench.slowness[bench.front[task]])
         strike(bench, task)
     bench.copies[task] += 1
     bench.front[task] = front

@@ -45,13 +45,14 @@ def replicate(shop: Shop, bench: Bench, migrating: bool) -> None:
     notes = judge(shop, bench)
     if notes == 0:
         hopes = look_for_slower(shop, bench)
+    picks = 0
     for target in shop.swiftest:
         if hopes == 0:
             return
         offer = shop.offer[target]
         if bench.status[target] != IDLE or not bench.hopeful[offer]:
             continue
-        task = pick(shop, bench, notes, offer)
+        task = pick(shop, bench, notes, picks, offer)
         if task < 0:
             bench.hopeful[offer] = False
             hopes -= 1
@@ -59,13 +60,15 @@ def replicate(shop: Shop, bench: Bench, migrating: bool) -> None:
         if migrating:
             withdraw(shop, bench, task)
         start(shop, bench, task, target)
+        bench.picked[picks] = task
+        picks += 1
 
 
-def pick(shop: Shop, bench: Bench, notes: int, offer: int) -> int:
+def pick(shop: Shop, bench: Bench, notes: int, picks: int, offer: int) -> int:
     """The task that a machine of an offer is to run; -1: there is none."""
     task = best_candidate(shop, bench, notes, offer) if notes > 0 else -1
     if task < 0 and bench.count[STRATEGY] in (RANDOM, STOCHASTIC_RANDOM):
-        task = random_candidate(shop, bench, offer)
+        task = random_candidate(shop, bench, picks, offer)
     return task
 
 
@@ -123,7 +126,7 @@ def in_reach(bench: Bench, offer: int) -> bool:
 
 
 def slower(bench: Bench, pace: int) -> int:
-    """How many tasks run on machines only that are slower."""
+    """How many tasks run on a machine that is slower."""
     tasks = 0
     for rank in range(pace + 1, len(bench.running)):
         tasks += bench.running[rank]
@@ -304,13 +307,12 @@ def horizon(shop: Shop, bench: Bench, notes: int, offer: int) -> int:
     return latest
 
 
-def random_candidate(shop: Shop, bench: Bench, offer: int) -> int:
-    """A task at random of those that run on slower machines only.
-
-    One that was picked in this call is none of them: it runs on an idle machine that was faster.
-    """
+def random_candidate(shop: Shop, bench: Bench, picks: int, offer: int) -> int:
+    """A task at random of those that run on a slower machine and were not picked in this round."""
     pace = shop.pace[offer]
     tasks = slower(bench, pace)
+    for index in range(picks):
+        tasks -= bench.slowness[bench.front[bench.picked[index]]] > pace
     if tasks == 0:
         return -1
     bench.draws[0] += np.uint64(GOLDEN)
@@ -319,8 +321,17 @@ def random_candidate(shop: Shop, bench: Bench, offer: int) -> int:
     machine = -1
     while ahead >= 0:
         machine += 1
-        ahead -= bench.slowness[machine] > pace
+        if bench.slowness[machine] > pace and not was_picked(bench, picks, bench.task[machine]):
+            ahead -= 1
     return int(bench.task[machine])
+
+
+def was_picked(bench: Bench, picks: int, task: int) -> bool:
+    """Whether a task got a replica in this round."""
+    found = False
+    for index in range(picks):
+        found |= bench.picked[index] == task
+    return found
 
 
 ALLOCATING: Final = ()
@@ -328,4 +339,5 @@ PARTS: Final = (
     replicate, pick, withdraw, look_out, look_for_slower, in_reach, slower, judge, note_ends,
     note_expected, put_first, find_young, is_soonest, elapsed_of, work_done, most_left, least_left,
     expected_left, expected_total, best_candidate, is_before, horizon, random_candidate,
+    was_picked,
 )  # fmt: skip

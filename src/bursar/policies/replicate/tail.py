@@ -127,7 +127,10 @@ def longest(view: View, outlook: Outlook, now: Time) -> Pick:
 
 
 def at_random(view: View, knowledge: Knowledge, rng: Random) -> Pick:
-    """Pick any task that runs on slower machines only."""
+    """Pick any task that is executed by a slower machine, whatever else executes it.
+
+    The thesis: a worker is not released "as long as tasks are executed by slower machines".
+    """
     tasks = [(task, _paces(attempts, knowledge)) for task, attempts in running(view)]
 
     def pick(machine: Machine, picked: set[int]) -> int | None:
@@ -135,7 +138,7 @@ def at_random(view: View, knowledge: Knowledge, rng: Random) -> Pick:
         if pace is None:
             return None
         slower = [
-            task for task, paces in tasks if task not in picked and all(p > pace for p in paces)
+            task for task, paces in tasks if task not in picked and any(p > pace for p in paces)
         ]
         return slower[int(rng.random() * len(slower))] if slower else None
 
@@ -143,7 +146,7 @@ def at_random(view: View, knowledge: Knowledge, rng: Random) -> Pick:
 
 
 def _paces(attempts: Sequence[Attempt], knowledge: Knowledge) -> list[Time]:
-    """How fast the machines of attempts are; one of unknown speed may be the fastest."""
+    """How fast the machines of attempts are; one of unknown speed counts as the fastest."""
     known = (knowledge.pace(attempt.machine.offer.name) for attempt in attempts)
     return [-1 if pace is None else pace for pace in known]
 
