@@ -7,10 +7,16 @@ in a new random order each time. A part of it is measured, and the time scaled t
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from heapq import heapify, heapreplace
 from random import Random
+from typing import TYPE_CHECKING
 
 from benchmarks.measure import Goal, Line, Result, best_of
+
+if TYPE_CHECKING:
+    from bursar.simulate.kernels import Workshop
 
 STUDY = 972_000
 PART = 24_300
@@ -26,17 +32,15 @@ REPLICATORS = ("stochastic", "random", "stochastic-random", "migrate", "perfect"
 
 def measure(rounds: int) -> Result:
     shop, runtimes = _workshop()
-    rivals = {
+    rivals: dict[str, Callable[[], float]] = {
         "plain Python, heapq": lambda: _plain(runtimes) / PLAIN_BAGS,
-        "kernel": lambda: _kernel(shop, "none", PART, 1) / PART,
-        "kernel, 2 threads": lambda: _kernel(shop, "none", PART, THREADS) / PART,
+        "kernel": partial(_each, shop, "none", PART, 1),
+        "kernel, 2 threads": partial(_each, shop, "none", PART, THREADS),
     }
     for name in REPLICATORS:
-        rivals[f"{name}, 2 threads"] = lambda name=name: (
-            _kernel(shop, name, TAIL_PART, THREADS) / TAIL_PART
-        )
+        rivals[f"{name}, 2 threads"] = partial(_each, shop, name, TAIL_PART, THREADS)
     for name in ("none", *REPLICATORS):
-        _kernel(shop, name, 2, 1)  # compiled, or loaded, before the clock runs
+        _each(shop, name, 2, 1)  # compiled, or loaded, before the clock runs
     best = best_of(rivals, rounds)
     return Result(
         title=f"{STUDY:,} bags of {len(runtimes[0]):,} tasks on {sum(FLEET.values())} machines",
@@ -60,7 +64,7 @@ def _study_with(replicator: str, each: float) -> Goal:
     return Goal(f"the study with {replicator}", STUDY * each, "<=", MOST_SECONDS_WITH_REPLICAS, "s")
 
 
-def _workshop():
+def _workshop() -> tuple[Workshop, list[list[int]]]:
     import numpy as np
 
     from bursar.model.market import Offer
@@ -78,10 +82,11 @@ def _workshop():
     return Workshop(offers, FLEET, rows), [row.tolist() for row in rows.values()]
 
 
-def _kernel(shop, replicator: str, executions: int, threads: int) -> float:
+def _each(shop: Workshop, replicator: str, executions: int, threads: int) -> float:
+    """Seconds for a bag."""
     began = time.perf_counter()
     shop.many(executions, replicator, early=30, threads=threads)
-    return time.perf_counter() - began
+    return (time.perf_counter() - began) / executions
 
 
 def _plain(runtimes: list[list[int]]) -> float:

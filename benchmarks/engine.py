@@ -41,16 +41,16 @@ def measure(rounds: int) -> Result:
     del rounds  # one is enough: the bound is far, and the run is long
     words = [sys.executable, "-m", __name__]
     found = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
-    seconds, memory = found["seconds"], found["gigabytes"]
+    seconds, memory = found["clock"], found["gigabytes"]
     return Result(
         title=f"{TASKS:,} tasks on {sum(FLEET.values()):,} machines, simulated",
         lines=[
-            Line("processor time", seconds, "s", f"{TASKS / seconds:,.0f} tasks a second"),
-            Line("by the clock", found["clock"], "s"),
+            Line("by the clock", seconds, "s", f"{TASKS / seconds:,.0f} tasks a second"),
+            Line("processor time", found["seconds"], "s"),
             Line("memory", memory, "GB", "largest resident set"),
         ],
         goals=[
-            Goal("processor time", seconds, "<=", MOST_SECONDS, "s"),
+            Goal("by the clock", seconds, "<=", MOST_SECONDS, "s"),
             Goal("memory", memory, "<=", MOST_GIGABYTES, "GB"),
         ],
     )

@@ -41,7 +41,8 @@ class Goal(msgspec.Struct, frozen=True):
 
     @property
     def is_met(self) -> bool:
-        return {">=": operator.ge, "<=": operator.le}[self.sign](self.value, self.bound)
+        compare = {">=": operator.ge, "<=": operator.le}[self.sign]
+        return bool(compare(self.value, self.bound))
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from benchmarks.measure import Goal, Line, Result, least_of, run_timed
@@ -18,7 +19,7 @@ def measure(rounds: int) -> Result:
         "python -c pass": [sys.executable, "-c", "pass"],
     }
     best = least_of(
-        {name: lambda words=words: run_timed(words, ".") for name, words in commands.items()},
+        {name: partial(run_timed, words, ".") for name, words in commands.items()},
         TURNS * rounds,
     )
     return Result(
