@@ -146,9 +146,18 @@ def test_a_cancel_that_comes_too_late_is_ignored(play):
     play.scene.cancel(attempt)
     play.scene.end(attempt)
     play.world.perform([ev.CancelOrdered(play.world.now(), attempt)])
-    play.world.wait(MINUTE)
-    late = play.world.wait(None)
-    assert not any(map(play.scene.state.expects, late))
+    assert play.world.wait(MINUTE) == []
+    assert [type(event) for event in play.world.wait(None)] == [ev.MachineDown]
+
+
+def test_nothing_happens_when_a_cancelled_attempt_would_have_ended(play):
+    machine = play.rent()
+    play.wait()
+    attempt = play.start(3, machine)
+    play.wait(MINUTE)
+    play.do(ev.CancelOrdered(MINUTE, attempt))
+    play.wait()
+    assert [type(event) for event in play.wait()] == [ev.MachineDown]
 
 
 def test_a_machine_may_stay_to_the_very_end_of_its_lease_and_no_longer(play):
