@@ -107,3 +107,24 @@ def test_run_times_that_get_shorter_where_they_should_get_longer_fit_no_line():
     book.runtimes = {"a": {1: 10, 2: 20, 3: 30, 4: 40}, "b": {1: 9, 2: 6, 3: 3}}
     offers = (Offer("a", Money.parse(1)), Offer("b", Money.parse(1)))
     assert book.samples(offers)["b"][3] == round(40 * 18 / 60)
+
+
+def test_once_offers_are_compared_one_machine_of_the_most_profitable_does_the_rest():
+    """Both cost the same, so the faster is the better value."""
+    market = Market(
+        "USD",
+        "x",
+        (
+            Offer("small", Money.parse("0.08"), HOUR, limit=10),
+            Offer("large", Money.parse("0.08"), HOUR, limit=10, speed=1.2),
+        ),
+    )
+    fortune = ModelledFortune(given([30 * MINUTE] * 200))
+    state, book = sample(market, tasks=200, fortune=fortune, workers=2)
+    assert state.ended.status == "planned"
+    assert book.is_complete(market.offers, sample_size(200), 200)
+    hours = {charge.machine: (charge.offer.name, charge.units) for charge in state.ledger.charges()}
+    small = [units for name, units in hours.values() if name == "small"]
+    large = sorted(units for name, units in hours.values() if name == "large")
+    assert max(small) == 2, "seven tasks of half an hour on two machines"
+    assert large[-1] > large[0], "one of them goes on alone"

@@ -88,14 +88,17 @@ class SampleBook:
 
     def is_complete(self, offers: Sequence[Offer], size: int, tasks: int) -> bool:
         """Every offer has its replicated tasks, and the sample is large enough."""
+        return self.is_compared(offers, tasks) and self.seen() >= min(size, tasks)
+
+    def is_compared(self, offers: Sequence[Offer], tasks: int) -> bool:
+        """Every offer has its replicated tasks, or fails them all."""
         wanted = min(REPLICATED, tasks)
-        sampled = all(
+        return all(
             self.is_hopeless(offer.name)
             or sum(task in self.runtimes.get(offer.name, {}) for task in self.replicated) >= wanted
             for offer in offers
             if offer.limit != 0
         )
-        return sampled and self.seen() >= min(size, tasks)
 
     def mean(self, offer: str) -> Time | None:
         """Mean run time seen on an offer; None: nothing was seen."""

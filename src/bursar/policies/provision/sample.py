@@ -1,19 +1,21 @@
 """`sample`: rent a few machines of every offer until the sample is there, then stop for a plan.
 
-The decoupled sampling phase of the BaTS thesis (section 3.1.3, figure 3.2). Paid time is used to
-its end: the machines go on with tasks of the bag, and are released when their lease ends, or at
-once where that gives money back.
+The decoupled sampling phase of the BaTS thesis (sections 3.1.3 and 3.2.2, figure 3.2). Paid time is
+used to its end: the machines go on with tasks of the bag, and are released when their lease ends,
+or at once where that gives money back. Once all offers are compared, what the sample still lacks is
+run on one machine of the offer that is the most profitable so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
 
 from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.book import SampleBook
 from bursar.model.market import Offer
 from bursar.model.time import Time
+from bursar.plan.choices import most_profitable
 from bursar.view import Machine, View
 
 
@@ -32,7 +34,7 @@ class Sample:
             return ()
         if self.is_complete(view):
             return self._finish(view, now)
-        rents = [rent for offer in view.market.offers for rent in self._missing(offer, view)]
+        rents = [rent for offer in self._sampled(view) for rent in self._missing(offer, view)]
         if not rents and not view.machines:
             return (Stop(self._why_not(view), "planned"),)
         return rents
@@ -42,13 +44,41 @@ class Sample:
             return Release(machine.id, reason="the sample is complete")
         if self.book.is_hopeless(machine.offer.name):
             return Release(machine.id, reason="every task fails on this offer")
+        if machine.offer not in self._sampled(view):
+            return Release(
+                machine.id, reason="compared; the rest is sampled where tasks cost least"
+            )
+        if self._is_compared(view) and self._is_second(machine, view):
+            return Release(machine.id, reason="compared; one machine does the rest of the sample")
         return Extend(machine.id, reason="the sample is not complete")
 
     def is_complete(self, view: View) -> bool:
         return self.book.is_complete(view.market.offers, self.size, view.total)
 
+    def _is_compared(self, view: View) -> bool:
+        return self.book.is_compared(view.market.offers, view.total)
+
+    def _sampled(self, view: View) -> Sequence[Offer]:
+        """Offers that the sample still needs: all, or the most profitable so far."""
+        if not self._is_compared(view):
+            return view.market.offers
+        runtimes = {offer.name: self.book.mean(offer.name) for offer in view.market.offers}
+        if not any(runtimes.values()):
+            return ()
+        return (most_profitable(view.market.offers, runtimes),)
+
+    def _is_second(self, machine: Machine, view: View) -> bool:
+        """Whether another machine of the offer was there before it and stays."""
+        return any(
+            other.offer == machine.offer
+            and other.id < machine.id
+            and not (other.releasing or other.marked)
+            for other in view.machines.values()
+        )
+
     def _missing(self, offer: Offer, view: View) -> Iterable[Rent]:
-        wanted = self.workers if offer.limit is None else min(self.workers, offer.limit)
+        workers = 1 if self._is_compared(view) else self.workers
+        wanted = workers if offer.limit is None else min(workers, offer.limit)
         have = view.fleet.get(offer.name, 0)
         if self.book.is_hopeless(offer.name) or not view.ledger.can_pay(offer.entry_charge):
             return ()
