@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from bursar.beliefs.bounds import Confidence, published_bound
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -134,3 +135,19 @@ def test_a_deadline_that_no_fleet_meets_for_sure_gets_the_fastest_marked():
     found = make_plans(market, samples, 60, Goal(deadline=85 * MINUTE))
     assert found.plans[-1].fleet == {"small": 10}
     assert not found.plans[-1].fits
+
+
+def test_a_faithful_plan_has_the_published_bounds():
+    market = Market("USD", "2026", (Offer("small", Money.parse("0.1"), HOUR, limit=20),))
+    sample = np.array([8, 9, 10, 11, 12] * 6) * MINUTE
+    ours, published = (
+        make_plans(market, {"small": sample}, 1000, Goal(), confidence=0.7, faithful=faithful)
+        for faithful in (False, True)
+    )
+    assert [plan.fleet for plan in published.plans] == [plan.fleet for plan in ours.plans]
+    count = published.plans[-1].fleet["small"]
+    bound = published_bound([(market["small"], count, sample)], 1000, Confidence(0.9, 0.9, 0.9))
+    assert published.plans[-1].makespan_s.upper * SECOND == pytest.approx(bound.makespan_bound)
+    assert published.plans[-1].makespan_s.p50 * SECOND == pytest.approx(bound.makespan)
+    assert published.plans[-1].cost_upper == str(bound.cost_bound)
+    assert published.plans[-1].makespan_s.upper < published.plans[-1].makespan_s.p90

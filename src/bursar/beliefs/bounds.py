@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, sqrt
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -19,6 +20,9 @@ from bursar.model.errors import InputError
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import Time
+
+EVEN: Final = 0.5
+"""The confidence of an estimate."""
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -182,3 +186,30 @@ def published_bound(
         sum((offer.charge(bound) * count for offer, count, _ in parts), ZERO),
         levels.joint,
     )
+
+
+class PublishedPrediction:
+    """What the thesis promises of a fleet: the estimates, and bounds for any joint confidence.
+
+    Each of the three levels gets a third of the doubt, so that p_M + p_mu + p_sigma - 2 is the
+    confidence asked for (4.13).
+    """
+
+    cautions: tuple[str, ...] = ()
+
+    def __init__(self, parts: Sequence[tuple[Offer, int, NDArray[np.int64]]], tasks: int) -> None:
+        self._parts = parts
+        self._tasks = tasks
+
+    def makespan(self, confidence: float = 0.5) -> Time:
+        """The bound; for an even chance the estimate."""
+        found = self._bound(confidence)
+        return found.makespan if confidence <= EVEN else found.makespan_bound
+
+    def cost(self, confidence: float = 0.5) -> Money:
+        found = self._bound(confidence)
+        return found.cost if confidence <= EVEN else found.cost_bound
+
+    def _bound(self, confidence: float) -> PublishedBound:
+        level = 1 - (1 - max(EVEN, confidence)) / 3
+        return published_bound(self._parts, self._tasks, Confidence(level, level, level))

@@ -14,7 +14,12 @@ from bursar.session import load_run
 
 
 def plans_of(
-    found: RunDir, goal: Goal, *, between: int = 0, confidence: float = CONFIDENCE
+    found: RunDir,
+    goal: Goal,
+    *,
+    between: int = 0,
+    confidence: float = CONFIDENCE,
+    faithful: bool = False,
 ) -> PlanList:
     """The plans for what is left of a sampled run; the same run, the same plans.
 
@@ -38,6 +43,7 @@ def plans_of(
         goal,
         between=between,
         confidence=confidence,
+        faithful=faithful,
         seed=created.seed,
         known_cautions=[
             *book.cautions(state.market.offers),

@@ -77,6 +77,7 @@ _Samples = dict[str, NDArray[np.int64]]
     default=CONFIDENCE,
     help="Of the upper bounds.",
 )
+@click.option("--faithful", is_flag=True, help="The bounds of BaTS as published, for comparison.")
 @json_option
 def command(
     words: tuple[str, ...],
@@ -89,6 +90,7 @@ def command(
     deadline: str | None,
     choices: int,
     confidence: float,
+    faithful: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -115,24 +117,27 @@ def command(
             goal,
             between=choices,
             confidence=confidence,
+            faithful=faithful,
             paired=joblog is None,
         )
         return _tell(found, known, as_json=as_json)
     known_run = _known_run(words)
     if known_run is not None:
-        return _plan(known_run, goal, choices, confidence, as_json=as_json)
+        return _plan(known_run, goal, choices, confidence, faithful=faithful, as_json=as_json)
     run, ended = _sample(job, sample_workers, sample_budget)
     if ended.status not in ("planned", "budget", "done"):
         return EXIT_CODES[ended.status]
     try:
-        return _plan(run, goal, choices, confidence, as_json=as_json)
+        return _plan(run, goal, choices, confidence, faithful=faithful, as_json=as_json)
     except InputError as error:  # the sample was paid for
         raise InputError(
             f"{error}; the sample is kept, go on with: bursar plan {run.name}"
         ) from error
 
 
-def _plan(run: RunDir, goal: Goal, between: int, confidence: float, *, as_json: bool) -> int:
+def _plan(
+    run: RunDir, goal: Goal, between: int, confidence: float, *, faithful: bool, as_json: bool
+) -> int:
     """Show the plans for what a sample has left."""
     state = load_state(run.journal)
     if state.total and state.settled == state.total:
@@ -143,7 +148,7 @@ def _plan(run: RunDir, goal: Goal, between: int, confidence: float, *, as_json: 
         if not state.failed:
             say("give another sample more money with --sample-budget")
         return EXIT_CODES["failed" if state.failed else "budget"]
-    found = plans_of(run, goal, between=between, confidence=confidence)
+    found = plans_of(run, goal, between=between, confidence=confidence, faithful=faithful)
     _tell(found, state.market, as_json=as_json)
     say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose knee")
     return 0

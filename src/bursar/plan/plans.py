@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.beliefs.bounds import PublishedPrediction
 from bursar.beliefs.prediction import FleetPart, Prediction, predict
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
@@ -29,6 +30,17 @@ CONFIDENCE: Final = 0.9
 
 Samples = Mapping[str, NDArray[np.int64]]
 """Offer name to run times there; absent: nothing is known."""
+
+
+class Bound(Protocol):
+    """Times and costs that are not exceeded with a confidence."""
+
+    @property
+    def cautions(self) -> tuple[str, ...]: ...
+
+    def makespan(self, confidence: float = 0.5) -> Time: ...
+
+    def cost(self, confidence: float = 0.5) -> Money: ...
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -86,10 +98,12 @@ def make_plans(
     confidence: float = CONFIDENCE,
     seed: int = 0,
     paired: bool = True,
+    faithful: bool = False,
     known_cautions: Sequence[str] = (),
 ) -> PlanList:
     """Plans for so many tasks, cheapest first, from what was seen of their run times.
 
+    `faithful`: with the bounds of the BaTS thesis (chapter 4) in place of the calibrated ones.
     `paired`: the samples are of the same tasks in the same order. `known_cautions` are told with
     those of the predictions.
     """
@@ -100,7 +114,9 @@ def make_plans(
     choices = list_choices(usable, runtimes, tasks, between=between)
     shared = "bag" if paired else ""
 
-    def bound_of(choice: Choice) -> Prediction:
+    def bound_of(choice: Choice) -> Bound:
+        if faithful:
+            return _published(usable, choice, samples, tasks)
         return _predict(usable, choice, samples, tasks, seed, shared)
 
     if goal.budget is not None:
@@ -186,6 +202,13 @@ def _within_deadline(
     return soonest
 
 
+def _published(
+    offers: Sequence[Offer], choice: Choice, samples: Samples, tasks: int
+) -> PublishedPrediction:
+    parts = [(offer, choice.fleet.get(offer.name, 0), samples[offer.name]) for offer in offers]
+    return PublishedPrediction([part for part in parts if part[1]], tasks)
+
+
 def _predict(
     offers: Sequence[Offer],
     choice: Choice,
@@ -204,7 +227,7 @@ def _predict(
 
 def _plan(
     choice: Choice,
-    bound: Prediction,
+    bound: Bound,
     goal: Goal,
     confidence: float,
     *,
