@@ -16,6 +16,7 @@ from bursar.model.errors import BursarError
 VERBS: Final = {
     "run": "Run a bag of commands within a budget.",
     "plan": "Show what a bag will cost and how long it will take, cheapest to fastest.",
+    "frontier": "Show how to mix spot or grid machines with reliable ones.",
     "resume": "Go on with a run that stopped, crashed or ran out of money.",
     "status": "Show runs, or one of them.",
     "stop": "Stop a run that is being executed.",

@@ -1,0 +1,195 @@
+"""What a strategy for two pools takes and costs, by Monte-Carlo (ExPERT, section 4.4).
+
+An instance on the unreliable pool returns a result with a probability, after a turnaround time
+drawn from those of earlier successes; nothing tells that it will not, before its deadline. Results
+are paid for by charging periods, all that was sent and succeeds, needed or not. Failed instances
+cost nothing (section 2.1). The estimates of all strategies are made with the same random numbers,
+so that their differences are clearer than the figures themselves.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.model.errors import InputError
+from bursar.model.money import Money
+from bursar.model.time import LONGEST, SECOND, Time
+from bursar.plan.strategies import Strategy, default_deadline
+from bursar.simulate import estimator_kernel, kernels_list
+from bursar.simulate.estimator_kernel import RULES, World
+from bursar.simulate.kernels import ROOM, _compile, _share, _stamp
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+ENDLESS: Final = 1 << 40
+"""N where there is no end of copies."""
+LEAST_RELIABILITY: Final = 0.01
+"""Below this a pool is of no use, and simulating it takes very long."""
+UNLUCKY: Final = 100
+"""A bag may take so many times the instances that are expected of it, before times overflow."""
+
+
+class Price(msgspec.Struct, frozen=True):
+    """What a result costs on a machine of a pool, for each charging period that it entered."""
+
+    amount: Money
+    period: Time = SECOND
+
+
+class Conditions(msgspec.Struct, frozen=True):
+    """A bag, and the two pools that it may run on."""
+
+    tasks: int
+    unreliable: int
+    """machines of the unreliable pool"""
+    reliability: float
+    """the probability that an instance sent there returns a result"""
+    turnarounds: Integers
+    """of successes there, ascending: a sample of F_s"""
+    reliable_time: Time
+    """what a task takes on a reliable machine"""
+    unreliable_price: Price
+    reliable_price: Price
+
+    def __post_init__(self) -> None:
+        if self.tasks < 1 or self.unreliable < 1:
+            raise InputError("an estimate needs at least 1 task and 1 unreliable machine")
+        if not LEAST_RELIABILITY <= self.reliability <= 1:
+            raise InputError(
+                f"a reliability of {self.reliability:g}; use {LEAST_RELIABILITY:g} to 1"
+            )
+        if len(self.turnarounds) == 0:
+            raise InputError("no turnaround time of a success is known; at least 1 is needed")
+        if self.turnarounds[0] < 1 or np.any(np.diff(self.turnarounds) < 0):
+            raise InputError("turnaround times must be ascending, each at least 1 us")
+        if not 1 <= self.reliable_time <= LONGEST or self.turnarounds[-1] > LONGEST:
+            raise InputError("a task must take between 1 us and 100 years")
+        for price in (self.unreliable_price, self.reliable_price):
+            if price.period < 1 or price.amount.nanos < 0:
+                raise InputError("a price must not be negative, and its period at least 1 us")
+
+    @property
+    def mean(self) -> Time:
+        """The mean turnaround time of successes: T_ur of the paper."""
+        return max(1, round(float(np.mean(self.turnarounds))))
+
+
+class Estimates(msgspec.Struct, frozen=True):
+    """[strategy, repetition] each; the cost is in the currency, for one task."""
+
+    makespans: Integers
+    tails: Integers
+    """the makespan from the moment at which the tail begins"""
+    unreliable_periods: Integers
+    reliable_periods: Integers
+    costs: Floats
+
+    def means(self) -> list[tuple[float, float]]:
+        """By strategy: the mean makespan in seconds, and the mean cost for a task."""
+        spans = self.makespans.mean(axis=1) / SECOND
+        return [(float(s), float(c)) for s, c in zip(spans, self.costs.mean(axis=1), strict=True)]
+
+
+def estimate(
+    conditions: Conditions,
+    strategies: Sequence[Strategy],
+    repetitions: int = 10,
+    *,
+    seed: int = 0,
+    threads: int = 2,
+) -> Estimates:
+    """Simulate each strategy so many times; the same seed, the same estimates."""
+    if repetitions < 1 or not strategies:
+        raise InputError("an estimate needs at least 1 repetition and 1 strategy")
+    table = np.array([_row(conditions, strategy) for strategy in strategies], dtype=np.int64)
+    world = _world(conditions)
+    found = np.zeros((len(strategies), repetitions, 4), dtype=np.int64)
+    reliable = int(table[:, estimator_kernel.RELIABLE].max())
+    kernel, begin = compiled(), np.uint64(seed)
+
+    def work(first: int, last: int) -> None:
+        kernel(world, table, begin, first, last, conditions.unreliable + reliable, found)
+
+    _share(work, repetitions, threads)
+    unreliable_periods, reliable_periods = found[:, :, 2], found[:, :, 3]
+    costs = (
+        unreliable_periods * float(conditions.unreliable_price.amount)
+        + reliable_periods * float(conditions.reliable_price.amount)
+    ) / conditions.tasks
+    return Estimates(found[:, :, 0], found[:, :, 1], unreliable_periods, reliable_periods, costs)
+
+
+def _world(conditions: Conditions) -> World:
+    unreliable, reliable = conditions.unreliable_price, conditions.reliable_price
+    figures = [
+        conditions.tasks,
+        conditions.unreliable,
+        default_deadline(conditions.mean),
+        conditions.reliable_time,
+        unreliable.period,
+        reliable.period,
+        unreliable.amount.nanos,
+        reliable.amount.nanos,
+    ]
+    _check_room(conditions)
+    return World(
+        turnarounds=np.ascontiguousarray(conditions.turnarounds, dtype=np.int64),
+        reliability=float(conditions.reliability),
+        figures=np.array(figures, dtype=np.int64),
+    )
+
+
+def _check_room(conditions: Conditions) -> None:
+    """Times and amounts must fit in 64 bits."""
+    each = (conditions.tasks // conditions.unreliable + 1) / conditions.reliability
+    longest = default_deadline(conditions.mean) * round(UNLUCKY * each)
+    if max(longest, conditions.reliable_time * conditions.tasks) > ROOM:
+        raise InputError("the bag takes too long for 64-bit arithmetic; give it more machines")
+    unreliable, reliable = conditions.unreliable_price, conditions.reliable_price
+    dearest = max(
+        -(-conditions.reliable_time // reliable.period) * reliable.amount.nanos,
+        -(-int(conditions.turnarounds[-1]) // unreliable.period) * unreliable.amount.nanos,
+    )
+    if dearest * conditions.tasks > ROOM:
+        raise InputError("the prices are too high for 64-bit arithmetic; use a larger unit")
+
+
+def _row(conditions: Conditions, strategy: Strategy) -> list[int]:
+    """The strategy as the kernel has it."""
+    reliable = strategy.reliable_machines(conditions.unreliable)
+    if strategy.copies is None and conditions.turnarounds[0] >= strategy.deadline:
+        raise InputError("no success was ever as quick as the deadline: the bag would never end")
+    row = [0] * RULES
+    row[estimator_kernel.COPIES] = ENDLESS if strategy.copies is None else strategy.copies
+    row[estimator_kernel.TIMEOUT] = strategy.timeout
+    row[estimator_kernel.DEADLINE] = strategy.deadline
+    row[estimator_kernel.RELIABLE] = reliable
+    row[estimator_kernel.KIND] = int(strategy.kind)
+    if strategy.budget is not None:
+        row[estimator_kernel.BUDGET] = strategy.budget.nanos
+    return row
+
+
+@cache
+def compiled() -> Callable[..., Any]:
+    """The kernel; the first call imports numba and, once on a computer, compiles."""
+    from numba.extending import register_jitable
+
+    parts: tuple[Callable[..., Any], ...] = (
+        kernels_list.splitmix,
+        kernels_list.stream,
+        *estimator_kernel.ALLOCATING,
+        *estimator_kernel.PARTS,
+    )
+    for part in parts:
+        register_jitable(part)
+    stamp = _stamp(map(inspect.getsource, (kernels_list, estimator_kernel)))
+    return _compile(estimator_kernel.estimate_many, stamp)
