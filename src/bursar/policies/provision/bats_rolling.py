@@ -9,7 +9,7 @@ anew whenever paid time ends, an offer becomes known, or a monitoring interval h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import ceil, sqrt
 from random import Random
 from typing import Final
@@ -32,6 +32,11 @@ from bursar.view import Machine, View
 
 FIRST_SHARE: Final = 4
 """The first unit of the first machines costs at most one part in so many of the budget."""
+ENOUGH: Final = 30
+"""First machines of an offer whose units are so fine that they cost next to nothing: as they go on
+until there are results, more of them would cost more than that share."""
+FINE: Final = 1000
+"""Units are fine if so many of them can be paid."""
 MONITORING: Final = 5 * MINUTE
 SHORTEST_MONITORING: Final = 2 * SECOND
 PARTS_OF_A_UNIT: Final = 12
@@ -158,6 +163,8 @@ class RollingBats:
             price = offer.entry_charge
             is_first = fewest == 0 and view.ledger.can_pay(price)
             is_full = offer.limit is not None and fewest >= offer.limit
+            if _is_fine(offer, budget):
+                is_full = is_full or fewest >= ENOUGH
             if is_full or not (share is None or spent + price <= share or is_first):
                 offers.remove(offer)
                 continue
@@ -257,9 +264,12 @@ class RollingBats:
         if self._may_be_better(view, now):
             return []
         found: list[Offer] = []
+        slots = sum(machine.offer.slots for machine in view.machines.values())
         for offer in view.market.offers:
             if offer.name not in self._known:
                 continue
+            if len(view.ready) <= slots and _is_fine(offer, view.ledger.budget):
+                continue  # the machines there end the last tasks: none would do more than one
             there = sum(machine.offer.name == offer.name for machine in view.machines.values())
             room = -(-(len(view.ready) + len(view.attempts)) // offer.slots)
             if offer.limit is not None:
@@ -322,7 +332,21 @@ class RollingBats:
         deadline = view.goal.deadline
         if deadline is not None and now * EARLY < deadline and sum(counts.values()) < FEW:
             return frozenset()
+        if self._may_wait(view, counts):
+            return frozenset()
         return frozenset(name for name, count in counts.items() if count)
+
+    def _may_wait(self, view: View, counts: Mapping[str, int]) -> bool:
+        """Whether to wait for more results of some offer, as that costs little.
+
+        The first to end are the shortest tasks; where units are fine and tasks many, the first
+        machines go on until they have told enough, or as much as they will.
+        """
+        enough = ENOUGH * len(counts)
+        fine = all(_is_fine(view.market[name], view.ledger.budget) for name in counts)
+        if not fine or view.total <= 2 * enough or sum(counts.values()) >= 2 * enough:
+            return False
+        return min(counts.values()) < ENOUGH
 
     # --- acting ----------------------------------------------------------------------------------
 
@@ -390,6 +414,10 @@ class RollingBats:
 def _task_cost(offer: Offer, runtime: float) -> float:
     """What a task costs if all paid time is used, in billionths."""
     return offer.price.nanos * runtime / (offer.billing * offer.slots)
+
+
+def _is_fine(offer: Offer, budget: Money | None) -> bool:
+    return budget is not None and offer.entry_charge.nanos * FINE < budget.nanos
 
 
 def _left(view: View) -> str:
