@@ -37,6 +37,11 @@ class Machine:
     def name(self) -> str:
         return f"{self.offer.name}-{self.id}"
 
+    def refunds(self, now: Time) -> bool:
+        """Whether leaving now costs less than staying to the end of the lease."""
+        stay, lease = now - self.rented, self.until - self.rented
+        return self.offer.units(stay) < self.offer.units(lease)
+
     @property
     def status(self) -> str:
         if self.down:

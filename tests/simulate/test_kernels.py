@@ -349,7 +349,7 @@ def test_compiled_code_is_found_again_only_with_the_same_stamp(tmp_path, monkeyp
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
 
     def loads(stamp):
-        function = kernels._compile(double, stamp)
+        function = kernels.compile_stamped(double, stamp)
         assert function(3) == 6
         return sum(function.stats.cache_hits.values())
 
@@ -359,16 +359,16 @@ def test_compiled_code_is_found_again_only_with_the_same_stamp(tmp_path, monkeyp
 @pytest.mark.parametrize("changed", range(len(kernels.MODULES)))
 def test_a_change_in_any_module_of_the_kernels_changes_the_stamp(changed):
     sources = [getsource(module) for module in kernels.MODULES]
-    before = kernels._stamp(sources)
+    before = kernels.stamp_of(sources)
     sources[changed] += "\n"
-    assert kernels._stamp(sources) != before
+    assert kernels.stamp_of(sources) != before
 
 
 def test_the_stamp_is_that_of_all_modules_of_the_kernels():
     folder = Path(kernels.__file__).parent
     named = {Path(module.__file__) for module in kernels.MODULES}
     assert named == set(folder.glob("kernels_*.py"))
-    stamp = kernels._stamp(getsource(module) for module in kernels.MODULES)
+    stamp = kernels.stamp_of(getsource(module) for module in kernels.MODULES)
     for name in kernels.Kernels.__struct_fields__:
         function = getattr(kernels.compiled(), name)
         assert function.py_func.__qualname__ == f"{name}_{stamp}"

@@ -24,7 +24,7 @@ from bursar.model.time import LONGEST, SECOND, Time
 from bursar.plan.strategies import Strategy, default_deadline
 from bursar.simulate import estimator_kernel, kernels_list
 from bursar.simulate.estimator_kernel import RULES, World
-from bursar.simulate.kernels import ROOM, _compile, _share, _stamp
+from bursar.simulate.kernels import ROOM, compile_stamped, share_out, stamp_of
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -118,7 +118,7 @@ def estimate(
     def work(first: int, last: int) -> None:
         kernel(world, table, begin, first, last, conditions.unreliable + reliable, found)
 
-    _share(work, repetitions, threads)
+    share_out(work, repetitions, threads)
     unreliable_periods, reliable_periods = found[:, :, 2], found[:, :, 3]
     costs = (
         unreliable_periods * float(conditions.unreliable_price.amount)
@@ -191,5 +191,5 @@ def compiled() -> Callable[..., Any]:
     )
     for part in parts:
         register_jitable(part)
-    stamp = _stamp(map(inspect.getsource, (kernels_list, estimator_kernel)))
-    return _compile(estimator_kernel.estimate_many, stamp)
+    stamp = stamp_of(map(inspect.getsource, (kernels_list, estimator_kernel)))
+    return compile_stamped(estimator_kernel.estimate_many, stamp)

@@ -147,7 +147,7 @@ class Workshop:
             else:
                 kernels.list_many(self._shop, begin, first, last, makespans, units)
 
-        _share(work, executions, threads)
+        share_out(work, executions, threads)
         return Executions(makespans, units, self.offers)
 
     def _strategy(self, replicator: str) -> int:
@@ -216,7 +216,7 @@ def _cost(offers: Sequence[Offer], units: Integers) -> Money:
     return sum((o.price * int(n) for o, n in zip(offers, units, strict=True)), start=ZERO)
 
 
-def _share(work: Callable[[int, int], None], executions: int, threads: int) -> None:
+def share_out(work: Callable[[int, int], None], executions: int, threads: int) -> None:
     """Let threads do equal parts; the kernels hold no lock."""
     if threads <= 1 or executions < 2 * threads:
         work(0, executions)
@@ -248,20 +248,20 @@ def compiled() -> Kernels:
             register_jitable(part)
         for part in module.PARTS:  # a call would copy all arrays' descriptions
             register_jitable(_nrt=False, forceinline=True)(part)
-    stamp = _stamp(map(inspect.getsource, MODULES))
+    stamp = stamp_of(map(inspect.getsource, MODULES))
     return Kernels(
-        list_once=_compile(kernels_list.list_once, stamp),
-        list_many=_compile(kernels_list.list_many, stamp),
-        tail_once=_compile(kernels_tail.tail_once, stamp),
-        tail_many=_compile(kernels_tail.tail_many, stamp),
+        list_once=compile_stamped(kernels_list.list_once, stamp),
+        list_many=compile_stamped(kernels_list.list_many, stamp),
+        tail_once=compile_stamped(kernels_tail.tail_once, stamp),
+        tail_many=compile_stamped(kernels_tail.tail_many, stamp),
     )
 
 
-def _stamp(sources: Iterable[str]) -> str:
+def stamp_of(sources: Iterable[str]) -> str:
     return sha256("\0".join(sources).encode()).hexdigest()[:16]
 
 
-def _compile(function: Callable[..., Any], stamp: str) -> Callable[..., Any]:
+def compile_stamped(function: Callable[..., Any], stamp: str) -> Callable[..., Any]:
     """Compile, with the machine code kept on disk where it can be written.
 
     Numba finds it again by the name of the function, and drops it when the function's own file has

@@ -407,7 +407,7 @@ class RollingBats:
         return [
             Release(number, at_once=True, reason="idle, and nothing is left to start")
             for number in view.idle
-            if not view.machines[number].attempts and _refunds(view.machines[number], now)
+            if not view.machines[number].attempts and view.machines[number].refunds(now)
         ]
 
 
@@ -437,12 +437,6 @@ def _relied_on(number: int, view: View) -> bool:
         default=attempt,
     )
     return best is attempt
-
-
-def _refunds(machine: Machine, now: Time) -> bool:
-    """Whether leaving now costs less than staying to the end of the lease."""
-    offer = machine.offer
-    return offer.units(now - machine.rented) < offer.units(machine.until - machine.rented)
 
 
 def monitoring_interval(view: View) -> Time:

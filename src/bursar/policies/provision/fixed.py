@@ -78,7 +78,7 @@ class Fixed:
         return [
             Release(number, at_once=True, reason="idle, and nothing is left to start")
             for number in view.idle
-            if not view.machines[number].attempts and _refunds(view.machines[number], now)
+            if not view.machines[number].attempts and view.machines[number].refunds(now)
         ]
 
 
@@ -86,9 +86,3 @@ def _free_slots(view: View) -> int:
     """Slots that will take ready tasks without renting anything."""
     machines = view.machines.values()
     return sum(m.offer.slots - len(m.attempts) for m in machines if not m.releasing)
-
-
-def _refunds(machine: Machine, now: Time) -> bool:
-    """Whether leaving now costs less than staying to the end of the lease."""
-    offer = machine.offer
-    return offer.units(now - machine.rented) < offer.units(machine.until - machine.rented)

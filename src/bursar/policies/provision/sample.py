@@ -104,7 +104,5 @@ def _is_spent(machine: Machine, book: SampleBook, now: Time) -> bool:
     """Idle, and either leaving gives money back, or no task would end in the time that is left."""
     if machine.attempts:
         return False
-    offer, stay = machine.offer, now - machine.rented
-    mean = book.mean(offer.name)
-    gives_back = offer.units(stay) < offer.units(machine.until - machine.rented)
-    return gives_back or mean is None or now + mean > machine.until
+    mean = book.mean(machine.offer.name)
+    return machine.refunds(now) or mean is None or now + mean > machine.until
