@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from operator import mul
 from typing import Final
 
@@ -156,9 +157,8 @@ class Bounded:
         """The answer of a direct search, with rounded values; None where it is too laborious."""
         if self.patience.nodes and self._exact.value and max(self.value) < FLOATS:
             try:
-                return self._exact.direct(goal, self.patience.nodes, cheapest=cheapest)
-            except GaveUpError:
-                pass
+                with suppress(GaveUpError):  # then the values are rounded
+                    return self._exact.direct(goal, self.patience.nodes, cheapest=cheapest)
             finally:
                 self._account(self._exact)
         form = self._form_for_steps(goal)
