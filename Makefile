@@ -1,6 +1,6 @@
 # make run    the example sweep: sample, plan, choice, execution, and why
 # make test   linters, types, layers, and the whole test suite
-# make reproduce   every published table and figure, into docs/reproduction.md
+# make reproduce   every published table and figure, into docs/reproduction.md and docs/plots
 # make bench  speed, side by side with peers, in one run
 PYTHON ?= python3
 BIN := .venv/bin
@@ -24,7 +24,7 @@ lint: .venv/.installed
 	$(BIN)/lint-imports
 
 reproduce: .venv/.installed
-	$(BIN)/python -m bursar.reproduce > docs/reproduction.md
+	$(BIN)/python -m bursar.reproduce docs/plots > docs/reproduction.md
 
 bench: .venv/.installed
 	$(BIN)/python -m benchmarks

@@ -62,7 +62,7 @@ class Fates:
         self.attempts = dict(attempts)
         self.lives = dict(lives)
 
-    def attempt(self, task, attempt, machine):
+    def attempt(self, task, attempt, machine, now):
         return self.attempts.get(attempt, (MINUTE, "success"))
 
     def boot(self, machine):
@@ -70,6 +70,9 @@ class Fates:
 
     def life(self, machine):
         return self.lives.get(machine.id)
+
+    def notice(self, machine):
+        return 0
 
 
 class Idle:

@@ -396,3 +396,31 @@ def test_reviewing_changes_nothing_by_itself():
         assert desk.review(action) == desk.review(action)
     assert len(desk.scene.events) == before
     assert len(desk.scene.state.machines) == 1
+
+
+# --- machines that are not to be had, or not for long ---------------------------------------------
+
+
+def test_an_offer_that_was_not_to_be_had_is_asked_for_after_a_pause():
+    desk = Desk(HOURLY, FREE, tasks=1)
+    desk.scene.down(desk.rent(up=False), "refused")
+    assert "after a pause" in desk.refusal(act.Rent("hourly"))
+    assert isinstance(desk.review(act.Rent("free")), ev.MachineRented)
+    desk.scene.pass_time(15 * SECOND)
+    assert isinstance(desk.review(act.Rent("hourly")), ev.MachineRented)
+
+
+def test_machines_whose_loss_is_announced_count_until_they_are_gone():
+    desk = Desk(HOURLY, tasks=1)
+    first, *_ = (desk.rent() for _ in range(3))
+    desk.scene.announce_loss(first, MINUTE)
+    assert "limit of 3 machines" in desk.refusal(act.Rent("hourly"))
+    desk.scene.down(first, "lost")
+    assert isinstance(desk.review(act.Rent("hourly")), ev.MachineRented)
+
+
+def test_nothing_is_started_on_a_machine_whose_loss_is_announced():
+    desk = Desk(HOURLY, tasks=1)
+    machine = desk.rent()
+    desk.scene.announce_loss(machine, MINUTE)
+    assert desk.refusal(act.Start(1, machine)) == "the machine has no free slot"

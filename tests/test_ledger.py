@@ -139,3 +139,12 @@ def test_committed_is_always_the_sum_of_all_charges(steps, offer):
         ledger.check()
         closed = sum((c.amount for c in ledger.charges() if not c.is_open), ZERO)
         assert ledger.spent == closed <= ledger.committed
+
+
+def test_a_charge_that_is_void_never_was(ledger):
+    ledger.commit(1, HOURLY, 0, 2 * HOUR)
+    ledger.commit(2, HOURLY, 0, HOUR)
+    assert ledger.void(1) == money("0.20")
+    assert ledger.committed == money("0.10")
+    assert [charge.machine for charge in ledger.charges()] == [2]
+    ledger.check()

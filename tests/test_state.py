@@ -184,6 +184,86 @@ def test_machines_are_numbered_and_numbers_are_not_used_again(scene):
     assert scene.state.machines_rented == 2
 
 
+def test_a_machine_that_was_not_to_be_had_costs_nothing(scene):
+    scene.down(scene.rent(), "refused")
+    assert scene.state.ledger.committed == Money.parse("0")
+    assert list(scene.state.ledger.charges()) == []
+
+
+def test_refusals_are_remembered_until_a_machine_of_the_offer_comes_up(scene):
+    scene.pass_time(MINUTE)
+    scene.down(scene.rent(), "refused")
+    scene.pass_time(MINUTE)
+    scene.down(scene.rent(), "refused")
+    refusal = scene.state.refusals["small"]
+    assert (refusal.since, refusal.last) == (MINUTE, 2 * MINUTE)
+    scene.machine("large")
+    assert "small" in scene.state.refusals
+    scene.machine("small")
+    assert scene.state.refusals == {}
+
+
+def test_whoever_asks_in_vain_pauses_ever_longer_but_not_for_ever(scene):
+    pauses = []
+    for _ in range(12):
+        scene.down(scene.rent(), "refused")
+        refusal = scene.state.refusals["small"]
+        pauses.append(refusal.over - scene.at)
+        scene.at = refusal.over
+    assert pauses == sorted(pauses)
+    assert pauses[0] == 15 * SECOND
+    assert 9 * MINUTE < pauses[-1] < 10 * MINUTE
+    assert not refusal.is_final
+
+
+def test_a_run_that_is_resumed_may_ask_at_once(scene):
+    scene.down(scene.rent(), "refused")
+    scene.tell(ev.RunResumed(scene.at))
+    assert scene.state.refusals == {}
+
+
+def test_a_machine_whose_loss_is_announced_gets_nothing_more_but_ends_what_it_runs(scene):
+    machine = scene.machine("large")
+    attempt = scene.start(1, machine)
+    scene.announce_loss(machine, 2 * MINUTE)
+    state = scene.state
+    assert state.machines[machine].doomed == 2 * MINUTE
+    assert list(state.idle) == []
+    assert (state.fleet, state.leaving) == ({"large": 0}, {"large": 1})
+    scene.pass_time(MINUTE)
+    scene.end(attempt)
+    assert state.done == 1
+    assert list(state.idle) == []
+    scene.down(machine, "lost")
+    assert (state.fleet, state.leaving) == ({"large": 0}, {"large": 0})
+
+
+def test_a_machine_may_be_announced_to_be_lost_while_it_boots(scene):
+    machine = scene.rent()
+    scene.announce_loss(machine, MINUTE)
+    scene.up(machine)
+    assert list(scene.state.idle) == []
+
+
+def test_a_machine_whose_loss_is_announced_may_be_released(scene):
+    machine = scene.machine()
+    scene.announce_loss(machine, MINUTE)
+    scene.release(machine)
+    assert scene.state.leaving == {"small": 1}
+    scene.down(machine)
+    assert scene.state.leaving == {"small": 0}
+
+
+def test_a_loss_is_not_announced_twice_nor_of_what_leaves_anyway(scene):
+    first, second = scene.machine(), scene.machine()
+    announced = ev.LossAnnounced(0, first, MINUTE)
+    assert scene.state.expects(announced)
+    scene.tell(announced)
+    scene.release(second)
+    for machine in (first, second, 99):
+        assert not scene.state.expects(ev.LossAnnounced(0, machine, MINUTE))
+
+
 # --- attempts ------------------------------------------------------------------------------------
 
 

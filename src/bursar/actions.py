@@ -44,20 +44,22 @@ class Start(Action, frozen=True):
     """Start an attempt of this task on this machine, beside any that run already.
 
     With `measure` it runs to its end even when the task is done, or was done before: its run time
-    is what it is for.
+    is what it is for. With `ahead` it may wait at a busy machine for a slot.
     """
 
     task: int
     machine: int
     reason: str = ""
     measure: bool = False
+    ahead: bool = False
 
 
 class Cancel(Action, frozen=True):
-    """Stop this attempt."""
+    """Stop this attempt: one of several of its task, or any with `give_up`."""
 
     attempt: int
     reason: str = ""
+    give_up: bool = False
 
 
 class Wake(Action, frozen=True):

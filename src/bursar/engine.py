@@ -9,20 +9,26 @@ then carried out by the world.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from random import Random
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from bursar import actions as act
 from bursar import events as ev
 from bursar.guard import Guard
 from bursar.model.errors import InvariantError
-from bursar.model.time import Time
+from bursar.model.time import Time, format_duration
 from bursar.model.wording import counted
 from bursar.policies.registry import Policy
 from bursar.state import DONE, FAILED, RunState
-from bursar.view import money_left
+from bursar.view import View, money_left
+
+AHEAD: Final = 4
+"""Machines get tasks ahead while there are so many times more of them: none idles for it later."""
+
+Pick = Callable[[View, Random], int]
+"""The next of the ready tasks."""
 
 Fate = Literal["keep", "failure", "drop"]
 """What becomes of an ended attempt's output: the task's result, its failure, or nothing."""
@@ -33,6 +39,8 @@ class World(Protocol):
 
     lead: Time
     """how long before a lease ends the world must hear of it"""
+    hasty: bool
+    """attempts are so short that machines would wait for this process between two of them"""
 
     def now(self) -> Time:
         """Time since the run began; never decreases."""
@@ -102,7 +110,9 @@ class Engine:
         roles = (policy.provisioner, policy.placer, policy.replicator)
         learners = (entry for entry in roles if isinstance(entry, Observer))
         self._observers = tuple(dict.fromkeys((*observers, *learners)))
+        self._pick: Pick | None = getattr(policy.placer, "pick", None)
         self._early = getattr(policy.replicator, "early", 0)
+        self._keen = getattr(policy.replicator, "keen", False)
         self._wakes: list[Time] = []
         self._decisions: list[ev.Decision] = []
         self._fates: list[tuple[int, int, Fate]] = []
@@ -153,8 +163,23 @@ class Engine:
             self._ask(policy.replicator.replicate(state, now, self._rng), now)
         if state.ready and state.idle:
             self._ask(policy.placer.place(state, now, self._rng), now)
-        if state.idle and state.attempts and not state.ready:
+        if self._world.hasty and self._pick is not None:
+            self._place_ahead(self._pick, now)
+        if self._keen or (state.idle and state.attempts and not state.ready):
             self._ask(policy.replicator.replicate(state, now, self._rng), now)
+
+    def _place_ahead(self, pick: Pick, now: Time) -> None:
+        """Give each busy machine its next task, too, while there are more than enough of them."""
+        state = self.state
+        for machine in state.machines.values():
+            while (
+                len(machine.waiting) < machine.offer.slots
+                and len(state.ready) > AHEAD * len(state.machines) * machine.offer.slots
+                and machine.is_full
+                and machine.is_open
+            ):
+                task = pick(state, self._rng)
+                self._ask((act.Start(task, machine.id, ahead=True),), now)
 
     def _ask(self, actions: Iterable[act.AnyAction], now: Time) -> None:
         """Let the guard review what was asked for; all of it was asked before any of it is done."""
@@ -176,12 +201,11 @@ class Engine:
         """The lease of a machine ends: extend it if the policy wants and money allows."""
         machine = self.state.machines[number]
         answer = self._policy.provisioner.renew(machine, self.state, now)
-        if (
-            isinstance(answer, act.Extend)
-            and self.state.stopping is not None
-            and (not machine.attempts)
-        ):
-            answer = act.Release(number, reason="the run is stopping")
+        if isinstance(answer, act.Extend) and not machine.attempts:
+            if self.state.stopping is not None:
+                answer = act.Release(number, reason="the run is stopping")
+            elif machine.doomed is not None:
+                answer = act.Release(number, reason="it is idle, and will be taken away")
         self._ask((answer,), now)
         if not machine.releasing and machine.until - self._world.lead <= now:
             self._ask((act.Release(number, at_once=True, reason="its paid time ends"),), now)
@@ -230,6 +254,9 @@ class Engine:
         if self.guard.lacks_money:
             why = f"{left}, and {money_left(state)} does not pay for what was asked for"
             return ev.RunEnded(now, "budget", why)
+        if state.refusals:
+            since = format_duration(now - min(one.since for one in state.refusals.values()))
+            return ev.RunEnded(now, "failed", f"{left}, and no machine was to be had for {since}")
         return ev.RunEnded(now, "failed", f"{left}, but no machine was asked for")
 
     # --- recording and carrying out --------------------------------------------------------------
@@ -245,6 +272,10 @@ class Engine:
             observer.saw(event, self.state)
         if isinstance(event, ev.AttemptEnded):
             self._settle(event)
+        elif isinstance(event, ev.MachineDown) and event.cause == "refused":
+            for refusal in self.state.refusals.values():
+                if not refusal.is_final:
+                    heappush(self._wakes, refusal.over)
 
     def _settle(self, event: ev.AttemptEnded) -> None:
         """An attempt ended: decide its output's fate, and cancel its rivals if it won."""

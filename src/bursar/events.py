@@ -14,6 +14,7 @@ import msgspec
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
+from bursar.model.strategy import Strategy
 from bursar.model.time import Time
 from bursar.model.work import Bag
 
@@ -24,7 +25,8 @@ Status = Literal["done", "failed", "budget", "deadline", "interrupted", "planned
 """`planned`: the sample was run, and the rest waits for a choice among the plans."""
 
 DownCause = Literal["released", "lost", "expired", "refused"]
-"""`expired`: the machine ended itself when its paid time ran out; `refused`: it never came up."""
+"""`expired`: the machine ended itself when its paid time ran out; `refused`: it was not to be had,
+and costs nothing."""
 
 
 class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
@@ -76,6 +78,17 @@ class PlanChosen(Event, frozen=True, tag=True, omit_defaults=True):
     cost_p50: Money
     """beside what was committed before the choice"""
     cost_upper: Money
+
+
+class StrategyChosen(Event, frozen=True, tag=True, omit_defaults=True):
+    """How the tail of a bag is spread over unreliable and reliable machines; why, and what of."""
+
+    strategy: Strategy
+    why: str = ""
+    makespan: Time = 0
+    """expected from the choice on; 0: not estimated"""
+    cost: float = 0.0
+    """expected from the choice on, in the market's currency"""
 
 
 class StopRequested(Event, frozen=True, tag=True, omit_defaults=True):
@@ -142,6 +155,16 @@ class MachineUp(Event, frozen=True, tag=True, omit_defaults=True):
     machine: int
 
 
+class LossAnnounced(Event, frozen=True, tag=True, omit_defaults=True):
+    """The machine will be taken away at `gone`; nothing more is started on it.
+
+    What runs there goes on until then. It is a forecast: `MachineDown` tells when it is so.
+    """
+
+    machine: int
+    gone: Time
+
+
 class MachineDown(Event, frozen=True, tag=True, omit_defaults=True):
     """The machine is gone; attempts on it are lost and their tasks go back to the bag.
 
@@ -159,7 +182,7 @@ class MachineDown(Event, frozen=True, tag=True, omit_defaults=True):
 
 class AttemptStarted(Event, frozen=True, tag=True, omit_defaults=True):
     """Decision. With `measure` the attempt runs to its end even when its task is done: its run
-    time is what it is for.
+    time is what it is for. On a machine without a free slot it waits there for the next one.
     """
 
     attempt: int
@@ -170,10 +193,14 @@ class AttemptStarted(Event, frozen=True, tag=True, omit_defaults=True):
 
 
 class CancelOrdered(Event, frozen=True, tag=True, omit_defaults=True):
-    """Decision. The attempt keeps its slot until the world says that it ended."""
+    """Decision. The attempt keeps its slot until the world says that it ended.
+
+    With `give_up` it may be the only one of its task, which goes back to the bag then.
+    """
 
     attempt: int
     reason: str = ""
+    give_up: bool = False
 
 
 class AttemptEnded(Event, frozen=True, tag=True, omit_defaults=True):
@@ -207,6 +234,7 @@ AnyEvent = (
     | ArrivalsEnded
     | GoalChanged
     | PlanChosen
+    | StrategyChosen
     | StopRequested
     | RunResumed
     | RetryRequested
@@ -216,6 +244,7 @@ AnyEvent = (
     | ReleaseOrdered
     | ReleaseMarked
     | MachineUp
+    | LossAnnounced
     | MachineDown
     | AttemptStarted
     | CancelOrdered

@@ -104,7 +104,7 @@ class Guard:
         state = self._state
         if state.stopping is not None:
             return "the run is stopping"
-        if action.machine not in state.idle:
+        if action.machine not in state.idle and not (action.ahead and self._may_wait(action)):
             return "the machine has no free slot"
         if not 1 <= action.task <= state.total:
             return "there is no such task"
@@ -113,6 +113,10 @@ class Guard:
         return ev.AttemptStarted(
             now, len(state.log) + 1, action.task, action.machine, action.reason, action.measure
         )
+
+    def _may_wait(self, action: act.Start) -> bool:
+        machine = self._state.machines.get(action.machine)
+        return machine is not None and machine.is_open and machine.is_full
 
     def _rent(self, action: act.Rent, now: Time) -> ev.Decision | str | None:
         state = self._state
@@ -124,6 +128,9 @@ class Guard:
         present = state.fleet.get(offer.name, 0) + state.leaving.get(offer.name, 0)
         if offer.limit is not None and present >= offer.limit:
             return f"the limit of {counted(offer.limit, 'machine')} is reached"
+        refusal = state.refusals.get(offer.name)
+        if refusal is not None and now < refusal.over:
+            return "none was to be had lately; it is asked for again after a pause"
         stay = self._first_stay(offer)
         self.lacks_money = stay is None
         if stay is None:
@@ -166,9 +173,10 @@ class Guard:
         if attempt is None or attempt.cancelling:
             return "the attempt has ended"
         others = [a for a in state.attempts_of(attempt.task) if not state.attempts[a].cancelling]
-        if len(others) == 1 and state.status[attempt.task] not in (DONE, FAILED):
+        is_needed = len(others) == 1 and state.status[attempt.task] not in (DONE, FAILED)
+        if is_needed and not action.give_up:
             return "it is the only attempt of its task"
-        return ev.CancelOrdered(now, action.attempt, action.reason)
+        return ev.CancelOrdered(now, action.attempt, action.reason, action.give_up)
 
     def _wake(self, action: act.Wake, now: Time) -> ev.Decision | str | None:
         return "that time has come already"

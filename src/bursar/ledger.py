@@ -75,6 +75,12 @@ class Ledger:
         self.spent += new.amount
         return old.amount - new.amount
 
+    def void(self, machine: int) -> Money:
+        """The machine was not to be had: nothing is charged for it."""
+        amount = self._open.pop(machine).amount
+        self.committed -= amount
+        return amount
+
     def amount_of(self, machine: int) -> Money:
         """What a machine that is up has cost so far, to the end of its lease."""
         return self._open[machine].amount

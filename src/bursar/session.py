@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
@@ -23,7 +23,7 @@ from bursar.beliefs.book import SampleBook
 from bursar.beliefs.sampling import sample_size
 from bursar.engine import Engine, Observer
 from bursar.execute.calls import Calls
-from bursar.execute.local import External, LocalWorld, sweep
+from bursar.execute.local import External, Lives, LocalWorld, sweep
 from bursar.execute.outputs import repair
 from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
@@ -33,10 +33,15 @@ from bursar.model.fleet import Fleet, parse_fleet, write_fleet
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import format_money
+from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import Time
 from bursar.model.work import Bag
+from bursar.plan.frontier import check_preference
 from bursar.policies.registry import Policy, check_policies, make_entry
 from bursar.state import RunState
+
+if TYPE_CHECKING:
+    from bursar.simulate.advice import Advice, Advisor
 
 ROUND_ROBIN: Final = {"provisioner": "fixed", "placer": "random", "replicator": "none"}
 """Where machines cost nothing, or the user said which."""
@@ -47,8 +52,14 @@ FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "non
 PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "insured"}
 """For a plan that was chosen."""
 SAMPLING: Final = {"provisioner": "sample", "placer": "sample", "replicator": "none"}
-SUITED: Final = {"bats": BATS, "planned": PLANNED, "sample": SAMPLING}
+EXPERT: Final = {"provisioner": "mixed", "placer": "pooled", "replicator": "ntdmr"}
+"""Where machines may vanish."""
+SUITED: Final = {"bats": BATS, "mixed": EXPERT, "planned": PLANNED, "sample": SAMPLING}
 """What goes with a provisioner, unless the user says otherwise; else round robin."""
+
+
+ASK: Final = "ask"
+"""The preference of those who choose a strategy by hand."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,8 +73,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     fleet: Fleet | None = None
     policies: Mapping[str, str] = {}
     """entries that were asked for; the rest is chosen to suit"""
+    sabotage: Time | None = None
+    """mean life of unreliable machines, which are then taken away at random"""
     faithful: bool = False
     """the published algorithm in place of the better one"""
+    prefer: str | None = None
+    """how the strategy of the tail is chosen where machines may vanish; `ask`: by hand"""
+    strategy: str | None = None
+    """the strategy itself: `N=3,T=30m,D=1h,Mr=0.1`, or the name of a static one"""
     sample_workers: int = 1
     """machines of each offer in the sampling phase"""
     seed: int | None = None
@@ -74,12 +91,18 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     def check(self, *, simulated: bool = False) -> None:
         """Refuse what could not even begin."""
+        self._check_strategy()
         if self.output and Path(self.output).is_dir() and any(Path(self.output).iterdir()):
             raise InputError(
                 f"{self.output}: has files already; give results a directory of their own"
             )
         check_policies(self.all_policies(), simulated=simulated)
         self._check_faithful()
+        if self.sabotage and all(offer.pool == "reliable" for offer in self.market.offers):
+            raise InputError(
+                'no machine of this market is taken away: write pool = "unreliable" for an offer,'
+                " or leave --sabotage"
+            )
         if self.fleet is not None:
             parse_fleet(write_fleet(self.fleet), self.market)
         if self.goal.budget is None and self.goal.deadline is None and not self.market.is_free:
@@ -100,22 +123,57 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def _check_faithful(self) -> None:
-        if self.faithful and self.all_policies()["provisioner"] != "bats":
+        if self.faithful and self.all_policies()["provisioner"] not in ("bats", "mixed"):
             raise InputError(
                 "the published algorithm chooses machines for a bag and a budget:"
                 " --faithful goes without --fleet, and with a market that costs money"
             )
 
+    def _check_strategy(self) -> None:
+        """A strategy, or a preference among them, is for two pools and can be understood."""
+        for name, value in (("--prefer", self.prefer), ("--strategy", self.strategy)):
+            if value is not None and self.all_policies()["provisioner"] != "mixed":
+                raise InputError(
+                    f'{name} is for machines that may vanish: write pool = "unreliable" for an'
+                    f" offer of the market, or leave {name}"
+                )
+        if self.strategy is not None:
+            strategy = read_strategy(self.strategy)
+            has_reliable = any(
+                count and self.market[name].pool == "reliable"
+                for name, count in self.full_fleet().items()
+            )
+            if strategy.needs_reliable and not has_reliable:
+                raise InputError("this strategy ends on reliable machines, and the market has none")
+        if self.prefer is not None and self.prefer != ASK:
+            goal = self.goal
+            has_budget, has_deadline = goal.budget is not None, goal.deadline is not None
+            check_preference(self.prefer, has_budget=has_budget, has_deadline=has_deadline)
+
     def all_policies(self) -> dict[str, str]:
         """An entry for each role: what was asked for, else what suits.
 
-        `bats` spends money on a bag that is known; calls that arrive one by one, machines that cost
-        nothing, and a fleet that the user chose are left to `fixed`.
+        `mixed` is for a bag on machines that may vanish. `bats` spends money on a bag that is
+        known; calls that arrive one by one, machines that cost nothing, and a fleet that the user
+        chose are left to `fixed`.
         """
-        suits_bats = self.bag is not None and self.fleet is None and not self.market.is_free
-        provisioner = self.policies.get("provisioner", "bats" if suits_bats else "fixed")
+        suits = "fixed"
+        if self.bag is not None and self.may_lose_machines:
+            suits = "mixed"
+        elif self.bag is not None and self.fleet is None and not self.market.is_free:
+            suits = "bats"
+        provisioner = self.policies.get("provisioner", suits)
         suited = FAITHFUL if self.faithful else SUITED.get(provisioner, ROUND_ROBIN)
         return {**suited, "provisioner": provisioner, **self.policies}
+
+    @property
+    def may_lose_machines(self) -> bool:
+        """Whether some of the machines that may be rented are unreliable."""
+        return any(
+            self.market[name].pool == "unreliable"
+            for name, count in self.full_fleet().items()
+            if count
+        )
 
     def full_fleet(self) -> Fleet:
         """The fleet asked for; else every offer up to its limit, or one machine a processor."""
@@ -149,6 +207,8 @@ class Session:
         self._resources = resources
         self._world: LocalWorld | None = None
         self._stops = 0
+        self.ask: Callable[[Advice], int] | None = None
+        """lets somebody choose a strategy, if that is preferred"""
 
     # --- beginning -------------------------------------------------------------------------------
 
@@ -232,12 +292,33 @@ class Session:
         assert created is not None  # noqa: S101
         rng = Random(f"{created.seed}/{len(self.state.log)}")
         policy, learners = policy_of(self.state, self.book)
+        learners += self._advisors(policy)
         if len(self.state.log):
             self._teach(learners)
         seen_by = (self.book, *learners, *observers)
         engine = Engine(self.state, policy, self.world, self._journal, rng, seen_by)
         with _signals(self._interrupted):
             return engine.run()
+
+    def _advisors(self, policy: Policy) -> list[Observer]:
+        """Decisions take their time, which the run does not wait for."""
+        advisors = advisors_of(self.state, policy, self.ask)
+        for advisor in advisors:
+            advisor.tell = self.world.post
+            advisor.start = self._begin_beside
+        return list(advisors)
+
+    def _begin_beside(self, work: Callable[[], None]) -> None:
+        """Do this in a thread, which may be cut off when the run ends: nobody needs it then."""
+
+        def do() -> None:
+            try:
+                work()
+            except Exception:
+                if self.state.ended is None:
+                    raise
+
+        threading.Thread(target=do, daemon=True).start()
 
     def _teach(self, learners: Sequence[Observer]) -> None:
         """Let the policy learn what happened before this process."""
@@ -273,14 +354,27 @@ class Session:
         return self._world
 
     def _open_world(self) -> LocalWorld:
-        began = 0.0 if self.state.created is None else self.state.created.began
-        self._world = LocalWorld(self.state, self.outputs, began=began, calls=self.calls)
+        created = self.state.created
+        began = 0.0 if created is None else created.began
+        self._world = LocalWorld(
+            self.state, self.outputs, began=began, calls=self.calls, lives=_saboteur_of(self.state)
+        )
         self._resources.callback(self._world.close)
         return self._world
 
     def _record(self, event: ev.AnyEvent) -> None:
         self._journal.append(event)
         self.state.apply(event)
+
+
+def _saboteur_of(state: RunState) -> Lives | None:
+    """Who takes unreliable machines of the run away, if that was asked for."""
+    created = state.created
+    if created is None or "sabotage" not in created.settings:
+        return None
+    from bursar.testing.saboteur import Saboteur
+
+    return Saboteur(int(created.settings["sabotage"]), seed=created.seed)
 
 
 def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEvent]:
@@ -298,6 +392,9 @@ def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEven
             "fleet": fleet,
             "workers": str(request.sample_workers),
             "faithful": "yes" if request.faithful else "no",
+            **({"prefer": request.prefer} if request.prefer else {}),
+            **({"strategy": request.strategy} if request.strategy else {}),
+            **({"sabotage": str(request.sabotage)} if request.sabotage else {}),
             "outputs": str(output.absolute()),
             "directory": str(Path.cwd()),
         },
@@ -321,6 +418,8 @@ def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]
         "fleet": parse_fleet(created.settings["fleet"], created.market),
         "workers": int(created.settings["workers"]),
         "faithful": created.settings.get("faithful") == "yes",
+        "market": created.market,
+        "strategy": strategy_of(state),
     }
     if plan is not None:
         offered["fleet"] = plan.fleet
@@ -333,6 +432,31 @@ def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]
     )
     entries = (policy.provisioner, policy.placer, policy.replicator)
     return policy, [entry for entry in entries if isinstance(entry, Observer)]
+
+
+def strategy_of(state: RunState) -> Strategy | None:
+    """The strategy that a run on two pools was told to follow, as far as it is known yet."""
+    created = state.created
+    if state.strategy is not None:
+        return state.strategy.strategy
+    if created is None or "strategy" not in created.settings:
+        return None
+    return read_strategy(created.settings["strategy"])
+
+
+def advisors_of(
+    state: RunState, policy: Policy, ask: Callable[[Advice], int] | None = None
+) -> list[Advisor]:
+    """Who decides when the tail begins, if the run is one of two pools and it is undecided."""
+    created = state.created
+    assert created is not None  # noqa: S101
+    pools = getattr(policy.provisioner, "pools", None)
+    if pools is None or (pools.strategy is not None and pools.strategy.is_timed):
+        return []
+    from bursar.simulate.advice import Advisor  # late: it brings numpy
+
+    wish = created.settings.get("prefer")
+    return [Advisor(pools, None if wish == ASK else wish, ask if wish == ASK else None)]
 
 
 def check_budget(state: RunState, goal: Goal) -> None:

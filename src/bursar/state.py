@@ -23,7 +23,7 @@ from bursar.model.market import Market
 from bursar.model.money import ZERO
 from bursar.model.time import Time, format_duration
 from bursar.model.work import Bag
-from bursar.view import Attempt, Machine
+from bursar.view import Attempt, Machine, Refusal
 
 
 class TaskStatus(IntEnum):
@@ -115,11 +115,13 @@ class RunState:
         self.machines_rented = 0
         """machines count from 1; this is the last one's number"""
         self.fleet: dict[str, int] = {}
-        """by offer, machines that boot or are up; those being released do not count"""
+        """by offer, machines that boot or are up; those that leave do not count"""
         self.leaving: dict[str, int] = {}
-        """by offer, machines being released"""
+        """by offer, machines being released, and those whose loss is announced"""
+        self.refusals: dict[str, Refusal] = {}
+        """offers whose machines were not to be had; not those of which one came up since"""
         self.idle = IndexedSet()
-        """exactly the machines that are up, not being released, and have a free slot"""
+        """exactly the machines that are up, do not leave, and have a free slot"""
         self.attempts: dict[int, Attempt] = {}
         """those that live"""
         self.log = AttemptLog()
@@ -127,6 +129,7 @@ class RunState:
         """live attempts per task; a task is RUNNING exactly while it has some and is not DONE"""
 
         self.plan: ev.PlanChosen | None = None
+        self.strategy: ev.StrategyChosen | None = None
         self.committed_before_plan = ZERO
         """what the sample had cost when the plan was chosen"""
         self.arrivals_open = True
@@ -140,6 +143,7 @@ class RunState:
             ev.ArrivalsEnded: self._arrivals_ended,
             ev.GoalChanged: self._goal_changed,
             ev.PlanChosen: self._plan_chosen,
+            ev.StrategyChosen: self._strategy_chosen,
             ev.StopRequested: self._stop_requested,
             ev.RunResumed: self._run_resumed,
             ev.RetryRequested: self._retry_requested,
@@ -149,6 +153,7 @@ class RunState:
             ev.ReleaseMarked: self._release_marked,
             ev.ReleaseOrdered: self._release_ordered,
             ev.MachineUp: self._machine_up,
+            ev.LossAnnounced: self._loss_announced,
             ev.MachineDown: self._machine_down,
             ev.AttemptStarted: self._attempt_started,
             ev.CancelOrdered: self._cancel_ordered,
@@ -213,6 +218,9 @@ class RunState:
         if isinstance(event, ev.MachineUp):
             machine = self.machines.get(event.machine)
             return machine is not None and machine.up is None
+        if isinstance(event, ev.LossAnnounced):
+            machine = self.machines.get(event.machine)
+            return machine is not None and not machine.leaving
         return True
 
     # --- changing --------------------------------------------------------------------------------
@@ -251,6 +259,9 @@ class RunState:
         self.plan = event
         self.committed_before_plan = self.ledger.committed
 
+    def _strategy_chosen(self, event: ev.StrategyChosen) -> None:
+        self.strategy = event
+
     def _stop_requested(self, event: ev.StopRequested) -> None:
         self.stopping = event
 
@@ -258,6 +269,7 @@ class RunState:
         self.pauses.append((self.now, event.at))
         self.stopping = None
         self.ended = None
+        self.refusals.clear()
 
     def _retry_requested(self, event: ev.RetryRequested) -> None:
         for task in event.tasks:
@@ -286,28 +298,43 @@ class RunState:
 
     def _release_ordered(self, event: ev.ReleaseOrdered) -> None:
         machine = self.machines[event.machine]
+        self._begin_to_leave(machine)
         machine.releasing = True
-        name = machine.offer.name
-        self.fleet[name] -= 1
-        self.leaving[name] = self.leaving.get(name, 0) + 1
-        self.idle.discard(machine.id)
+
+    def _loss_announced(self, event: ev.LossAnnounced) -> None:
+        machine = self.machines[event.machine]
+        self._begin_to_leave(machine)
+        machine.doomed = event.gone
+
+    def _begin_to_leave(self, machine: Machine) -> None:
+        """Count a machine among those that leave, once: one may be announced, then released."""
+        if not machine.leaving:
+            name = machine.offer.name
+            self.fleet[name] -= 1
+            self.leaving[name] = self.leaving.get(name, 0) + 1
+            self.idle.discard(machine.id)
 
     def _machine_up(self, event: ev.MachineUp) -> None:
         machine = self.machines[event.machine]
         machine.up = event.at
-        if not machine.releasing:
+        self.refusals.pop(machine.offer.name, None)
+        if not machine.leaving:
             self.idle.add(machine.id)
 
     def _machine_down(self, event: ev.MachineDown) -> None:
         machine = self.machines.pop(event.machine)
         machine.down = True
-        counts = self.leaving if machine.releasing else self.fleet
+        counts = self.leaving if machine.leaving else self.fleet
         counts[machine.offer.name] -= 1
         self.idle.discard(machine.id)
-        for attempt in sorted(machine.attempts):
+        for attempt in sorted((*machine.attempts, *machine.waiting)):
             live = self.attempts[attempt]
             self._end_attempt(live, event.at, event.at - live.started, "lost")
-        self.ledger.close(machine.id, event.at if event.ended is None else event.ended)
+        if event.cause == "refused":
+            self.ledger.void(machine.id)
+            self.refusals.setdefault(machine.offer.name, Refusal(event.at)).last = event.at
+        else:
+            self.ledger.close(machine.id, event.at if event.ended is None else event.ended)
 
     def _attempt_started(self, event: ev.AttemptStarted) -> None:
         machine = self.machines[event.machine]
@@ -316,9 +343,12 @@ class RunState:
             event.attempt, task, machine, event.at, event.measure
         )
         self.log.begin(task, machine.id, event.at)
-        machine.attempts.add(event.attempt)
-        if len(machine.attempts) >= machine.offer.slots:
-            self.idle.discard(machine.id)
+        if machine.is_full:
+            machine.waiting.append(event.attempt)
+        else:
+            machine.attempts.add(event.attempt)
+            if machine.is_full:
+                self.idle.discard(machine.id)
         if task in self._live_of:
             self._live_of[task].append(event.attempt)
         else:
@@ -357,12 +387,10 @@ class RunState:
             self.last_settled = event.at
 
     def _end_attempt(self, attempt: Attempt, at: Time, runtime: Time, outcome: ev.Outcome) -> None:
-        task, machine = attempt.task, attempt.machine
+        task = attempt.task
         del self.attempts[attempt.id]
         self.log.end(attempt.id, at, runtime, outcome)
-        machine.attempts.discard(attempt.id)
-        if machine.up is not None and not machine.releasing and not machine.down:
-            self.idle.add(machine.id)
+        self._leave_slot(attempt, at)
         live = self._live_of[task]
         if len(live) > 1:
             live.remove(attempt.id)
@@ -371,6 +399,20 @@ class RunState:
         if self.status[task] == RUNNING:
             self.status[task] = READY
             self.ready.add(task)
+
+    def _leave_slot(self, attempt: Attempt, at: Time) -> None:
+        """The slot of an attempt goes to the first that waits there, else it is free."""
+        machine = attempt.machine
+        if attempt.id in machine.waiting:
+            machine.waiting.remove(attempt.id)
+            return
+        machine.attempts.discard(attempt.id)
+        if machine.waiting:
+            following = self.attempts[machine.waiting.pop(0)]
+            machine.attempts.add(following.id)
+            following.started = self.log.started[following.id] = at
+        elif machine.is_open:
+            self.idle.add(machine.id)
 
     # --- verifying -------------------------------------------------------------------------------
 
@@ -391,10 +433,8 @@ class RunState:
         )
         open_charges = {charge.machine for charge in self.ledger.charges() if charge.is_open}
         self._expect(open_charges == set(self.machines), "open charges differ from machines")
-        for standing, releasing in ((self.fleet, False), (self.leaving, True)):
-            there = Counter(
-                m.offer.name for m in self.machines.values() if m.releasing == releasing
-            )
+        for standing, leaving in ((self.fleet, False), (self.leaving, True)):
+            there = Counter(m.offer.name for m in self.machines.values() if m.leaving == leaving)
             self._expect(Counter(standing) == there, f"fleet or leaving {standing}: {there}")
         for machine in self.machines.values():
             self._check_machine(machine)
@@ -404,10 +444,11 @@ class RunState:
 
     def _check_machine(self, machine: Machine) -> None:
         free = machine.offer.slots - len(machine.attempts)
-        usable = machine.up is not None and not machine.releasing and free > 0
+        usable = machine.is_open and free > 0
         self._expect(free >= 0, f"{machine.name} runs more attempts than it has slots")
+        self._expect(free == 0 or not machine.waiting, f"{machine.name} lets attempts wait")
         self._expect((machine.id in self.idle) == usable, f"{machine.name} idle is not {usable}")
-        for attempt in machine.attempts:
+        for attempt in (*machine.attempts, *machine.waiting):
             self._expect(self.attempts[attempt].machine is machine, f"attempt {attempt} is astray")
 
     def _having(self, status: TaskStatus) -> set[int]:

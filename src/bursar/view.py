@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
-from bursar.model.time import Time
+from bursar.model.time import DAY, MINUTE, SECOND, Time
+
+SHORTEST_PAUSE: Final[Time] = 15 * SECOND
+"""Between asking for a machine that was not to be had and asking again ..."""
+LONGEST_PAUSE: Final[Time] = 10 * MINUTE - SECOND
+"""... of an odd length, so that what comes and goes by the clock is not missed for ever."""
+LONGEST_WAIT: Final[Time] = 7 * DAY
+"""Whoever got no machine for so long, and has none, gives up."""
 
 
 class Machine:
     """One rented instance of an offer."""
 
-    __slots__ = ("attempts", "down", "id", "marked", "offer", "releasing", "rented", "until", "up")
+    __slots__ = (
+        "attempts",
+        "doomed",
+        "down",
+        "id",
+        "marked",
+        "offer",
+        "releasing",
+        "rented",
+        "until",
+        "up",
+        "waiting",
+    )
 
     def __init__(self, id: int, offer: Offer, rented: Time, until: Time) -> None:
         self.id = id
@@ -28,14 +47,32 @@ class Machine:
         """to be released at the end of its paid time"""
         self.releasing = False
         """the world was told to take it down"""
+        self.doomed: Time | None = None
+        """when it will be taken away, once that is announced"""
         self.down = False
         """gone"""
         self.attempts: set[int] = set()
         """attempts on it, at most `offer.slots`"""
+        self.waiting: list[int] = []
+        """attempts that begin there as slots get free, in this order"""
 
     @property
     def name(self) -> str:
         return f"{self.offer.name}-{self.id}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether attempts may begin on it, if it has a free slot."""
+        return self.up is not None and not self.leaving and not self.down
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.attempts) >= self.offer.slots
+
+    @property
+    def leaving(self) -> bool:
+        """Nothing more is started on it: it is being released, or will be taken away."""
+        return self.releasing or self.doomed is not None
 
     def refunds(self, now: Time) -> bool:
         """Whether leaving now costs less than staying to the end of the lease."""
@@ -49,6 +86,26 @@ class Machine:
         if self.up is None:
             return "booting"
         return "busy" if self.attempts else "idle"
+
+
+class Refusal:
+    """Machines of an offer were not to be had, from `since` to `last`, each time somebody asked."""
+
+    __slots__ = ("last", "since")
+
+    def __init__(self, at: Time) -> None:
+        self.since = at
+        self.last = at
+
+    @property
+    def over(self) -> Time:
+        """When to ask again: after as long as it has lasted, but soon enough."""
+        return self.last + min(max(self.last - self.since, SHORTEST_PAUSE), LONGEST_PAUSE)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether to wait no more for them."""
+        return self.last - self.since >= LONGEST_WAIT
 
 
 class Attempt:
@@ -114,6 +171,8 @@ class View(Protocol):
     def arrivals_open(self) -> bool: ...
     @property
     def fleet(self) -> Mapping[str, int]: ...
+    @property
+    def refusals(self) -> Mapping[str, Refusal]: ...
     def attempts_of(self, task: int) -> Sequence[int]: ...
 
 

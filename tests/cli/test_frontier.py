@@ -14,6 +14,27 @@ KNOWN = (
 )
 
 
+MIXED = """
+currency = "EUR"
+date = "2026-01-01"
+[[offer]]
+name = "spot"
+price = "0.04"
+limit = 20
+slots = 2
+pool = "unreliable"
+[[offer]]
+name = "own"
+price = "0.34"
+limit = 3
+speed = 2.0
+[[offer]]
+name = "dear"
+price = "1.00"
+"""
+QUICK = ("--repetitions", "5", "--grid", "paper")
+
+
 def log(outcomes):
     rows = [
         JoblogRow(number, "spot-1", 0.0, runtime, exitval, signal, "work")
@@ -23,7 +44,7 @@ def log(outcomes):
 
 
 def test_the_frontier_has_marks_and_beats_what_the_paper_says_it_beats(place):
-    found = place.json(*KNOWN, "--prefer", "makespan*cost")
+    found = place.json(*KNOWN, "--prefer", "makespan*cost", "--grid", "paper")
     front = found["frontier"]
     costs = [one["cost_per_task"] for one in front]
     spans = [one["makespan_s"] for one in front]
@@ -48,19 +69,21 @@ def test_people_see_a_table_with_the_usual_strategies(place):
     assert "82.7% of attempts return a result" in out
     for word in ("cheapest", "fastest", "knee", "<- preferred", "CN1T0", "see "):
         assert word in out
-    assert "Means of 5 simulations of each of 350 strategies" in err
+    assert "Means of 5 simulations of each of " in err
+    out, err = place.bursar(*KNOWN, "--repetitions", "5", "--grid", "paper")
+    assert "of each of 350 strategies" in err
 
 
 def test_budget_and_deadline_choose_among_what_fits(place):
-    everything = place.json(*KNOWN)["frontier"]
+    everything = place.json(*KNOWN, *QUICK)["frontier"]
     middle = everything[len(everything) // 2]
-    by_money = place.json(*KNOWN, "--budget", f"{middle['cost']:.6f}1")
+    by_money = place.json(*KNOWN, *QUICK, "--budget", f"{middle['cost'] + 1e-6:.9f}")
     assert by_money["frontier"][by_money["preferred"] - 1]["cost"] == middle["cost"]
-    by_time = place.json(*KNOWN, "--deadline", f"{middle['makespan_s'] + 1:.0f}s")
+    by_time = place.json(*KNOWN, *QUICK, "--deadline", f"{middle['makespan_s'] + 1:.0f}s")
     chosen = by_time["frontier"][by_time["preferred"] - 1]
     assert chosen["makespan_s"] <= middle["makespan_s"] + 1
     assert chosen["cost"] <= middle["cost"]
-    out, err = place.bursar(*KNOWN, "--budget", "0.01", "--json")
+    out, err = place.bursar(*KNOWN, *QUICK, "--budget", "0.01", "--json")
     assert '"preferred":null' in out
     assert "no strategy is expected to keep within that" in err
 
@@ -68,14 +91,113 @@ def test_budget_and_deadline_choose_among_what_fits(place):
 def test_a_job_log_tells_reliability_and_turnaround_times(place):
     outcomes = [(60.0, 0, 0)] * 30 + [(120.0, 0, 0)] * 30 + [(5.0, 1, 0)] * 10 + [(7.0, 0, 9)] * 10
     place.write("old.log", log(outcomes))
-    found = place.json(*BAG, "--history", "old.log")
+    found = place.json(*BAG, *QUICK, "--history", "old.log")
     assert found["reliability"] == 0.75
     assert found["mean_turnaround_s"] == 90
-    told = place.json(*BAG, "--history", "old.log", "--reliability", "0.9")
+    told = place.json(*BAG, *QUICK, "--history", "old.log", "--reliability", "0.9")
     assert told["reliability"] == 0.9
     place.write("times.txt", "1m\n\n120s\n")
-    same = place.json(*BAG, "--turnaround", "times.txt", "--reliability", "0.75")
+    same = place.json(*BAG, *QUICK, "--turnaround", "times.txt", "--reliability", "0.75")
     assert same["mean_turnaround_s"] == 90
+
+
+def test_a_market_tells_prices_limits_and_speeds(place):
+    place.write("mixed.toml", MIXED)
+    known = ("--turnaround", "34m~10m", "--reliability", "0.8", *QUICK)
+    found = place.json("frontier", "--tasks", "150", "--market", "mixed.toml", *known)
+    by_hand = (
+        *("--unreliable", "40", "--unreliable-price", "0.02/h", "--reliable", "3"),
+        *("--reliable-price", "0.34/h", "--reliable-time", "17m"),
+    )
+    same = place.json("frontier", "--tasks", "150", *by_hand, *known)
+    assert found["currency"] == "EUR"
+    assert found["frontier"] == same["frontier"]
+    assert found["usual"] == same["usual"]
+    both = place.json("frontier", "--tasks", "150", "-m", "mixed.toml", *by_hand, *known)
+    assert both["frontier"] == same["frontier"]
+    other = place.json(
+        *("frontier", "--tasks", "150", "-m", "mixed.toml", "--unreliable", "50"),
+        *("--reliable-offer", "dear", *known),
+    )
+    assert other["unreliable"] == 50
+    assert max(one["reliable"] for one in other["usual"]) == 5
+    _, err = place.bursar("frontier", "--tasks", "150", "--market", "mixed.toml", *known)
+    assert "Costs are in EUR, prices of 2026-01-01" in err
+
+
+def test_an_earlier_run_is_a_history_by_its_name_its_directory_and_its_journal(place):
+    place.write("spots.toml", MIXED.replace('price = "0.04"', 'billing = "free"'))
+    place.script("work.sh", 'sleep 0.0$1; test "$(($1 % 4))" -ne 0')
+    tasks = [str(number) for number in range(10, 50)]
+    place.bursar(
+        *("run", "--market", "spots.toml", "--fleet", "spot=2", "--name", "earlier"),
+        *("--budget", "1", "./work.sh", ":::", *tasks),
+        code=3,
+    )
+    bag = ("frontier", "--tasks", "150", "--market", "spots.toml", *QUICK)
+    found = place.json(*bag, "--history", "earlier")
+    assert found["history"]["results"] == 30
+    assert found["history"]["attempts"] == 40
+    assert 0.6 < found["reliability"] < 0.9
+    assert 0.02 < found["mean_turnaround_s"] < 5
+    for path in (".bursar/earlier", ".bursar/earlier/journal.db", "earl", "last"):
+        assert place.json(*bag, "--history", path) == found
+    place.bursar("export", "earlier", "--joblog", "earlier.log")
+    exported = place.json(*bag, "--history", "earlier.log")["history"]
+    assert (exported["attempts"], exported["results"]) == (40, 30)
+
+
+def test_without_a_limit_the_pool_is_as_large_as_it_was(place):
+    place.write("mixed.toml", MIXED.replace("limit = 20\n", ""))
+    rows = [
+        JoblogRow(10 * step + slot, "spot-1", 60.0 * step, 60.0, int(slot == 0), 0, "work")
+        for step in range(30)
+        for slot in range(10)
+    ]
+    place.write("old.log", format_joblog(rows))
+    bag = ("frontier", "--tasks", "50", "--market", "mixed.toml", *QUICK)
+    found = place.json(*bag, "--history", "old.log")
+    assert found["unreliable"] == found["history"]["machines"] == 10
+    assert found["reliability"] == pytest.approx(0.9)
+    assert (
+        "say how many unreliable machines"
+        in place.bursar(*bag, "--turnaround", "34m", "--reliability", "1", code=2)[1]
+    )
+
+
+def test_people_are_told_what_a_history_cannot_tell(place):
+    place.write("old.log", log([(60.0, 0, 0)] * 5))
+    out, err = place.bursar(*BAG, "--history", "old.log", *QUICK)
+    assert "note: no attempt was lost" in err
+    assert "note: the history of 1.0 min is shorter than a deadline of 4.0 min" in err
+    assert "91.7% of attempts return a result" in out
+
+
+def test_simple_preferences_are_marked(place):
+    middle = place.json(*KNOWN, *QUICK)["frontier"][5]
+    limits = (
+        "--budget",
+        f"{middle['cost']:.4f}9",
+        "--deadline",
+        f"{middle['makespan_s'] + 60:.0f}s",
+    )
+    for wish, mark in (("within-budget", "within budget"), ("within-deadline", "within deadline")):
+        found = place.json(*KNOWN, *QUICK, *limits, "--prefer", wish)
+        preferred = found["frontier"][found["preferred"] - 1]
+        assert preferred["cost"] <= middle["cost"] * 1.001
+        assert preferred["makespan_s"] <= middle["makespan_s"] + 60
+        marked = [one for one in found["frontier"] if mark in one["marks"]]
+        assert len(marked) == 1
+
+
+def test_the_refined_search_finds_what_the_grids_miss(place):
+    wish = ("--prefer", "makespan*cost", "--repetitions", "10")
+    best = {}
+    for grid in ("paper", "fine", "adaptive"):
+        found = place.json(*KNOWN, *wish, "--grid", grid)
+        one = found["frontier"][found["preferred"] - 1]
+        best[grid] = one["makespan_s"] * one["cost_per_task"]
+    assert best["adaptive"] < best["fine"] < best["paper"]
 
 
 @pytest.mark.parametrize(
@@ -89,8 +211,21 @@ def test_a_job_log_tells_reliability_and_turnaround_times(place):
         (("--turnaround", "34m~x", "--reliability", "1"), "'x' is no duration"),
         (("--turnaround", "nowhere.txt", "--reliability", "1"), "nowhere.txt"),
         (("--turnaround", "bad.txt", "--reliability", "1"), "bad.txt, line 2: 'soon'"),
-        (("--history", "none.log"), "0 results to learn from"),
-        (("--history", "one.log"), "1 result to learn from"),
+        (("--history", "none.log"), "none.log: 0 results of unreliable machines to learn from"),
+        (("--history", "one.log"), "one.log: 1 result of unreliable machines to learn from"),
+        (("--history", "empty.log"), "empty.log: 0 results"),
+        (("--history", "empty.log", "--turnaround", "34m"), "empty.log: nothing was sent"),
+        (("--history", "times.log"), "times.log: its times are more than 50 years apart"),
+        (("--history", "market.toml"), "market.toml, line 1: no job log"),
+        (("--history", "nowhere.log"), "'nowhere.log' is no job log, no journal and no run"),
+        (("--market", "market.toml"), "the market has no unreliable offer"),
+        (("--market", "spot.toml"), "the market has no reliable offer"),
+        (("--market", "mixed.toml"), "say how long results take"),
+        (("--market", "mixed.toml", "--reliable-offer", "spot"), "'spot' is unreliable"),
+        (("--market", "mixed.toml", "--reliable-offer", "x"), "no offer 'x' in the market"),
+        (("--reliable-offer", "x"), "give --market, too"),
+        (("--prefer", "within-budget"), "give --budget, too"),
+        (("--prefer", "within-deadline", "--budget", "1"), "give --deadline, too"),
         (("--turnaround", "34m", "--reliability", "1", "--prefer", "cost +"), "no preference"),
         (("--turnaround", "34m", "--reliability", "1", "--prefer", "open('x')"), "no preference"),
         (("--turnaround", "34m", "--reliability", "1", "--reliable", "51"), "use no more"),
@@ -104,6 +239,10 @@ def test_a_mistake_is_told_in_one_line(place, words, told):
     place.write("none.log", log([(5.0, 1, 0)]))
     place.write("one.log", log([(5.0, 1, 0), (6.0, 0, 0)]))
     place.write("bad.txt", "1m\nsoon\n")
+    place.write("empty.log", log([]))
+    place.write("times.log", log([(1e300, 0, 0), (6.0, 0, 0)]))
+    place.write("mixed.toml", MIXED)
+    place.write("spot.toml", MIXED.partition('[[offer]]\nname = "own"')[0])
     out, err = place.bursar(*BAG, *words, code=2)
     assert told in err
     assert len(err.strip().splitlines()) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from shutil import rmtree
 
 import pytest
 
@@ -104,3 +105,14 @@ def test_an_empty_file_of_its_own_is_something(tmp_path):
     desks.take(1).close()
     (tmp_path / "1" / "done").touch()
     assert desks.leave(1)
+
+
+def test_one_that_was_removed_meanwhile_is_made_anew(tmp_path):
+    desks = Desks(str(tmp_path))
+    desks.take(1).close()
+    desks.prepare(reuse=True)
+    rmtree(tmp_path / "2")
+    desk = desks.take(3)
+    os.write(desk.stdout, b"3")
+    desk.close()
+    assert (tmp_path / "3" / "stdout").read_bytes() == b"3"

@@ -40,6 +40,13 @@ def test_a_log_of_gnu_parallel_is_read():
     assert rows[6].runtime == 10.503
 
 
+def test_only_a_success_has_a_result():
+    assert [row.has_result for row in parse_joblog(REAL)] == [
+        True, False, False, True, True, False, True,
+    ]  # fmt: skip
+    assert parse_joblog(REAL)[1].end == pytest.approx(1794788432.005)
+
+
 def test_a_log_is_written_as_gnu_parallel_writes_it():
     nothing_sent = REAL.replace("\t0\t6\t", "\t0\t0\t").replace("\t0\t8\t", "\t0\t0\t")
     assert format_joblog(parse_joblog(REAL)) == nothing_sent.replace("\t0\t4\t", "\t0\t0\t")

@@ -41,7 +41,7 @@ class Luck:
         self.rng = rng
         self.misfortune = misfortune
 
-    def attempt(self, task, attempt, machine):
+    def attempt(self, task, attempt, machine, now):
         unlucky = self.rng.random() < self.misfortune
         outcome = self.rng.choice(["failed", "timeout"]) if unlucky else "success"
         return 1 + round(self.rng.expovariate(1 / (10 * MINUTE))), outcome
@@ -53,6 +53,9 @@ class Luck:
         if self.rng.random() >= self.misfortune:
             return None
         return 1 + round(self.rng.expovariate(1 / (20 * MINUTE)))
+
+    def notice(self, machine):
+        return 2 * MINUTE if machine.id % 2 else 0
 
 
 class Twice:

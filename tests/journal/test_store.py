@@ -15,6 +15,7 @@ from bursar import events as ev
 from bursar.journal.store import BATCH, FORMAT, JournalReader, JournalWriter
 from bursar.model.errors import InputError, JournalError
 from bursar.model.money import LARGEST, Money
+from bursar.model.strategy import Strategy
 
 SIMPLE = {
     NoneType: st.none(),
@@ -39,6 +40,8 @@ def values_of(hint):
         return st.lists(values_of(arguments[0]), max_size=3).map(tuple)
     if origin is dict:
         return st.dictionaries(*map(values_of, arguments), max_size=3)
+    if hint is Strategy:
+        return st.builds(Strategy, st.none(), st.just(1), st.integers(1, 9), st.floats(0, 1))
     assert issubclass(hint, msgspec.Struct), hint
     fields = get_type_hints(hint)
     return st.builds(hint, **{name: values_of(fields[name]) for name in hint.__struct_fields__})

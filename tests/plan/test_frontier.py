@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bursar.model.errors import InputError
-from bursar.plan.frontier import frontier, parse_preference, prefer
+from bursar.plan.dominance import beaten_by, knee
+from bursar.plan.frontier import frontier, knee_of, parse_preference, prefer
 
 POINTS = [(100.0, 1.0), (50.0, 2.0), (40.0, 8.0), (60.0, 3.0), (100.0, 1.0), (20.0, 10.0)]
 SOME = st.lists(
@@ -22,6 +23,15 @@ def test_every_point_is_on_the_frontier_or_beaten_by_one_that_is(points):
         rivals = [points[one] for one in front if one != index]
         beaten = any(a <= time and b <= cost for a, b in rivals)
         assert beaten != (index in front)
+
+
+@given(SOME)
+def test_the_frontier_is_what_is_not_beaten(points):
+    assert sorted(frontier(points)) == [i for i, by in enumerate(beaten_by(points)) if by is None]
+
+
+def test_what_is_beaten_does_not_move_the_knee():
+    assert knee_of(POINTS) == knee_of([*POINTS, (500.0, 9.0), (70.0, 70.0)]) == knee(POINTS)
 
 
 @given(SOME, st.floats(0.1, 10), st.floats(0.1, 10))
@@ -45,6 +55,9 @@ def test_what_a_rising_preference_likes_best_is_on_the_frontier(points, weight, 
         ({"deadline": 60.0}, 1),
         ({"deadline": 45.0, "budget": 8.5}, 2),
         ({"deadline": 45.0, "preference": "fastest"}, 5),
+        ({"budget": 8.0, "preference": "within-budget"}, 2),
+        ({"deadline": 60.0, "preference": "within-deadline"}, 1),
+        ({"deadline": 45.0, "budget": 8.5, "preference": "within-deadline"}, 2),
         ({"budget": 0.5}, None),
         ({}, 1),
     ],
@@ -64,7 +77,9 @@ def test_a_wish_finds_its_point(wish, best):
     ],
 )  # fmt: skip
 def test_what_is_no_arithmetic_is_refused_in_one_line(text):
-    with pytest.raises(InputError, match=r"write cheapest, fastest, or arithmetic") as told:
+    with pytest.raises(
+        InputError, match="write cheapest, fastest, within-budget, within-deadline, or arithmetic"
+    ) as told:
         parse_preference(text)(2.0, 3.0)
     assert "\n" not in str(told.value)
 
@@ -73,3 +88,12 @@ def test_what_is_no_arithmetic_is_refused_in_one_line(text):
 def test_arithmetic_without_a_value_is_told_with_the_point(text):
     with pytest.raises(InputError, match="has no value at makespan 2 and cost 3"):
         parse_preference(text)(2.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("preference", "given", "missing"),
+    [("within-budget", {"deadline": 60.0}, "--budget"), ("within-deadline", {}, "--deadline")],
+)
+def test_a_limit_that_is_preferred_must_be_told(preference, given, missing):
+    with pytest.raises(InputError, match=f"give {missing}, too"):
+        prefer(POINTS, preference, **given)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import inf
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bursar.model.time import HOUR, MINUTE
+from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.plan.rolling import Standing, plan_by, plan_frugally, plan_rest
 
 DOLLAR = 10**9
@@ -92,3 +92,101 @@ def test_no_plan_costs_more_than_the_money(machines, tasks, budget):
         assert found.cost == sum(
             int(units) * each.price for units, each in zip(found.units, machines, strict=True)
         )
+
+
+def test_fine_units_lose_nothing_at_the_end():
+    """A task that is under way at the end of its paid time ends within another second."""
+    row = Standing(1, SECOND, float(10 * MINUTE), 1, 0, 0.0)
+    plan = plan_rest([row], 3, inf, 0)
+    assert plan.cost == pytest.approx(1800, abs=1)
+
+
+def test_copies_are_planned_one_by_one():
+    one = machine(price=1)
+    four = Standing(one.price, one.unit, one.pace, 1, 0, 0.0, copies=4)
+    alike, single = plan_rest([four], 20, inf, 0), plan_rest([one] * 4, 20, inf, 0)
+    assert list(alike.units) == list(single.units)
+    assert alike.end == single.end
+
+
+def test_where_money_cannot_do_machines_work_side_by_side():
+    """As many tasks as one machine would do, but sooner."""
+    row = Standing(1, SECOND, float(10 * MINUTE), 1, 0, 0.0)
+    plan = plan_rest([row] * 5, 100, 6000, 0)
+    assert not plan.covers
+    assert sum(plan.units) == 6000
+    assert max(plan.units) < 1500
+
+
+# --- machines that are paid for an hour -----------------------------------------------------------
+
+
+def paid(price=1, pace=15, until=60, free=0.0, under_way=0):
+    """A machine that is paid for an hour; times in minutes, prices in billionths."""
+    return Standing(price, 60, float(pace), 1, until, free, under_way)
+
+
+def test_paid_time_is_used_before_any_money():
+    plan = plan_rest([paid(), paid()], 6.0, 100, now=0)
+    assert plan.covers
+    assert plan.cost == 0
+    assert plan.units.tolist() == [0, 0]
+
+
+def test_the_better_value_is_kept_when_money_is_short():
+    plan = plan_rest([paid(price=3), paid(price=1)], 10.0, 1, now=0)
+    assert plan.covers
+    assert plan.units.tolist() == [0, 1]
+
+
+def test_all_is_kept_when_there_is_money():
+    plan = plan_rest([paid(price=3), paid(price=1)], 14.0, 100, now=0)
+    assert plan.units.tolist() == [1, 1]
+    assert plan.end <= 120
+
+
+def test_a_machine_that_has_more_under_way_is_kept_first():
+    rows = [paid(until=60, free=60.0), paid(until=60, free=62.0, under_way=1)]
+    assert plan_rest(rows, 1.0, 1, now=60).units.tolist() == [0, 1]
+
+
+def test_no_machines_make_no_plan():
+    assert not plan_rest([], 5.0, 100, now=0).covers
+
+
+ROWS = st.lists(
+    st.builds(
+        paid,
+        price=st.integers(1, 20),
+        pace=st.integers(1, 90),
+        until=st.integers(0, 120),
+        free=st.floats(0, 90),
+        under_way=st.integers(0, 1),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows=ROWS, tasks=st.integers(0, 200), money=st.integers(0, 500))
+def test_a_plan_costs_what_its_units_cost_and_never_more_than_the_money(rows, tasks, money):
+    plan = plan_rest(rows, float(tasks), money, now=0)
+    cost = sum(row.price * int(units) for row, units in zip(rows, plan.units, strict=True))
+    assert min(plan.units) >= 0
+    assert abs(cost - plan.cost) < 1e-6
+    assert cost <= money
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=ROWS, tasks=st.integers(1, 200), money=st.integers(0, 500))
+def test_a_plan_that_covers_does_all_tasks(rows, tasks, money):
+    plan = plan_rest(rows, float(tasks), money, now=0)
+    if not plan.covers:
+        return
+    done = 0.0
+    for row, units in zip(rows, plan.units, strict=True):
+        stay = min(max(plan.end, row.free), row.until + 60 * int(units))
+        done += max(0.0, (stay - row.free) / row.pace - 0.5 * min(1, row.unit / row.pace))
+        done -= row.under_way if not units else 0
+    assert done >= tasks - 1e-6

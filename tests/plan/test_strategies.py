@@ -4,13 +4,8 @@ from hypothesis import strategies as st
 
 from bursar.model.errors import InputError
 from bursar.model.money import Money
-from bursar.plan.strategies import (
-    Kind,
-    Strategy,
-    sampled_ratios,
-    sampled_strategies,
-    static_strategies,
-)
+from bursar.model.strategy import Kind, Strategy
+from bursar.plan.strategies import FINE, sampled_ratios, sampled_strategies, static_strategies
 
 MEAN = 2_066_000_000
 
@@ -37,6 +32,12 @@ def test_the_sampled_space_holds_the_papers_recommendation_and_each_strategy_onc
     assert {(one.timeout, one.deadline) for one in found if one.copies} == {
         (part * times * MEAN // 4, times * MEAN) for times in range(1, 5) for part in range(5)
     }
+
+
+@given(st.integers(1, 10**12), st.floats(0.02, 1), st.integers(1, 100))
+def test_the_fine_grid_has_every_strategy_of_the_papers(mean, ratio, unreliable):
+    fine = sampled_strategies(mean, ratio, unreliable, FINE)
+    assert set(sampled_strategies(mean, ratio, unreliable)) <= set(fine)
 
 
 @given(st.floats(0.001, 1), st.integers(1, 5000))

@@ -4,6 +4,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
+from msgspec import structs
 
 from bursar import events as ev
 from bursar.actions import Rent, Wake
@@ -21,6 +22,7 @@ from bursar.policies.replicate.insured import Insured
 from bursar.policies.replicate.none import NoReplicas
 from bursar.simulate.fortune import ModelledFortune, given
 from bursar.simulate.run import simulate
+from bursar.state import OUTCOMES
 from bursar.testing import Scene, check_provisioner
 
 SLOW = Offer("slow", Money.parse(1), HOUR, limit=10)
@@ -140,6 +142,60 @@ def test_it_stops_only_where_even_luck_would_not_do():
     stops = [run(SLOW, FAST, budget="12", seed=seed).ended for seed in range(3)]
     assert all(ended.status == "budget" for ended in stops)
     assert run(SLOW, FAST, budget="30").ended.status == "done"
+
+
+# --- billing by the second ------------------------------------------------------------------------
+
+CHEAP = Offer("cheap", Money.parse("0.00001"), SECOND, minimum=MINUTE, limit=100)
+MIDDLE = Offer("middle", Money.parse("0.000015"), SECOND, minimum=MINUTE, limit=100, speed=1.2)
+SWIFT = Offer("swift", Money.parse("0.00006"), SECOND, minimum=MINUTE, limit=100, speed=3.0)
+
+
+def by_the_second(share, *offers, seed=0, tasks=1000):
+    """Two-minute tasks, deviation a third, for a share of what they cost on the best value."""
+    rng = Random(seed)
+    runtimes = [max(SECOND, round(rng.gauss(120, 40) * SECOND)) for _ in range(tasks)]
+    least = min(float(offer.price) / offer.speed for offer in offers) * sum(runtimes) / SECOND
+    bats = Bats()
+    state = simulate(
+        Market("USD", "2026", offers),
+        Goal(Money.parse(f"{share * least:.9f}")),
+        Bag(tasks),
+        Policy(bats, FittingPlacer(bats), Insured(bats)),
+        ModelledFortune(given(runtimes)),
+        seed=seed,
+    )
+    state.check()
+    return state
+
+
+@pytest.mark.parametrize("limit", [25, 100])
+def test_with_fine_units_little_more_than_the_least_cost_is_enough(limit):
+    state = by_the_second(1.15, structs.replace(CHEAP, limit=limit), MIDDLE, SWIFT)
+    assert state.ended.status == "done", state.ended.why
+
+
+def test_with_fine_units_boot_times_are_not_paid_in_vain():
+    offers = [structs.replace(offer, boot=MINUTE) for offer in (CHEAP, MIDDLE, SWIFT)]
+    assert by_the_second(1.2, *offers).ended.status == "done"
+
+
+def test_with_fine_units_little_work_is_lost():
+    """Only where a dear machine would take longer to end it than a cheap one to do it again."""
+    state = by_the_second(1.15, CHEAP, MIDDLE, SWIFT)
+    lost = [n for n in range(1, len(state.log) + 1) if OUTCOMES[state.log.outcome[n]] == "lost"]
+    assert len(lost) <= 0.04 * state.total
+
+
+def test_with_fine_units_money_buys_time():
+    times = [by_the_second(share, CHEAP, MIDDLE, SWIFT).last_settled for share in (1.15, 1.5, 3)]
+    assert times[0] > times[1] > times[2]
+
+
+def test_with_fine_units_what_cannot_be_paid_is_given_up():
+    state = by_the_second(0.8, CHEAP, MIDDLE, SWIFT)
+    assert state.ended.status == "budget"
+    assert state.ledger.committed < state.goal.budget
 
 
 # --- deadlines ------------------------------------------------------------------------------------

@@ -84,8 +84,8 @@ def test_a_bag_smaller_than_its_sample_is_simply_done():
 
 def test_an_offer_on_which_every_task_fails_is_given_up():
     class Picky(ModelledFortune):
-        def attempt(self, task, attempt, machine):
-            runtime, _ = super().attempt(task, attempt, machine)
+        def attempt(self, task, attempt, machine, now):
+            runtime, _ = super().attempt(task, attempt, machine, now)
             return runtime, "failed" if machine.offer.name == "large" else "success"
 
     state, book = sample(fortune=Picky(given([2 * MINUTE] * 500)))

@@ -27,6 +27,7 @@ offers = st.builds(
     boot=st.sampled_from([0, 3 * SECOND, 5 * MINUTE]),
     slots=st.integers(1, 3),
     speed=st.sampled_from([0.5, 1.0, 3.0]),
+    pool=st.sampled_from(["reliable", "unreliable"]),
 )
 stops = st.builds(
     ev.StopRequested,
@@ -52,7 +53,7 @@ def cases(draw):
             Money(draw(st.integers(0, 30 * dearest))),
             draw(st.one_of(st.none(), st.integers(SECOND, 3 * HOUR))),
         ),
-        limits=Limits(retries=draw(st.integers(0, 2))),
+        limits=Limits(draw(st.integers(0, 2)), draw(st.sampled_from([None, 10 * MINUTE]))),
         runtimes=tuple(runtimes),
         outside=(
             *arriving(first, len(runtimes) - first, every=every),
@@ -62,6 +63,9 @@ def cases(draw):
         mean_life={offer.name: draw(st.sampled_from([10 * SECOND, HOUR])) for offer in lost},
         jumpiness=draw(st.sampled_from([0.0, 0.1, 0.5])),
         lead=draw(st.sampled_from([0, SECOND // 4, 90 * SECOND])),
+        notice=draw(st.sampled_from([0, 5 * SECOND, 2 * MINUTE])),
+        scarcity=draw(st.sampled_from([0.0, 0.3, 0.8])),
+        silence=draw(st.sampled_from([0.0, 0.3])),
         seed=draw(st.integers(0, 10**6)),
     )
 

@@ -46,6 +46,10 @@ def test_every_decision_is_told_with_its_time_and_reason(scene):
         (ev.ReleaseMarked(0, 1, "slow"), ("release small-1 when its paid time ends", "slow")),
         (ev.ReleaseOrdered(0, 1, "idle"), ("-1 small-1", "idle")),
         (ev.MachineDown(0, 1, "lost", why="gone"), ("small-1 is gone (lost)", "gone")),
+        (
+            ev.LossAnnounced(0, 1, 120_000_000),
+            ("small-1 will be taken away", "announced 2.0 min ahead"),
+        ),
         (ev.MachineDown(0, 1, "expired"), ("small-1 is gone (expired)", "")),
         (ev.AttemptStarted(0, 2, 2, 1, "sample"), ("start task 2 on small-1", "sample")),
         (ev.CancelOrdered(0, 1, "slow"), ("cancel attempt 1 of task 1", "slow")),

@@ -3,7 +3,8 @@
 Written from the description alone, to be compared with the kernel instance by instance.
 """
 
-from bursar.plan.strategies import Kind, default_deadline
+from bursar.model.strategy import Kind
+from bursar.plan.strategies import default_deadline
 
 WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15

@@ -10,14 +10,9 @@ from hypothesis import strategies as st
 
 from bursar.model.errors import InputError
 from bursar.model.money import Money
+from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import HOUR, LONGEST, SECOND
-from bursar.plan.strategies import (
-    Kind,
-    Strategy,
-    default_deadline,
-    sampled_strategies,
-    static_strategies,
-)
+from bursar.plan.strategies import default_deadline, sampled_strategies, static_strategies
 from bursar.simulate.estimator import Conditions, Price, estimate
 from bursar.simulate.kernels import compiled as other_kernels
 

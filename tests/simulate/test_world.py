@@ -15,17 +15,22 @@ OFFER = Offer("small", ZERO, boot=5 * SECOND, slots=2)
 class Known:
     """A fortune that a test can look up: task `n` takes `n` minutes."""
 
-    def __init__(self, boot=5 * SECOND, life=None, outcome="success"):
+    def __init__(self, boot=5 * SECOND, life=None, outcome="success", notice=0, silent=()):
         self.boot = lambda machine: boot
         self.life = lambda machine: life
-        self.attempt = lambda task, attempt, machine: (task * MINUTE, outcome)
+        self.notice = lambda machine: notice
+        self._outcome = outcome
+        self._silent = silent
+
+    def attempt(self, task, attempt, machine, now):
+        return None if task in self._silent else task * MINUTE, self._outcome
 
 
 class Play:
     """A scene in a simulated world: decisions are told and performed, events told as they come."""
 
-    def __init__(self, fortune=None, tasks=3):
-        self.scene = Scene(OFFER, tasks=tasks)
+    def __init__(self, fortune=None, tasks=3, timeout=None):
+        self.scene = Scene(OFFER, tasks=tasks, timeout=timeout)
         self.world = SimulatedWorld(self.scene.state, fortune or Known())
 
     def do(self, *decisions):
@@ -185,3 +190,57 @@ def test_a_lease_that_is_extended_at_its_end_goes_on(play):
     (ended,) = play.wait()
     assert ended == ev.AttemptEnded(MINUTE + 5 * SECOND, attempt, "success", MINUTE)
     assert play.wait() == [ev.MachineDown(2 * MINUTE, machine, "expired", ended=2 * MINUTE)]
+
+
+def test_an_attempt_whose_host_falls_silent_never_ends_by_itself():
+    play = Play(Known(silent={1}))
+    machine = play.rent()
+    play.wait()
+    attempt = play.start(1, machine)
+    assert play.wait(59 * MINUTE) == []
+    play.do(ev.CancelOrdered(59 * MINUTE, attempt))
+    (ended,) = play.wait()
+    assert (ended.attempt, ended.outcome) == (attempt, "cancelled")
+
+
+def test_a_silent_attempt_ends_with_its_machine():
+    play = Play(Known(silent={1}))
+    machine = play.rent(stay=MINUTE)
+    play.wait()
+    play.start(1, machine)
+    assert [type(event) for event in play.wait()] == [ev.MachineDown]
+    assert 1 in play.scene.state.ready
+
+
+@pytest.mark.parametrize("silent", [(), {3}])
+def test_an_attempt_that_takes_longer_than_it_may_times_out(silent):
+    play = Play(Known(silent=silent), timeout=2 * MINUTE)
+    machine = play.rent()
+    play.wait()
+    attempt = play.start(3, machine)
+    at, why = 5 * SECOND + 2 * MINUTE, "timed out after 2.0 min"
+    assert play.wait() == [ev.AttemptEnded(at, attempt, "timeout", 2 * MINUTE, why=why)]
+
+
+def test_an_attempt_that_takes_as_long_as_it_may_ends_as_foreseen():
+    play = Play(timeout=2 * MINUTE)
+    machine = play.rent()
+    play.wait()
+    attempt = play.start(2, machine)
+    (ended,) = play.wait()
+    assert ended == ev.AttemptEnded(5 * SECOND + 2 * MINUTE, attempt, "success", 2 * MINUTE)
+
+
+def test_a_loss_is_announced_as_long_before_as_the_fortune_says():
+    play = Play(Known(life=10 * MINUTE, notice=2 * MINUTE))
+    machine = play.rent()
+    play.wait()
+    assert play.wait() == [ev.LossAnnounced(8 * MINUTE, machine, 10 * MINUTE)]
+    assert play.wait() == [ev.MachineDown(10 * MINUTE, machine, "lost")]
+
+
+def test_a_loss_that_comes_too_soon_is_not_announced():
+    play = Play(Known(life=MINUTE, notice=2 * MINUTE))
+    machine = play.rent()
+    play.wait()
+    assert play.wait() == [ev.MachineDown(MINUTE, machine, "lost")]

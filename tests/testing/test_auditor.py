@@ -77,6 +77,9 @@ def test_a_lawful_run_is_not_complained_of(books):
         ("came up twice", [ev.MachineUp(0, 1)]),
         ("outlived its lease", [ev.MachineDown(MINUTE + 1, 2, "lost")]),
         ("outlived its lease", [ev.MachineDown(HOUR, 2, "lost", ended=MINUTE + 1)]),
+        ("announced twice", [ev.LossAnnounced(0, 2, MINUTE), ev.LossAnnounced(0, 2, MINUTE)]),
+        ("that is not there", [ev.LossAnnounced(0, 2, MINUTE), ev.AttemptStarted(0, 2, 2, 2)]),
+        ("came up, and was refused", [ev.MachineDown(0, 2, "refused")]),
         ("attempt 5 is not the next one", [ev.AttemptStarted(0, 5, 2, 2)]),
         ("had no free slot", [ev.AttemptStarted(0, 2, 2, 1)]),
         (

@@ -14,6 +14,7 @@ from bursar.model.market import Market
 from bursar.model.time import MINUTE
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
+from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.planned import Planned
 from bursar.policies.registry import BUILT_IN, find
 from bursar.policies.replicate.none import NoReplicas
@@ -273,6 +274,10 @@ def test_a_replicator_that_breaks_the_contract_is_found_out(entry, complaint):
 @pytest.mark.parametrize("name", BUILT_IN["replicator"])
 def test_every_replicator_of_bursar_keeps_the_contract(name):
     make = find("replicator", name)
-    facts = {"perfect": [lambda task, machine: task * MINUTE], "insured": [Planned({})]}
+    facts = {
+        "perfect": [lambda task, machine: task * MINUTE],
+        "insured": [Planned({})],
+        "ntdmr": [Mixed(Market("USD", "undated", ()), {})],
+    }
     options = facts.get(name, [])
     check_replicator(lambda: make(*options))

@@ -17,7 +17,7 @@ from bursar.testing import ContractBroken, ErraticWorld, WorldContract
 class Fortune:
     """Tasks 5 and 6 are slow, task 7 fails."""
 
-    def attempt(self, task, attempt, machine):
+    def attempt(self, task, attempt, machine, now):
         return HOUR if task in (5, 6) else SECOND // 10, "failed" if task == 7 else "success"
 
     def boot(self, machine):

@@ -8,7 +8,7 @@ estimated from the longer ones that were seen, so that the mean is not biased to
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from math import sqrt
 from typing import Final
@@ -16,11 +16,12 @@ from typing import Final
 import msgspec
 
 from bursar import events as ev
+from bursar.beliefs.survival import Survival
 from bursar.model.time import Time
 from bursar.state import RunState
 
 MOST_KEPT: Final = 512
-"""Run times kept one by one for each offer, the first to come; sums count them all."""
+"""Run times kept one by one for each offer, spread over all that came; sums count them all."""
 
 
 class Seen:
@@ -31,7 +32,10 @@ class Seen:
         self.total: Time = 0
         self.squares = 0
         self.ordered: list[Time] = []
-        """the first `MOST_KEPT`, ascending"""
+        """one in so many of those that came, at most `MOST_KEPT`, ascending"""
+        self._kept: list[Time] = []
+        """the same as they came"""
+        self._each = 1
         self._sums: list[Time] = []
         """of `ordered` from each place to the end; empty where it must be made anew"""
         self.begun: set[int] = set()
@@ -43,9 +47,15 @@ class Seen:
         self.count += 1
         self.total += runtime
         self.squares += runtime * runtime
-        if len(self.ordered) < MOST_KEPT:
-            insort(self.ordered, runtime)
-            self._sums = []
+        if self.count % self._each:
+            return
+        self._kept.append(runtime)
+        insort(self.ordered, runtime)
+        self._sums = []
+        if len(self._kept) > MOST_KEPT:
+            self._each *= 2
+            self._kept = self._kept[1::2]
+            self.ordered = sorted(self._kept)
 
     def expected(self, elapsed: Time) -> Time:
         """The run time of an attempt that has run for so long: the mean of those seen that took
@@ -57,6 +67,21 @@ class Seen:
         if not self._sums:
             self._add_up()
         return self._sums[longer] // (len(self.ordered) - longer)
+
+    def survival(self, ages: Sequence[Time]) -> Survival:
+        """Of the tasks that ended here, and of attempts under way that have these ages."""
+        found = Survival(self.ordered, ages, self.count / len(self.ordered), self.deviation)
+        if not ages:
+            found.mean = self.total / self.count  # of all, not of those kept
+        return found
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation; the mean where fewer than two tasks were done."""
+        mean = self.total / max(1, self.count)
+        if self.count < 2:
+            return mean
+        return sqrt(max(0.0, (self.squares - self.count * mean * mean) / (self.count - 1)))
 
     def _add_up(self) -> None:
         self._sums = list(accumulate(reversed(self.ordered)))
@@ -106,7 +131,10 @@ class Progress:
         seen.begun.discard(event.attempt)
 
     def of(self, offer: str) -> Seen:
-        return self.seen.setdefault(offer, Seen())
+        seen = self.seen.get(offer)
+        if seen is None:
+            seen = self.seen[offer] = Seen()
+        return seen
 
     def is_sampled(self, offer: str) -> bool:
         """The sample of this offer has ended."""
@@ -135,6 +163,4 @@ class Progress:
         seen = self.of(offer)
         if seen.count < 2:
             return 1.0
-        mean = seen.total / seen.count
-        variance = (seen.squares - seen.count * mean * mean) / (seen.count - 1)
-        return sqrt(max(0.0, variance)) / mean
+        return seen.deviation * seen.count / seen.total

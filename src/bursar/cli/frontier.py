@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final, Self
 
 import msgspec
-import numpy as np
 import rich_click as click
-from numpy.typing import NDArray
 
+from bursar.beliefs.pool import Characterisation
 from bursar.cli.common import json_option, print_json, print_table, say
-from bursar.formats.joblog import read_joblog
-from bursar.model.errors import InputError, shown
-from bursar.model.files import read_text
+from bursar.cli.frontier_input import Known, Options, what_is_known
 from bursar.model.money import Money
-from bursar.model.time import SECOND, Time, format_duration, parse_duration, seconds
+from bursar.model.strategy import Kind, Strategy
+from bursar.model.time import SECOND, format_duration, parse_duration, seconds
 from bursar.model.wording import counted
-from bursar.plan.dominance import Point, knee
-from bursar.plan.frontier import frontier, parse_preference, prefer
-from bursar.plan.plans import known_runtimes
-from bursar.plan.strategies import Kind, Strategy, sampled_strategies, static_strategies
-from bursar.simulate.estimator import Conditions, Estimates, Price, estimate
+from bursar.plan.dominance import Point
+from bursar.plan.frontier import check_preference, knee_of, prefer
+from bursar.plan.refine import Grid, Space, search
+from bursar.plan.strategies import static_strategies
+from bursar.simulate.estimator import Conditions, Estimates, estimate
 
-Integers = NDArray[np.int64]
-
-USUAL_SHARE: Final = 10
-"""One reliable machine for so many unreliable ones, unless the user says otherwise."""
 LAST_SEED: Final = (1 << 64) - 1
-FEWEST: Final = 2
-"""So many successes are needed: one alone says nothing of how they differ."""
+MOST_SHOWN: Final = 20
+"""Strategies of the frontier that people see; those with a mark are always among them."""
+
+
+class Wish(msgspec.Struct, frozen=True):
+    prefer: str | None
+    budget: float | None
+    """for one task"""
+    deadline: float | None
+    """seconds"""
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -47,11 +49,31 @@ class Choice(msgspec.Struct, frozen=True):
     marks: list[str]
 
 
+class Learned(msgspec.Struct, frozen=True):
+    """What the history told."""
+
+    attempts: int
+    results: int
+    machines: int
+    """the effective size of the unreliable pool"""
+    cautions: list[str]
+
+    @classmethod
+    def of(cls, pool: Characterisation) -> Self:
+        return cls(pool.instances, pool.results, pool.machines, list(pool.cautions))
+
+
 class Found(msgspec.Struct, frozen=True):
     tasks: int
     unreliable: int
     reliability: float
     mean_turnaround_s: float
+    currency: str | None
+    """of the market; without one, that of the prices which were given"""
+    prices_of: str | None
+    """the date of the market's prices"""
+    history: Learned | None
+    grid: Grid
     repetitions: int
     sampled: int
     frontier: list[Choice]
@@ -64,9 +86,9 @@ class Found(msgspec.Struct, frozen=True):
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--tasks", type=click.IntRange(1, 1_000_000), required=True, help="Of the bag.")
-@click.option(
-    "--unreliable", type=click.IntRange(1, 10_000), required=True, help="Spot or grid machines."
-)
+@click.option("--market", "-m", metavar="FILE", help="Take prices, limits and speeds from it.")
+@click.option("--history", metavar="LOG", help="Learn from a job log, or from a run by its name.")
+@click.option("--unreliable", type=click.IntRange(1, 10_000), help="Spot or grid machines.")
 @click.option("--reliable", type=click.IntRange(1), help="Reliable machines at most (a tenth).")
 @click.option("--reliability", type=float, help="Share of attempts with a result, 0 to 1.")
 @click.option(
@@ -74,203 +96,127 @@ class Found(msgspec.Struct, frozen=True):
     metavar="TIMES",
     help="Of results on unreliable machines: 35m~10m, or a FILE with a duration on each line.",
 )
-@click.option(
-    "--history", metavar="JOBLOG", help="Take both from a job log of unreliable machines."
-)
 @click.option("--reliable-time", metavar="TIME", help="Of a task there (the mean turnaround).")
-@click.option("--unreliable-price", metavar="PRICE", default="0/h", help="Such as 0.01/h (free).")
+@click.option("--reliable-offer", metavar="NAME", help="Of the market (the cheapest).")
+@click.option("--unreliable-price", metavar="PRICE", help="Such as 0.01/h (the market's, or free).")
 @click.option(
     "--reliable-price",
     metavar="PRICE",
-    required=True,
     help="0.34/h: for each hour begun; 0.34/h/s: by the hour, charged by the second.",
 )
-@click.option("--prefer", "wish", metavar="EXPR", help="cheapest, fastest, or e.g. makespan*cost.")
+@click.option(
+    "--prefer",
+    "wish",
+    metavar="EXPR",
+    help="cheapest, fastest, within-budget, within-deadline, or e.g. makespan*cost.",
+)
 @click.option("--budget", "-b", metavar="MONEY", help="Prefer the fastest within, for the bag.")
 @click.option("--deadline", metavar="TIME", help="Prefer the cheapest within.")
+@click.option(
+    "--grid",
+    type=click.Choice(["paper", "fine", "adaptive"]),
+    default="adaptive",
+    help="Strategies that are tried: the published ones, more, or more where it matters.",
+)
 @click.option("--repetitions", type=click.IntRange(1, 10_000), default=100, help="Of each (100).")
 @click.option(
     "--seed", type=click.IntRange(0, LAST_SEED), default=0, metavar="N", help="Of the simulation."
 )
 @json_option
 def command(
-    tasks: int,
-    unreliable: int,
-    reliable: int | None,
-    reliability: float | None,
-    turnaround: str | None,
-    history: str | None,
-    reliable_time: str | None,
-    unreliable_price: str,
-    reliable_price: str,
     wish: str | None,
     budget: str | None,
     deadline: str | None,
+    grid: Grid,
     repetitions: int,
     seed: int,
     as_json: bool,
+    **given: Any,
 ) -> None:
     """Show how to mix spot or grid machines with reliable ones, from cheapest to fastest.
 
     \b
     bursar frontier --tasks 150 --unreliable 50 --reliability 0.8 \\
         --turnaround 35m~10m --reliable-price 0.34/h/s
-    bursar frontier --tasks 150 --unreliable 50 --history old.log --reliable-price 0.34/h/s
+    bursar frontier --tasks 150 --market mixed.toml --history old.log
 
     When fewer tasks are left than there are unreliable machines, a strategy sends each of them to
     unreliable machines up to N times, T apart, gives an attempt up after D, and sends it to one of
     a few reliable machines at last.
     """  # noqa: D301 (click wants the character)
-    if wish is not None:
-        parse_preference(wish)
-    share, times = _known(reliability, turnaround, history)
-    conditions = Conditions(
-        tasks=tasks,
-        unreliable=unreliable,
-        reliability=share,
-        turnarounds=times,
-        reliable_time=_mean(times) if reliable_time is None else parse_duration(reliable_time),
-        unreliable_price=parse_price(unreliable_price),
-        reliable_price=parse_price(reliable_price),
+    options = Options(**given)
+    check_preference(wish, has_budget=budget is not None, has_deadline=deadline is not None)
+    wanted = Wish(
+        prefer=wish,
+        budget=None if budget is None else float(Money.parse(budget)) / options.tasks,
+        deadline=None if deadline is None else parse_duration(deadline) / SECOND,
     )
-    most = max(1, unreliable // USUAL_SHARE) if reliable is None else reliable
-    if most > unreliable:
-        raise InputError(f"{most} reliable machines beside {unreliable} unreliable; use no more")
-    allowed = None if budget is None else float(Money.parse(budget)) / tasks
-    latest = None if deadline is None else parse_duration(deadline) / SECOND
-    found = _find(conditions, most / unreliable, repetitions, seed, wish, allowed, latest)
+    found = _find(what_is_known(options), wanted, grid, repetitions, seed)
     if as_json:
         print_json(found)
     else:
         _show(found)
+    for caution in found.history.cautions if found.history is not None else ():
+        say(f"note: {caution}")
     if found.preferred is None:
         say("no strategy is expected to keep within that; allow more money or time")
-
-
-# --- what is known -------------------------------------------------------------------------------
-
-
-def _known(
-    reliability: float | None, turnaround: str | None, history: str | None
-) -> tuple[float, Integers]:
-    """The reliability and the turnaround times, ascending; what is given beats what was learned."""
-    learned: tuple[float, Integers] | None = None if history is None else _learned(history)
-    if turnaround is not None:
-        times = _turnarounds(turnaround)
-    elif learned is not None:
-        times = learned[1]
-    else:
-        raise InputError("say how long results take: --turnaround 35m~10m or --history JOBLOG")
-    if reliability is not None:
-        return reliability, times
-    if learned is None:
-        raise InputError("say how many attempts return a result: --reliability 0.8")
-    return learned[0], times
-
-
-def _learned(path: str) -> tuple[float, Integers]:
-    """From attempts on the unreliable pool: how many succeeded, and what those took."""
-    rows = read_joblog(path)
-    took = [row.runtime for row in rows if row.exitval == 0 and row.signal == 0]
-    return len(took) / max(1, len(rows)), _sample(map(seconds, took), path)
-
-
-def _turnarounds(text: str) -> Integers:
-    """Read `35m`, `35m~10m`, or a file with a duration on each line."""
-    mean, sign, deviation = text.partition("~")
-    try:
-        took, spread = parse_duration(mean), parse_duration(deviation) if sign else 0
-    except InputError:
-        if sign:
-            raise
-        lines = read_text(text, "file of turnaround times").split("\n")
-        return _sample(_durations(lines, text), text)
-    if took < 1:
-        raise InputError("--turnaround: a time of nothing; write for example 35m~10m")
-    return known_runtimes(took, spread)
-
-
-def _durations(lines: Sequence[str], path: str) -> Iterator[Time]:
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                yield parse_duration(line)
-            except InputError as error:
-                raise InputError(f"{path}, line {number}: {error}") from None
-
-
-def _sample(times: Iterator[Time], path: str) -> Integers:
-    found = np.sort(np.maximum(1, np.array(list(times), dtype=np.int64)))
-    if len(found) < FEWEST:
-        raise InputError(
-            f"{path}: {counted(len(found), 'result')} to learn from; at least {FEWEST} are needed"
-        )
-    return found
-
-
-def _mean(times: Integers) -> Time:
-    return max(1, round(float(np.mean(times))))
-
-
-def parse_price(text: str) -> Price:
-    """Read `0.34/h`, charged for each hour begun, or `0.34/h/s`, by the hour but by the second.
-
-    What a second costs is rounded up to a billionth.
-    """
-    amount, *units = text.split("/")
-    if len(units) not in (1, 2):
-        raise InputError(f"{shown(text)} is no price; write for example 0.34/h or 0.34/h/s")
-    money = Money.parse(amount)
-    unit, period = parse_duration(units[0]), parse_duration(units[-1])
-    if min(unit, period) < 1:
-        raise InputError(f"{shown(text)}: a price for no time; write for example 0.34/h")
-    return Price(Money(-(-money.nanos * period // unit)), period)
 
 
 # --- what is found -------------------------------------------------------------------------------
 
 
-def _find(
-    conditions: Conditions,
-    ratio: float,
-    repetitions: int,
-    seed: int,
-    wish: str | None,
-    budget: float | None,
-    deadline: float | None,
-) -> Found:
-    mean, unreliable = conditions.mean, conditions.unreliable
-    sampled = sampled_strategies(mean, ratio, unreliable)
-    usual = static_strategies(mean, ratio, conditions.tasks)
-    strategies = [*sampled, *usual]
+def _find(known: Known, wish: Wish, grid: Grid, repetitions: int, seed: int) -> Found:
+    conditions = known.conditions
+    space = Space(conditions.mean, known.ratio, conditions.unreliable)
+
+    def points_of(strategies: Sequence[Strategy]) -> list[Point]:
+        return estimate(conditions, strategies, repetitions, seed=seed).means()
+
+    searched = search(space, points_of, grid)
+    front = [searched.strategies[index] for index in searched.frontier]
+    usual = static_strategies(conditions.mean, known.ratio, conditions.tasks)
+    strategies = [*front, *usual]
     estimates = estimate(conditions, strategies, repetitions, seed=seed)
     means = estimates.means()
-    points = means[: len(sampled)]
-    front = frontier(points)
-    best = prefer(points, wish, budget=budget, deadline=deadline)
-    marks = {front[0]: ["cheapest"]}
-    marks.setdefault(front[-1], []).append("fastest")
-    marks.setdefault(knee(points), []).append("knee")
-    if best is not None:
-        marks.setdefault(best, []).append("preferred")
+    points = means[: len(front)]
+    best = prefer(points, wish.prefer, budget=wish.budget, deadline=wish.deadline)
+    marks = _marks(points, wish, best)
 
     def choice(index: int, told: list[str]) -> Choice:
         return _choice(strategies[index], estimates, index, means[index], conditions, told)
 
     return Found(
         tasks=conditions.tasks,
-        unreliable=unreliable,
-        reliability=conditions.reliability,
-        mean_turnaround_s=mean / SECOND,
+        unreliable=conditions.unreliable,
+        reliability=conditions.gamma.after,
+        mean_turnaround_s=conditions.mean / SECOND,
+        currency=None if known.market is None else known.market.currency,
+        prices_of=None if known.market is None else known.market.date,
+        history=None if known.learned is None else Learned.of(known.learned),
+        grid=grid,
         repetitions=repetitions,
-        sampled=len(sampled),
-        frontier=[choice(index, marks.get(index, [])) for index in front],
+        sampled=len(searched.strategies),
+        frontier=[choice(index, marks.get(index, [])) for index in range(len(front))],
         usual=[
-            choice(index, _beaten(means[index], [points[one] for one in front]))
-            for index in range(len(sampled), len(strategies))
+            choice(index, _beaten(means[index], points))
+            for index in range(len(front), len(strategies))
         ],
-        preferred=None if best is None else front.index(best) + 1,
+        preferred=None if best is None else best + 1,
     )
+
+
+def _marks(front: Sequence[Point], wish: Wish, best: int | None) -> dict[int, list[str]]:
+    """What is best for simple preferences (section 4.5), by the place on the frontier."""
+    named = {"cheapest": 0, "fastest": len(front) - 1, "knee": knee_of(front)}
+    within = {
+        "within budget": None if wish.budget is None else prefer(front, budget=wish.budget),
+        "within deadline": None if wish.deadline is None else prefer(front, deadline=wish.deadline),
+    }
+    marks: dict[int, list[str]] = {}
+    for name, place in (*named.items(), *within.items(), ("preferred", best)):
+        if place is not None:
+            marks.setdefault(place, []).append(name)
+    return marks
 
 
 def _beaten(point: Point, front: Sequence[Point]) -> list[str]:
@@ -306,6 +252,9 @@ def _choice(
     )
 
 
+# --- what is shown -------------------------------------------------------------------------------
+
+
 def _show(found: Found) -> None:
     click.echo(
         f"{counted(found.tasks, 'task')}, {counted(found.unreliable, 'unreliable machine')}:"
@@ -313,7 +262,7 @@ def _show(found: Found) -> None:
         f" after {format_duration(seconds(found.mean_turnaround_s))} on average."
     )
     columns = ("#", "N", "T", "D", "reliable", "makespan", "tail", "cost/task", "cost", "")
-    rows = [_row(str(number), one) for number, one in enumerate(found.frontier, 1)]
+    rows = [_row(str(place + 1), found.frontier[place]) for place in _shown(found)]
     rows += [_row(one.name, one) for one in found.usual]
     print_table(columns, rows, right="N T D reliable makespan tail cost/task cost")
     for line in (
@@ -323,7 +272,19 @@ def _show(found: Found) -> None:
         " D: after it an attempt is given up;",
         "names: the usual strategies; see 3: number 3 is neither slower nor dearer",
     ):
-        click.echo(line, err=True)
+        say(line)
+    if found.currency is not None:
+        say(f"Costs are in {found.currency}, prices of {found.prices_of}.")
+
+
+def _shown(found: Found) -> list[int]:
+    """Places on the frontier: the marked, those that others refer to, and some between them."""
+    front = found.frontier
+    told = {int(mark.removeprefix("see ")) - 1 for one in found.usual for mark in one.marks}
+    told |= {place for place, one in enumerate(front) if one.marks}
+    spread = min(len(front), MOST_SHOWN)
+    told |= {(len(front) - 1) * step // max(1, spread - 1) for step in range(spread)}
+    return sorted(told)
 
 
 def _row(title: str, one: Choice) -> tuple[str, ...]:

@@ -36,7 +36,10 @@ from bursar.session import Request, Session
 @click.option("--provisioner", metavar="NAME", help="How many machines, when.")
 @click.option("--placer", metavar="NAME", help="Which task goes to which machine.")
 @click.option("--replicator", metavar="NAME", help="Which task runs once more.")
-@click.option("--faithful", is_flag=True, default=None, help="BaTS as published, for comparison.")
+@click.option("--faithful", is_flag=True, default=None, help="As published, for comparison.")
+@click.option("--prefer", metavar="EXPR", help="Among strategies for unreliable machines; or ask.")
+@click.option("--strategy", metavar="STRATEGY", help="For them: N=3,T=30m,D=1h,Mr=0.1, or TRR ...")
+@click.option("--sabotage", metavar="TIME", help="Mean life of unreliable machines, emulated.")
 @click.option("--seed", type=int, metavar="N", help="Of the random choices.")
 @click.option("--name", metavar="NAME", help="Of the run; else it gets one.")
 @click.option("--output", "-o", metavar="DIR", help="Where results go.")
@@ -94,6 +97,9 @@ def make_request(job: Job) -> Request:
         fleet=job.load_fleet(market),
         policies=job.policies(),
         faithful=bool(job.faithful),
+        prefer=job.prefer,
+        strategy=job.strategy,
+        sabotage=job.sabotage,
         seed=job.seed,
         name=job.name,
         output=job.output,

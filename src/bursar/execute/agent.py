@@ -8,8 +8,9 @@ It holds to these promises, whatever becomes of bursar:
 - when a process ends, its group and every descendant that left the group are killed too. Orphans
   become children of the warden, which is a subreaper, and are known by `BURSAR_WARD`.
 
-Messages are calls by name, in batches: bursar calls `lease`, `drop`, `start`, `host` and `stop`
-here; the warden calls `ready`, `ended` and `gone` there. Times are microseconds of `boottime`.
+Messages are calls by name, in batches: bursar calls `lease`, `drop`, `lose`, `start`, `host` and
+`stop` here; the warden calls `ready`, `ended` and `gone` there. Times are microseconds of
+`boottime`.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
     from bursar.execute.desks import Desk
 
+    Order = tuple[int, tuple[str, ...], int | None]
+    """task, command and longest run time"""
+
 SECOND: Final = 1_000_000
 NAP: Final = SECOND
 """longest sleep: `select` does not count the time that the computer is asleep, leases do"""
@@ -68,16 +72,19 @@ RESET_SIGNALS: Final = (
 class Machine:
     """A lease, and what runs on it."""
 
-    __slots__ = ("environment", "id", "leaving", "until", "wards")
+    __slots__ = ("environment", "id", "leaving", "slots", "until", "waiting", "wards")
 
-    def __init__(self, id: int, until: int, environment: dict[bytes, bytes]) -> None:
+    def __init__(self, id: int, until: int, slots: int, environment: dict[bytes, bytes]) -> None:
         self.id = id
         self.until = until
+        self.slots = slots
         self.environment = environment
         self.wards: dict[int, Ward] = {}
         """by slot, from 1"""
+        self.waiting: dict[int, Order] = {}
+        """commands to start as slots get free, by attempt"""
         self.leaving = ""
-        """why it goes down: `released` or `expired`; empty while it stays"""
+        """why it goes down: `released`, `lost` or `expired`; empty while it stays"""
 
 
 class Ward:
@@ -151,17 +158,25 @@ class Warden:
 
     # --- what bursar may call --------------------------------------------------------------------
 
-    def lease(self, id: int, until: int, offer: str, speed: str) -> None:
+    def lease(self, id: int, until: int, slots: int, offer: str, speed: str) -> None:
         """The machine is paid until then: a new one, or one that stays longer."""
         machine = self._machines.get(id)
         if machine is None:
             extras = {"BURSAR_MACHINE": str(id), "BURSAR_OFFER": offer, "BURSAR_SPEED": speed}
             environment = {**self._environment, **_encode(extras)}
-            machine = self._machines[id] = Machine(id, until, environment)
+            machine = self._machines[id] = Machine(id, until, slots, environment)
         elif machine.leaving:
             return
         machine.until = until
         self._timers.set(("lease", id), until)
+
+    def lose(self, id: int) -> None:
+        """Take the machine away without a warning: all on it is killed; `gone` follows."""
+        machine = self._machines.get(id)
+        if machine is not None and not machine.leaving:
+            for ward in machine.wards.values():
+                kill_group(ward.pid, signal.SIGKILL)
+            self._leave(machine, "lost", boottime())
 
     def drop(self, id: int) -> None:
         """Take the machine down now; `gone` follows, or was told before."""
@@ -172,10 +187,18 @@ class Warden:
     def start(
         self, key: int, id: int, task: int, argv: tuple[str, ...], timeout: int | None
     ) -> None:
-        """Run a command of a task, with a directory for what it writes; `ended` follows."""
+        """Run a command of a task, once its machine has a free slot; `ended` follows."""
         machine = self._machines.get(id)
         if machine is None or machine.leaving:
             return
+        if sum(ward.key > 0 for ward in machine.wards.values()) < machine.slots:
+            self._begin(key, machine, (task, argv, timeout))
+        else:
+            machine.waiting[key] = (task, argv, timeout)
+
+    def _begin(self, key: int, machine: Machine, order: Order) -> None:
+        """Start a command, with a directory for what it writes."""
+        task, argv, timeout = order
         try:
             desk = self._desks.take(key)
         except OSError as error:
@@ -202,6 +225,9 @@ class Warden:
         ward = self._wards.get(key)
         if ward is not None:
             self._stop(ward, cause, boottime() + self._grace)
+        for machine in self._machines.values():
+            if machine.waiting.pop(key, None) is not None:
+                self._calls.append(("ended", key, cause, 0, 0, 0, 0, "", False))
 
     # --- starting and ending ---------------------------------------------------------------------
 
@@ -297,8 +323,14 @@ class Warden:
             runtime = boottime() - ward.started
             wrote = code != 0 or key < 0 or self._desks.leave(key)
             self._calls.append(("ended", key, ward.cause, code, runtime, cpu, memory, "", wrote))
+            self._begin_waiting(machine)
         elif not machine.wards and machine.id in self._machines:
             self._gone(machine)
+
+    def _begin_waiting(self, machine: Machine) -> None:
+        while machine.waiting and len(machine.wards) < machine.slots:
+            key = next(iter(machine.waiting))
+            self._begin(key, machine, machine.waiting.pop(key))
 
     def _hunt(self) -> None:
         """Kill orphans of processes that have ended.
@@ -376,7 +408,7 @@ class Warden:
 
 
 COMMANDS: Final = {
-    name: getattr(Warden, name) for name in ("lease", "drop", "start", "host", "stop")
+    name: getattr(Warden, name) for name in ("lease", "drop", "lose", "start", "host", "stop")
 }
 
 

@@ -71,7 +71,13 @@ class Desks:
         if desk is None:
             return self._make(directory)
         if desk.directory != directory:
-            os.rename(desk.directory, directory)  # noqa: PTH104
+            try:
+                os.rename(desk.directory, directory)  # noqa: PTH104
+            except FileNotFoundError:
+                # Its number was given to an attempt that never began, as its machine was gone:
+                # bursar has removed the directory of that attempt.
+                desk.close()
+                return self._make(directory)
             desk.directory = directory
         return desk
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -25,12 +25,29 @@ from bursar.execute.staff import Staff
 from bursar.execute.timers import Timers
 from bursar.model.time import SECOND, Time
 from bursar.state import RunState
+from bursar.view import Machine
 
 GRACE: Final[Time] = 2 * SECOND
 """from asking a process to end to making it end"""
+HASTY: Final[Time] = SECOND // 50
+"""Attempts this short begin one after the other without asking: a task waits no longer than this
+at a machine while another machine might be idle."""
+RECENT: Final = 16
+"""The mean run time is of about so many attempts."""
 
 External = ev.AnyEvent | Callable[[Time], ev.AnyEvent]
 """An event from outside, or what makes it once its time is known."""
+
+
+class Lives(Protocol):
+    """How long machines stay before they are taken away, as those of unreliable offers are."""
+
+    notice: Time
+    """how long before that it is announced; 0: not at all"""
+
+    def life(self, machine: Machine) -> Time | None:
+        """Since it was rented; None: it is not taken away."""
+        ...
 
 
 def mark_of(state: RunState) -> str:
@@ -52,6 +69,7 @@ class LocalWorld:
     """
 
     lead: Time = SECOND // 4
+    hasty = False
 
     def __init__(
         self,
@@ -61,6 +79,7 @@ class LocalWorld:
         began: float | None = None,
         calls: Calls | None = None,
         grace: Time = GRACE,
+        lives: Lives | None = None,
     ) -> None:
         self._state = state
         self._outputs = Outputs(outputs)
@@ -76,7 +95,11 @@ class LocalWorld:
         """attempts that ended and may have a directory"""
         self._answers: dict[int, Answer] = {}
         """of calls that ended and are not settled"""
-        self._boots = Timers()
+        self._pace: Time = SECOND
+        """about the mean run time of the last attempts"""
+        self._lives = lives
+        self._timers = Timers()
+        """when a machine has booted, when its loss is announced, and when it is lost"""
         self._happened: list[ev.AnyEvent] = []
         self._posted: deque[External] = deque()
         self._closed = False
@@ -140,8 +163,15 @@ class LocalWorld:
 
     def _rent(self, decision: ev.MachineRented) -> None:
         self._lease(decision.machine, decision.until)
-        boot = self._state.market[decision.offer].boot
-        self._boots.set(("boot", decision.machine), decision.at + boot)
+        machine = self._state.machines[decision.machine]
+        boot = machine.offer.boot
+        self._timers.set(("boot", decision.machine), decision.at + boot)
+        life = None if self._lives is None else self._lives.life(machine)
+        if self._lives is not None and life is not None:
+            self._timers.set(("lose", machine.id), decision.at + life)
+            if 0 < self._lives.notice <= life:
+                announced = decision.at + life - self._lives.notice
+                self._timers.set(("announce", machine.id), announced)
 
     def _extend(self, decision: ev.LeaseExtended) -> None:
         if decision.machine in self._leases:
@@ -151,7 +181,7 @@ class LocalWorld:
         self._leases[number] = until
         offer = self._state.machines[number].offer
         end = self._clock.to_boottime(until)
-        self._staff.lease(number, end, offer.name, f"{offer.speed:g}")
+        self._staff.lease(number, end, offer)
 
     def _release(self, decision: ev.ReleaseOrdered) -> None:
         self._staff.drop(decision.machine)
@@ -183,8 +213,7 @@ class LocalWorld:
 
     def _listen(self, until: Time | None) -> None:
         """Turn what was reported, posted or due into events, all of one time."""
-        boot = self._boots.next()
-        times = [time for time in (until, boot) if time is not None]
+        times = [time for time in (until, self._timers.next()) if time is not None]
         end = self._clock.to_boottime(min(times)) if times else None
         reports = self._staff.poll(end)
         now = self.now()
@@ -193,18 +222,28 @@ class LocalWorld:
                 self._attempt_ended(report, now)
             else:
                 self._machine_gone(report, now)
-        for _, machine in self._boots.due(now):
+        for what, machine in self._timers.due(now):
             if machine in self._leases:
-                self._happened.append(ev.MachineUp(now, machine))
+                self._let_happen(what, machine, now)
         while self._posted:
             posted = self._posted.popleft()
             made = posted(now) if callable(posted) else msgspec.structs.replace(posted, at=now)
             self._happened.append(made)
 
+    def _let_happen(self, what: str, machine: int, now: Time) -> None:
+        if what == "boot":
+            self._happened.append(ev.MachineUp(now, machine))
+        elif what == "announce" and self._lives is not None:
+            self._happened.append(ev.LossAnnounced(now, machine, now + self._lives.notice))
+        else:
+            self._staff.lose(machine)
+
     def _attempt_ended(self, report: Ended, now: Time) -> None:
         attempt = report.attempt
         if self._attempts.pop(attempt, None) is None:
             return
+        self._pace += (report.runtime - self._pace) // RECENT
+        self.hasty = self._calls is None and self._pace < HASTY
         if report.wrote:
             self._unsettled.add(attempt)
         if report.answer is not None:

@@ -61,9 +61,14 @@ class Outputs:
         self._move(self.of(attempt), self.root / FAILED / str(task))
 
     def drop(self, attempt: int) -> None:
-        """The attempt's directory is of no use."""
-        directory = self.of(attempt)
+        """The attempt's directory is of no use.
+
+        One that never began has none, but its number may be on the warden's spare one: whoever
+        renames it first has it.
+        """
+        directory = self.attempts / f"{attempt}.dropped"
         try:
+            self.of(attempt).rename(directory)
             for name in ("stdout", "stderr"):
                 (directory / name).unlink(missing_ok=True)
             directory.rmdir()

@@ -20,10 +20,14 @@ from bursar.execute.reports import Ended, Gone, Report, describe_exit, outcome_o
 from bursar.execute.timers import Timers
 from bursar.execute.wire import Channel
 from bursar.model.errors import BursarError
+from bursar.model.market import Offer
 from bursar.model.time import Time, format_duration
 
 LONGEST_SLEEP: Final[Time] = 1_000_000
 """waiting does not count the time that the computer is asleep, deadlines do"""
+
+
+TAKEN: Final = "the spot machine was taken away"
 
 
 class StaffError(BursarError):
@@ -64,18 +68,23 @@ class Staff:
 
     # --- orders ----------------------------------------------------------------------------------
 
-    def lease(self, machine: int, until: int, offer: str, speed: str) -> None:
+    def lease(self, machine: int, until: int, offer: Offer) -> None:
         """The machine may exist until then; it is a new one, or stays longer."""
         self._leases[machine] = until
-        self._warden().call("lease", machine, until, offer, speed)
+        self._warden().call("lease", machine, until, offer.slots, offer.name, f"{offer.speed:g}")
 
     def drop(self, machine: int) -> None:
         """Take the machine down; a report follows, unless it is gone already."""
         if machine in self._leases:
             self._warden().call("drop", machine)
 
+    def lose(self, machine: int) -> None:
+        """Take the machine away as its provider might, at once; a report follows."""
+        if machine in self._leases:
+            self._warden().call("lose", machine)
+
     def run_command(self, attempt: int, task: int, machine: int, argv: Sequence[str]) -> None:
-        """Start a command; a report follows, unless the machine is gone before."""
+        """Start a command, once a slot is free; a report follows, unless the machine goes first."""
         if not argv:
             self._report_at_once(Ended(attempt, "failed", "the task has no command", wrote=False))
         elif machine in self._leases:
@@ -202,7 +211,7 @@ class Staff:
     def _heard_gone(self, machine: int, cause: Any, at: int) -> None:
         if machine in self._leases:
             self._forget(machine)
-            self._reports.append(Gone(machine, cause, at))
+            self._reports.append(Gone(machine, cause, at, TAKEN if cause == "lost" else ""))
 
     def _lose_warden(self, link: WardenLink) -> None:
         """It was killed: what it watched over is killed too, and its machines are lost."""

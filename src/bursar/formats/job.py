@@ -21,7 +21,10 @@ A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--
 | `fleet` | `"small=10,large=3"`, or a table `{small = 10, large = 3}` |
 | `retries` `timeout` | further attempts of a task that failed; longest run time of one |
 | `provisioner` `placer` `replicator` | the policy: an entry for each role |
-| `faithful` | true: BaTS as published |
+| `faithful` | true: the algorithm as published |
+| `prefer` | of strategies for machines that may vanish: `"makespan*cost"`, `"ask"`, ... |
+| `strategy` | that strategy itself: `"N=3,T=30m,D=1h,Mr=0.1"` |
+| `sabotage` | mean life of unreliable machines, which are then taken away at random |
 | `seed` `name` `output` | of the random choices; of the run; directory for results |
 | `quiet` `json` | no progress; results as JSON |
 
@@ -87,6 +90,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     placer: str | None = None
     replicator: str | None = None
     faithful: bool | None = None
+    prefer: str | None = None
+    strategy: str | None = None
+    sabotage: Time | None = None
     seed: int | None = None
     name: str | None = None
     output: str | None = None
@@ -304,6 +310,9 @@ _READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "placer": _entry("placer"),
     "replicator": _entry("replicator"),
     "faithful": _simple(read_flag),
+    "prefer": _simple(read_words),
+    "strategy": _simple(read_words),
+    "sabotage": _simple(_read_time),
     "seed": _simple(lambda value: read_whole(value, 0, _LARGEST_SEED)),
     "name": _read_name,
     "output": _read_path,

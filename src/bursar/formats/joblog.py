@@ -45,6 +45,16 @@ class JoblogRow(msgspec.Struct, frozen=True):
     """that ended it; 0: none"""
     command: str
 
+    @property
+    def end(self) -> float:
+        """Seconds since 1970."""
+        return self.start + self.runtime
+
+    @property
+    def has_result(self) -> bool:
+        """The command succeeded."""
+        return self.exitval == 0 and self.signal == 0
+
 
 def format_row(row: JoblogRow) -> str:
     """A line of the log, with its end."""

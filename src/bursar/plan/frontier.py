@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from bursar.model.errors import InputError, shown
-from bursar.plan.dominance import Point, beaten_by, knee
+from bursar.plan.dominance import Point, knee
 
 Utility = Callable[[float, float], float]
 """Of makespan and cost; the less, the better."""
@@ -23,6 +23,8 @@ NAMED: Final[Mapping[str, Utility]] = {
     "cheapest": lambda _, cost: cost,
     "fastest": lambda makespan, _: makespan,
 }
+WITHIN: Final[Mapping[str, str]] = {"within-budget": "fastest", "within-deadline": "cheapest"}
+"""What is preferred of that which keeps within the limit."""
 LONGEST_EXPRESSION: Final = 200
 
 _BINARY: Final[Mapping[type[ast.operator], Callable[[float, float], float]]] = {
@@ -40,19 +42,30 @@ _CALLS: Final[Mapping[str, Callable[..., float]]] = {"min": min, "max": max}
 
 
 def frontier(points: Sequence[Point]) -> list[int]:
-    """The points that no other beats, from the cheapest to the fastest."""
-    beaters = beaten_by(points)
-    front = [index for index, beater in enumerate(beaters) if beater is None]
-    return sorted(front, key=lambda index: points[index][::-1])
+    """The points that no other beats, from the cheapest to the fastest; of equals the first."""
+    front: list[int] = []
+    least = math.inf
+    for index in sorted(range(len(points)), key=lambda one: (points[one][1], points[one][0], one)):
+        makespan = points[index][0]
+        if makespan < least or not front:
+            least = makespan
+            front.append(index)
+    return front
+
+
+def knee_of(points: Sequence[Point]) -> int:
+    """The point that saves the most time for its money; see `bursar.plan.dominance.knee`."""
+    front = frontier(points)
+    return front[knee([points[index] for index in front])]
 
 
 def parse_preference(text: str) -> Utility:
-    """Read `cheapest`, `fastest`, or arithmetic such as `makespan * cost`.
+    """Read a name of a preference, or arithmetic such as `makespan * cost`.
 
     Allowed are numbers, `makespan`, `cost`, + - * / **, parentheses, `min` and `max`. Nothing of it
     is ever given to Python to execute.
     """
-    named = NAMED.get(text.strip())
+    named = NAMED.get(WITHIN.get(text.strip(), text.strip()))
     if named is not None:
         return named
     if len(text) > LONGEST_EXPRESSION:
@@ -88,6 +101,7 @@ def prefer(
     Without a preference it is the fastest within a budget, the cheapest within a deadline, and else
     the knee. Of equals, the cheaper and then the faster is taken.
     """
+    check_preference(preference, has_budget=budget is not None, has_deadline=deadline is not None)
     utility = None if preference is None else parse_preference(preference)
     allowed = [
         index
@@ -99,9 +113,22 @@ def prefer(
         return None
     if utility is None:
         if budget is None and deadline is None:
-            return knee(points)
+            return knee_of(points)
         utility = NAMED["cheapest" if budget is None else "fastest"]
     return min(allowed, key=lambda index: utility(*points[index]))
+
+
+def check_preference(preference: str | None, *, has_budget: bool, has_deadline: bool) -> None:
+    """Refuse what cannot be understood, and a limit that nobody told."""
+    if preference is None:
+        return
+    parse_preference(preference)
+    wanted = preference.strip()
+    if (wanted == "within-budget" and not has_budget) or (
+        wanted == "within-deadline" and not has_deadline
+    ):
+        limit = wanted.removeprefix("within-")
+        raise InputError(f"{wanted} is preferred, but there is no {limit}; give --{limit}, too")
 
 
 def _check(node: ast.expr, text: str) -> None:
@@ -142,6 +169,6 @@ def _value(node: ast.expr, known: Mapping[str, float]) -> float:
 
 def _mistake(text: str, what: str) -> InputError:
     return InputError(
-        f"{shown(text)} {what}; write cheapest, fastest, or arithmetic of makespan and cost such as"
-        " makespan*cost"
+        f"{shown(text)} {what}; write {', '.join([*NAMED, *WITHIN])}, or arithmetic of makespan and"
+        " cost such as makespan*cost"
     )

@@ -1,8 +1,8 @@
 """The rolling plan: which machines to keep, for how long, and which to rent, from now to the end.
 
 Every machine has its own paid time. For a finishing time, a machine does as many tasks as fit
-between its next free moment and its last paid unit, less half a task that it has under way at the
-end; it costs its price for every further unit. The machines that do the tasks left for the least
+between its next free moment and its last paid unit, less what is lost where the two do not meet; it
+costs its price for every further unit. The machines that do the tasks left for the least
 money are found by taking units in the order of what they cost for a task. The earliest finishing
 time whose least cost is within the money is the plan.
 """
@@ -27,7 +27,8 @@ BISECTIONS: Final = 6
 MOST_MONEY: Final = 1e300
 """What costs more cannot be done at all, even where money is no matter."""
 LOST_AT_END: Final = 0.5
-"""Tasks that a slot has under way when its time or the bag ends: it could not have ended more."""
+"""What is lost of the last task of a slot, or of the last unit if that is shorter: a task is under
+way when the unit ends, or the unit goes on when the task has ended."""
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -47,6 +48,8 @@ class Standing(msgspec.Struct, frozen=True):
     """tasks that will have been lost if it is not kept beyond `until`"""
     least_units: int = 1
     """units that must be paid if any are"""
+    copies: int = 1
+    """so many machines are alike"""
 
 
 class RollingPlan(msgspec.Struct, frozen=True):
@@ -54,7 +57,7 @@ class RollingPlan(msgspec.Struct, frozen=True):
 
     end: float
     units: NDArray[np.int64]
-    """further units for each of the machines"""
+    """further units for each of the machines, copies one by one"""
     cost: float
     """in billionths"""
     covers: bool
@@ -65,6 +68,8 @@ def plan_rest(machines: Sequence[Standing], tasks: float, money: float, now: Tim
     table = _Table(machines, now)
     end = table.earliest(tasks)
     if end is None:
+        return table.best_value(now, tasks, money)
+    if table.is_beyond(tasks, money):
         return table.best_value(now, tasks, money)
     before = end
     for _ in range(MOST_TRIED):
@@ -94,10 +99,13 @@ def plan_frugally(
     end = table.earliest(tasks)
     if end is None:
         return best
+    latest = table.latest(tasks)
     for _ in range(MOST_TRIED):
         cost, units = table.least_cost(end, tasks)
         if cost <= min(money, MOST_MONEY) and (not best.covers or cost < best.cost):
             best = RollingPlan(end, units, cost, True)
+        if end > latest:
+            break
         end = now + (end - now) * GROWTH
     return best
 
@@ -120,14 +128,18 @@ class _Table:
     """The machines in columns."""
 
     def __init__(self, machines: Sequence[Standing], now: Time) -> None:
+        copies = [machine.copies for machine in machines]
+
         def column(name: str) -> Floats:
-            return np.array([getattr(machine, name) for machine in machines], dtype=np.float64)
+            values = [getattr(machine, name) for machine in machines]
+            return np.repeat(np.array(values, dtype=np.float64), copies)
 
         self.now = now
         self.price, self.unit, self.pace = column("price"), column("unit"), column("pace")
         self.until, self.free = column("until"), column("free")
         self.under_way, self.least = column("under_way"), column("least_units")
-        self.lost = LOST_AT_END * column("slots")
+        slots = column("slots")
+        self.lost = LOST_AT_END * np.minimum(slots, self.unit / self.pace)
 
     def done_by(self, end: Floats) -> Floats:
         """Tasks begun from now on and ended by then."""
@@ -152,6 +164,16 @@ class _Table:
             else:
                 low = middle
         return self.now + high
+
+    def latest(self, tasks: float) -> float:
+        """When the slowest machine has done all; nothing costs less by ending later."""
+        ready = np.maximum(self.free, self.until) + 2 * self.unit
+        return float(np.max(ready)) + float(np.max(self.pace)) * (tasks + 2)
+
+    def is_beyond(self, tasks: float, money: float) -> bool:
+        """Whether the money cannot do, however late the end."""
+        cost, _ = self.least_cost(self.latest(tasks), tasks)
+        return cost > min(money, MOST_MONEY) + float(np.max(self.price))
 
     def payable(self, end: float, tasks: float, money: float) -> tuple[float, NDArray[np.int64]]:
         """Many machines now and few at the end where that can be paid, else what costs least.
@@ -205,24 +227,44 @@ class _Table:
         return cut + best, int(count[best])
 
     def best_value(self, now: Time, tasks: float, money: float) -> RollingPlan:
-        """As many tasks as the money buys where it cannot buy all."""
-        units = np.zeros(len(self.price), dtype=np.int64)
+        """As many tasks as the money buys where it cannot buy all, and as many sooner."""
         if not len(self.price):
-            return RollingPlan(float(now), units, 0.0, False)
-        end = now + float(np.max(self.pace)) * (tasks + 2) + float(np.max(self.unit))
-        stay = np.full(len(self.price), end)
+            return RollingPlan(float(now), np.zeros(0, dtype=np.int64), 0.0, False)
+        low, high = float(now), self.latest(tasks)
+        done, best = self._bought(high, tasks, money)
+        wanted = done - min(LOST_AT_END, float(self.lost.sum()))
+        for _ in range(2 * BISECTIONS):
+            middle = (low + high) / 2
+            done, plan = self._bought(middle, tasks, money)
+            if done >= wanted:
+                best, high = plan, middle
+            else:
+                low = middle
+        return best
+
+    def _bought(self, end: float, tasks: float, money: float) -> tuple[float, RollingPlan]:
+        """What the money does by then: items in the order of their value, and part of the next."""
+        units = np.zeros(len(self.price), dtype=np.int64)
+        stay = np.maximum(end, self.free)
         bare = self.unkept(stay)
         items = self._items(stay, bare)
-        left, need = money, tasks - float(bare.sum())
-        for machine, count, gain in zip(items.machine, items.units, items.gain, strict=True):
-            price = float(self.price[machine])
-            payable = int(count) if price * count <= left else int(left // price)
-            if payable < self.least[machine] or need <= 0:
-                continue
-            units[machine] += payable
-            left -= price * payable
-            need -= float(gain) * payable / float(count)
-        return RollingPlan(end, units, money - left, False)
+        need = tasks - float(bare.sum())
+        spent, gained = np.cumsum(items.cost), np.cumsum(items.gain)
+        done = min(int(np.searchsorted(gained, need)) + 1, len(spent)) if need > 0 else 0
+        cut = min(int(np.searchsorted(spent, money, side="right")), done)
+        np.add.at(units, items.machine[:cut], items.units[:cut])
+        cost = float(spent[cut - 1]) if cut else 0.0
+        gain = float(gained[cut - 1]) if cut else 0.0
+        for place in range(cut, done):
+            machine, count = int(items.machine[place]), int(items.units[place])
+            some = int(max(0.0, money - cost) // self.price[machine])
+            if max(1, self.least[machine]) <= some:
+                some = min(some, count)
+                units[machine] += some
+                cost += some * float(self.price[machine])
+                gain += float(items.gain[place]) * some / count
+                break
+        return gain - need, RollingPlan(end, units, cost, False)
 
     def _items(self, stay: Floats, bare: Floats, *, early: bool = False) -> _Items:
         """What money can buy: whole units up to the end, and a last one that is used in part.

@@ -7,18 +7,17 @@ then on a strategy NTDMr says how often, how soon and where a task is tried agai
 
 from __future__ import annotations
 
-from enum import IntEnum
 from math import ceil
 from typing import Final
 
 import msgspec
 
+from bursar.beliefs.reliability import PATIENCE
 from bursar.model.errors import InputError
 from bursar.model.money import Money
+from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import Time
 
-PATIENCE: Final = 4
-"""The default deadline of an instance, in mean turnaround times of successes (section 5.3)."""
 LEAST_RATIO: Final = 0.02
 """The smallest share of reliable machines that is sampled (section 6.1)."""
 MOST_COPIES: Final = 3
@@ -28,57 +27,6 @@ RATIOS: Final = 7
 """Shares of reliable machines are sampled at so many points at most (figure 10)."""
 PAPER_BUDGET: Final = (Money.parse("7.50"), 150)
 """The budget of the static strategy `B`, and for how many tasks it is."""
-
-
-class Kind(IntEnum):
-    """What a strategy does besides N, T, D and Mr."""
-
-    NTDMR = 0
-    ALL_RELIABLE = 1
-    """the unreliable pool is not used at all"""
-    BUDGET = 2
-    """all that remains is sent to the reliable pool, too, once the budget will pay for that"""
-    COMBINED = 3
-    """reliable machines take from the unreliable queue whatever finds no unreliable machine"""
-    COMBINED_THEN_BOTH = 4
-    """the same until the tail begins; then each task is queued once more for each pool"""
-
-
-class Strategy(msgspec.Struct, frozen=True):
-    """NTDMr: what is done with a task that has no result yet when the tail begins."""
-
-    copies: int | None
-    """N: instances for the unreliable pool; one more goes to the reliable pool. None: no end"""
-    timeout: Time
-    """T: from sending an instance to queueing the next one"""
-    deadline: Time
-    """D: from sending an instance to giving it up; until then a late result is accepted"""
-    ratio: float
-    """Mr: reliable machines for each unreliable one"""
-    name: str = ""
-    kind: Kind = Kind.NTDMR
-    budget: Money | None = None
-    """of the whole bag, for the kind that has one"""
-
-    def __post_init__(self) -> None:
-        if self.copies is not None and self.copies < 0:
-            raise InputError(f"{self.copies} copies of a task; use 0 or more")
-        if not 0 <= self.timeout <= self.deadline or self.deadline < 1:
-            raise InputError("a strategy's timeout must be between 0 and its deadline")
-        if not 0 <= self.ratio <= 1:
-            raise InputError(f"a ratio of {self.ratio:g} reliable machines; use 0 to 1")
-        if self.needs_reliable and self.ratio == 0:
-            raise InputError("a strategy that ends on reliable machines needs a ratio above 0")
-        if (self.kind == Kind.BUDGET) != (self.budget is not None):
-            raise InputError("a strategy of the kind 'budget', and no other, has a budget")
-
-    @property
-    def needs_reliable(self) -> bool:
-        return self.copies is not None or self.kind in (Kind.ALL_RELIABLE, Kind.BUDGET)
-
-    def reliable_machines(self, unreliable: int) -> int:
-        """How many reliable machines stand beside so many unreliable ones (section 4.4)."""
-        return ceil(self.ratio * unreliable - 1e-9)
 
 
 def default_deadline(mean: Time) -> Time:
@@ -115,7 +63,25 @@ def static_strategies(mean: Time, ratio: float, tasks: int) -> list[Strategy]:
     ]
 
 
-def sampled_strategies(mean: Time, ratio: float, unreliable: int) -> list[Strategy]:
+class Resolution(msgspec.Struct, frozen=True):
+    """How finely the strategy space is sampled; the paper's, if not told otherwise."""
+
+    copies: int = MOST_COPIES
+    """N is 0 to this"""
+    points: int = POINTS
+    """of T and of D"""
+    ratios: int = RATIOS
+    """of Mr, at most"""
+
+
+PAPER: Final = Resolution()
+FINE: Final = Resolution(copies=4, points=9, ratios=13)
+"""Half the paper's steps, and one copy more; it has every strategy of the paper's grid."""
+
+
+def sampled_strategies(
+    mean: Time, ratio: float, unreliable: int, resolution: Resolution = PAPER
+) -> list[Strategy]:
     """The strategy space as the paper samples it (section 6.1), each strategy once.
 
     N is 0 to 3, D and T are at five points of 0 <= T <= D <= 4 means, Mr is 0.02 to `ratio`. An
@@ -123,19 +89,19 @@ def sampled_strategies(mean: Time, ratio: float, unreliable: int) -> list[Strate
     has the deadline D. What is the same for these reasons is left out.
     """
     patience = default_deadline(mean)
-    steps = POINTS - 1
-    deadlines = [patience * step // steps for step in range(1, POINTS)]
-    pairs = [(part * limit // steps, limit) for limit in deadlines for part in range(POINTS)]
+    points, steps = resolution.points, resolution.points - 1
+    deadlines = [max(1, patience * step // steps) for step in range(1, points)]
+    pairs = [(part * limit // steps, limit) for limit in deadlines for part in range(points)]
     alone = sorted({timeout for timeout, _ in pairs})
     return [
         Strategy(copies, timeout, deadline, share)
-        for share in sampled_ratios(ratio, unreliable)
-        for copies in range(MOST_COPIES + 1)
+        for share in sampled_ratios(ratio, unreliable, resolution.ratios)
+        for copies in range(resolution.copies + 1)
         for timeout, deadline in (pairs if copies else [(one, patience) for one in alone])
     ]
 
 
-def sampled_ratios(most: float, unreliable: int) -> list[float]:
+def sampled_ratios(most: float, unreliable: int, points: int = RATIOS) -> list[float]:
     """Values of Mr from 0.02 to `most`, evenly spaced, each with another number of machines."""
     if unreliable < 1:
         raise InputError("no unreliable machine; give at least 1")
@@ -143,6 +109,6 @@ def sampled_ratios(most: float, unreliable: int) -> list[float]:
         raise InputError(f"a ratio of {most:g} reliable machines; use more than 0 and at most 1")
     last = ceil(most * unreliable - 1e-9)
     first = min(last, ceil(LEAST_RATIO * unreliable - 1e-9))
-    steps = min(RATIOS - 1, last - first)
+    steps = min(points - 1, last - first)
     counts = [first + (last - first) * step // max(steps, 1) for step in range(steps + 1)]
     return [count / unreliable for count in counts]

@@ -24,12 +24,14 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     "provisioner": {
         "bats": "bursar.policies.provision.bats:Bats",
         "fixed": "bursar.policies.provision.fixed:Fixed",
+        "mixed": "bursar.policies.provision.mixed:Mixed",
         "planned": "bursar.policies.provision.planned:Planned",
         "sample": "bursar.policies.provision.sample:Sample",
     },
     "placer": {
         "fifo": "bursar.policies.place.fifo:FifoPlacer",
         "fitting": "bursar.policies.place.fitting:FittingPlacer",
+        "pooled": "bursar.policies.place.pooled:PooledPlacer",
         "random": "bursar.policies.place.random:RandomPlacer",
         "sample": "bursar.policies.place.sample:SamplePlacer",
     },
@@ -40,6 +42,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "stochastic-random": "bursar.policies.replicate.stochastic_random:StochasticRandom",
         "insured": "bursar.policies.replicate.insured:Insured",
         "migrate": "bursar.policies.replicate.migrate:Migrate",
+        "ntdmr": "bursar.policies.replicate.ntdmr:Ntdmr",
         "perfect": "bursar.policies.replicate.perfect:Perfect",
     },
 }
@@ -49,8 +52,10 @@ SIMULATED_ONLY: Final = {("replicator", "perfect"): "knows true run times"}
 """Entries that a real run cannot have, with what they need."""
 PARTNERS: Final = {
     ("placer", "fitting"): ("bats", "planned"),
+    ("placer", "pooled"): ("mixed",),
     ("placer", "sample"): ("sample",),
     ("replicator", "insured"): ("bats", "planned"),
+    ("replicator", "ntdmr"): ("mixed",),
 }
 """Entries that read what a provisioner knows, with the provisioners that they go with."""
 OFFERED: Final = {"provisioner": "fleet", "placer": "guide", "replicator": "guide"}

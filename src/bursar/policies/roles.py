@@ -38,7 +38,11 @@ class Placer(Protocol):
     """Which ready task goes to which idle machine?"""
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
-        """`view.ready` holds tasks with no live attempt, `view.idle` machines with a free slot."""
+        """`view.ready` holds tasks with no live attempt, `view.idle` machines with a free slot.
+
+        An entry that has a method `pick(view, rng)` for the next of the ready tasks may be asked
+        for tasks ahead, which wait at busy machines while tasks are very short.
+        """
         ...
 
 
@@ -49,6 +53,7 @@ class Replicator(Protocol):
         """Called when everything ready has been placed and machines are still idle.
 
         The first success of a task is its result; bursar cancels the others. An entry with an
-        attribute `early` is also called before placing, while at most so many tasks are ready.
+        attribute `early` is also called before placing, while at most so many tasks are ready; one
+        with a true attribute `keen` is called after every batch of events.
         """
         ...

@@ -8,7 +8,7 @@ import msgspec
 
 from bursar import events as ev
 from bursar.model.fleet import format_fleet
-from bursar.model.money import format_money
+from bursar.model.money import Money, format_money
 from bursar.model.time import MINUTE, SECOND, Time, format_duration
 from bursar.model.wording import counted
 from bursar.report.summary import STATUS_TOLD
@@ -50,6 +50,9 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             return f"release {_name(state, event.machine)} when its paid time ends", event.reason
         case ev.ReleaseOrdered():
             return f"-1 {_name(state, event.machine)}", event.reason
+        case ev.LossAnnounced():
+            left = format_duration(event.gone - event.at)
+            return f"{_name(state, event.machine)} will be taken away", f"announced {left} ahead"
         case ev.MachineDown(cause=cause) if cause != "released":
             return f"{_name(state, event.machine)} is gone ({cause})", event.why
         case ev.AttemptStarted() if event.reason or state.attempts_of(event.task):
@@ -65,11 +68,20 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             cost = format_money(event.cost_upper, state.market.currency)
             promise = f"{format_duration(event.makespan_upper)} and {cost} at most"
             return f"plan '{event.name}' chosen: {format_fleet(event.fleet)}", promise
+        case ev.StrategyChosen():
+            return f"tail begins: {event.strategy}", _tell_strategy(event, state)
         case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():
             return _changes(event, state), "asked for"
         case ev.RunEnded():
             return f"run ended: {STATUS_TOLD[event.status]}", event.why
     return None
+
+
+def _tell_strategy(event: ev.StrategyChosen, state: RunState) -> str:
+    if not event.makespan:
+        return event.why
+    cost = format_money(Money.parse(f"{event.cost:.2f}"), state.market.currency)
+    return f"{event.why}; expected are {format_duration(event.makespan)} and {cost} more"
 
 
 def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested, state: RunState) -> str:

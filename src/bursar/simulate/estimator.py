@@ -1,10 +1,12 @@
 """What a strategy for two pools takes and costs, by Monte-Carlo (ExPERT, section 4.4).
 
-An instance on the unreliable pool returns a result with a probability, after a turnaround time
-drawn from those of earlier successes; nothing tells that it will not, before its deadline. Results
-are paid for by charging periods, all that was sent and succeeds, needed or not. Failed instances
-cost nothing (section 2.1). The estimates of all strategies are made with the same random numbers,
-so that their differences are clearer than the figures themselves.
+An instance on the unreliable pool returns a result with a probability that may change over time,
+after a turnaround time drawn from those of earlier successes. As published, nothing tells that it
+will not, before its deadline; results are paid for by charging periods, all that was sent and
+succeeds, needed or not; failed instances cost nothing (section 2.1). In real life, machines are
+paid for as long as they work, whatever becomes of it, rivals of a result are called back, and a
+loss may be known at once. The estimates of all strategies are made with the same random numbers, so
+that their differences are clearer than the figures themselves.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.beliefs.reliability import Reliability
 from bursar.model.errors import InputError
 from bursar.model.money import Money
+from bursar.model.strategy import Strategy
 from bursar.model.time import LONGEST, SECOND, Time
-from bursar.plan.strategies import Strategy, default_deadline
-from bursar.simulate import estimator_kernel, kernels_list
-from bursar.simulate.estimator_kernel import RULES, World
+from bursar.plan.strategies import default_deadline
+from bursar.simulate import estimator_desk, estimator_kernel, kernels_list
+from bursar.simulate.estimator_desk import FOUND, RULES, World
 from bursar.simulate.kernels import ROOM, compile_stamped, share_out, stamp_of
 
 Integers = NDArray[np.int64]
@@ -33,6 +37,11 @@ ENDLESS: Final = 1 << 40
 """N where there is no end of copies."""
 LEAST_RELIABILITY: Final = 0.01
 """Below this a pool is of no use, and simulating it takes very long."""
+HALF: Final = 0.5
+"""Of a charging period is lost with each machine, on average."""
+MOST_INSTANCES: Final = 100
+"""Of one task under way at once."""
+NOTHING: Final[Integers] = np.empty(0, dtype=np.int64)
 UNLUCKY: Final = 100
 """A bag may take so many times the instances that are expected of it, before times overflow."""
 
@@ -50,22 +59,31 @@ class Conditions(msgspec.Struct, frozen=True):
     tasks: int
     unreliable: int
     """machines of the unreliable pool"""
-    reliability: float
-    """the probability that an instance sent there returns a result"""
+    reliability: float | Reliability
+    """the probability that an instance sent there returns a result; perhaps by when it is sent"""
     turnarounds: Integers
     """of successes there, ascending: a sample of F_s"""
     reliable_time: Time
     """what a task takes on a reliable machine"""
     unreliable_price: Price
     reliable_price: Price
+    is_real: bool = False
+    """time on machines is paid for, and rivals of a result are called back; else as published"""
+    losses: Integers = NOTHING
+    """how long after it was sent an instance was known to be lost, ascending; none: never before
+    its deadline"""
+    ages: Integers = NOTHING
+    """the estimate begins with the tail: of each task, how long its instance is under way"""
 
     def __post_init__(self) -> None:
         if self.tasks < 1 or self.unreliable < 1:
             raise InputError("an estimate needs at least 1 task and 1 unreliable machine")
-        if not LEAST_RELIABILITY <= self.reliability <= 1:
-            raise InputError(
-                f"a reliability of {self.reliability:g}; use {LEAST_RELIABILITY:g} to 1"
-            )
+        for value in self.gamma.values, (self.gamma.after,):
+            for chance in value:
+                if not LEAST_RELIABILITY <= chance <= 1:
+                    raise InputError(f"a reliability of {chance:g}; use {LEAST_RELIABILITY:g} to 1")
+        if len(self.ages) not in (0, self.tasks) or len(self.ages) > self.unreliable:
+            raise InputError("in the tail each task has one instance under way")
         if len(self.turnarounds) == 0:
             raise InputError("no turnaround time of a success is known; at least 1 is needed")
         if self.turnarounds[0] < 1 or np.any(np.diff(self.turnarounds) < 0):
@@ -75,6 +93,11 @@ class Conditions(msgspec.Struct, frozen=True):
         for price in (self.unreliable_price, self.reliable_price):
             if price.period < 1 or price.amount.nanos < 0:
                 raise InputError("a price must not be negative, and its period at least 1 us")
+
+    @property
+    def gamma(self) -> Reliability:
+        known = self.reliability
+        return known if isinstance(known, Reliability) else Reliability((), (), known)
 
     @property
     def mean(self) -> Time:
@@ -88,9 +111,14 @@ class Estimates(msgspec.Struct, frozen=True):
     makespans: Integers
     tails: Integers
     """the makespan from the moment at which the tail begins"""
-    unreliable_periods: Integers
-    reliable_periods: Integers
+    unreliable_periods: Floats
+    """paid for; fractions of a period where time is what is paid for"""
+    reliable_periods: Floats
     costs: Floats
+    reliable_used: Integers
+    """the most reliable machines that worked at once"""
+    reliable_queue: Integers
+    """the most tasks that waited for a reliable machine"""
 
     def means(self) -> list[tuple[float, float]]:
         """By strategy: the mean makespan in seconds, and the mean cost for a task."""
@@ -111,20 +139,47 @@ def estimate(
         raise InputError("an estimate needs at least 1 repetition and 1 strategy")
     table = np.array([_row(conditions, strategy) for strategy in strategies], dtype=np.int64)
     world = _world(conditions)
-    found = np.zeros((len(strategies), repetitions, 4), dtype=np.int64)
-    reliable = int(table[:, estimator_kernel.RELIABLE].max())
-    kernel, begin = compiled(), np.uint64(seed)
+    found = np.zeros((len(strategies), repetitions, FOUND), dtype=np.int64)
+    kernel, begin, room = compiled(), np.uint64(seed), _room(conditions, table, strategies)
 
     def work(first: int, last: int) -> None:
-        kernel(world, table, begin, first, last, conditions.unreliable + reliable, found)
+        kernel(world, table, begin, first, last, room, found)
 
     share_out(work, repetitions, threads)
-    unreliable_periods, reliable_periods = found[:, :, 2], found[:, :, 3]
-    costs = (
-        unreliable_periods * float(conditions.unreliable_price.amount)
-        + reliable_periods * float(conditions.reliable_price.amount)
-    ) / conditions.tasks
-    return Estimates(found[:, :, 0], found[:, :, 1], unreliable_periods, reliable_periods, costs)
+    makespans, tails, unreliable, reliable, used, queue = np.moveaxis(found, 2, 0)
+    cheap, dear = conditions.unreliable_price, conditions.reliable_price
+    machines = np.full_like(used, conditions.unreliable)
+    unreliable_periods = _periods(conditions, cheap, unreliable, machines)
+    reliable_periods = _periods(conditions, dear, reliable, used)
+    costs = unreliable_periods * float(cheap.amount) + reliable_periods * float(dear.amount)
+    return Estimates(
+        makespans=makespans,
+        tails=tails,
+        unreliable_periods=unreliable_periods,
+        reliable_periods=reliable_periods,
+        costs=costs / conditions.tasks,
+        reliable_used=used,
+        reliable_queue=queue,
+    )
+
+
+def _periods(conditions: Conditions, price: Price, paid: Integers, machines: Integers) -> Floats:
+    """Charging periods of a pool; a machine leaves in the midst of one that is paid to its end."""
+    periods = paid.astype(np.float64)
+    if conditions.is_real:
+        periods /= price.period
+        periods += np.minimum(machines, conditions.tasks) * HALF
+    return periods
+
+
+def _room(conditions: Conditions, table: Integers, strategies: Sequence[Strategy]) -> int:
+    """The most instances that have not ended, those that were called back among them."""
+    reliable = int(table[:, estimator_desk.RELIABLE].max())
+    each = max(
+        one.deadline // max(1, one.timeout) + 2 if one.copies is None else one.copies + 2
+        for one in strategies
+    )
+    return conditions.unreliable + reliable + conditions.tasks * min(each, MOST_INSTANCES)
 
 
 def _world(conditions: Conditions) -> World:
@@ -138,18 +193,24 @@ def _world(conditions: Conditions) -> World:
         reliable.period,
         unreliable.amount.nanos,
         reliable.amount.nanos,
+        int(conditions.is_real),
     ]
     _check_room(conditions)
+    gamma = conditions.gamma
     return World(
         turnarounds=np.ascontiguousarray(conditions.turnarounds, dtype=np.int64),
-        reliability=float(conditions.reliability),
+        boundaries=np.array(gamma.boundaries, dtype=np.int64),
+        reliability=np.array((*gamma.values, gamma.after), dtype=np.float64),
+        losses=np.ascontiguousarray(conditions.losses, dtype=np.int64),
+        ages=np.ascontiguousarray(conditions.ages, dtype=np.int64),
         figures=np.array(figures, dtype=np.int64),
     )
 
 
 def _check_room(conditions: Conditions) -> None:
     """Times and amounts must fit in 64 bits."""
-    each = (conditions.tasks // conditions.unreliable + 1) / conditions.reliability
+    worst = min((*conditions.gamma.values, conditions.gamma.after))
+    each = (conditions.tasks // conditions.unreliable + 1) / worst
     longest = default_deadline(conditions.mean) * round(UNLUCKY * each)
     if max(longest, conditions.reliable_time * conditions.tasks) > ROOM:
         raise InputError("the bag takes too long for 64-bit arithmetic; give it more machines")
@@ -167,14 +228,16 @@ def _row(conditions: Conditions, strategy: Strategy) -> list[int]:
     reliable = strategy.reliable_machines(conditions.unreliable)
     if strategy.copies is None and conditions.turnarounds[0] >= strategy.deadline:
         raise InputError("no success was ever as quick as the deadline: the bag would never end")
+    if strategy.copies is None and strategy.timeout == 0:
+        raise InputError("a strategy without an end of copies needs a timeout above 0")
     row = [0] * RULES
-    row[estimator_kernel.COPIES] = ENDLESS if strategy.copies is None else strategy.copies
-    row[estimator_kernel.TIMEOUT] = strategy.timeout
-    row[estimator_kernel.DEADLINE] = strategy.deadline
-    row[estimator_kernel.RELIABLE] = reliable
-    row[estimator_kernel.KIND] = int(strategy.kind)
+    row[estimator_desk.COPIES] = ENDLESS if strategy.copies is None else strategy.copies
+    row[estimator_desk.TIMEOUT] = strategy.timeout
+    row[estimator_desk.DEADLINE] = strategy.deadline
+    row[estimator_desk.RELIABLE] = reliable
+    row[estimator_desk.KIND] = int(strategy.kind)
     if strategy.budget is not None:
-        row[estimator_kernel.BUDGET] = strategy.budget.nanos
+        row[estimator_desk.BUDGET] = strategy.budget.nanos
     return row
 
 
@@ -186,10 +249,11 @@ def compiled() -> Callable[..., Any]:
     parts: tuple[Callable[..., Any], ...] = (
         kernels_list.splitmix,
         kernels_list.stream,
-        *estimator_kernel.ALLOCATING,
+        *estimator_desk.ALLOCATING,
+        *estimator_desk.TOOLS,
         *estimator_kernel.PARTS,
     )
     for part in parts:
         register_jitable(part)
-    stamp = stamp_of(map(inspect.getsource, (kernels_list, estimator_kernel)))
+    stamp = stamp_of(map(inspect.getsource, (kernels_list, estimator_desk, estimator_kernel)))
     return compile_stamped(estimator_kernel.estimate_many, stamp)

@@ -9,6 +9,11 @@ tail begins at the end of the first moment that leaves fewer tasks than unreliab
 Machines of a pool are alike, so that only their number counts. What happens later is kept in a heap
 of moments; its codes put all results of a moment before the timeouts of the same moment.
 
+Two ways to run and to pay. As published, an instance that was sent is never called back; each that
+returns a result is paid for by periods, needed or not, and the others cost nothing. In real life
+the rivals of a result are called back, an instance may be known to be lost, which brings the next
+one at once, and all time on machines is paid for.
+
 The random number of an instance belongs to the repetition, its task and its number among the task's
 instances: every strategy meets the same luck. All strategies that leave the reliable pool idle
 until the tail share the throughput phase of a repetition.
@@ -16,232 +21,70 @@ until the tail share the throughput phase of a repetition.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
+from bursar.simulate.estimator_desk import (
+    BUDGET,
+    COMBINED,
+    COMBINED_THEN_BOTH,
+    COPIES,
+    DEADLINE,
+    DUE,
+    FLAGS,
+    FREE,
+    FREE_RELIABLE,
+    HAS_PAID,
+    HEAP,
+    IS_REAL,
+    IS_TAIL,
+    KIND,
+    LEAST_FREE,
+    LONGEST_QUEUE,
+    LOST,
+    MACHINES,
+    NEVER,
+    NOW,
+    ON_RELIABLE,
+    PATIENCE,
+    QUEUED,
+    RELIABLE,
+    RELIABLE_END,
+    RELIABLE_HEAD,
+    RELIABLE_PERIOD,
+    RELIABLE_PRICE,
+    RELIABLE_TIME,
+    RELIABLE_UNITS,
+    REMAINING,
+    RULES,
+    SIZE,
+    SPENT,
+    SUCCESS,
+    TAIL,
+    TASKS,
+    TIMEOUT,
+    UNITS,
+    UNRELIABLE_PERIOD,
+    UNRELIABLE_PRICE,
+    URGENT,
+    WITH_BUDGET,
+    Desk,
+    World,
+    begin,
+    clear,
+    copy_tail,
+    keep_remaining,
+    make_desk,
+    next_due,
+    pop,
+    push,
+    queue_reliable,
+    queue_unreliable,
+    set_due,
+    unqueue,
+)
 from bursar.simulate.kernels_list import GOLDEN, Array, splitmix, stream
-
-TASKS: Final = 0
-MACHINES: Final = 1
-PATIENCE: Final = 2
-RELIABLE_TIME: Final = 3
-UNRELIABLE_PERIOD: Final = 4
-RELIABLE_PERIOD: Final = 5
-UNRELIABLE_PRICE: Final = 6
-RELIABLE_PRICE: Final = 7
-"""places in a world's figures"""
-
-COPIES: Final = 0
-TIMEOUT: Final = 1
-DEADLINE: Final = 2
-RELIABLE: Final = 3
-KIND: Final = 4
-BUDGET: Final = 5
-RULES: Final = 6
-"""places in a strategy's row, and their number"""
-
-ALL_RELIABLE: Final = 1
-WITH_BUDGET: Final = 2
-COMBINED: Final = 3
-COMBINED_THEN_BOTH: Final = 4
-"""the kinds of `bursar.plan.strategies` that differ before the tail"""
-
-NOW: Final = 0
-REMAINING: Final = 1
-FREE: Final = 2
-FREE_RELIABLE: Final = 3
-HEAP: Final = 4
-HEAD: Final = 5
-QUEUED: Final = 6
-RELIABLE_HEAD: Final = 7
-RELIABLE_END: Final = 8
-UNITS: Final = 9
-RELIABLE_UNITS: Final = 10
-SPENT: Final = 11
-TAIL: Final = 12
-IS_TAIL: Final = 13
-HAS_PAID: Final = 14
-SIZE: Final = 15
-COUNTERS: Final = 16
-"""places in a desk's counters, and their number"""
-
-DUE: Final = 1 << 60
-SUCCESS: Final = 1
-ON_RELIABLE: Final = 2
-FLAGS: Final = 4
-
-
-class World(NamedTuple):
-    turnarounds: Array
-    """of successes, ascending"""
-    reliability: float
-    figures: Array
-
-
-class Desk(NamedTuple):
-    """One repetition of one strategy."""
-
-    names: Array
-    """[task]: its number in the bag; a desk of the tail has only what remains, in the same order"""
-    done: Array
-    """[task]: whether it has a result"""
-    sent: Array
-    """[task]: when its last instance was sent to the unreliable pool"""
-    instances: Array
-    """[task]: how many were"""
-    stage: Array
-    """[task]: instances queued in the tail; more than N: no other will be"""
-    moments: Array
-    codes: Array
-    """the heap: task and flags of what ends, or DUE and the task"""
-    queue: Array
-    """a ring for the unreliable pool; a task is in it once at most"""
-    reliable_queue: Array
-    """a task enters it once at most"""
-    counters: Array
-
-
-def make_desk(tasks: int, machines: int) -> Desk:
-    """Room for a bag on so many machines of both pools together."""
-    return Desk(
-        names=np.zeros(tasks, np.int64),
-        done=np.zeros(tasks, np.int8),
-        sent=np.zeros(tasks, np.int64),
-        instances=np.zeros(tasks, np.int64),
-        stage=np.zeros(tasks, np.int64),
-        moments=np.zeros(machines + 2 * tasks, np.int64),
-        codes=np.zeros(machines + 2 * tasks, np.int64),
-        queue=np.zeros(tasks, np.int64),
-        reliable_queue=np.zeros(tasks, np.int64),
-        counters=np.zeros(COUNTERS, np.int64),
-    )
-
-
-def keep_remaining(desk: Desk) -> None:
-    """Drop the tasks that have a result, and number the others anew.
-
-    Nothing is queued, and what runs belongs to those that remain.
-    """
-    counters, numbers = desk.counters, desk.stage
-    kept = 0
-    for task in range(counters[SIZE]):
-        if not desk.done[task]:
-            numbers[task] = kept
-            desk.names[kept] = desk.names[task]
-            desk.sent[kept] = desk.sent[task]
-            desk.instances[kept] = desk.instances[task]
-            kept += 1
-    for place in range(counters[HEAP]):
-        code = desk.codes[place]
-        desk.codes[place] = numbers[code // FLAGS] * FLAGS + code % FLAGS
-    counters[SIZE] = kept
-    counters[HEAD] = 0
-
-
-def copy_tail(desk: Desk, origin: Desk, rules: Array) -> None:
-    """Stand where another desk stood when its tail began; it has only what remained."""
-    heap, size = origin.counters[HEAP], origin.counters[SIZE]
-    desk.names[:size] = origin.names[:size]
-    desk.done[:size] = 0
-    desk.sent[:size] = origin.sent[:size]
-    desk.instances[:size] = origin.instances[:size]
-    desk.stage[:size] = 0
-    desk.moments[:heap] = origin.moments[:heap]
-    desk.codes[:heap] = origin.codes[:heap]
-    desk.counters[:] = origin.counters
-    desk.counters[FREE_RELIABLE] = rules[RELIABLE]
-
-
-def begin(world: World, rules: Array, desk: Desk) -> None:
-    """All tasks are queued, for the pool that the strategy begins with."""
-    tasks = world.figures[TASKS]
-    desk.done[:] = 0
-    desk.sent[:] = 0
-    desk.instances[:] = 0
-    desk.stage[:] = 0
-    counters = desk.counters
-    counters[:] = 0
-    counters[SIZE] = tasks
-    counters[REMAINING] = tasks
-    counters[FREE] = world.figures[MACHINES]
-    counters[FREE_RELIABLE] = rules[RELIABLE]
-    if rules[KIND] == ALL_RELIABLE:
-        desk.stage[:] = rules[COPIES] + 1
-    for task in range(tasks):
-        desk.names[task] = task
-        if rules[KIND] == ALL_RELIABLE:
-            queue_reliable(desk, task)
-        else:
-            queue_unreliable(desk, task)
-
-
-# --- the heap and the queues ---------------------------------------------------------------------
-
-
-def push(desk: Desk, moment: int, code: int) -> None:
-    moments, codes = desk.moments, desk.codes
-    place = desk.counters[HEAP]
-    desk.counters[HEAP] = place + 1
-    while place > 0:
-        above = (place - 1) >> 1
-        if moments[above] < moment or (moments[above] == moment and codes[above] <= code):
-            break
-        moments[place] = moments[above]
-        codes[place] = codes[above]
-        place = above
-    moments[place] = moment
-    codes[place] = code
-
-
-def pop(desk: Desk) -> int:
-    """Take the code of the first moment away."""
-    moments, codes = desk.moments, desk.codes
-    first = codes[0]
-    size = desk.counters[HEAP] - 1
-    desk.counters[HEAP] = size
-    moment, code = moments[size], codes[size]
-    place = 0
-    while True:
-        below = 2 * place + 1
-        if below >= size:
-            break
-        other = below + 1
-        if other < size and (
-            moments[other] < moments[below]
-            or (moments[other] == moments[below] and codes[other] < codes[below])
-        ):
-            below = other
-        if moment < moments[below] or (moment == moments[below] and code <= codes[below]):
-            break
-        moments[place] = moments[below]
-        codes[place] = codes[below]
-        place = below
-    moments[place] = moment
-    codes[place] = code
-    return int(first)
-
-
-def queue_unreliable(desk: Desk, task: int) -> None:
-    counters = desk.counters
-    place = counters[HEAD] + counters[QUEUED]
-    size = len(desk.queue)
-    desk.queue[place if place < size else place - size] = task
-    counters[QUEUED] += 1
-
-
-def unqueue(desk: Desk) -> int:
-    counters = desk.counters
-    task = desk.queue[counters[HEAD]]
-    counters[HEAD] = counters[HEAD] + 1 if counters[HEAD] + 1 < len(desk.queue) else 0
-    counters[QUEUED] -= 1
-    return int(task)
-
-
-def queue_reliable(desk: Desk, task: int) -> None:
-    desk.reliable_queue[desk.counters[RELIABLE_END]] = task
-    desk.counters[RELIABLE_END] += 1
-
 
 # --- sending -------------------------------------------------------------------------------------
 
@@ -253,14 +96,48 @@ def drawn(luck: Any, task: int, instance: int) -> float:
     return float(np.float64(bits >> np.uint64(11)) * 2.0**-53)
 
 
-def turnaround(world: World, luck: Any, task: int, instance: int) -> int:
-    """The solution t of F(t) = x for a uniform x; 0: no result ever."""
-    chance = drawn(luck, task, instance)
-    if chance >= world.reliability:
+def reliability_at(world: World, moment: int) -> float:
+    """Gamma of what is sent then."""
+    first, last = 0, len(world.boundaries)
+    while first < last:
+        middle = (first + last) >> 1
+        if world.boundaries[middle] <= moment:
+            first = middle + 1
+        else:
+            last = middle
+    return float(world.reliability[first])
+
+
+def turnaround(world: World, chance: float, gamma: float) -> int:
+    """The solution t of F(t) = x for a uniform x; below 0: lost, known after so long; 0: silent."""
+    if chance < gamma:
+        return int(quantile(world.turnarounds, chance / gamma))
+    if len(world.losses) == 0:
         return 0
-    known = len(world.turnarounds)
-    place = int(chance / world.reliability * known)
-    return int(world.turnarounds[min(place, known - 1)])
+    return -int(quantile(world.losses, (chance - gamma) / (1.0 - gamma)))
+
+
+def quantile(values: Array, share: float) -> int:
+    place = int(share * len(values))
+    return int(values[min(place, len(values) - 1)])
+
+
+def remaining_chance(world: World, chance: float, gamma: float, age: int) -> float:
+    """The chance of an instance that has not returned at this age, and is not known to be lost.
+
+    It is as if drawn again until it fits: results later than the age, then losses.
+    """
+    known, lost = len(world.turnarounds), len(world.losses)
+    place = np.searchsorted(world.turnarounds, age, side="right")
+    late = gamma * (known - place) / known
+    away = 0.0 if lost == 0 else np.searchsorted(world.losses, age, side="right") / lost
+    silent = (1.0 - gamma) * (1.0 - away)
+    if late + silent <= 0.0:
+        return 1.0
+    share = chance * (late + silent)
+    if share < late:
+        return float(gamma * (place / known) + share)
+    return float(gamma + (1.0 - gamma) * away + (share - late))
 
 
 def periods(time: int, period: int) -> int:
@@ -269,30 +146,53 @@ def periods(time: int, period: int) -> int:
 
 def send(world: World, rules: Array, desk: Desk, luck: Any, task: int) -> None:
     """To the unreliable pool. A result is paid for even if it comes too late to be of use."""
-    counters, figures = desk.counters, world.figures
+    counters = desk.counters
     now, is_tail = counters[NOW], counters[IS_TAIL] != 0
-    deadline = rules[DEADLINE] if is_tail else figures[PATIENCE]
-    takes = turnaround(world, luck, desk.names[task], desk.instances[task])
+    deadline = rules[DEADLINE] if is_tail else world.figures[PATIENCE]
+    gamma = reliability_at(world, now)
+    chance = drawn(luck, desk.names[task], desk.instances[task])
+    takes = turnaround(world, chance, gamma)
     desk.instances[task] += 1
     desk.sent[task] = now
     counters[FREE] -= 1
-    if 0 < takes < deadline:
-        counters[UNITS] += periods(takes, figures[UNRELIABLE_PERIOD])
-        push(desk, now + takes, task * FLAGS + SUCCESS)
-    else:
-        push(desk, now + deadline, task * FLAGS)
+    follow(world, desk, task, now, takes, deadline)
     if is_tail and desk.stage[task] <= rules[COPIES]:
-        push(desk, now + rules[TIMEOUT], DUE + task)
+        set_due(desk, task, now + rules[TIMEOUT])
+
+
+def follow(world: World, desk: Desk, task: int, sent: int, takes: int, deadline: int) -> None:
+    """Note how an instance on the unreliable pool will end, and what is paid for it."""
+    figures = world.figures
+    if 0 < takes < deadline:
+        flags, time = SUCCESS, takes
+    elif -deadline < takes < 0:
+        flags, time = LOST, -takes
+    else:
+        flags, time = 0, deadline
+    push(desk, sent + time, task * FLAGS + flags)
+    desk.live[task, 0] += 1
+    desk.ends[task, 0] += sent + time
+    if figures[IS_REAL]:
+        desk.counters[UNITS] += time
+    elif flags == SUCCESS:
+        desk.counters[UNITS] += periods(time, figures[UNRELIABLE_PERIOD])
 
 
 def send_reliable(world: World, rules: Array, desk: Desk, task: int) -> None:
     """To the reliable pool: no other instance will be needed."""
     counters, figures = desk.counters, world.figures
     desk.stage[task] = rules[COPIES] + 1
+    desk.due[task] = NEVER
     counters[FREE_RELIABLE] -= 1
-    counters[RELIABLE_UNITS] += periods(figures[RELIABLE_TIME], figures[RELIABLE_PERIOD])
+    counters[LEAST_FREE] = min(counters[LEAST_FREE], counters[FREE_RELIABLE])
     ends = counters[NOW] + figures[RELIABLE_TIME]
     push(desk, ends, task * FLAGS + SUCCESS + ON_RELIABLE)
+    desk.live[task, 1] += 1
+    desk.ends[task, 1] += ends
+    if figures[IS_REAL]:
+        counters[RELIABLE_UNITS] += figures[RELIABLE_TIME]
+    else:
+        counters[RELIABLE_UNITS] += periods(figures[RELIABLE_TIME], figures[RELIABLE_PERIOD])
 
 
 def dispatch(world: World, rules: Array, desk: Desk, luck: Any) -> None:
@@ -326,27 +226,50 @@ def take_ends(world: World, desk: Desk) -> None:
         code = pop(desk)
         task = code // FLAGS
         is_reliable = code & ON_RELIABLE != 0
+        if desk.done[task] and figures[IS_REAL]:
+            continue  # it was called back
         if is_reliable:
             counters[FREE_RELIABLE] += 1
         else:
             counters[FREE] += 1
+        pool = 1 if is_reliable else 0
+        desk.live[task, pool] -= 1
+        desk.ends[task, pool] -= now
         if code & SUCCESS == 0:
             if counters[IS_TAIL] == 0:
-                push(desk, now, DUE + task)
+                set_due(desk, task, now)
+            elif code & LOST != 0 and desk.due[task] != NEVER:
+                desk.urgent[counters[URGENT]] = task
+                counters[URGENT] += 1
         elif not desk.done[task]:
             desk.done[task] = 1
             counters[REMAINING] -= 1
             if not is_reliable:
                 taken = periods(now - desk.sent[task], figures[UNRELIABLE_PERIOD])
                 counters[SPENT] += taken * figures[UNRELIABLE_PRICE]
+            if figures[IS_REAL]:
+                call_back(desk, task)
+
+
+def call_back(desk: Desk, task: int) -> None:
+    """End all other instances of a task that is done; what was paid ahead is given back."""
+    counters, now = desk.counters, desk.counters[NOW]
+    counters[FREE] += desk.live[task, 0]
+    counters[FREE_RELIABLE] += desk.live[task, 1]
+    counters[UNITS] -= desk.ends[task, 0] - desk.live[task, 0] * now
+    counters[RELIABLE_UNITS] -= desk.ends[task, 1] - desk.live[task, 1] * now
 
 
 def take_dues(rules: Array, desk: Desk) -> None:
     """Queue an instance of each task whose timeout has passed."""
-    counters, now = desk.counters, desk.counters[NOW]
-    while counters[HEAP] > 0 and desk.moments[0] == now and desk.codes[0] >= DUE:
-        task = pop(desk) - DUE
-        if desk.done[task] or desk.stage[task] > rules[COPIES] or counters[HAS_PAID]:
+    counters = desk.counters
+    while True:
+        task = next_due(desk)
+        if task < 0:
+            return
+        is_due = desk.due[task] != NEVER
+        desk.due[task] = NEVER
+        if not is_due or desk.done[task] or desk.stage[task] > rules[COPIES] or counters[HAS_PAID]:
             continue
         if counters[IS_TAIL] == 0 or desk.stage[task] < rules[COPIES]:
             queue_unreliable(desk, task)
@@ -382,7 +305,7 @@ def open_tail(rules: Array, desk: Desk) -> None:
             queue_reliable(desk, task)
             desk.stage[task] = rules[COPIES] + 1
         else:
-            push(desk, max(now, desk.sent[task] + rules[TIMEOUT]), DUE + task)
+            set_due(desk, task, max(now, desk.sent[task] + rules[TIMEOUT]))
 
 
 def throughput(world: World, rules: Array, desk: Desk, luck: Any) -> None:
@@ -401,6 +324,28 @@ def throughput(world: World, rules: Array, desk: Desk, luck: Any) -> None:
         take_ends(world, desk)
 
 
+def resume(world: World, rules: Array, desk: Desk, luck: Any) -> None:
+    """The tail begins now: each task has an instance under way, of a known age."""
+    clear(world, rules, desk)
+    counters, figures = desk.counters, world.figures
+    origin = 0
+    for age in world.ages:
+        origin = max(origin, age)
+    counters[NOW] = origin
+    gamma = reliability_at(world, origin)
+    for task in range(figures[TASKS]):
+        age = world.ages[task]
+        desk.names[task] = task
+        desk.sent[task] = origin - age
+        desk.instances[task] = 1
+        counters[FREE] -= 1
+        chance = remaining_chance(world, drawn(luck, task, 0), gamma, age)
+        takes = turnaround(world, chance, gamma)
+        follow(world, desk, task, origin - age, takes, max(figures[PATIENCE], age + 1))
+        if figures[IS_REAL]:
+            counters[UNITS] -= age
+
+
 def tail(world: World, rules: Array, desk: Desk, luck: Any) -> None:
     """From then on to the last result."""
     open_tail(rules, desk)
@@ -412,37 +357,43 @@ def tail(world: World, rules: Array, desk: Desk, luck: Any) -> None:
 
 
 def estimate_many(
-    world: World, table: Array, seed: Any, first: int, last: int, machines: int, found: Array
+    world: World, table: Array, seed: Any, first: int, last: int, room: int, found: Array
 ) -> None:
     """Repetitions first to last of all strategies, the rows of the table.
 
     `found[strategy, repetition]` gets the makespan, the makespan of the tail, and the charging
-    periods paid on the unreliable and on the reliable pool. `machines` are the most of both pools.
+    periods paid on the unreliable and on the reliable pool, or the time; then the reliable machines
+    used at once and the longest queue for them. `room` is for instances that have not ended.
     """
-    tasks = world.figures[TASKS]
-    common, desk = make_desk(tasks, machines), make_desk(tasks, machines)
+    tasks, in_tail = world.figures[TASKS], len(world.ages) > 0
+    common, desk = make_desk(tasks, room), make_desk(tasks, room)
     idle = np.zeros(RULES, np.int64)
     for repetition in range(first, last):
         luck = stream(seed, repetition)
-        throughput(world, idle, common, luck)
-        keep_remaining(common)
+        if in_tail:
+            resume(world, idle, common, luck)
+        else:
+            throughput(world, idle, common, luck)
+            keep_remaining(common)
         for number in range(len(table)):
             rules = table[number]
-            if rules[KIND] == 0:
+            if rules[KIND] == 0 or in_tail:
                 copy_tail(desk, common, rules)
             else:
                 throughput(world, rules, desk, luck)
             tail(world, rules, desk, luck)
             counters = desk.counters
-            found[number, repetition, 0] = counters[NOW]
+            began = common.counters[NOW] if in_tail else 0
+            found[number, repetition, 0] = counters[NOW] - began
             found[number, repetition, 1] = counters[NOW] - counters[TAIL]
             found[number, repetition, 2] = counters[UNITS]
             found[number, repetition, 3] = counters[RELIABLE_UNITS]
+            found[number, repetition, 4] = rules[RELIABLE] - counters[LEAST_FREE]
+            found[number, repetition, 5] = counters[LONGEST_QUEUE]
 
 
-ALLOCATING: Final = (make_desk,)
 PARTS: Final = (
-    keep_remaining, copy_tail, begin, push, pop, queue_unreliable, unqueue, queue_reliable, drawn,
-    turnaround, periods, send, send_reliable, dispatch, take_ends, take_dues, spend_budget,
-    open_tail, throughput, tail,
+    drawn, reliability_at, turnaround, quantile, remaining_chance, periods, send, follow,
+    send_reliable, dispatch, take_ends, call_back, take_dues, spend_budget, open_tail,
+    throughput, resume, tail,
 )  # fmt: skip

@@ -41,6 +41,7 @@ class ModelledFortune:
         *,
         failing: float = 0.0,
         mean_life: Mapping[str, Time] | None = None,
+        notice: Time = 0,
         seed: int = 0,
     ) -> None:
         self._runtimes = runtimes
@@ -48,9 +49,12 @@ class ModelledFortune:
         """probability that an attempt fails, at the end of its run time"""
         self._mean_life = mean_life or {}
         """by offer, the mean of an exponential life time; absent: machines last"""
+        self._notice = notice
         self._rng = Random(seed)
 
-    def attempt(self, task: int, attempt: int, machine: Machine) -> tuple[Time, Outcome]:
+    def attempt(
+        self, task: int, attempt: int, machine: Machine, now: Time = 0
+    ) -> tuple[Time, Outcome]:
         runtime = self._runtimes(task, machine)
         if self._failing and self._rng.random() < self._failing:
             return runtime, "failed"
@@ -62,3 +66,6 @@ class ModelledFortune:
     def life(self, machine: Machine) -> Time | None:
         mean = self._mean_life.get(machine.offer.name)
         return None if mean is None else 1 + round(self._rng.expovariate(1 / mean))
+
+    def notice(self, machine: Machine) -> Time:
+        return self._notice

@@ -11,6 +11,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.work import Bag
 from bursar.policies.registry import Policy
+from bursar.simulate.advice import Advisor
 from bursar.simulate.world import Fortune, SimulatedWorld
 from bursar.state import RunState
 
@@ -44,6 +45,9 @@ def simulate(
     )
     state = RunState()
     world = SimulatedWorld(state, fortune)
+    for observer in observers:
+        if isinstance(observer, Advisor):
+            observer.tell = world.post
     engine = Engine(state, policy, world, journal, Random(seed), observers)
     work = [ev.WorkArrived(0, arrivals)] if isinstance(arrivals, Bag) else list(arrivals)
     engine.record(opening)

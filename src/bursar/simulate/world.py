@@ -11,7 +11,7 @@ from typing import Protocol
 
 from bursar import events as ev
 from bursar.engine import Fate
-from bursar.model.time import Time
+from bursar.model.time import Time, format_duration
 from bursar.state import RunState
 from bursar.view import Machine
 
@@ -19,8 +19,13 @@ from bursar.view import Machine
 class Fortune(Protocol):
     """What happens to attempts and machines; see `bursar.simulate.fortune`."""
 
-    def attempt(self, task: int, attempt: int, machine: Machine) -> tuple[Time, ev.Outcome]:
-        """How long this attempt takes, and how it ends if nothing intervenes."""
+    def attempt(
+        self, task: int, attempt: int, machine: Machine, now: Time
+    ) -> tuple[Time | None, ev.Outcome]:
+        """How long this attempt, started now, takes, and how it ends if nothing intervenes.
+
+        None: it never ends by itself. Its host fell silent, and nobody is told.
+        """
         ...
 
     def boot(self, machine: Machine) -> Time | None:
@@ -31,11 +36,19 @@ class Fortune(Protocol):
         """How long after renting the machine is lost; None: never."""
         ...
 
+    def notice(self, machine: Machine) -> Time:
+        """How long before a loss it is announced; 0: not at all.
+
+        A loss that comes sooner than that after renting is not announced either.
+        """
+        ...
+
 
 class SimulatedWorld:
     """Answers decisions with the events that the fortune foresees."""
 
     lead: Time = 0
+    hasty = False
 
     def __init__(self, state: RunState, fortune: Fortune) -> None:
         self._state = state
@@ -61,6 +74,10 @@ class SimulatedWorld:
         """Let this happen at its time: arrivals, stops, anything from outside."""
         self._scheduled += 1
         heappush(self._agenda, (event.at, self._scheduled, event))
+
+    def post(self, make: Callable[[Time], ev.AnyEvent]) -> None:
+        """Let something happen now, from outside."""
+        self.schedule(make(self._now))
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
         agenda, leases = self._agenda, self._leases
@@ -111,8 +128,14 @@ class SimulatedWorld:
 
     def _start(self, decision: ev.AttemptStarted) -> None:
         machine = self._state.machines[decision.machine]
-        runtime, outcome = self._fortune.attempt(decision.task, decision.attempt, machine)
-        self.schedule(ev.AttemptEnded(self._now + runtime, decision.attempt, outcome, runtime))
+        task, attempt, now = decision.task, decision.attempt, self._now
+        runtime, outcome = self._fortune.attempt(task, attempt, machine, now)
+        timeout = self._state.limits.timeout
+        if timeout is not None and (runtime is None or runtime > timeout):
+            why = f"timed out after {format_duration(timeout)}"
+            self.schedule(ev.AttemptEnded(now + timeout, attempt, "timeout", timeout, why=why))
+        elif runtime is not None:
+            self.schedule(ev.AttemptEnded(now + runtime, attempt, outcome, runtime))
 
     def _watch(self, decision: ev.MachineRented | ev.LeaseExtended) -> None:
         heappush(self._leases, (decision.until, decision.machine))
@@ -127,7 +150,13 @@ class SimulatedWorld:
         self.schedule(ev.MachineUp(self._now + boot, machine.id))
         life = self._fortune.life(machine)
         if life is not None:
-            self.schedule(ev.MachineDown(self._now + life, machine.id, "lost"))
+            self._lose(machine, self._now + life)
+
+    def _lose(self, machine: Machine, gone: Time) -> None:
+        announced = gone - self._fortune.notice(machine)
+        if machine.rented <= announced < gone:
+            self.schedule(ev.LossAnnounced(announced, machine.id, gone))
+        self.schedule(ev.MachineDown(gone, machine.id, "lost"))
 
     def _release(self, decision: ev.ReleaseOrdered) -> None:
         self.schedule(ev.MachineDown(self._now, decision.machine, "released"))

@@ -22,6 +22,7 @@ class _Lease:
         self.until = until
         self.is_up = False
         self.is_released = False
+        self.is_doomed = False
         self.live: dict[int, int] = {}
         """attempts on it, and their tasks"""
 
@@ -37,8 +38,9 @@ class Auditor:
 
     Money: what is committed is the price of the units entered or leased, and within the budget.
     Machines: within the limit of their offer; no lease gets shorter or is revived; each goes down
-    once, and none outlives its lease. Attempts: only where a machine has room; each ends once, and
-    a task is won once. Time never runs back.
+    once, and none outlives its lease; one that was refused costs nothing. Attempts: only where a
+    machine has room and will not be taken away; each ends once, and a task is won once. Time never
+    runs back.
     """
 
     def __init__(self) -> None:
@@ -62,6 +64,7 @@ class Auditor:
             ev.LeaseExtended: self._lease_extended,
             ev.ReleaseOrdered: self._release_ordered,
             ev.MachineUp: self._machine_up,
+            ev.LossAnnounced: self._loss_announced,
             ev.MachineDown: self._machine_down,
             ev.AttemptStarted: self._attempt_started,
             ev.CancelOrdered: self._cancel_ordered,
@@ -128,11 +131,19 @@ class Auditor:
         expect(not lease.is_up, f"machine {event.machine} came up twice")
         lease.is_up = True
 
+    def _loss_announced(self, event: ev.LossAnnounced, state: RunState) -> None:
+        lease = self._machine(event.machine)
+        expect(not lease.is_doomed, f"the loss of machine {event.machine} was announced twice")
+        lease.is_doomed = True
+
     def _machine_down(self, event: ev.MachineDown, state: RunState) -> None:
         lease = self._machine(event.machine)
         ended = event.at if event.ended is None else event.ended
         expect(ended <= lease.until, f"machine {event.machine} outlived its lease")
-        self._spent += lease.cost(ended)
+        if event.cause == "refused":
+            expect(not lease.is_up, f"machine {event.machine} came up, and was refused then")
+        else:
+            self._spent += lease.cost(ended)
         del self._machines[event.machine]
         for attempt in lease.live:
             del self._attempts[attempt]
@@ -142,7 +153,8 @@ class Auditor:
         expect(event.attempt == self._started, f"attempt {event.attempt} is not the next one")
         expect(state.stopping is None, "an attempt was started while the run was stopping")
         lease = self._machine(event.machine)
-        usable = lease.is_up and not lease.is_released and event.at <= lease.until
+        stays = not (lease.is_released or lease.is_doomed) and event.at <= lease.until
+        usable = lease.is_up and stays
         expect(usable, f"attempt {event.attempt} was started on a machine that is not there")
         expect(
             len(lease.live) < lease.offer.slots,
@@ -160,7 +172,8 @@ class Auditor:
             for lease in self._machines.values()
             for number, other in lease.live.items()
         )
-        expect(others or task in self._won, f"the only attempt of task {task} was cancelled")
+        allowed = others or task in self._won or event.give_up
+        expect(allowed, f"the only attempt of task {task} was cancelled")
 
     def _attempt_ended(self, event: ev.AttemptEnded, state: RunState) -> None:
         task = self._attempt(event.attempt).live.pop(event.attempt)

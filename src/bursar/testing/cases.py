@@ -17,9 +17,12 @@ from bursar.model.time import HOUR, MINUTE, SECOND, Time
 from bursar.model.work import Bag
 from bursar.policies.registry import Policy
 from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.pools import Overlay, UnreliablePool
+from bursar.simulate.world import Fortune
 from bursar.state import RunState
 from bursar.testing.auditor import Auditor
 from bursar.testing.erratic import ErraticWorld
+from bursar.view import Machine
 
 MOST_STEPS: Final = 5_000
 """More than a run of a hard case takes, if it gets on at all."""
@@ -39,6 +42,12 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """share of attempts that fail"""
     mean_life: dict[str, Time] = {}
     """by offer, of machines that are lost"""
+    notice: Time = 0
+    """how long before its loss a machine is said to be lost"""
+    scarcity: float = 0.0
+    """share of machines that are not to be had when they are asked for"""
+    silence: float = 0.0
+    """share of attempts on unreliable machines that never end by themselves"""
     jumpiness: float = 0.0
     """how often everything is noticed late"""
     lead: Time = 0
@@ -85,13 +94,16 @@ def _hard_case(rng: Random, number: int) -> Case:
     return Case(
         market=Market("USD", "undated", offers),
         goal=Goal(Money(rng.randint(0, 30 * dearest)), rng.choice([None, None, 2 * HOUR])),
-        limits=Limits(retries=rng.randint(0, 2)),
+        limits=Limits(rng.randint(0, 2), rng.choice([None, None, 10 * MINUTE])),
         runtimes=tuple(rng.randint(1, rng.choice([MINUTE, 40 * MINUTE])) for _ in range(tasks)),
         outside=outside,
         failing=rng.choice([0.0, 0.2]),
         mean_life={offers[0].name: rng.choice([10 * SECOND, HOUR])} if rng.random() < 0.5 else {},
         jumpiness=rng.choice([0.0, 0.1, 0.5]),
         lead=rng.choice([0, SECOND // 4, 90 * SECOND]),
+        notice=rng.choice([0, 5 * SECOND, 2 * MINUTE]),
+        scarcity=rng.choice([0.0, 0.0, 0.3]),
+        silence=rng.choice([0.0, 0.0, 0.3]),
         seed=number,
     )
 
@@ -111,6 +123,30 @@ def _draw_offer(rng: Random, index: int) -> Offer:
     )
 
 
+class _Scarce(Overlay):
+    """Machines are not always to be had."""
+
+    def __init__(self, below: Fortune, scarcity: float, seed: int) -> None:
+        super().__init__(below)
+        self._scarcity = scarcity
+        self._rng = Random(seed)
+
+    def boot(self, machine: Machine) -> Time | None:
+        return None if self._rng.random() < self._scarcity else super().boot(machine)
+
+
+def _fortune(case: Case) -> Fortune:
+    calm = ModelledFortune(
+        given(case.runtimes),
+        failing=case.failing,
+        mean_life=case.mean_life,
+        notice=case.notice,
+        seed=case.seed,
+    )
+    pool = UnreliablePool(calm, reliability=1 - case.silence, seed=case.seed)
+    return _Scarce(pool, case.scarcity, case.seed)
+
+
 def play(
     case: Case,
     policy: Policy,
@@ -124,9 +160,7 @@ def play(
     look at: some policies never end by themselves.
     """
     state, rng = RunState(), Random(case.seed)
-    fortune = ModelledFortune(
-        given(case.runtimes), failing=case.failing, mean_life=case.mean_life, seed=case.seed
-    )
+    fortune = _fortune(case)
     world = ErraticWorld(state, fortune, rng, jumpiness=case.jumpiness, lead=case.lead)
     engine = Engine(state, policy, world, rng=rng, observers=[Auditor(), *observers])
     engine.record(

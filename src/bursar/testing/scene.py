@@ -24,6 +24,7 @@ class Scene:
         budget: str | None = None,
         deadline: Time | None = None,
         retries: int = 0,
+        timeout: Time | None = None,
         arrivals_open: bool = False,
         run: str = "scene",
     ) -> None:
@@ -32,7 +33,7 @@ class Scene:
         self.at: Time = 0
         goal = Goal(None if budget is None else Money.parse(budget), deadline)
         market = Market("USD", "undated", offers)
-        self.tell(ev.RunCreated(0, run, market, goal, Limits(retries), 0, {}, {}, 0.0))
+        self.tell(ev.RunCreated(0, run, market, goal, Limits(retries, timeout), 0, {}, {}, 0.0))
         bag = Bag(tasks) if isinstance(tasks, int) else tasks
         if bag.count:
             self.tell(ev.WorkArrived(0, bag))
@@ -75,6 +76,10 @@ class Scene:
     def release(self, machine: int) -> None:
         """Order it; the machine is there until it is `down`."""
         self.tell(ev.ReleaseOrdered(self.at, machine))
+
+    def announce_loss(self, machine: int, notice: Time) -> None:
+        """It is told that the machine will be gone so long from now."""
+        self.tell(ev.LossAnnounced(self.at, machine, self.at + notice))
 
     def down(
         self, machine: int, cause: ev.DownCause = "released", ended: Time | None = None

@@ -112,3 +112,22 @@ def test_an_idle_machine_is_kept_for_later_work_only_if_it_costs_nothing():
         number = scene.machine()
         machine = scene.state.machines[number]
         assert isinstance(Fixed({"small": 1}).renew(machine, scene.state, HOUR), kind)
+
+
+def test_a_machine_whose_loss_is_announced_is_replaced_at_once():
+    scene = Scene(SMALL, tasks=3, budget="9")
+    first, second = scene.machine(), scene.machine()
+    scene.start(1, first)
+    scene.start(2, second)
+    assert rents(scene, small=2) == []
+    scene.announce_loss(first, 2 * MINUTE)
+    assert rents(scene, small=2) == ["small"]
+
+
+def test_others_are_asked_for_where_one_offer_is_not_to_be_had():
+    scene = Scene(SMALL, LARGE, tasks=8, budget="9")
+    scene.down(scene.rent("small"), "refused")
+    assert rents(scene, small=8, large=2) == ["large"] * 2
+    assert rents(scene, small=8) == []
+    scene.pass_time(MINUTE)
+    assert rents(scene, small=8) == ["small"] * 8

@@ -34,6 +34,12 @@ class FifoPlacer:
         elif isinstance(event, MachineDown | RetryRequested):
             self._queue = sorted(state.ready)
 
+    def pick(self, view: View, rng: Random) -> int:
+        self._queue = self._queue or sorted(view.ready)
+        task = self._next(view)
+        assert task is not None  # noqa: S101
+        return task
+
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         self._queue = self._queue or sorted(view.ready)
         starts: list[Start] = []

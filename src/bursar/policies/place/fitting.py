@@ -60,7 +60,7 @@ class FittingPlacer:
         for mean, machine in free:
             mine = Lane(now, mean, self.guide.stays_until(machine))
             for _ in range(machine.offer.slots - len(machine.attempts)):
-                if mean and self._is_tail(len(view.ready), mean, means.values(), view):
+                if mean and self._is_tail(mine, means, view):
                     lanes = self._lanes(view, means, now) if lanes is None else lanes
                     if now + mean > mine.stays:
                         if gambles + _done_soon(lanes, mine) >= len(view.ready):
@@ -71,18 +71,26 @@ class FittingPlacer:
                 slots.append(machine.id)
         return slots
 
-    def _is_tail(self, left: int, mean: Time, means: Iterable[Time | None], view: View) -> bool:
-        """Whether so few tasks are left that the other machines might end them all by then."""
-        shortest = min(time for time in means if time)
-        slots = sum(machine.offer.slots for machine in view.machines.values())
-        return left * shortest < 2 * slots * mean
+    def _is_tail(self, mine: Lane, means: dict[str, Time | None], view: View) -> bool:
+        """Whether so few tasks are left that the other machines might end them all soon enough.
+
+        Tells in a moment where to count lanes is vain: free from now on, they would do so many.
+        """
+        leaves = mine.begin + mine.mean > mine.stays
+        time = PATIENCE * mine.mean if leaves else mine.mean
+        most = 0
+        for name, count in view.fleet.items():
+            mean = means[name]
+            if mean and (leaves or NOTABLY * mean <= mine.mean):
+                most += count * view.market[name].slots * (time // mean)
+        return len(view.ready) <= most + len(view.idle)
 
     def _lanes(self, view: View, means: dict[str, Time | None], now: Time) -> list[Lane]:
         """Every slot of every machine: when it is free, its run time, and how long it stays."""
         lanes: list[Lane] = []
         for machine in view.machines.values():
             mean = means[machine.offer.name]
-            if mean is None or machine.releasing:
+            if mean is None or machine.leaving:
                 continue
             stays = self.guide.stays_until(machine)
             begin = now if machine.up is not None else max(now, machine.rented + machine.offer.boot)

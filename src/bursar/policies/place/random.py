@@ -14,6 +14,9 @@ from bursar.view import View
 
 
 class RandomPlacer:
+    def pick(self, view: View, rng: Random) -> int:
+        return view.ready[int(rng.random() * len(view.ready))]
+
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         ready, idle = view.ready, view.idle
         if not ready or not idle:
@@ -21,7 +24,7 @@ class RandomPlacer:
         if len(idle) == 1:
             machine = view.machines[idle[0]]
             if machine.offer.slots - len(machine.attempts) == 1:
-                return (Start(ready[int(rng.random() * len(ready))], machine.id),)
+                return (Start(self.pick(view, rng), machine.id),)
         slots = [
             number
             for number in idle

@@ -204,7 +204,7 @@ HUGE: Final = 1e18
 
 
 def _present(view: View) -> Iterator[Machine]:
-    return (machine for machine in view.machines.values() if not machine.releasing)
+    return (machine for machine in view.machines.values() if not machine.leaving)
 
 
 def _kept(view: View) -> Iterator[Machine]:

@@ -1,23 +1,28 @@
 """BaTS with a rolling plan: every machine's own paid time counts, and measuring is work.
 
 The thesis (section 2.3.4) names what the published algorithm loses: the sampling phase, the last
-tasks, and money that a better fleet could use. Here the first machines are as many as a quarter of
-the budget pays for; what they do is kept. As soon as results are there, the plan of
-`bursar.plan.rolling` says for every machine whether it stays, and what else is rented; it is made
-anew whenever paid time ends, an offer becomes known, or a monitoring interval has passed.
+tasks, and money that a better fleet could use. Here what the first machines do (`bats_start`) is
+kept. As soon as they have told enough, the plan of `bursar.plan.rolling` says for every machine
+whether it stays, and what else is rented; it is made anew whenever paid time ends, an offer becomes
+known, or a monitoring interval has passed.
+
+A machine that the plan drops ends its tasks first where that costs less than to do them again, and
+leaves at once when it has: with fine billing units no work is lost and no idle time is paid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from math import ceil, sqrt
+from collections import Counter
+from collections.abc import Iterable
+from math import ceil, inf, sqrt
 from random import Random
 from typing import Final
 
 from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Progress
+from bursar.beliefs.survival import Survival
 from bursar.model.market import Offer
-from bursar.model.money import ZERO, Money, format_money
+from bursar.model.money import Money, format_money
 from bursar.model.time import MINUTE, SECOND, Time, format_duration
 from bursar.model.wording import counted
 from bursar.plan.rolling import (
@@ -27,34 +32,32 @@ from bursar.plan.rolling import (
     plan_frugally,
     plan_rest,
 )
-from bursar.policies.replicate.tail import is_live
+from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
+from bursar.policies.provision.bats_start import first_rents, is_fine, told_offers
 from bursar.view import Machine, View
 
-FIRST_SHARE: Final = 4
-"""The first unit of the first machines costs at most one part in so many of the budget."""
-ENOUGH: Final = 30
-"""First machines of an offer whose units are so fine that they cost next to nothing: as they go on
-until there are results, more of them would cost more than that share."""
-FINE: Final = 1000
-"""Units are fine if so many of them can be paid."""
 MONITORING: Final = 5 * MINUTE
 SHORTEST_MONITORING: Final = 2 * SECOND
-PARTS_OF_A_UNIT: Final = 12
-"""The monitoring interval is the shortest unit over so many, between these two."""
+PARTS: Final = 12
+"""The monitoring interval is the shortest unit or run time over so many, between these two."""
+LOOKS: Final = 60
+"""It may be the time to the end over so many."""
 MARGINS: Final = ((1.0, 1.05), (0.5, 1.05), (0.0, 1.15))
 """Standard deviations of what is left to do that are planned for beside it, and by how much that
 may put off the end; the first possible."""
+FINE_MARGINS: Final = ((2.0, inf),)
+"""The same where machines can leave at any time ..."""
+SPARED: Final = 2
+"""... and else the part of the money above the least cost that a plan may use."""
 CUSHION: Final = 1
 """Units that are kept for the last tasks ..."""
 SMALLEST_PART: Final = 20
 """... if they cost at most one part in so many of the budget, else so much money."""
 LIKELY: Final = 1.3
 """Standard deviations that make a deadline hold nine times in ten."""
-FEW: Final = 5
-"""Results without which no fleet is chosen for a deadline ..."""
-EARLY: Final = 8
-"""... unless one part in so many of the time has passed."""
-CENT: Final = Money.parse("0.01").nanos
+FOREVER: Final = 2**62
+SHOWN: Final = Money.parse("0.0001").nanos
+"""Estimates are told in such steps."""
 HOPELESS: Final = 3.0
 """Standard errors by which run times may prove shorter before a run is given up."""
 
@@ -71,6 +74,16 @@ class RollingBats:
         """tasks in the bag then; if there are more, some were lost with their machines"""
         self._known: frozenset[str] = frozenset()
         """offers whose run times the plan knew"""
+        self._told: frozenset[str] = frozenset()
+        """offers of which enough is known; those of the plan are among them"""
+        self._times: dict[str, Survival] = {}
+        """by known offer, run times when the plan was made"""
+        self._dropped: frozenset[int] = frozenset()
+        """machines that the plan has no more work for"""
+        self._given_up: frozenset[int] = frozenset()
+        """machines whose tasks there is no money to end"""
+        self._unused: frozenset[int] = frozenset()
+        """machines that were idle at the last look, before tasks were placed"""
         self._next_look: Time = 0
         self._woken: Time = 0
         """the last look that was asked for"""
@@ -86,20 +99,20 @@ class RollingBats:
         known = self._known_offers(view, now)
         due = now >= self._next_look
         if due:
-            self._next_look = now + monitoring_interval(view)
+            self._next_look = now + self._interval(view, now)
         wakes = self._wakes(view)
         came_back = len(view.ready) > self._planned_for
         if not (due or came_back) and known == self._known and self._planned_at != now:
-            return wakes
+            return [*self._leave(view, now), *wakes]
         if not known:
-            return [*self._first(view), *wakes] if due else wakes
+            return [*first_rents(view), *wakes] if due else wakes
         if self._planned_at != now or came_back:
             self._replan(view, now)
         if too_late := self._too_late(view, now):
             return [Stop(too_late, status="deadline")]
         if hopeless := self._hopeless(view, now):
             return [Stop(hopeless)]
-        return [*self._rents(view), *wakes]
+        return [*self._rents(view), *self._leave(view, now), *wakes]
 
     def _wakes(self, view: View) -> list[Wake]:
         """To look again in time; not where nothing is there, as then nothing would ever end."""
@@ -109,96 +122,96 @@ class RollingBats:
         return [Wake(self._next_look)]
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
-        if not (view.ready or any(_relied_on(number, view) for number in machine.attempts)):
+        if not (view.ready or any(relied_on(number, view) for number in machine.attempts)):
             return Release(machine.id, reason="nothing is left to do here")
         if not self._known_offers(view, now):
             return Extend(machine.id, reason="nothing is known yet")
         age = None if self._planned_at is None else now - self._planned_at
-        if age is None or age > monitoring_interval(view):
+        if age is None or age > self._interval(view, now):
             self._replan(view, now)
-        if self.stays_until(machine) > machine.until:
+        if machine.offer.name not in self._known and machine.attempts:
+            return Extend(machine.id, reason="nothing is known yet of its offer")
+        if self._stays.get(machine.id, machine.until) > machine.until:
             return Extend(machine.id, reason="the plan keeps it")
+        if self._ends_here(machine, view, now):
+            return Extend(machine.id, reason="to end its tasks costs less than to repeat them")
         return Release(machine.id, reason="the plan does without it")
 
+    def _ends_here(self, machine: Machine, view: View, now: Time) -> bool:
+        if machine.offer.name not in self._known or machine.id in self._given_up:
+            return False
+        return self._outlook(view, now).bound(machine) > machine.until
+
+    def _outlook(self, view: View, now: Time) -> Outlook:
+        return Outlook(view, now, self._times, self._least(view))
+
     def stays_until(self, machine: Machine) -> Time:
-        """Until when the plan keeps a machine."""
-        return max(machine.until, self._stays.get(machine.id, machine.until))
+        """Until when the plan keeps a machine; one that can leave at any time ends its tasks."""
+        stays = self._stays.get(machine.id, machine.until)
+        if self._ends_tasks(machine.offer) and stays >= machine.until:
+            return FOREVER
+        return max(machine.until, stays)
+
+    def _ends_tasks(self, offer: Offer) -> bool:
+        """Whether units are so short that no machine leaves before its tasks have ended."""
+        return offer.name in self._known and PARTS * offer.billing <= self._times[offer.name].mean
 
     def keeps_course(self, view: View, now: Time) -> bool:
         """Whether the machines there do all tasks within money and time, as far as is known."""
         self._known = self._known_offers(view, now)
         if not self._known:
             return True
-        rows = [
-            self._standing(machine, view, now)
+        self._times = self._survivals(view, now)
+        machines = [
+            machine
             for machine in view.machines.values()
-            if not machine.releasing and machine.offer.name in self._known
+            if not machine.leaving and machine.offer.name in self._known
         ]
-        left, deadline = view.ledger.left, view.goal.deadline
-        money = float("inf") if left is None else float(left.nanos)
-        plan = plan_rest(rows, len(view.ready), money, now)
+        bounds, self._given_up = self._outlook(view, now).bounds(machines)
+        rows = [
+            self._standing(machine, bound, view, now)
+            for machine, bound in zip(machines, bounds, strict=True)
+        ]
+        deadline = view.goal.deadline
+        plan = plan_rest(rows, len(view.ready), free_money(machines, bounds, view), now)
         return plan.covers and (deadline is None or plan.end <= deadline)
-
-    # --- the first machines ----------------------------------------------------------------------
-
-    def _first(self, view: View) -> Iterator[Rent]:
-        """Equal numbers of every offer, for a share of the budget and not more than the tasks.
-
-        Where a deadline is the goal and money is to be saved, one of each.
-        """
-        offers = [offer for offer in view.market.offers if offer.limit != 0]
-        budget = view.ledger.budget
-        share = None if budget is None else Money(budget.nanos // FIRST_SHARE)
-        if view.goal.deadline is not None:
-            share = ZERO
-        slots = len(view.ready)
-        counts = dict.fromkeys((offer.name for offer in offers), 0)
-        spent = view.ledger.committed
-        for machine in view.machines.values():
-            counts[machine.offer.name] += 1
-            slots -= machine.offer.slots - len(machine.attempts)
-        while offers and slots > 0:
-            fewest = min(counts[offer.name] for offer in offers)
-            offer = next(offer for offer in offers if counts[offer.name] == fewest)
-            price = offer.entry_charge
-            is_first = fewest == 0 and view.ledger.can_pay(price)
-            is_full = offer.limit is not None and fewest >= offer.limit
-            if _is_fine(offer, budget):
-                is_full = is_full or fewest >= ENOUGH
-            if is_full or not (share is None or spent + price <= share or is_first):
-                offers.remove(offer)
-                continue
-            counts[offer.name] += 1
-            slots -= offer.slots
-            spent += price
-            yield Rent(offer.name, reason="to learn how long tasks take")
 
     # --- planning --------------------------------------------------------------------------------
 
     def _replan(self, view: View, now: Time) -> None:
         self._planned_at, self._planned_for = now, len(view.ready)
         self._known = self._known_offers(view, now)
+        self._times = self._survivals(view, now)
         machines = [
             machine
             for machine in view.machines.values()
-            if not machine.releasing and not machine.marked and machine.offer.name in self._known
+            if not machine.leaving and not machine.marked and machine.offer.name in self._known
         ]
-        rows = [self._standing(machine, view, now) for machine in machines]
+        bounds, self._given_up = self._outlook(view, now).bounds(machines)
+        rows = [
+            self._standing(machine, bound, view, now)
+            for machine, bound in zip(machines, bounds, strict=True)
+        ]
         hires = self._hires(view, now)
-        rows += [self._hire(offer, now) for offer in hires]
-        left = view.ledger.left
-        money = float("inf") if left is None else float(left.nanos)
+        rows += [self._hire(offer, count, now) for offer, count in hires]
+        money = free_money(machines, bounds, view)
         self.plan = plan = self._in_time(rows, view, money, now) or self._with_margin(
             rows, view, money, now
         )
         self._stays = {
-            machine.id: machine.until + int(units) * machine.offer.billing
-            for machine, units in zip(machines, plan.units, strict=False)
+            machine.id: bound + int(units) * machine.offer.billing
+            for machine, bound, units in zip(machines, bounds, plan.units, strict=False)
         }
+        self._dropped = frozenset(
+            machine.id for machine, units in zip(machines, plan.units, strict=False) if not units
+        )
         self._wanted = {}
-        for offer, units in zip(hires, plan.units[len(machines) :], strict=True):
-            if units:
-                self._wanted[offer.name] = self._wanted.get(offer.name, 0) + 1
+        place = len(machines)
+        for offer, count in hires:
+            wanted = int((plan.units[place : place + count] > 0).sum())
+            place += count
+            if wanted:
+                self._wanted[offer.name] = wanted
 
     def _in_time(
         self, rows: list[Standing], view: View, money: float, now: Time
@@ -216,17 +229,23 @@ class RollingBats:
     ) -> RollingPlan:
         """A plan with a margin and a cushion, where they do not put off the end by far.
 
-        Where the last tasks need the cushion, time no longer matters, but that they are done.
+        Where machines can leave at any time it may be put off: what proves not to be needed buys
+        more of them later. Where the last tasks need the cushion, time no longer matters, but
+        that they are done.
         """
         tasks, doubt = len(view.ready), self._doubt(view)
         plain = plan_rest(rows, tasks, money, now)
         if not plain.covers or view.ledger.budget is None:
             return plain
         kept = money - self._cushion(view)
-        for margin, patience in MARGINS:
+        fine = all(self._ends_tasks(view.market[name]) for name in self._known)
+        for margin, patience in FINE_MARGINS if fine else MARGINS:
             safe = plan_rest(rows, tasks + margin * doubt, kept, now)
             if safe.covers and safe.end - now <= patience * (plain.end - now):
                 return safe
+        if fine:
+            least = plan_frugally(rows, tasks, money, now).cost
+            return plan_rest(rows, tasks, least + (money - least) / SPARED, now)
         slots = sum(machine.offer.slots for machine in view.machines.values())
         return plan_frugally(rows, tasks, money, now) if tasks <= slots else plain
 
@@ -239,60 +258,66 @@ class RollingBats:
         budget = view.ledger.budget or Money(0)
         return float(min(CUSHION * offer.entry_charge.nanos, budget.nanos // SMALLEST_PART))
 
-    def _standing(self, machine: Machine, view: View, now: Time) -> Standing:
+    def _least(self, view: View) -> float:
+        """What a task costs where it costs least, in billionths."""
+        return min(_task_cost(view.market[name], self._times[name].mean) for name in self._known)
+
+    def _standing(self, machine: Machine, bound: Time, view: View, now: Time) -> Standing:
         offer = machine.offer
-        seen = self.progress.of(offer.name)
+        times = self._times[offer.name]
         up = max(now, machine.rented + offer.boot) if machine.up is None else now
-        rests, lost = [], 0
+        rests, lost = 0, 0
         for number in machine.attempts:
-            elapsed = now - view.attempts[number].started
-            rest = max(0, seen.expected(elapsed) - elapsed)
-            lost += up + rest >= machine.until and _relied_on(number, view)
-            rests.append(rest)
+            rest = times.rest(now - view.attempts[number].started)
+            lost += up + rest > bound and relied_on(number, view)
+            rests += rest
         return Standing(
             price=offer.price.nanos,
             unit=offer.billing,
-            pace=self._runtime(offer.name) / offer.slots,
+            pace=times.mean / offer.slots,
             slots=offer.slots,
-            until=machine.until,
-            free=up + sum(rests) / offer.slots,
+            until=bound,
+            free=up + rests / offer.slots,
             under_way=lost,
         )
 
-    def _hires(self, view: View, now: Time) -> list[Offer]:
-        """Machines that might be rented, one entry each; none while a better offer may show."""
+    def _hires(self, view: View, now: Time) -> list[tuple[Offer, int]]:
+        """Machines that might be rented, and how many; none while a better offer may show."""
         if self._may_be_better(view, now):
             return []
-        found: list[Offer] = []
+        found: list[tuple[Offer, int]] = []
         slots = sum(machine.offer.slots for machine in view.machines.values())
+        present = Counter(machine.offer.name for machine in view.machines.values())
         for offer in view.market.offers:
             if offer.name not in self._known:
                 continue
-            if len(view.ready) <= slots and _is_fine(offer, view.ledger.budget):
+            if len(view.ready) <= slots and self._ends_tasks(offer):
                 continue  # the machines there end the last tasks: none would do more than one
-            there = sum(machine.offer.name == offer.name for machine in view.machines.values())
+            there = present[offer.name]
             room = -(-(len(view.ready) + len(view.attempts)) // offer.slots)
             if offer.limit is not None:
                 room = min(room, offer.limit - there)
-            found += [offer] * room
+            if room > 0:
+                found.append((offer, room))
         return found
 
-    def _hire(self, offer: Offer, now: Time) -> Standing:
+    def _hire(self, offer: Offer, count: int, now: Time) -> Standing:
         return Standing(
             price=offer.price.nanos,
             unit=offer.billing,
-            pace=self._runtime(offer.name) / offer.slots,
+            pace=self._times[offer.name].mean / offer.slots,
             slots=offer.slots,
             until=now,
             free=now + offer.boot,
             least_units=offer.units(0),
+            copies=count,
         )
 
     def _may_be_better(self, view: View, now: Time) -> bool:
         """Whether an offer without results may still prove the best value."""
         if view.ledger.budget is None:
             return False
-        best = min(_task_cost(view.market[name], self._runtime(name)) for name in self._known)
+        best = self._least(view)
         oldest: dict[str, Time] = {}
         for attempt in view.attempts.values():
             name = attempt.machine.offer.name
@@ -305,48 +330,49 @@ class RollingBats:
 
     def _runtime(self, offer: str, errors: float = 0.0) -> float:
         """The mean run time, longer by so many standard errors."""
-        seen = self.progress.of(offer)
-        doubt = errors * self.progress.spread(offer) / sqrt(seen.count)
-        return seen.total / seen.count * max(0.1, 1 + doubt)
+        doubt = errors * self.progress.spread(offer) / sqrt(self.progress.of(offer).count)
+        return self._times[offer].mean * max(0.1, 1 + doubt)
+
+    def _survivals(self, view: View, now: Time) -> dict[str, Survival]:
+        """By known offer, how long tasks take there.
+
+        What is under way counts where units are fine. With long ones, who waits for it misses the
+        time to rent; there the margin stands for it.
+        """
+        ages: dict[str, list[Time]] = {name: [] for name in self._known}
+        for attempt in view.attempts.values():
+            offer = attempt.machine.offer
+            if offer.name in ages and is_fine(offer):
+                ages[offer.name].append(now - attempt.started)
+        return {name: self.progress.of(name).survival(young) for name, young in ages.items()}
 
     def _doubt(self, view: View) -> float:
         """By how many tasks a plan may be wrong: the standard deviation of what is left to do.
 
-        Run times of the tasks left vary, their mean is only estimated, and what a slot has under
-        way at the end is anything between nothing and a task.
+        Run times of the tasks left and of those under way vary, their mean is only estimated, and
+        what a slot has under way at the end is anything between nothing and a task.
         """
         spread, seen = min(
             (self.progress.spread(name), self.progress.of(name).count) for name in self._known
         )
         slots = sum(machine.offer.slots for machine in view.machines.values())
         tasks = len(view.ready)
-        return sqrt(tasks * spread**2 * (1 + tasks / seen) + slots / 12)
+        vary = tasks * (1 + tasks / seen) + len(view.attempts)
+        return sqrt(vary * spread**2 + slots / 12)
 
     def _known_offers(self, view: View, now: Time) -> frozenset[str]:
-        """Offers with results; none while a deadline leaves time to wait for more of them."""
-        counts = {
-            offer.name: self.progress.of(offer.name).count
-            for offer in view.market.offers
-            if offer.limit != 0
-        }
-        deadline = view.goal.deadline
-        if deadline is not None and now * EARLY < deadline and sum(counts.values()) < FEW:
-            return frozenset()
-        if self._may_wait(view, counts):
-            return frozenset()
-        return frozenset(name for name, count in counts.items() if count)
+        """Offers of which enough is known; once it is, it stays so."""
+        if len(self._told) < len(view.market.offers):
+            self._told |= told_offers(view, self.progress, now)
+        return self._told
 
-    def _may_wait(self, view: View, counts: Mapping[str, int]) -> bool:
-        """Whether to wait for more results of some offer, as that costs little.
-
-        The first to end are the shortest tasks; where units are fine and tasks many, the first
-        machines go on until they have told enough, or as much as they will.
-        """
-        enough = ENOUGH * len(counts)
-        fine = all(_is_fine(view.market[name], view.ledger.budget) for name in counts)
-        if not fine or view.total <= 2 * enough or sum(counts.values()) >= 2 * enough:
-            return False
-        return min(counts.values()) < ENOUGH
+    def _interval(self, view: View, now: Time) -> Time:
+        """Between two looks; with fine units, a part of a run time or of the time to the end."""
+        if self.plan is None:
+            return monitoring_interval(view)
+        shortest = min(times.mean for times in self._times.values()) / PARTS
+        rest = (self.plan.end - now) / LOOKS
+        return max(monitoring_interval(view), min(MONITORING, round(max(shortest, rest))))
 
     # --- acting ----------------------------------------------------------------------------------
 
@@ -365,12 +391,12 @@ class RollingBats:
             return None
         shortest = {name: self._runtime(name, -HOPELESS) for name in self._known}
         cost = min(_task_cost(view.market[name], time) for name, time in shortest.items())
+        there = [machine for machine in view.machines.values() if machine.offer.name in shortest]
         paid = sum(
             machine.offer.slots * ((machine.until - now) / shortest[machine.offer.name] + 1)
-            for machine in view.machines.values()
-            if machine.offer.name in shortest
+            for machine in there
         )
-        need = Money(ceil(max(0.0, len(view.ready) - paid) * cost / CENT) * CENT)
+        need = Money(ceil(max(0.0, len(view.ready) - paid) * cost / SHOWN) * SHOWN)
         if need <= left:
             return None
         currency = view.market.currency
@@ -402,6 +428,23 @@ class RollingBats:
             f" the deadline is at {format_duration(deadline)}"
         )
 
+    def _leave(self, view: View, now: Time) -> list[Release]:
+        """Release at once what the plan drops or the placer had no task for, if that saves money.
+
+        Called before tasks are placed: what was idle then, and still is, was passed over.
+        """
+        before, self._unused = self._unused, frozenset(view.idle)
+        leaving: list[Release] = []
+        for number in self._unused:
+            machine = view.machines[number]
+            if machine.attempts or number not in self._stays or not machine.refunds(now):
+                continue
+            if number in self._dropped:
+                leaving.append(Release(number, at_once=True, reason="the plan does without it"))
+            elif number in before and self._ends_tasks(machine.offer):
+                leaving.append(Release(number, at_once=True, reason="others end all that is left"))
+        return leaving
+
     def _save(self, view: View, now: Time) -> list[Release]:
         """Release at once what is idle for good, where that gives money back."""
         return [
@@ -416,29 +459,11 @@ def _task_cost(offer: Offer, runtime: float) -> float:
     return offer.price.nanos * runtime / (offer.billing * offer.slots)
 
 
-def _is_fine(offer: Offer, budget: Money | None) -> bool:
-    return budget is not None and offer.entry_charge.nanos * FINE < budget.nanos
-
-
 def _left(view: View) -> str:
     tasks = view.total - view.done - view.failed
     return f"{counted(tasks, 'task')} {'is' if tasks == 1 else 'are'} left"
 
 
-def _relied_on(number: int, view: View) -> bool:
-    """Whether no other attempt of the same task has paid time for longer; replicas come second."""
-    attempt = view.attempts[number]
-    if attempt.measure:
-        return True
-    rivals = (view.attempts[other] for other in view.attempts_of(attempt.task))
-    best = max(
-        (rival for rival in rivals if is_live(rival)),
-        key=lambda rival: (rival.machine.until, -rival.id),
-        default=attempt,
-    )
-    return best is attempt
-
-
 def monitoring_interval(view: View) -> Time:
     unit = min(offer.billing for offer in view.market.offers)
-    return min(MONITORING, max(SHORTEST_MONITORING, unit // PARTS_OF_A_UNIT))
+    return min(MONITORING, max(SHORTEST_MONITORING, unit // PARTS))

@@ -27,7 +27,7 @@ class Fixed:
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if view.ready:
-            return self._fill(view)
+            return self._fill(view, now)
         if view.idle and not view.arrivals_open:
             return self._save(view, now)
         return ()
@@ -41,9 +41,10 @@ class Fixed:
             return Release(machine.id, reason="it runs replicas only, and its paid time ends")
         return Release(machine.id, reason="idle, and nothing is left to start")
 
-    def _fill(self, view: View) -> list[Rent | Stop]:
+    def _fill(self, view: View, now: Time) -> list[Rent | Stop]:
         """One machine of each offer in turn, until the fleet, the tasks or the money are met."""
         have, left = view.fleet, view.ledger.left
+        lacking = {name for name, refusal in view.refusals.items() if now < refusal.over}
         missing = {
             name: count - have.get(name, 0)
             for name, count in self.fleet.items()
@@ -51,6 +52,7 @@ class Fixed:
         }
         if not missing:
             return self._give_up(view)
+        missing = {name: count for name, count in missing.items() if name not in lacking}
         waiting = len(view.ready) - _free_slots(view)
         rents: list[Rent | Stop] = []
         while waiting > 0 and missing:
@@ -85,4 +87,4 @@ class Fixed:
 def _free_slots(view: View) -> int:
     """Slots that will take ready tasks without renting anything."""
     machines = view.machines.values()
-    return sum(m.offer.slots - len(m.attempts) for m in machines if not m.releasing)
+    return sum(m.offer.slots - len(m.attempts) for m in machines if not m.leaving)

@@ -72,7 +72,7 @@ class Sample:
         return any(
             other.offer == machine.offer
             and other.id < machine.id
-            and not (other.releasing or other.marked)
+            and not (other.leaving or other.marked)
             for other in view.machines.values()
         )
 

@@ -1,0 +1,15 @@
+"""`pooled`: nothing is placed but by ExPERT's process, whose queues `ntdmr` serves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+from bursar.actions import Start
+from bursar.model.time import Time
+from bursar.view import View
+
+
+class PooledPlacer:
+    def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
+        return ()

@@ -1,0 +1,135 @@
+"""`mixed`: all unreliable machines, and reliable ones as the strategy of the tail wants them.
+
+Lost machines are replaced while there are tasks for them (ExPERT, section 2.2.2). Machines without
+a task are given back as soon as that saves money, unless a task is about to need them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from random import Random
+from typing import Final
+
+from bursar import events as ev
+from bursar.actions import Extend, Release, Rent, Stop, Wake
+from bursar.model.fleet import Fleet
+from bursar.model.market import Market, Offer
+from bursar.model.strategy import Strategy
+from bursar.model.time import HOUR, Time
+from bursar.policies.two_pools import TwoPools, by_price, is_unreliable
+from bursar.state import RunState
+from bursar.view import Machine, View
+
+FORSAKEN: Final[Time] = HOUR
+"""Unreliable machines that were not to be had for so long are not waited for any more."""
+
+
+class Mixed:
+    """Rents both pools for one process, which `pooled` and `ntdmr` follow, too."""
+
+    def __init__(
+        self,
+        market: Market,
+        fleet: Fleet,
+        strategy: Strategy | None = None,
+        patience: Time | None = None,
+        faithful: bool = False,
+    ) -> None:
+        usable = [offer for offer in market.offers if fleet.get(offer.name)]
+        self._unreliable = by_price(one for one in usable if one.pool == "unreliable")
+        self._reliable = by_price(one for one in usable if one.pool == "reliable")
+        self._fleet = fleet
+        slots = sum(fleet[offer.name] * offer.slots for offer in self._unreliable)
+        self.pools = TwoPools(fleet, slots, strategy, patience, in_order=faithful, runs_on=faithful)
+        self._awake_at: Time = -1
+        self._has_changed = True
+        """something happened since machines and tasks were last looked at"""
+
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        if not isinstance(event, ev.LeaseExtended):
+            self._has_changed = True
+            self.pools.saw(event, state)
+
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[Rent | Release | Wake | Stop]:
+        pools = self.pools
+        look = pools.next_look()
+        is_due = look is not None and look <= now
+        if self._has_changed or is_due or any(one.over <= now for one in view.refusals.values()):
+            self._has_changed = False
+            yield from self._decide(view, now, rng)
+        else:
+            pools.rest()
+        look = pools.next_look()
+        if look is not None and look > now and not now < self._awake_at <= look:
+            self._awake_at = look
+            yield Wake(look)
+
+    def _decide(self, view: View, now: Time, rng: Random) -> Iterator[Rent | Release]:
+        pools = self.pools
+        pools.is_forsaken = self._is_forsaken(view, now)
+        pools.advance(view, now, rng)
+        at_work = Counter(is_unreliable(one.machine) for one in view.attempts.values())
+        at_work.update(is_unreliable(view.machines[start.machine]) for start in pools.starts)
+        wanted = at_work[True] + len(pools.queue)
+        yield from self._fill(view, now, self._unreliable, wanted, "to fill the unreliable pool")
+        wanted = min(at_work[False] + pools.reliable_demand, pools.reliable_limit)
+        yield from self._fill(view, now, self._reliable, wanted, "for tasks of the tail")
+        yield from self._save(view, now)
+
+    def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
+        if machine.attempts or machine.id in self._wanted(view, now):
+            return Extend(machine.id)
+        if not machine.offer.price:
+            return Extend(machine.id, reason="it costs nothing")
+        return Release(machine.id, reason="idle, and no task is about to need it")
+
+    def _is_forsaken(self, view: View, now: Time) -> bool:
+        """Whether reliable machines must do without unreliable ones."""
+        if not self._reliable or any(is_unreliable(m) for m in view.machines.values()):
+            return False
+        refusals = [view.refusals.get(offer.name) for offer in self._unreliable]
+        return all(one is not None and one.last - one.since >= FORSAKEN for one in refusals)
+
+    def _fill(
+        self, view: View, now: Time, offers: list[Offer], wanted: int, why: str
+    ) -> Iterator[Rent]:
+        """Rent until so many slots are there, the cheapest offers first."""
+        names = {offer.name for offer in offers}
+        standing = (m for m in view.machines.values() if not m.leaving and m.offer.name in names)
+        slots = sum(machine.offer.slots for machine in standing)
+        left = view.ledger.left
+        for offer in offers:
+            refusal = view.refusals.get(offer.name)
+            if refusal is not None and now < refusal.over:
+                continue
+            for _ in range(self._fleet[offer.name] - view.fleet.get(offer.name, 0)):
+                if slots >= wanted or (left is not None and offer.entry_charge > left):
+                    break
+                left = None if left is None else left - offer.entry_charge
+                slots += offer.slots
+                yield Rent(offer.name, why)
+
+    def _save(self, view: View, now: Time) -> Iterator[Release]:
+        wanted = self._wanted(view, now)
+        for number in view.idle:
+            machine = view.machines[number]
+            if not machine.attempts and number not in wanted and machine.refunds(now):
+                reason = "idle, and no task is about to need it"
+                yield Release(number, at_once=True, reason=reason)
+
+    def _wanted(self, view: View, now: Time) -> set[int]:
+        """Machines that get a task now, and those kept for tasks that are soon due."""
+        pools = self.pools
+        wanted = {start.machine for start in pools.starts}
+        idle = [view.machines[number] for number in view.idle if number not in wanted]
+        if pools.opened is None and not pools.is_forsaken:
+            return wanted | {machine.id for machine in idle if is_unreliable(machine)}
+        for machine in sorted(idle, key=lambda one: one.rented):
+            soon = now + machine.offer.boot + machine.offer.billing
+            kept = sum(is_unreliable(view.machines[n]) == is_unreliable(machine) for n in wanted)
+            if kept < pools.due_by(soon, reliable=not is_unreliable(machine)):
+                wanted.add(machine.id)
+        return wanted

@@ -1,0 +1,460 @@
+"""The process that ExPERT schedules a bag by on two pools (sections 3 and 4.4, figure 3).
+
+While there are enough tasks for all unreliable machines, each task has one instance at a time
+there, given up after a default deadline. The tail begins when fewer tasks remain than there are
+unreliable machines, and is opened once a strategy NTDMr is known. From then on a task without a
+result gets its next instance when the timeout T has passed since it was last sent: N of them for
+the unreliable pool, then one for the reliable pool. An instance is given up after the deadline D;
+until then a late result counts.
+
+The paper takes no failure as known before the deadline. Here an instance that is known to be lost
+is followed by the next one at once.
+
+`TwoPools` decides; the entries `mixed`, `pooled` and `ntdmr` carry its decisions to the engine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable
+from heapq import heappop, heappush
+from random import Random
+from typing import Final
+
+from bursar import events as ev
+from bursar.actions import Cancel, Start
+from bursar.beliefs.reliability import PATIENCE, is_tail
+from bursar.model.fleet import Fleet
+from bursar.model.market import Offer
+from bursar.model.strategy import Kind, Strategy
+from bursar.model.time import Time
+from bursar.state import DONE, RunState
+from bursar.view import Machine, View
+
+ENOUGH: Final = 3
+"""Results from which the default deadline is computed; before them nothing is given up."""
+ENDLESS: Final = 1 << 40
+"""N where there is no end of copies."""
+
+
+class TwoPools:
+    """The queues of both pools, and what is due when."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        unreliable: int,
+        strategy: Strategy | None = None,
+        patience: Time | None = None,
+        *,
+        in_order: bool = False,
+        runs_on: bool = False,
+    ) -> None:
+        self.strategy = strategy
+        self.is_tail = False
+        self.opened: Time | None = None
+        """since when the strategy is followed in the tail"""
+        self.starts: list[Start] = []
+        """to be started now"""
+        self.cancels: list[Cancel] = []
+        """to be given up now"""
+        self.queue: deque[int] = deque()
+        """tasks for the unreliable pool"""
+        self.reliable_queue: deque[int] = deque()
+        self._fleet = fleet
+        self.unreliable = unreliable
+        """the size of the pool, in slots; what a strategy's ratio refers to"""
+        self._patience = patience
+        self._in_order = in_order
+        """tasks are sent by their numbers, not at random, which makes a fair sample of the first"""
+        self._runs_on = runs_on
+        """an instance that was sent runs to its end, even when its task has a result"""
+        self._returned: list[int] = []
+        """tasks that have no live attempt any more, or were given up, and are not yet queued"""
+        self._settled = bytearray(1)
+        self._queued: set[int] = set()
+        """tasks in `queue`"""
+        self._stage: dict[int, int] = {}
+        """instances queued in the tail; above N no other will be"""
+        self._sent: dict[int, Time] = {}
+        """by task without a result, when it was last sent to the unreliable pool"""
+        self._dues: list[tuple[Time, int]] = []
+        """heap of when a task gets its next instance; outdated entries are passed over"""
+        self._due: dict[int, Time] = {}
+        """by task, its entry in the heap that counts"""
+        self._watched: deque[tuple[Time, int]] = deque()
+        """when each instance of the throughput phase was sent, in this order"""
+        self._deadlines: list[tuple[Time, int]] = []
+        """heap of when an instance of the tail is given up"""
+        self._tail_starts: set[tuple[int, int]] = set()
+        """task and machine of what is sent in the tail, until it is an attempt"""
+        self._spare = 0
+        """unreliable slots without a task, also those that are yet to be rented or freed"""
+        self._first_end: Time | None = None
+        """when what is sent now is given up; it is no attempt yet"""
+        self.results = 0
+        """of the unreliable pool"""
+        self._turnaround: Time = 0
+        """the sum over them"""
+        self._paid_all = False
+        """all that remained was sent to the reliable pool, as the budget allowed"""
+        self.is_forsaken = False
+        """unreliable machines are not to be had any more: all goes to reliable ones"""
+
+    # --- what happened ---------------------------------------------------------------------------
+
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        match event:
+            case ev.WorkArrived():
+                first = state.total - event.bag.count + 1
+                self._settled.extend(bytes(event.bag.count))
+                self._returned.extend(range(first, state.total + 1))
+            case ev.AttemptStarted():
+                self._attempt_started(event, state)
+            case ev.AttemptEnded():
+                self._attempt_ended(event, state)
+            case ev.MachineDown() | ev.RetryRequested():
+                self._returned.extend(state.ready)
+            case ev.StrategyChosen():
+                self.strategy, self.opened = event.strategy, None
+            case ev.RunResumed():
+                self._begin_again()
+            case _:
+                pass
+
+    def _attempt_started(self, event: ev.AttemptStarted, state: RunState) -> None:
+        if state.machines[event.machine].offer.pool == "reliable":
+            return
+        if (event.task, event.machine) in self._tail_starts:
+            self._tail_starts.remove((event.task, event.machine))
+            assert self.strategy is not None  # noqa: S101
+            heappush(self._deadlines, (event.at + self.strategy.deadline, event.attempt))
+        else:
+            self._watched.append((event.at, event.attempt))
+
+    def _attempt_ended(self, event: ev.AttemptEnded, state: RunState) -> None:
+        task = state.log.task[event.attempt]
+        if state.status[task] >= DONE:
+            self._settled[task] = 1
+            self._sent.pop(task, None)
+            self._due.pop(task, None)
+        elif event.outcome != "cancelled":
+            self._returned.append(task)
+        machine = state.machines.get(state.log.machine[event.attempt])
+        is_unreliable = machine is not None and machine.offer.pool == "unreliable"
+        if event.outcome == "success" and is_unreliable:
+            self.results += 1
+            self._turnaround += event.at - state.log.started[event.attempt]
+
+    def _begin_again(self) -> None:
+        """What ran before is gone: the tail is opened again with what remains."""
+        self.is_tail, self.opened = False, None
+        self._paid_all = False
+        for one in (
+            self.queue,
+            self.reliable_queue,
+            self._queued,
+            self._stage,
+            self._sent,
+            self._dues,
+            self._due,
+            self._watched,
+            self._deadlines,
+            self._tail_starts,
+        ):
+            one.clear()
+        # Index 0 is no task; the rest is queued again as far as it is not settled.
+        self._returned = [task for task, done in enumerate(self._settled) if task and not done]
+
+    # --- what to do ------------------------------------------------------------------------------
+
+    def advance(self, view: View, now: Time, rng: Random) -> None:
+        """Decide what is sent and given up at this moment."""
+        self.rest()
+        self._adopt(view)
+        free = _Free(view)
+        self._give_up(view, now)
+        self._spare = self._available(view) - self._at_work(view)
+        self._collect(view, now, rng)
+        if self.is_forsaken or self._has_kind(Kind.ALL_RELIABLE):
+            self._move_all_to_reliable()
+        self._spend_budget(view)
+        self._dispatch(free, now)
+        self.is_tail = self.is_tail or self.begins_tail(view)
+        if self.is_tail and self.opened is None and self.strategy is not None:
+            self._open(now)
+        while True:
+            self._spend_budget(view)
+            self._take_dues(now)
+            if not self._dispatch(free, now):
+                return
+
+    def _adopt(self, view: View) -> None:
+        """Take on work that arrived before anybody watched."""
+        missing = view.total + 1 - len(self._settled)
+        if missing > 0:
+            first = len(self._settled)
+            self._settled.extend(bytes(missing))
+            self._returned.extend(task for task in view.ready if task >= first)
+
+    def rest(self) -> None:
+        """Nothing happened and nothing is due: what was decided before is done."""
+        self.starts, self.cancels, self._first_end = [], [], None
+
+    def next_look(self) -> Time | None:
+        """When something is due next."""
+        times = [heap[0][0] for heap in (self._dues, self._deadlines) if heap]
+        if self._watched and self.patience is not None:
+            times.append(self._watched[0][0] + self.patience)
+        if self._first_end is not None:
+            times.append(self._first_end)
+        return min(times, default=None)
+
+    def due_by(self, moment: Time, *, reliable: bool) -> int:
+        """How many tasks may get another instance for this pool until then."""
+        copies = 0 if self.strategy is None else _copies(self.strategy)
+        return sum(
+            due <= moment and (self._stage.get(task, 0) >= copies) == reliable
+            for task, due in self._due.items()
+        )
+
+    @property
+    def patience(self) -> Time | None:
+        """The deadline of an instance in the throughput phase (section 5.3); None: not known."""
+        if self._patience is None and self.results >= ENOUGH:
+            return PATIENCE * (self._turnaround // self.results)
+        return self._patience
+
+    @property
+    def reliable_limit(self) -> int:
+        """Reliable slots that may be used at once."""
+        strategy = self.strategy
+        limit = 0 if strategy is None else strategy.reliable_machines(self.unreliable)
+        return max(limit, 1) if self.is_forsaken else limit
+
+    @property
+    def reliable_demand(self) -> int:
+        """Tasks that wait for a reliable machine."""
+        waiting = sum(not self._settled[task] for task in self.reliable_queue)
+        return waiting + (max(0, len(self.queue) - self._spare) if self._combines else 0)
+
+    @property
+    def _combines(self) -> bool:
+        """Whether reliable machines take what finds no unreliable one."""
+        early = self.opened is None and self._has_kind(Kind.COMBINED_THEN_BOTH)
+        return early or self._has_kind(Kind.COMBINED)
+
+    def _has_kind(self, kind: Kind) -> bool:
+        return self.strategy is not None and self.strategy.kind == kind
+
+    # --- the steps -------------------------------------------------------------------------------
+
+    def _give_up(self, view: View, now: Time) -> None:
+        patience = self.patience
+        while self._watched and patience is not None:
+            sent, attempt = self._watched[0]
+            if attempt in view.attempts and sent + patience > now:
+                break
+            self._watched.popleft()
+            self._cancel(view, attempt)
+        while self._deadlines:
+            deadline, attempt = self._deadlines[0]
+            if attempt in view.attempts and deadline > now:
+                break
+            heappop(self._deadlines)
+            self._cancel(view, attempt)
+
+    def _cancel(self, view: View, attempt: int) -> None:
+        live = view.attempts.get(attempt)
+        if live is None or live.cancelling:
+            return
+        self.cancels.append(Cancel(attempt, reason="no result by its deadline", give_up=True))
+        if self.opened is None and not self._settled[live.task]:
+            self._returned.append(live.task)
+
+    def _collect(self, view: View, now: Time, rng: Random) -> None:
+        """Queue what came back; in the tail its next instance is due at once."""
+        returned = sorted({task for task in self._returned if not self._settled[task]})
+        self._returned = []
+        if self.opened is not None:
+            for task in returned:
+                self._return_in_tail(task, view, now)
+            return
+        if not self._in_order:
+            rng.shuffle(returned)
+        for task in returned:
+            self._enqueue(task)
+
+    def _return_in_tail(self, task: int, view: View, now: Time) -> None:
+        strategy = self.strategy
+        assert strategy is not None  # noqa: S101
+        if task in self._queued:
+            return
+        if strategy.copies is None or self._stage.get(task, 0) <= strategy.copies:
+            self._set_due(task, now)
+        elif task in view.ready and task not in self.reliable_queue:
+            self.reliable_queue.append(task)
+
+    def _move_all_to_reliable(self) -> None:
+        while self.queue:
+            task = self.queue.popleft()
+            self._queued.discard(task)
+            self.reliable_queue.append(task)
+
+    def _enqueue(self, task: int) -> None:
+        if task not in self._queued:
+            self._queued.add(task)
+            self.queue.append(task)
+
+    def _set_due(self, task: int, moment: Time) -> None:
+        self._due[task] = moment
+        heappush(self._dues, (moment, task))
+
+    def begins_tail(self, view: View) -> bool:
+        """Whether fewer tasks remain than there are unreliable machines, and all were sent."""
+        remaining = view.total - view.done - view.failed
+        if view.arrivals_open or self.queue or remaining >= self.unreliable:
+            return False
+        return is_tail(remaining, self._available(view))
+
+    def _available(self, view: View) -> int:
+        """Slots of the unreliable pool: those that are there, and those that are to be had."""
+        slots = 0
+        standing = Counter(m.offer.name for m in view.machines.values() if m.is_open)
+        for offer in view.market.offers:
+            if offer.pool == "unreliable":
+                is_refused = offer.name in view.refusals
+                count = standing[offer.name] if is_refused else self._fleet.get(offer.name, 0)
+                slots += count * offer.slots
+        return slots
+
+    def _at_work(self, view: View) -> int:
+        """Instances on the unreliable pool that are not being given up."""
+        given_up = {cancel.attempt for cancel in self.cancels}
+        return sum(
+            is_unreliable(one.machine) and not one.cancelling and one.id not in given_up
+            for one in view.attempts.values()
+        )
+
+    def _open(self, now: Time) -> None:
+        strategy = self.strategy
+        assert strategy is not None  # noqa: S101
+        self.opened = now
+        for task in sorted(self._sent):
+            if task in self._queued or self._stage.get(task, 0) > _copies(strategy):
+                continue
+            if strategy.kind == Kind.COMBINED_THEN_BOTH:
+                self._enqueue(task)
+                self.reliable_queue.append(task)
+                self._stage[task] = ENDLESS + 1
+            else:
+                self._set_due(task, max(now, self._sent[task] + strategy.timeout))
+
+    def _take_dues(self, now: Time) -> None:
+        """Queue an instance of each task whose timeout has passed."""
+        while self._dues and self._dues[0][0] <= now:
+            moment, task = heappop(self._dues)
+            if self._due.get(task) != moment:
+                continue
+            del self._due[task]
+            strategy = self.strategy
+            assert strategy is not None  # noqa: S101
+            stage = self._stage.get(task, 0)
+            if self._settled[task] or stage > _copies(strategy) or self._paid_all:
+                continue
+            if stage < _copies(strategy):
+                self._enqueue(task)
+            else:
+                self.reliable_queue.append(task)
+            self._stage[task] = stage + 1
+
+    def _spend_budget(self, view: View) -> None:
+        """Replicate all that remains on the reliable pool, once what is left of the budget pays it.
+
+        Section 5.3, B=7.5.
+        """
+        strategy = self.strategy
+        if strategy is None or strategy.budget is None or self._paid_all:
+            return
+        mean = self._turnaround // max(1, self.results)
+        offer = by_price(offer for offer in view.market.offers if offer.pool == "reliable")[0]
+        remaining = view.total - view.done - view.failed
+        cost = offer.charge(round(mean / offer.speed)) * remaining
+        if not self.results or cost + view.ledger.committed > strategy.budget:
+            return
+        self._paid_all = True
+        for task in range(1, view.total + 1):
+            if not self._settled[task]:
+                self.reliable_queue.append(task)
+
+    # --- sending ---------------------------------------------------------------------------------
+
+    def _dispatch(self, free: _Free, now: Time) -> bool:
+        """Give queued tasks to free machines, first come, first served; whether any was given."""
+        before = len(self.starts)
+        while free.unreliable and self.queue:
+            task = self._unqueue()
+            if not self._settled[task]:
+                self._send(task, free.unreliable.pop(), now)
+        while free.reliable and self.reliable_queue:
+            task = self.reliable_queue.popleft()
+            if not self._settled[task]:
+                self._send_reliable(task, free.reliable.pop())
+        # What is just being given up leaves a slot to the first in the queue.
+        combines = self._combines and not self.cancels
+        while combines and free.reliable and len(self.queue) > self._spare:
+            task = self._unqueue()
+            if not self._settled[task]:
+                self._send_reliable(task, free.reliable.pop())
+        return len(self.starts) > before
+
+    def _unqueue(self) -> int:
+        task = self.queue.popleft()
+        self._queued.discard(task)
+        return task
+
+    def _send(self, task: int, machine: int, now: Time) -> None:
+        self._sent[task] = now
+        self._spare -= 1
+        reason, limit = "", self.patience
+        if self.opened is not None:
+            assert self.strategy is not None  # noqa: S101
+            limit = self.strategy.deadline
+            self._tail_starts.add((task, machine))
+            reason = f"no result yet, instance {self._stage.get(task, 0)} of the tail"
+            if self._stage.get(task, 0) <= _copies(self.strategy):
+                self._set_due(task, now + self.strategy.timeout)
+        self._first_end = None if limit is None else now + limit
+        self.starts.append(Start(task, machine, reason, measure=self._runs_on))
+
+    def _send_reliable(self, task: int, machine: int) -> None:
+        """No other instance will be needed."""
+        self._stage[task] = ENDLESS + 1
+        self._due.pop(task, None)
+        reason = "for sure, on a reliable machine"
+        self.starts.append(Start(task, machine, reason, measure=self._runs_on))
+
+
+class _Free:
+    """Free slots of both pools, as machine numbers."""
+
+    def __init__(self, view: View) -> None:
+        self.unreliable: list[int] = []
+        self.reliable: list[int] = []
+        for number in view.idle:
+            machine = view.machines[number]
+            where = self.unreliable if is_unreliable(machine) else self.reliable
+            where += [number] * (machine.offer.slots - len(machine.attempts))
+
+
+def is_unreliable(machine: Machine) -> bool:
+    return machine.offer.pool == "unreliable"
+
+
+def by_price(offers: Iterable[Offer]) -> list[Offer]:
+    """The cheapest first, for the work that they do."""
+    return sorted(offers, key=lambda one: float(one.price) / one.billing / one.speed)
+
+
+def _copies(strategy: Strategy) -> int:
+    return ENDLESS if strategy.copies is None else strategy.copies

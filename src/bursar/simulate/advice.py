@@ -1,0 +1,243 @@
+"""The decision at the start of the tail: which strategy, from what this bag has shown so far.
+
+The frontier is built from the statistics of the run itself (ExPERT, sections 4.1 and 4.3), for what
+remains of it, with the instances under way as old as they are. The choice and its reason become an
+event; until then the run goes on without replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from bursar import events as ev
+from bursar.beliefs.pool import PoolBook
+from bursar.model.errors import BursarError, one_line
+from bursar.model.market import Market
+from bursar.model.strategy import Strategy
+from bursar.model.time import SECOND, Time
+from bursar.plan.dominance import Point
+from bursar.plan.frontier import knee_of, prefer
+from bursar.plan.pools import Rate, two_pools
+from bursar.plan.refine import Searched, Space, refine, search
+from bursar.plan.strategies import POINTS, default_deadline, static_strategies
+from bursar.policies.two_pools import ENOUGH, TwoPools
+from bursar.simulate.estimator import LEAST_RELIABILITY, Conditions, Price, estimate
+from bursar.state import RunState
+
+EFFORT: Final = 1_000
+"""Tasks that are simulated for each strategy, in all repetitions together."""
+FEWEST: Final = 20
+MOST: Final = 100
+"""Repetitions, at least and at most."""
+
+Make = Callable[[Time], ev.AnyEvent]
+"""An event, once its time is known."""
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """All that a decision depends on."""
+
+    conditions: Conditions
+    ratio: float
+    """the most reliable machines for each unreliable one; 0: there are none"""
+    budget: float | None
+    """that is left, for each task"""
+    deadline: float | None
+    """seconds that are left"""
+    currency: str
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """The frontier, from the cheapest to the fastest, with what is expected of each strategy."""
+
+    situation: Situation
+    strategies: list[Strategy]
+    points: list[Point]
+    """seconds until the end, and cost for a task"""
+    tried: int
+    """strategies that were estimated"""
+
+
+def situation_of(state: RunState, pools: TwoPools, book: PoolBook) -> Situation | None:
+    """What is known now of what remains; None: too little to decide on."""
+    if pools.results < ENOUGH:
+        return None
+    now, market = state.now, state.market
+    known = book.characterise(now, pools.patience, pools.unreliable)
+    ages = _ages(state)
+    cheap, dear, ratio, speedup = _prices(market, pools.unreliable)
+    left = state.ledger.left
+    goal = state.goal.deadline
+    return Situation(
+        conditions=Conditions(
+            tasks=len(ages),
+            unreliable=max(len(ages), pools.unreliable),
+            reliability=max(LEAST_RELIABILITY, known.gamma.after),
+            turnarounds=known.turnarounds,
+            reliable_time=known.reliable_time or max(1, round(known.mean / speedup)),
+            unreliable_price=cheap,
+            reliable_price=dear,
+            is_real=True,
+            losses=known.losses,
+            ages=ages,
+        ),
+        ratio=ratio,
+        budget=None if left is None else float(left) / len(ages),
+        deadline=None if goal is None else max(0, goal - now) / SECOND,
+        currency=market.currency,
+    )
+
+
+def _ages(state: RunState) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Of the newest attempt of each task that remains, the oldest first."""
+    newest: dict[int, Time] = {}
+    for attempt in state.attempts.values():
+        if not state.winners[attempt.task]:
+            newest[attempt.task] = max(newest.get(attempt.task, 0), attempt.started)
+    waiting = state.total - state.settled - len(newest)
+    ages = [state.now - started for started in newest.values()] + [0] * waiting
+    return np.array(sorted(ages, reverse=True), dtype=np.int64)
+
+
+def _prices(market: Market, unreliable: int) -> tuple[Price, Price, float, float]:
+    """Of both pools, with the ratio of their sizes and of their speeds."""
+    has_reliable = any(one.pool == "reliable" and one.limit != 0 for one in market.offers)
+    offers = market.offers
+    if not has_reliable:  # what is never used may cost what it likes
+        offers = (*offers, msgspec.structs.replace(offers[0], name="-", pool="reliable", limit=1))
+    pools = two_pools(Market(market.currency, market.date, offers))
+    most = unreliable if pools.reliable is None else pools.reliable
+    ratio = min(1.0, most / unreliable) if has_reliable else 0.0
+    return _price(pools.unreliable_rate), _price(pools.reliable_rate), ratio, pools.speedup
+
+
+def _price(rate: Rate) -> Price:
+    return Price(rate.amount, rate.period)
+
+
+def advise(situation: Situation, seed: int = 0) -> Advice:
+    """The frontier of the strategies for what remains."""
+    conditions = situation.conditions
+    repetitions = min(MOST, max(FEWEST, EFFORT // conditions.tasks))
+
+    def points_of(strategies: Sequence[Strategy]) -> list[Point]:
+        return estimate(conditions, strategies, repetitions, seed=seed).means()
+
+    found = _search(situation, points_of)
+    front = found.frontier
+    return Advice(
+        situation=situation,
+        strategies=[found.strategies[index] for index in front],
+        points=[found.points[index] for index in front],
+        tried=len(found.strategies),
+    )
+
+
+def _search(
+    situation: Situation, points_of: Callable[[Sequence[Strategy]], list[Point]]
+) -> Searched:
+    conditions = situation.conditions
+    space = Space(conditions.mean, situation.ratio, conditions.unreliable)
+    if situation.ratio > 0:
+        return search(space, points_of)
+    patience, steps = default_deadline(conditions.mean), POINTS - 1
+    alone = [
+        Strategy(None, patience * part * whole // steps**2, patience * whole // steps, 0.0)
+        for whole in range(1, POINTS)
+        for part in range(1, POINTS)
+    ]
+    possible = [one for one in alone if one.deadline > conditions.turnarounds[0]]
+    return refine(space, points_of, possible, rounds=0)
+
+
+def choose(advice: Advice, wish: str | None) -> tuple[int, str]:
+    """The place on the frontier that is preferred, and why."""
+    points, situation = advice.points, advice.situation
+    best = prefer(points, wish, budget=situation.budget, deadline=situation.deadline)
+    limits = [
+        name
+        for name, limit in (("budget", situation.budget), ("deadline", situation.deadline))
+        if limit is not None
+    ]
+    if best is not None:
+        kept = f" within the {' and the '.join(limits)}" if limits else ""
+        named = wish or {(): "the knee", ("deadline",): "cheapest"}.get(tuple(limits), "fastest")
+        return best, f"{named}{kept}"
+    if situation.budget is not None:
+        return 0, f"nothing is expected to keep within the {' and the '.join(limits)}: the cheapest"
+    return len(points) - 1, "nothing is expected to meet the deadline: the fastest"
+
+
+class Advisor:
+    """Watches a run of `mixed`, and decides once when its tail begins."""
+
+    def __init__(
+        self,
+        pools: TwoPools,
+        wish: str | None = None,
+        ask: Callable[[Advice], int] | None = None,
+    ) -> None:
+        self.tell: Callable[[Make], None] | None = None
+        """lets an event happen; whoever drives the run sets it"""
+        self.start: Callable[[Callable[[], None]], object] = lambda work: work()
+        """does the work; in a real run beside it"""
+        self._pools = pools
+        self._wish = wish
+        self._ask = ask
+        """lets somebody choose a place on the frontier"""
+        self._book = PoolBook()
+        self._is_asked = False
+
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        self._book.saw(event, state)
+        if isinstance(event, ev.RunResumed):
+            self._is_asked = False
+        elif isinstance(event, ev.StrategyChosen):
+            self._is_asked = True
+        elif isinstance(event, ev.AttemptStarted | ev.AttemptEnded | ev.MachineDown):
+            self._look(state)
+
+    def _look(self, state: RunState) -> None:
+        tell = self.tell
+        if self._is_asked or tell is None or not self._pools.begins_tail(state):
+            return
+        situation = situation_of(state, self._pools, self._book)
+        if situation is None or not len(situation.conditions.ages):
+            return
+        self._is_asked = True
+        self.start(
+            lambda: tell(self._decide(situation, state.created.seed if state.created else 0))
+        )
+
+    def _decide(self, situation: Situation, seed: int) -> Make:
+        """In a thread of its own perhaps: it looks at nothing but the situation."""
+        try:
+            strategy, why, point = self._chosen(situation, seed)
+        except BursarError as error:
+            conditions = situation.conditions
+            strategy = static_strategies(conditions.mean, situation.ratio, conditions.tasks)[2]
+            why, point = f"no frontier could be made ({one_line(str(error))})", (0.0, 0.0)
+        makespan, cost = round(point[0] * SECOND), point[1] * situation.conditions.tasks
+        return lambda now: ev.StrategyChosen(now, strategy, why, makespan, cost)
+
+    def _chosen(self, situation: Situation, seed: int) -> tuple[Strategy, str, Point]:
+        conditions = situation.conditions
+        if self._pools.strategy is not None:
+            asked = self._pools.strategy.timed(default_deadline(conditions.mean))
+            return asked, "it was asked for", estimate(conditions, [asked], MOST).means()[0]
+        advice = advise(situation, seed)
+        if self._ask is not None:
+            place, why = self._ask(advice), "chosen by hand"
+        else:
+            place, why = choose(advice, self._wish)
+        why = f"{why}, of {advice.tried:,} strategies"
+        return advice.strategies[place], why, advice.points[place]
+
+
+def knee_place(advice: Advice) -> int:
+    """What is recommended to somebody who is asked."""
+    return knee_of(advice.points)

@@ -1,0 +1,172 @@
+"""`mixed`, `pooled` and `ntdmr` together keep the laws in worlds of every kind, and finish."""
+
+import pytest
+
+from bursar import events as ev
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.strategy import STATIC, Strategy, read_strategy
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Bag
+from bursar.policies.place.pooled import PooledPlacer
+from bursar.policies.provision.mixed import FORSAKEN, Mixed
+from bursar.policies.registry import Policy
+from bursar.policies.replicate.ntdmr import Ntdmr
+from bursar.simulate.advice import Advisor
+from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.pools import MortalMachines, Overlay, UnreliablePool, exponential
+from bursar.simulate.run import simulate
+from bursar.testing.cases import hard_cases, play
+
+SPOT = Offer("spot", Money.parse("0.01"), billing=SECOND, limit=8, pool="unreliable")
+SURE = Offer("sure", Money.parse("0.10"), billing=SECOND, limit=4)
+MARKET = Market("USD", "undated", (SPOT, SURE))
+CALM = ModelledFortune(given([10 * MINUTE + number * SECOND for number in range(60)]))
+STRATEGY = Strategy(2, 12 * MINUTE, 20 * MINUTE, 0.25)
+
+
+def fleet_of(market):
+    return {offer.name: 3 if offer.limit is None else offer.limit for offer in market.offers}
+
+
+def policy_for(market, strategy=None):
+    guide = Mixed(market, fleet_of(market), strategy)
+    return Policy(guide, PooledPlacer(), Ntdmr(guide))
+
+
+def run(fortune=CALM, strategy=STRATEGY, *, tasks=40, market=MARKET, budget=None, observers=()):
+    goal = Goal(None if budget is None else Money.parse(budget))
+    return simulate(
+        market, goal, Bag(tasks), policy_for(market, strategy), fortune, observers=observers
+    )
+
+
+@pytest.mark.parametrize("strategy", [None, STRATEGY, Strategy(0, 0, MINUTE, 1.0)])
+def test_hard_worlds_break_no_law_and_leave_no_machine(strategy):
+    for case in hard_cases(60):
+        state = play(case, policy_for(case.market, strategy), most_steps=50_000)
+        assert state.ended is not None
+        assert not state.machines
+
+
+@pytest.mark.parametrize("name", [*STATIC, "B=9"])
+def test_every_static_strategy_finishes_a_bag_on_machines_that_fall_silent(name):
+    strategy = read_strategy(name).timed(45 * MINUTE)
+    state = run(UnreliablePool(CALM, reliability=0.7), strategy)
+    assert (state.ended.status, state.done) == ("done", 40)
+
+
+def test_lost_machines_are_replaced_and_their_tasks_sent_again():
+    lives = MortalMachines(CALM, {"spot": exponential(20 * MINUTE)})
+    state = run(lives)
+    assert state.done == 40
+    assert state.machines_rented > 12
+
+
+def test_a_pool_that_loses_every_machine_for_good_leaves_the_rest_to_reliable_ones():
+    class Vanishing(Overlay):
+        def boot(self, machine):
+            is_late = machine.rented > 15 * MINUTE
+            return None if machine.offer.name == "spot" and is_late else super().boot(machine)
+
+    state = run(MortalMachines(Vanishing(CALM), {"spot": lambda rng: 25 * MINUTE}))
+    assert (state.ended.status, state.done) == ("done", 40)
+    assert state.last_settled > FORSAKEN
+
+
+def test_unreliable_machines_alone_finish_too():
+    alone = Market("USD", "undated", (SPOT,))
+    state = run(UnreliablePool(CALM, reliability=0.6), None, market=alone)
+    assert state.done == 40
+
+
+def test_reliable_machines_are_rented_in_the_tail_only_and_no_more_than_the_ratio():
+    seen = []
+
+    class Watch:
+        def saw(self, event, state):
+            if isinstance(event, ev.MachineRented) and event.offer == "sure":
+                seen.append((state.total - state.done, state.fleet["sure"]))
+
+    run(UnreliablePool(CALM, reliability=0.5), observers=[Watch()])
+    assert seen
+    assert max(left for left, _ in seen) < SPOT.limit
+    assert max(rented for _, rented in seen) <= 2
+
+
+def test_the_budget_holds_however_many_attempts_are_lost():
+    state = run(UnreliablePool(CALM, reliability=0.5), budget="150")
+    assert state.ledger.committed <= Money.parse("150")
+    assert state.ended.status == "budget"
+
+
+# --- the decision at the start of the tail -------------------------------------------------------
+
+
+class Choices:
+    def __init__(self):
+        self.events = []
+
+    def saw(self, event, state):
+        if isinstance(event, ev.StrategyChosen):
+            self.events.append((event, state.total - state.done))
+
+
+def decide(wish=None, budget=None, fortune=None, market=MARKET, ask=None, asked=None):
+    policy, choices = policy_for(market, asked), Choices()
+    advisor = Advisor(policy.provisioner.pools, wish, ask)
+    fortune = fortune or UnreliablePool(CALM, reliability=0.7)
+    goal = Goal(None if budget is None else Money.parse(budget))
+    state = simulate(market, goal, Bag(40), policy, fortune, observers=[advisor, choices])
+    return state, choices.events
+
+
+def test_the_strategy_is_chosen_once_when_the_tail_begins_and_told_with_its_reason():
+    state, events = decide("makespan*cost")
+    [(event, left)] = events
+    assert left < SPOT.limit
+    assert event.why.startswith("makespan*cost, of ")
+    assert event.makespan > 0
+    assert event.cost > 0
+    assert state.done == 40
+
+
+def test_a_choice_by_hand_is_followed():
+    seen = []
+
+    def ask(advice):
+        seen.append(advice)
+        return len(advice.points) - 1
+
+    _, events = decide(ask=ask)
+    [advice] = seen
+    assert events[0][0].strategy == advice.strategies[-1]
+    assert "chosen by hand" in events[0][0].why
+
+
+def test_the_cheapest_costs_less_and_the_fastest_takes_less_time():
+    cheap, fast = (decide(wish)[0] for wish in ("cheapest", "fastest"))
+    assert cheap.ledger.committed < fast.ledger.committed
+    assert cheap.last_settled > fast.last_settled
+
+
+def test_where_money_is_short_a_cheaper_one_is_chosen_and_that_is_said():
+    rich, before = decide("fastest")
+    budget = Money(rich.ledger.committed.nanos * 9 // 10)
+    state, [(event, _)] = decide("fastest", budget=str(budget))
+    assert "budget" in event.why
+    assert event.cost < before[0][0].cost
+    assert state.ledger.committed <= budget
+
+
+def test_a_static_strategy_gets_its_times_from_the_run():
+    _, events = decide(asked=read_strategy("AUR"))
+    strategy = events[0][0].strategy
+    assert strategy.name == "AUR"
+    assert 30 * MINUTE < strategy.deadline < HOUR
+
+
+def test_without_reliable_machines_a_strategy_without_them_is_chosen():
+    _, events = decide(market=Market("USD", "undated", (SPOT,)))
+    assert events[0][0].strategy.copies is None
