@@ -424,3 +424,23 @@ def test_nothing_is_started_on_a_machine_whose_loss_is_announced():
     machine = desk.rent()
     desk.scene.announce_loss(machine, MINUTE)
     assert desk.refusal(act.Start(1, machine)) == "the machine has no free slot"
+
+
+# --- starting ahead ------------------------------------------------------------------------------
+
+
+def test_a_start_ahead_waits_at_a_busy_machine_only():
+    desk = Desk(HOURLY, tasks=3, budget="5")
+    booting, machine = desk.rent(up=False), desk.rent()
+    assert desk.refusal(act.Start(1, booting, ahead=True)) == "the machine has no free slot"
+    assert isinstance(desk.ask(act.Start(1, machine)), ev.AttemptStarted)
+    assert desk.refusal(act.Start(2, machine)) == "the machine has no free slot"
+    assert isinstance(desk.ask(act.Start(2, machine, ahead=True)), ev.AttemptStarted)
+
+
+def test_the_only_attempt_of_a_task_is_cancelled_only_to_give_it_up():
+    desk = Desk(HOURLY, tasks=1, budget="5")
+    attempt = desk.ask(act.Start(1, desk.rent())).attempt
+    assert desk.refusal(act.Cancel(attempt)) == "it is the only attempt of its task"
+    verdict = desk.ask(act.Cancel(attempt, "too late", give_up=True))
+    assert verdict == ev.CancelOrdered(0, attempt, "too late", give_up=True)

@@ -15,11 +15,13 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
+from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, SECOND
 from bursar.model.work import Bag, make_bag
+from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.planned import Planned
-from bursar.session import BATS, Request, Session, policy_of
-from bursar.state import fold
+from bursar.session import BATS, Request, Session, advisors_of, policy_of
+from bursar.state import RunState, fold
 
 MARKET = Market("USD", "undated", (Offer("small", Money.parse("0.01"), SECOND, limit=2),))
 
@@ -335,6 +337,37 @@ def test_a_chosen_plan_is_followed_from_the_journal_on(home):
         assert session.execute().status == "done"
     policy, _ = policy_of(load_state(run.journal), session.book)
     assert policy.provisioner.fleet == {"small": 1}
+
+
+def test_a_chosen_plan_with_a_strategy_is_followed_without_another_decision(home):
+    strategy = Strategy(None, SECOND, 9 * SECOND, 0.0)
+    plan = ev.PlanChosen(0, "mixed", {"spot": 2}, SECOND, SECOND, ZERO, ZERO, strategy)
+    spot = Offer("spot", Money.parse("0.01"), SECOND, limit=3, pool="unreliable")
+    scripts = ["true"] * 6
+    with Session.begin(home, request(*scripts, market=Market("USD", "undated", (spot,)))) as begun:
+        run = begun.run_dir
+    with Session.take_up(run, plan=plan) as session:
+        policy, _ = policy_of(session.state, session.book)
+        assert isinstance(policy.provisioner, Mixed)
+        assert policy.provisioner.pools.strategy == strategy
+        assert policy.provisioner.pools.unreliable == 2
+        assert advisors_of(session.state, policy) == []
+        assert session.execute().status == "done"
+    assert load_state(run.journal).plan.strategy == strategy
+    assert "StrategyChosen" not in kinds_of(run)
+
+
+def test_a_plan_chosen_after_a_strategy_stands_for_it(home):
+    spot = Offer("spot", Money.parse("0.01"), SECOND, limit=3, pool="unreliable")
+    old, new = Strategy(None, 1, 2, 0.0), Strategy(None, SECOND, 9 * SECOND, 0.0)
+    guide = Mixed(Market("USD", "undated", (spot,)), {"spot": 2})
+    for event in (
+        ev.StrategyChosen(0, old),
+        ev.PlanChosen(0, "mixed", {"spot": 2}, SECOND, SECOND, ZERO, ZERO, new),
+        ev.PlanChosen(0, "cheapest", {"spot": 2}, SECOND, SECOND, ZERO, ZERO),
+    ):
+        guide.saw(event, RunState())
+    assert guide.pools.strategy == new
 
 
 def test_a_session_that_is_closed_twice_is_closed(home):

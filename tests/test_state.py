@@ -519,3 +519,40 @@ def test_a_million_tasks_fit():
     state.apply(ev.WorkArrived(0, Bag(1_000_000)))
     assert state.total == len(state.ready) == 1_000_000
     assert state.ready[999_999] == 1_000_000
+
+
+# --- attempts that wait at a machine -------------------------------------------------------------
+
+
+def test_an_attempt_beyond_the_slots_waits_and_begins_when_one_gets_free(scene):
+    machine = scene.machine()
+    first, second, third = (scene.start(task, machine) for task in (1, 2, 3))
+    assert scene.state.machines[machine].waiting == [second, third]
+    scene.pass_time(MINUTE)
+    scene.end(first)
+    assert scene.state.machines[machine].attempts == {second}
+    assert scene.state.attempts[second].started == scene.state.log.started[second] == MINUTE
+    assert machine not in scene.state.idle
+    scene.end(second)
+    scene.end(third)
+    assert machine in scene.state.idle
+    assert scene.state.done == 3
+
+
+def test_one_that_waits_may_be_cancelled(scene):
+    machine = scene.machine()
+    first, second = scene.start(1, machine), scene.start(2, machine)
+    scene.cancel(second)
+    scene.end(second, "cancelled")
+    assert 2 in scene.state.ready
+    assert scene.state.machines[machine].attempts == {first}
+    assert scene.state.machines[machine].waiting == []
+
+
+def test_those_that_wait_are_lost_with_their_machine(scene):
+    machine = scene.machine()
+    scene.start(1, machine)
+    scene.start(2, machine)
+    scene.down(machine, "lost")
+    assert sorted(scene.state.ready) == [1, 2, 3]
+    assert not scene.state.attempts

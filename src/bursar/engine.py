@@ -24,7 +24,7 @@ from bursar.policies.registry import Policy
 from bursar.state import DONE, FAILED, RunState
 from bursar.view import View, money_left
 
-AHEAD: Final = 4
+PLENTY: Final = 4
 """Machines get tasks ahead while there are so many times more of them: none idles for it later."""
 
 Pick = Callable[[View, Random], int]
@@ -39,8 +39,8 @@ class World(Protocol):
 
     lead: Time
     """how long before a lease ends the world must hear of it"""
-    hasty: bool
-    """attempts are so short that machines would wait for this process between two of them"""
+    ahead: int
+    """attempts to start ahead for each slot: so many are over while this process decides"""
 
     def now(self) -> Time:
         """Time since the run began; never decreases."""
@@ -163,18 +163,19 @@ class Engine:
             self._ask(policy.replicator.replicate(state, now, self._rng), now)
         if state.ready and state.idle:
             self._ask(policy.placer.place(state, now, self._rng), now)
-        if self._world.hasty and self._pick is not None:
-            self._place_ahead(self._pick, now)
+        if self._world.ahead and self._pick is not None:
+            self._place_ahead(self._pick, self._world.ahead, now)
         if self._keen or (state.idle and state.attempts and not state.ready):
             self._ask(policy.replicator.replicate(state, now, self._rng), now)
 
-    def _place_ahead(self, pick: Pick, now: Time) -> None:
-        """Give each busy machine its next task, too, while there are more than enough of them."""
+    def _place_ahead(self, pick: Pick, ahead: int, now: Time) -> None:
+        """Give busy machines their next tasks, too, while there are more than enough of them."""
         state = self.state
         for machine in state.machines.values():
+            most = ahead * machine.offer.slots
             while (
-                len(machine.waiting) < machine.offer.slots
-                and len(state.ready) > AHEAD * len(state.machines) * machine.offer.slots
+                len(machine.waiting) < most
+                and len(state.ready) > PLENTY * len(state.machines) * most
                 and machine.is_full
                 and machine.is_open
             ):

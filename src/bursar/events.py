@@ -78,6 +78,8 @@ class PlanChosen(Event, frozen=True, tag=True, omit_defaults=True):
     cost_p50: Money
     """beside what was committed before the choice"""
     cost_upper: Money
+    strategy: Strategy | None = None
+    """of a fleet with unreliable machines; no other is chosen when the tail begins"""
 
 
 class StrategyChosen(Event, frozen=True, tag=True, omit_defaults=True):

@@ -409,7 +409,9 @@ def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]
     """The policy a run was made with, or that of the plan chosen since, and what it learns by."""
     created, plan = state.created, state.plan
     assert created is not None  # noqa: S101
-    policies = {**created.policies, **({} if plan is None else PLANNED)}
+    policies = created.policies
+    if plan is not None:
+        policies = {**policies, **(PLANNED if plan.strategy is None else EXPERT)}
     sampling: dict[str, Any] = {"book": book}
     if policies["provisioner"] == "sample":
         sampling["size"] = sample_size(state.total)
@@ -437,6 +439,8 @@ def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]
 def strategy_of(state: RunState) -> Strategy | None:
     """The strategy that a run on two pools was told to follow, as far as it is known yet."""
     created = state.created
+    if state.plan is not None and state.plan.strategy is not None:
+        return state.plan.strategy
     if state.strategy is not None:
         return state.strategy.strategy
     if created is None or "strategy" not in created.settings:

@@ -158,7 +158,7 @@ def test_a_simulated_run_is_characterised_as_it_was():
     assert found.gamma.after == pytest.approx(0.7, abs=0.06)
     assert found.mean == pytest.approx(100 * SECOND, rel=0.03)
     assert found.machines == 20
-    assert len(found.losses) == found.instances - found.results
+    assert 50 * SECOND <= found.losses[0] <= found.losses[-1] <= 150 * SECOND, "all were told"
     assert (found.instances, found.results) == (len(state.log), 3000)
     assert found.cautions == ()
     assert book.tail is not None

@@ -184,11 +184,6 @@ def test_gamma_can_be_told_from_another_moment_on_and_kept_above_a_limit():
     assert gamma.at_least(0.6) == Reliability((20, 40), (0.6, 0.6), 0.7)
 
 
-def test_the_times_after_which_losses_were_known_are_told():
-    made = [Instance(0, until=9), Instance(5, until=7), Instance(1), Instance(2, 3)]
-    assert list(History.of(made).losses()) == [2, 9]
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

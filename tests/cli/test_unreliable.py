@@ -90,3 +90,23 @@ def test_a_run_that_is_resumed_is_still_sabotaged(mixed):
     before = mixed.bursar("why", "s")[0].count("was taken away")
     mixed.bursar("resume", "s", "--budget", "9")
     assert mixed.bursar("why", "s")[0].count("was taken away") > before > 0
+
+
+def test_a_real_bag_survives_a_saboteur_with_every_task_done_once_and_each_loss_told(mixed):
+    market = MIXED.replace("limit = 3", "limit = 6").replace("limit = 1", "limit = 2")
+    mixed.write("real.toml", market)
+    words = ("--market", "real.toml", "--budget", "7.5", "--prefer", "makespan*cost")
+    saboteur = ("--sabotage", "0.8s", "--name", "rough", "--quiet")
+    mixed.bursar("run", *words, *saboteur, "--repeat", "60", "sleep", "0.3")
+    done = mixed.json("status", "rough")
+    assert (done["status"], done["tasks"]["done"]) == ("done", 60)
+    assert float(done["money"]["committed"]) <= 7.5
+    told = mixed.bursar("export", "rough", "--events", "-")[0].splitlines()
+    events = [json.loads(line) for line in told]
+    sent = [event for event in events if event["type"] == "AttemptStarted"]
+    wins = [event for event in events if event.get("outcome") == "success"]
+    lost = [event for event in events if event.get("cause") == "lost"]
+    assert len(lost) >= 5
+    assert all("taken away" in event["why"] for event in lost)
+    assert len(wins) == 60
+    assert len(sent) > 65, "about three in ten attempts are lost"

@@ -2,12 +2,15 @@ import numpy as np
 import pytest
 
 from bursar.beliefs.bounds import Confidence, published_bound
+from bursar.beliefs.prediction import Prediction
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
-from bursar.model.money import Money
+from bursar.model.money import ZERO, Money
+from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import HOUR, MINUTE, SECOND, parse_duration
-from bursar.plan.plans import known_runtimes, make_plans
+from bursar.plan.choices import Choice
+from bursar.plan.plans import Candidate, known_runtimes, make_plans
 
 MARKET = Market(
     "USD",
@@ -151,3 +154,68 @@ def test_a_faithful_plan_has_the_published_bounds():
     assert published.plans[-1].makespan_s.p50 * SECOND == pytest.approx(bound.makespan)
     assert published.plans[-1].cost_upper == str(bound.cost_bound)
     assert published.plans[-1].makespan_s.upper < published.plans[-1].makespan_s.p90
+
+
+# --- plans with unreliable machines --------------------------------------------------------------
+
+SPOT = Offer("spot", Money.parse("0.01"), HOUR, limit=10, pool="unreliable")
+MIXED = Market("USD", "2012-09-21", (*MARKET.offers, SPOT))
+STRATEGY = Strategy(2, 123_456_789, 20 * MINUTE, 1 / 3)
+
+
+def mixed(cost, makespan, name="mixed-knee"):
+    amount = Money.parse(cost)
+    fleet = {"spot": 10, "small": 1}
+    choice = Choice(
+        name=name, budget=amount, fleet=fleet, units={}, makespan=makespan, cost=amount,
+        cushion=ZERO, risk=0,
+    )  # fmt: skip
+    return Candidate(choice, Prediction((makespan,), (amount.nanos,)), STRATEGY)
+
+
+def test_a_machine_that_may_vanish_is_in_no_fleet_without_a_strategy():
+    samples = {**SAMPLES, "spot": SAMPLES["small"]}
+    found = make_plans(MIXED, samples, 1000, Goal())
+    assert found.plans == make_plans(MARKET, SAMPLES, 1000, Goal()).plans
+
+
+def test_plans_with_a_strategy_come_in_between_by_their_cost():
+    others = [mixed("0.50", 9 * HOUR, "mixed-cheapest"), mixed("4.00", HOUR, "mixed-fastest")]
+    found = make_plans(MIXED, SAMPLES, 1000, Goal(), mixed=others)
+    costs = [Money.parse(plan.cost_p50) for plan in found.plans]
+    assert costs == sorted(costs)
+    assert found.plans[0].name == "mixed-cheapest"
+    assert read_strategy(found.plans[0].strategy) == STRATEGY
+    slow = [plan for plan in found.plans if plan.cost_p50 > "4.00"]
+    assert slow
+    assert all(found.plans[plan.beaten_by - 1].name == "mixed-fastest" for plan in slow)
+    assert sum(plan.is_knee for plan in found.plans) == 1
+    assert all(not plan.strategy for plan in found.plans if not plan.name.startswith("mixed"))
+
+
+def test_what_only_a_plan_with_a_strategy_keeps_is_no_mistake():
+    others = [mixed("0.50", 20 * MINUTE)]
+    for goal in (Goal(Money.parse("1.00")), Goal(deadline=30 * MINUTE)):
+        found = make_plans(MIXED, SAMPLES, 1000, goal, mixed=others)
+        assert [plan.name for plan in found.plans if plan.fits] == ["mixed-knee"]
+    with pytest.raises(InputError, match=r"smallest that would do is about \$0\.50"):
+        make_plans(MIXED, SAMPLES, 1000, Goal(Money.parse("0.40")), mixed=others)
+    with pytest.raises(InputError, match=r"the earliest is about 20\.0 min"):
+        make_plans(MIXED, SAMPLES, 1000, Goal(deadline=MINUTE), mixed=others)
+
+
+def test_a_market_of_unreliable_offers_alone_has_plans_with_a_strategy_alone():
+    market = Market("USD", "-", (SPOT,))
+    others = [mixed("0.50", 20 * MINUTE)]
+    goal = Goal(Money.parse("1.00"), HOUR)
+    found = make_plans(market, {"spot": SAMPLES["small"]}, 100, goal, mixed=others)
+    assert [(plan.name, plan.fits) for plan in found.plans] == [("mixed-knee", True)]
+    with pytest.raises(InputError, match="smallest that would do"):
+        make_plans(market, {"spot": SAMPLES["small"]}, 9, Goal(Money.parse("0.1")), mixed=others)
+
+
+def test_where_no_machine_can_be_rented_there_is_no_plan():
+    offers = (Offer("spot", ZERO, limit=0, pool="unreliable"), Offer("sure", ZERO, limit=0))
+    market = Market("USD", "-", offers)
+    with pytest.raises(InputError, match="has the limit 0: no machine can be rented"):
+        make_plans(market, {"spot": SAMPLES["small"], "sure": SAMPLES["small"]}, 9, Goal())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from bursar import events as ev
+from bursar.beliefs.incidence import Incidence, current_reliability
 from bursar.beliefs.reliability import (
     PATIENCE,
     Fate,
@@ -17,7 +18,6 @@ from bursar.beliefs.reliability import (
     Reliability,
     effective_size,
     is_tail,
-    online_reliability,
 )
 from bursar.model.errors import InputError
 from bursar.model.time import Time, format_duration
@@ -77,7 +77,8 @@ class Characterisation(msgspec.Struct, frozen=True):
         seen = history.seen_at(now)
         if not len(seen):
             raise InputError("nothing was sent to unreliable machines; there is nothing to learn")
-        found = seen.turnarounds()
+        incidence = Incidence.of(seen, now)
+        found, results = incidence.turnarounds(), len(seen.turnarounds())
         times = found if turnarounds is None else turnarounds
         if not len(times):
             raise InputError(
@@ -88,14 +89,14 @@ class Characterisation(msgspec.Struct, frozen=True):
         end = int(seen.sent[-1]) if throughput_end is None else min(throughput_end, now)
         return cls(
             turnarounds=times,
-            losses=seen.losses(),
-            gamma=online_reliability(history, now, deadline),
+            losses=incidence.losses(),
+            gamma=current_reliability(history, now, deadline),
             machines=effective_size(seen, deadline, end, requested),
             deadline=deadline,
             instances=len(seen),
-            results=len(found),
+            results=results,
             reliable_time=reliable_time,
-            cautions=tuple(_cautions(seen, len(found), now, deadline)),
+            cautions=tuple(_cautions(seen, results, now, deadline)),
         )
 
     @classmethod

@@ -105,13 +105,6 @@ class History(msgspec.Struct, frozen=True):
         has_result = self.fates == Fate.RESULT
         return np.sort(np.maximum(1, self.ended[has_result] - self.sent[has_result]))
 
-    def losses(self) -> Integers:
-        """How long after their sending losses were known, ascending; not of silent ones."""
-        import numpy as np
-
-        is_lost = self.fates == Fate.LOST
-        return np.sort(np.maximum(1, self.ended[is_lost] - self.sent[is_lost]))
-
     @property
     def end(self) -> Time:
         """Just after all that is told."""
@@ -164,13 +157,11 @@ def offline_reliability(history: History, size: int = SET_SIZE) -> Reliability:
 
     known = history.counted()
     if not len(known):
-        return Reliability((), (), _prudent(0.0, 0, 0))
-    starts = _sets(len(known), size)
+        return Reliability((), (), prudent(0.0, 0, 0))
     has_result = (known.fates == Fate.RESULT).astype(np.float64)
-    values = np.add.reduceat(has_result, starts) / np.diff([*starts, len(known)])
     results = int(has_result.sum())
-    after = _prudent(results / len(known), results, len(known) - results)
-    return _pieces(known.sent, starts, values, int(known.sent[-1]) + 1, after)
+    after = prudent(results / len(known), results, len(known) - results)
+    return summed_sets(known.sent, has_result, int(known.sent[-1]) + 1, after, size)
 
 
 def online_reliability(
@@ -181,7 +172,7 @@ def online_reliability(
 
     seen = history.seen_at(tail).counted()
     if not len(seen):
-        return Reliability((), (), _prudent(0.0, 0, 0))
+        return Reliability((), (), prudent(0.0, 0, 0))
     starts = _sets(len(seen), size)
     ages = tail - seen.sent
     is_old, is_silent = ages > deadline, seen.fates == Fate.SILENT
@@ -207,7 +198,7 @@ def online_reliability(
         if knowledge[epoch].sum() > 0
     ]
     after = sum(means) / len(means) if means else 0.0
-    after = _prudent(after, int(results.sum()), int(lost.sum()))
+    after = prudent(after, int(results.sum()), int(lost.sum()))
     values = np.where(knowledge > 0, values, np.minimum(after, possible))
     return _pieces(seen.sent, starts, values, tail, after)
 
@@ -220,12 +211,23 @@ def share_within(turnarounds: Integers, ages: Integers) -> Floats:
     return within / max(1, len(turnarounds))
 
 
-def _prudent(share: float, results: int, lost: int) -> float:
+def prudent(share: float, results: int, lost: int) -> float:
     """The share, unless it is nothing or all for want of data."""
     if lost == 0:
         whole = (results + 0.5) / (results + 1)
         return min(share, whole) if results else whole
     return share if results else 0.5 / (lost + 1)
+
+
+def summed_sets(
+    sent: Integers, expected: Floats, end: Time, after: float, size: int = SET_SIZE
+) -> Reliability:
+    """Gamma of sets of instances by how many of each set are expected to return."""
+    import numpy as np
+
+    starts = _sets(len(sent), size)
+    values = np.add.reduceat(expected, starts) / np.diff([*starts, len(sent)])
+    return _pieces(sent, starts, values, end, after)
 
 
 def _sets(instances: int, size: int) -> Integers:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from bursar.beliefs.book import SampleBook
+from bursar.beliefs.pool import PoolBook
 from bursar.beliefs.sampling import missing_caution, sample_size, size_caution
 from bursar.events import PlanChosen
+from bursar.journal.replay import load_state
 from bursar.journal.runs import RunDir
 from bursar.model.errors import InputError, shown
 from bursar.model.goal import Goal
 from bursar.model.money import Money
+from bursar.model.strategy import read_strategy
 from bursar.model.time import parse_duration, seconds
-from bursar.plan.plans import CONFIDENCE, Plan, PlanList, make_plans
+from bursar.plan.plans import CONFIDENCE, Candidate, Plan, PlanList, Samples, make_plans
 from bursar.session import load_run
+from bursar.simulate.mixed_plans import (
+    PoolKnowledge,
+    known_unreliable,
+    mixed_candidates,
+    pooled_runtimes,
+)
+from bursar.state import RunState
 
 
 def plans_of(
@@ -25,7 +36,8 @@ def plans_of(
 
     The goal is for the rest: what the sample has cost does not count against it.
     """
-    state, book = load_run(found)
+    book, pool = SampleBook(), PoolBook()
+    state = load_state(found.journal, [book, pool])
     left = state.total - state.settled
     created = state.created
     if created is None or not left:
@@ -45,11 +57,28 @@ def plans_of(
         confidence=confidence,
         faithful=faithful,
         seed=created.seed,
+        mixed=_mixed_of(state, samples, pool, left, between),
         known_cautions=[
             *book.cautions(state.market.offers),
             *_size_cautions(state.total, book.seen()),
         ],
     )
+
+
+def _mixed_of(
+    state: RunState, samples: Samples, pool: PoolBook, left: int, between: int
+) -> list[Candidate]:
+    """Plans with unreliable machines, by how many attempts of the sample were lost there.
+
+    Run times are those of all tasks of the sample, converted from where they ran: those that came
+    back from machines which vanish are the shorter ones.
+    """
+    offers = known_unreliable(state.market, samples, left)
+    if not offers:
+        return []
+    known = PoolKnowledge.learned(pool.history(), pooled_runtimes(offers, samples))
+    seed = 0 if state.created is None else state.created.seed
+    return mixed_candidates(state.market, samples, known, left, between=between, seed=seed)
 
 
 def _size_cautions(tasks: int, seen: int) -> list[str]:
@@ -86,6 +115,7 @@ def choose_plan(
         makespan_upper=seconds(plan.makespan_s.upper),
         cost_p50=Money.parse(plan.cost_p50),
         cost_upper=dearest,
+        strategy=read_strategy(plan.strategy) if plan.strategy else None,
     )
     return chosen, goal
 
@@ -96,6 +126,7 @@ def _pick(plans: list[Plan], choice: str) -> Plan:
     for plan in plans:
         if choice == plan.name or (choice == "knee" and plan.is_knee):
             return plan
+    names = [plan.name for plan in plans if " " not in plan.name]
     raise InputError(
-        f"no choice {shown(choice)}; write cheapest, fastest, knee or a number up to {len(plans)}"
+        f"no choice {shown(choice)}; write {', '.join(names)}, knee or a number up to {len(plans)}"
     )

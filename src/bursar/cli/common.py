@@ -80,8 +80,10 @@ def say(line: str, *, quiet: bool = False) -> None:
         click.echo(line, err=True)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: str = "") -> None:
-    """A table on stdout; `right` names the columns that are figures."""
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], right: str = "", *, err: bool = False
+) -> None:
+    """A table on stdout, or on stderr; `right` names the columns that are figures."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -91,5 +93,5 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: st
         table.add_column(column, justify="right" if column in right.split() else "left")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    width = None if sys.stdout.isatty() else 200
-    Console(width=width, highlight=False).print(table)
+    width = None if (sys.stderr if err else sys.stdout).isatty() else 200
+    Console(width=width, highlight=False, stderr=err).print(table)

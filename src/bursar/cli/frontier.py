@@ -34,6 +34,14 @@ class Wish(msgspec.Struct, frozen=True):
     """seconds"""
 
 
+class Spread(msgspec.Struct, frozen=True):
+    """Of the repetitions of an estimate."""
+
+    makespan_s: float
+    tail_s: float
+    cost_per_task: float
+
+
 class Choice(msgspec.Struct, frozen=True):
     """A strategy, with means of what was estimated."""
 
@@ -46,6 +54,8 @@ class Choice(msgspec.Struct, frozen=True):
     tail_s: float
     cost_per_task: float
     cost: float
+    p10: Spread
+    p90: Spread
     marks: list[str]
 
 
@@ -76,6 +86,8 @@ class Found(msgspec.Struct, frozen=True):
     grid: Grid
     repetitions: int
     sampled: int
+    faithful: bool
+    """costs are as published: attempts without a result are free, and nothing is called back"""
     frontier: list[Choice]
     """from the cheapest to the fastest"""
     usual: list[Choice]
@@ -118,6 +130,7 @@ class Found(msgspec.Struct, frozen=True):
     default="adaptive",
     help="Strategies that are tried: the published ones, more, or more where it matters.",
 )
+@click.option("--faithful", is_flag=True, help="As published: attempts without a result are free.")
 @click.option("--repetitions", type=click.IntRange(1, 10_000), default=100, help="Of each (100).")
 @click.option(
     "--seed", type=click.IntRange(0, LAST_SEED), default=0, metavar="N", help="Of the simulation."
@@ -196,6 +209,7 @@ def _find(known: Known, wish: Wish, grid: Grid, repetitions: int, seed: int) -> 
         grid=grid,
         repetitions=repetitions,
         sampled=len(searched.strategies),
+        faithful=not conditions.is_real,
         frontier=[choice(index, marks.get(index, [])) for index in range(len(front))],
         usual=[
             choice(index, _beaten(means[index], points))
@@ -248,6 +262,8 @@ def _choice(
         tail_s=float(estimates.tails[index].mean()) / SECOND,
         cost_per_task=mean[1],
         cost=mean[1] * conditions.tasks,
+        p10=Spread(*estimates.quantiles(index, 0.1)),
+        p90=Spread(*estimates.quantiles(index, 0.9)),
         marks=marks,
     )
 
@@ -261,12 +277,12 @@ def _show(found: Found) -> None:
         f" {found.reliability:.1%} of attempts return a result,"
         f" after {format_duration(seconds(found.mean_turnaround_s))} on average."
     )
-    columns = ("#", "N", "T", "D", "reliable", "makespan", "tail", "cost/task", "cost", "")
-    rows = [_row(str(place + 1), found.frontier[place]) for place in _shown(found)]
-    rows += [_row(one.name, one) for one in found.usual]
-    print_table(columns, rows, right="N T D reliable makespan tail cost/task cost")
+    columns = ("#", "N", "T", "D", "reliable", "makespan", "P90", "tail", "cost", "cost-P90", "")
+    rows = [_row(str(place + 1), found.frontier[place], found) for place in _shown(found)]
+    rows += [_row(one.name, one, found) for one in found.usual]
+    print_table(columns, rows, right="N T D reliable makespan P90 tail cost cost-P90")
     for line in (
-        f"Means of {counted(found.repetitions, 'simulation')} of each of {found.sampled}"
+        f"Means and P90 of {counted(found.repetitions, 'simulation')} of each of {found.sampled}"
         " strategies; no other of them is both faster and cheaper than those with numbers.",
         "N: attempts of a task on unreliable machines in the tail; T: time between them;"
         " D: after it an attempt is given up;",
@@ -287,15 +303,18 @@ def _shown(found: Found) -> list[int]:
     return sorted(told)
 
 
-def _row(title: str, one: Choice) -> tuple[str, ...]:
+def _row(title: str, one: Choice, found: Found) -> tuple[str, ...]:
     return (
         title,
         "inf" if one.copies is None else str(one.copies),
         format_duration(seconds(one.timeout_s)) if one.timeout_s else "0",
         format_duration(seconds(one.deadline_s)),
         str(one.reliable),
-        *(format_duration(seconds(time)) for time in (one.makespan_s, one.tail_s)),
-        f"{one.cost_per_task:.4g}",
+        *(
+            format_duration(seconds(time))
+            for time in (one.makespan_s, one.p90.makespan_s, one.tail_s)
+        ),
         f"{one.cost:.2f}",
+        f"{one.p90.cost_per_task * found.tasks:.2f}",
         ", ".join(one.marks).replace("preferred", "<- preferred"),
     )

@@ -20,7 +20,7 @@ from bursar.model.time import HOUR, Time, parse_duration
 from bursar.model.wording import counted
 from bursar.plan.plans import known_runtimes
 from bursar.plan.pools import TwoPools, two_pools
-from bursar.simulate.estimator import Conditions, Price
+from bursar.simulate.estimator import NOTHING, Conditions, Price
 
 Integers = NDArray[np.int64]
 
@@ -43,6 +43,7 @@ class Options(msgspec.Struct, frozen=True):
     reliable_time: str | None = None
     unreliable_price: str | None = None
     reliable_price: str | None = None
+    faithful: bool = False
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -78,6 +79,8 @@ def what_is_known(options: Options) -> Known:
         reliable_time=_reliable_time(options, pools, learned, times),
         unreliable_price=_unreliable_price(options, pools),
         reliable_price=_reliable_price(options, pools),
+        is_real=not options.faithful,
+        losses=NOTHING if learned is None or options.faithful else learned.losses,
     )
     return Known(conditions, _reliable(options, pools, unreliable), market, learned)
 

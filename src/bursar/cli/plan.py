@@ -24,6 +24,7 @@ from bursar.cli.common import (
 from bursar.cli.progress import progress
 from bursar.cli.run import make_request
 from bursar.events import RunEnded
+from bursar.formats.history import from_joblog
 from bursar.formats.job import Job
 from bursar.formats.joblog import read_joblog
 from bursar.journal.replay import load_state
@@ -33,11 +34,19 @@ from bursar.model.fleet import format_fleet
 from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money, format_money
+from bursar.model.strategy import read_strategy
 from bursar.model.time import format_duration, parse_duration, seconds
 from bursar.model.wording import counted
-from bursar.plan.plans import CONFIDENCE, PlanList, known_runtimes, make_plans
+from bursar.plan.plans import CONFIDENCE, Plan, PlanList, known_runtimes, make_plans
+from bursar.plan.pools import unreliable_offers
 from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, prices_told, tell
 from bursar.session import Session
+from bursar.simulate.mixed_plans import (
+    PoolKnowledge,
+    known_unreliable,
+    mixed_candidates,
+    pooled_runtimes,
+)
 from bursar.state import RunState
 
 SAMPLE_UNITS: Final = 4
@@ -68,6 +77,12 @@ _Samples = dict[str, NDArray[np.int64]]
     help="Known run times, e.g. small=1.66m,large=0.97m, or small=90s~20s with a deviation.",
 )
 @click.option("--joblog", metavar="FILE", help="Learn run times from an earlier run's job log.")
+@click.option(
+    "--reliability",
+    type=float,
+    metavar="SHARE",
+    help="With --assume: of the attempts on unreliable offers, how many return a result.",
+)
 @click.option("--budget", "-b", metavar="MONEY", help="Mark what fits, add the fastest within.")
 @click.option("--deadline", metavar="TIME", help="Mark what fits, add the cheapest within.")
 @click.option("--choices", type=click.IntRange(0, 50), default=0, help="So many more between.")
@@ -86,6 +101,7 @@ def command(
     tasks: int | None,
     assume: str | None,
     joblog: str | None,
+    reliability: float | None,
     budget: str | None,
     deadline: str | None,
     choices: int,
@@ -107,11 +123,19 @@ def command(
     job = Job.from_command_line(words, {**options, "budget": budget, "deadline": deadline})
     goal = job.goal()
     if not words:
-        known, samples = _known(options["market"], assume, joblog)
+        market = _known_market(options["market"], assume, joblog, reliability)
         if tasks is None:
             raise InputError("say what to plan for: a command with arguments, or --tasks N")
+        if assume is not None:
+            samples = _assumed(assume, market)
+            pool = _assumed_pool(market, samples, tasks, reliability)
+        else:
+            samples, pool = _learned(str(joblog), market, reliability)
+        mixed = []
+        if pool is not None:
+            mixed = mixed_candidates(market, samples, pool, tasks, between=choices)
         found = make_plans(
-            known,
+            market,
             samples,
             tasks,
             goal,
@@ -119,8 +143,13 @@ def command(
             confidence=confidence,
             faithful=faithful,
             paired=joblog is None,
+            mixed=mixed,
         )
-        return _tell(found, known, as_json=as_json)
+        return _tell(found, market, as_json=as_json)
+    if reliability is not None:
+        raise InputError(
+            "--reliability goes with --assume or --joblog: a sample tells it by itself"
+        )
     known_run = _known_run(words)
     if known_run is not None:
         return _plan(known_run, goal, choices, confidence, faithful=faithful, as_json=as_json)
@@ -232,8 +261,10 @@ def _tell(found: PlanList, market: Market, *, as_json: bool) -> int:
     return 0
 
 
-def _known(market: str | None, assume: str | None, joblog: str | None) -> tuple[Market, _Samples]:
-    """A market, and run times that are assumed or were learned before."""
+def _known_market(
+    market: str | None, assume: str | None, joblog: str | None, reliability: float | None
+) -> Market:
+    """A market, for which run times are assumed or were learned before."""
     if market is None:
         raise InputError("say which market: --market FILE")
     known = Market.load(market)
@@ -241,7 +272,9 @@ def _known(market: str | None, assume: str | None, joblog: str | None) -> tuple[
         raise InputError(
             "say where run times come from: a command to sample, --assume RUNTIMES or --joblog FILE"
         )
-    return known, _assumed(assume, known) if assume is not None else _learned(str(joblog), known)
+    if reliability is not None and not unreliable_offers(known):
+        raise InputError("--reliability: no offer of this market is unreliable; leave it out")
+    return known
 
 
 def _assumed(text: str, market: Market) -> _Samples:
@@ -261,17 +294,48 @@ def _assumed(text: str, market: Market) -> _Samples:
     return samples
 
 
-def _learned(path: str, market: Market) -> _Samples:
-    """Run times of successes, by the offer that a host's name begins with (`small-3`)."""
+def _assumed_pool(
+    market: Market, samples: _Samples, tasks: int, reliability: float | None
+) -> PoolKnowledge | None:
+    """What is assumed of unreliable machines; None: nothing.
+
+    Without a word on their reliability there is no plan with them: its bounds would be promises
+    about something of which nothing is known.
+    """
+    offers = known_unreliable(market, samples, tasks)
+    if not offers:
+        return None
+    if reliability is None:
+        raise InputError(
+            f"say how many of the attempts on {offers[0].name}, which is unreliable, return a"
+            " result: --reliability 0.9"
+        )
+    return PoolKnowledge(pooled_runtimes(offers, samples), reliability=reliability)
+
+
+def _learned(
+    path: str, market: Market, reliability: float | None
+) -> tuple[_Samples, PoolKnowledge | None]:
+    """Run times of successes, by the offer that a host's name begins with (`small-3`).
+
+    Of unreliable offers also what was lost there, unless the reliability is told.
+    """
     times: dict[str, list[int]] = {}
+    rows = []
     for row in read_joblog(path):
         offer = row.host.rpartition("-")[0] or row.host
-        if row.exitval == 0 and row.signal == 0 and offer in market:
+        if offer in market:
+            rows.append(msgspec.structs.replace(row, host=f"{offer}-1"))
+        if row.has_result and offer in market:
             times.setdefault(offer, []).append(max(1, seconds(row.runtime)))
     if not times:
         names = ", ".join(offer.name for offer in market.offers)
         raise InputError(f"{path}: no success on any offer of the market ({names})")
-    return {name: np.array(values, dtype=np.int64) for name, values in times.items()}
+    samples = {name: np.array(values, dtype=np.int64) for name, values in times.items()}
+    if not any(offer.name in times for offer in unreliable_offers(market)):
+        return samples, None
+    history = from_joblog(rows, path, market).history
+    return samples, PoolKnowledge.learned(history, reliability=reliability)
 
 
 def show(found: PlanList, market: Market) -> None:
@@ -296,13 +360,20 @@ def _legend(found: PlanList, marks: Sequence[str]) -> Iterator[str]:
         " cushion: money set aside for the last tasks;"
     )
     yield "risk: tasks that do not fit in the paid time if none is split (risky above 0)"
+    if any(plan.strategy for plan in found.plans):
+        yield (
+            "N T D: unreliable copies of a late task before a reliable one, the time between them,"
+            " the time after which one is given up"
+        )
     if any("see " in mark for mark in marks):
         yield "see N: plan N is likely neither slower nor dearer"
 
 
 def _marks(number: int, found: PlanList) -> Iterator[str]:
     plan = found.plans[number - 1]
-    twin = next(n for n, other in enumerate(found.plans, 1) if other.fleet == plan.fleet)
+    same = (plan.fleet, plan.strategy)
+    plans = enumerate(found.plans, 1)
+    twin = next(n for n, other in plans if (other.fleet, other.strategy) == same)
     if not plan.fits:
         yield "does not fit"
     if twin < number:
@@ -316,13 +387,29 @@ def _marks(number: int, found: PlanList) -> Iterator[str]:
 def _row(number: int, found: PlanList) -> tuple[str, ...]:
     plan, currency = found.plans[number - 1], found.currency
     span = plan.makespan_s
-    amounts = (plan.cost_p50, plan.cost_p90, plan.cost_upper, plan.cushion)
+    amounts = (plan.cost_p50, plan.cost_p90, plan.cost_upper)
+    last = ("-", "-")
+    if not plan.strategy:
+        last = (format_money(Money.parse(plan.cushion), currency), f"{plan.risk:+,}")
     return (
         str(number),
         plan.name,
-        format_fleet(plan.fleet),
+        _machines(plan),
         *(format_duration(seconds(value)) for value in (span.p50, span.p90, span.upper)),
         *(format_money(Money.parse(amount), currency) for amount in amounts),
-        f"{plan.risk:+,}",
+        *last,
         ", ".join(_marks(number, found)),
     )
+
+
+def _machines(plan: Plan) -> str:
+    """`50 spot + 2 sure, N=3 T=12 min D=25 min`."""
+    fleet = format_fleet(plan.fleet)
+    if not plan.strategy:
+        return fleet
+    strategy = read_strategy(plan.strategy)
+    copies = "inf" if strategy.copies is None else strategy.copies
+    timeout, deadline = (
+        format_duration(time).replace(".0 ", " ") for time in (strategy.timeout, strategy.deadline)
+    )
+    return f"{fleet}, N={copies} T={timeout} D={deadline}"

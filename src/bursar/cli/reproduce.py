@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import rich_click as click
 
 from bursar.cli.common import json_option, print_json, print_table
-from bursar.model.errors import InputError
+from bursar.model.errors import InputError, shown
 from bursar.reproduce.page import figure
+from bursar.reproduce.plot import svg
 from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("name", required=False)
 @click.option("--list", "as_list", is_flag=True, help="Names of all reproductions.")
+@click.option("--plot", metavar="FILE.svg", help="Draw the figure into this file.")
 @json_option
-def command(name: str | None, as_list: bool, as_json: bool) -> int:
+def command(name: str | None, as_list: bool, plot: str | None, as_json: bool) -> int:
     """Compute a table or figure of a paper anew, and set it beside the published one.
 
     Ends with 3 if a figure is not what it should be.
@@ -29,7 +33,19 @@ def command(name: str | None, as_list: bool, as_json: bool) -> int:
         print_json({"name": found.name, "ok": found.ok, "rows": found.rows})
     else:
         _show(found)
+    if plot is not None:
+        _draw(found, plot)
     return 0 if found.ok else 3
+
+
+def _draw(found: Reproduction, target: str) -> None:
+    if not found.plots:
+        raise InputError(f"{found.name} is a table and has no plot; leave --plot out")
+    try:
+        Path(target).write_text(svg(found.plots[0]), encoding="utf-8")
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise InputError(f"{shown(target)}: cannot write the plot: {why}") from None
 
 
 def _show(found: Reproduction) -> None:

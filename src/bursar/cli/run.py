@@ -9,6 +9,7 @@ from typing import Any
 
 import rich_click as click
 
+from bursar.cli.asking import ask_for_strategy
 from bursar.cli.common import WordsCommand, home, print_json, say, words_settings
 from bursar.cli.progress import progress
 from bursar.formats.job import Job
@@ -131,6 +132,7 @@ def _greeting(session: Session, request: Request) -> str:
 
 def drive(session: Session, *, quiet: bool, as_json: bool) -> int:
     """Execute a session, show how it goes, and tell how it ended."""
+    session.ask = ask_for_strategy
     with progress(session.state, quiet=quiet) as forecast:
         ended = session.execute([forecast])
     if not quiet:

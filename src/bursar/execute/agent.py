@@ -54,6 +54,10 @@ DROP_GRACE: Final = SECOND // 10
 """from the first signal to the last for what runs on a machine that is released"""
 SECOND_LOOK: Final = SECOND // 20
 """after this time an orphan without a mark is looked at again"""
+RESERVE: Final = 2
+"""commands that wait for each slot while bursar is told that it may send more"""
+DELAY: Final = SECOND // 200
+"""what has ended is told after this time, even if there is enough to do"""
 CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
 """exit codes of what could not be started, as shells have them"""
@@ -123,6 +127,8 @@ class Warden:
         self._timers = Timers()
         self._calls: list[tuple[Any, ...]] = [("ready",)]
         """to be told to bursar"""
+        self._is_urgent = True
+        """it must be told now"""
         self._orphans_expected = False
         self._bell = _ring_on_signals()
         self._stopping = False
@@ -227,7 +233,7 @@ class Warden:
             self._stop(ward, cause, boottime() + self._grace)
         for machine in self._machines.values():
             if machine.waiting.pop(key, None) is not None:
-                self._calls.append(("ended", key, cause, 0, 0, 0, 0, "", False))
+                self._note("ended", key, cause, 0, 0, 0, 0, "", False, urgent=True)
 
     # --- starting and ending ---------------------------------------------------------------------
 
@@ -266,7 +272,7 @@ class Warden:
         return found
 
     def _unstarted(self, key: int, code: int, why: str) -> None:
-        self._calls.append(("ended", key, "unstarted", code, 0, 0, 0, why, True))
+        self._note("ended", key, "unstarted", code, 0, 0, 0, why, True, urgent=True)
 
     def _stop(self, ward: Ward, cause: str, kill_at: int) -> None:
         if ward.cause == "exited":
@@ -289,7 +295,7 @@ class Warden:
         del self._machines[machine.id]
         self._timers.discard(("gone", machine.id))
         at = min(boottime(), machine.until)
-        self._calls.append(("gone", machine.id, machine.leaving, at))
+        self._note("gone", machine.id, machine.leaving, at, urgent=True)
 
     def _reap(self) -> None:
         """Collect what ended. A group is killed while its dead leader still holds the number."""
@@ -322,8 +328,9 @@ class Warden:
         if not machine.leaving:
             runtime = boottime() - ward.started
             wrote = code != 0 or key < 0 or self._desks.leave(key)
-            self._calls.append(("ended", key, ward.cause, code, runtime, cpu, memory, "", wrote))
+            self._note("ended", key, ward.cause, code, runtime, cpu, memory, "", wrote)
             self._begin_waiting(machine)
+            self._is_urgent |= len(machine.waiting) <= RESERVE * machine.slots
         elif not machine.wards and machine.id in self._machines:
             self._gone(machine)
 
@@ -369,10 +376,19 @@ class Warden:
 
     # --- the loop's parts ------------------------------------------------------------------------
 
+    def _note(self, *call: Any, urgent: bool = False) -> None:
+        """Tell bursar: at once, or soon if there is enough to do until then."""
+        if not self._calls:
+            self._timers.set(("report", 0), boottime() + DELAY)
+        self._calls.append(call)
+        self._is_urgent |= urgent
+
     def _report(self) -> None:
-        if self._calls:
+        if self._calls and self._is_urgent:
             self._channel.send(self._calls)
             self._calls = []
+            self._is_urgent = False
+            self._timers.discard(("report", 0))
 
     def _obey(self) -> None:
         for calls, _ in self._channel.receive(descriptors=True):
@@ -394,6 +410,8 @@ class Warden:
                 self.stop(number, "timeout")
             elif what == "kill":
                 kill_group(self._wards[number].pid, signal.SIGKILL)
+            elif what == "report":
+                self._is_urgent = True
             elif what == "gone":
                 self._gone(self._machines[number])
             else:

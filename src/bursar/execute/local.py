@@ -29,9 +29,10 @@ from bursar.view import Machine
 
 GRACE: Final[Time] = 2 * SECOND
 """from asking a process to end to making it end"""
-HASTY: Final[Time] = SECOND // 50
-"""Attempts this short begin one after the other without asking: a task waits no longer than this
-at a machine while another machine might be idle."""
+LONGEST_QUEUE: Final[Time] = SECOND // 50
+"""Commands so short that some fit in this time begin one after the other without asking: a task
+waits no longer than this at a machine while another machine might be idle."""
+MOST_AHEAD: Final = 8
 RECENT: Final = 16
 """The mean run time is of about so many attempts."""
 
@@ -69,7 +70,7 @@ class LocalWorld:
     """
 
     lead: Time = SECOND // 4
-    hasty = False
+    ahead = 0
 
     def __init__(
         self,
@@ -243,7 +244,8 @@ class LocalWorld:
         if self._attempts.pop(attempt, None) is None:
             return
         self._pace += (report.runtime - self._pace) // RECENT
-        self.hasty = self._calls is None and self._pace < HASTY
+        if self._calls is None:
+            self.ahead = min(MOST_AHEAD, LONGEST_QUEUE // max(1, self._pace))
         if report.wrote:
             self._unsettled.add(attempt)
         if report.answer is not None:

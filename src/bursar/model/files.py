@@ -18,7 +18,7 @@ def read_text(
     and `what` it should have been.
     """
     source = source_name(path)
-    data = _read_bytes(str(path), source, what)
+    data = read_bytes(path, what)
     try:
         return data.decode("utf-8-sig", undecodable)
     except UnicodeDecodeError as error:
@@ -33,9 +33,11 @@ def source_name(path: str | Path) -> str:
     return "standard input" if str(path) == "-" else one_line(str(path))
 
 
-def _read_bytes(path: str, source: str, what: str) -> bytes:
+def read_bytes(path: str | Path, what: str) -> bytes:
+    """All that is in a file; `-` is standard input. Mistakes are told as `read_text` does."""
+    source = source_name(path)
     try:
-        if path != "-":
+        if str(path) != "-":
             return Path(path).read_bytes()
         if sys.stdin is None:
             raise InputError(f"{source}: cannot read the {what}: it is closed")

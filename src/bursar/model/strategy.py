@@ -88,6 +88,13 @@ class Strategy(msgspec.Struct, frozen=True):
         return f"N={copies}, {times}, Mr={self.ratio:g}"
 
 
+def write_strategy(strategy: Strategy) -> str:
+    """Write N, T, D and Mr so that `read_strategy` reads exactly these."""
+    copies = "inf" if strategy.copies is None else strategy.copies
+    times = f"T={strategy.timeout}us,D={strategy.deadline}us"
+    return f"N={copies},{times},Mr={strategy.ratio!r}"
+
+
 def read_strategy(text: str) -> Strategy:
     """Read `N=3, T=30m, D=1h, Mr=0.1`, or the name of a static strategy.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -15,6 +15,7 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
+from bursar.model.strategy import Strategy, write_strategy
 from bursar.model.time import HOUR, MILLISECOND, MINUTE, SECOND, Time, format_duration
 from bursar.plan.choices import (
     Choice,
@@ -23,7 +24,7 @@ from bursar.plan.choices import (
     list_choices,
 )
 from bursar.plan.dominance import beaten_by, knee
-from bursar.plan.knapsack import cheapest, fastest
+from bursar.plan.knapsack import FleetChoice, cheapest, fastest
 
 CONFIDENCE: Final = 0.9
 """of the upper bounds, unless the user says otherwise"""
@@ -43,6 +44,14 @@ class Bound(Protocol):
     def cost(self, confidence: float = 0.5) -> Money: ...
 
 
+class Candidate(msgspec.Struct, frozen=True):
+    """A choice with its bounds; with a strategy if some of its machines may vanish."""
+
+    choice: Choice
+    bound: Bound
+    strategy: Strategy | None = None
+
+
 class Span(msgspec.Struct, frozen=True):
     """A makespan: the estimate of a divisible bag, and what is predicted of the real one."""
 
@@ -58,6 +67,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     fleet: dict[str, int]
+    strategy: str = ""
+    """of a plan with machines that may vanish: N=3,T=...us,D=...us,Mr=0.1"""
     units: dict[str, int]
     cost: str
     """estimate of a divisible bag"""
@@ -88,6 +99,29 @@ class PlanList(msgspec.Struct, frozen=True, kw_only=True):
     """why the bounds may not hold"""
 
 
+class _Work(msgspec.Struct, frozen=True):
+    """What the choices of BaTS are made from."""
+
+    offers: Sequence[Offer]
+    """reliable ones of which something is known; perhaps none"""
+    runtimes: Mapping[str, Time | None]
+    tasks: int
+
+    def choices(self, between: int) -> list[Choice]:
+        if not self.offers:
+            return []
+        return list_choices(self.offers, self.runtimes, self.tasks, between=between)
+
+    def by_deadline(self, deadline: Time) -> Choice | None:
+        if not self.offers:
+            return None
+        return choose_by_deadline(self.offers, self.runtimes, self.tasks, deadline)
+
+    def ends(self, find: Callable[..., FleetChoice]) -> list[FleetChoice]:
+        """The cheapest or the fastest fleet, if there is any."""
+        return [find(self.offers, self.runtimes, self.tasks)] if self.offers else []
+
+
 def make_plans(
     market: Market,
     samples: Samples,
@@ -99,19 +133,17 @@ def make_plans(
     seed: int = 0,
     paired: bool = True,
     faithful: bool = False,
+    mixed: Sequence[Candidate] = (),
     known_cautions: Sequence[str] = (),
 ) -> PlanList:
     """Plans for so many tasks, cheapest first, from what was seen of their run times.
 
-    `faithful`: with the bounds of the BaTS thesis (chapter 4) in place of the calibrated ones.
-    `paired`: the samples are of the same tasks in the same order. `known_cautions` are told with
-    those of the predictions.
+    Fleets are of reliable offers, since a machine that may vanish keeps no schedule; `mixed` are
+    plans for both pools, which come in between. `faithful`: with the bounds of the BaTS thesis
+    (chapter 4) in place of the calibrated ones. `paired`: the samples are of the same tasks in the
+    same order. `known_cautions` are told with those of the predictions.
     """
-    usable = [offer for offer in market.offers if len(samples.get(offer.name, ()))]
-    runtimes: dict[str, Time | None] = {
-        offer.name: max(1, round(float(np.mean(samples[offer.name])))) for offer in usable
-    }
-    choices = list_choices(usable, runtimes, tasks, between=between)
+    usable = [one for one in reliable_offers(market) if len(samples.get(one.name, ()))]
     shared = "bag" if paired else ""
 
     def bound_of(choice: Choice) -> Bound:
@@ -119,87 +151,117 @@ def make_plans(
             return _published(usable, choice, samples, tasks)
         return _predict(usable, choice, samples, tasks, seed, shared)
 
+    work = _Work(
+        usable,
+        {offer.name: max(1, round(float(np.mean(samples[offer.name])))) for offer in usable},
+        tasks,
+    )
+    found = [Candidate(choice, bound_of(choice)) for choice in work.choices(between)]
+    if mixed:
+        found.extend(mixed)
+        found.sort(key=lambda one: (one.bound.cost(0.5), -one.bound.makespan(0.5)))
+    if not found:
+        raise InputError(_why_nothing(market, samples))
+    wanted: list[Choice] = []
     if goal.budget is not None:
-        choices.append(_within_budget(usable, runtimes, tasks, goal.budget, market.currency))
+        others = [one.bound.cost(confidence) for one in mixed]
+        wanted += _within_budget(work, goal.budget, market.currency, others)
     if goal.deadline is not None:
-        choices.append(
-            _within_deadline(
-                usable,
-                runtimes,
-                tasks,
-                goal.deadline,
-                lambda choice: bound_of(choice).makespan(confidence),
-            )
+        ends = [one.bound.makespan(confidence) for one in mixed]
+        wanted += _within_deadline(
+            work, goal.deadline, lambda choice: bound_of(choice).makespan(confidence), ends
         )
-    bounds = [bound_of(choice) for choice in choices]
-    points = [(float(b.makespan(confidence)), float(b.cost(confidence))) for b in bounds]
-    best, beaters = knee(points), beaten_by(points)
-    plans = [
-        _plan(choice, bound, goal, confidence, is_knee=index == best, beater=beaters[index])
-        for index, (choice, bound) in enumerate(zip(choices, bounds, strict=True))
-    ]
-    told = (caution.rstrip(".") for bound in bounds for caution in bound.cautions)
-    cautions = dict.fromkeys((*known_cautions, *told))
-    missing = [offer.name for offer in market.offers if offer not in usable]
-    if missing:
-        cautions[f"nothing is known of {', '.join(missing)}: left out of all plans"] = None
+    found += [Candidate(choice, bound_of(choice)) for choice in wanted]
+    told = (caution.rstrip(".") for one in found for caution in one.bound.cautions)
+    cautions = dict.fromkeys((*known_cautions, *told, *_left_out(market, samples, mixed)))
     return PlanList(
         tasks=tasks,
         currency=market.currency,
         date=market.date,
         confidence=confidence,
-        plans=plans,
+        plans=_plans(found, goal, confidence),
         cautions=list(cautions),
     )
 
 
+def reliable_offers(market: Market) -> list[Offer]:
+    """Those that can be rented."""
+    return [offer for offer in market.offers if offer.pool == "reliable" and offer.limit != 0]
+
+
+def _why_nothing(market: Market, samples: Samples) -> str:
+    if all(market[name].limit == 0 for name in samples):
+        return "every offer of which a run time is known has the limit 0: no machine can be rented"
+    return "no plan can be made of what is known; tell or sample run times on more offers"
+
+
+def _left_out(market: Market, samples: Samples, mixed: Sequence[Candidate]) -> Iterator[str]:
+    used = {name for candidate in mixed for name in candidate.choice.fleet}
+    missing = [
+        offer.name
+        for offer in market.offers
+        if offer.limit != 0 and not len(samples.get(offer.name, ())) and offer.name not in used
+    ]
+    if missing:
+        yield f"nothing is known of {', '.join(missing)}: left out of all plans"
+
+
+def _plans(found: Sequence[Candidate], goal: Goal, confidence: float) -> list[Plan]:
+    points = [
+        (float(one.bound.makespan(confidence)), float(one.bound.cost(confidence))) for one in found
+    ]
+    best, beaters = knee(points), beaten_by(points)
+    return [
+        _plan(one, goal, confidence, is_knee=index == best, beater=beaters[index])
+        for index, one in enumerate(found)
+    ]
+
+
 def _within_budget(
-    offers: Sequence[Offer],
-    runtimes: Mapping[str, Time | None],
-    tasks: int,
-    budget: Money,
-    currency: str,
-) -> Choice:
-    """The fastest plan within the budget."""
-    found = choose("within budget", offers, runtimes, tasks, budget)
-    if found is None:
-        least = format_money(cheapest(offers, runtimes, tasks).cost, currency)
-        raise InputError(
-            f"a budget of {format_money(budget, currency)} finishes no plan;"
-            f" the smallest that would do is about {least}"
-        )
-    return found
+    work: _Work, budget: Money, currency: str, others: Sequence[Money]
+) -> list[Choice]:
+    """The fastest plan within the budget; none where only another one, of such a cost, keeps it."""
+    found = None
+    if work.offers:
+        found = choose("within budget", work.offers, work.runtimes, work.tasks, budget)
+    if found is not None:
+        return [found]
+    if any(cost <= budget for cost in others):
+        return []
+    least = min([*others, *(one.cost for one in work.ends(cheapest))])
+    raise InputError(
+        f"a budget of {format_money(budget, currency)} finishes no plan;"
+        f" the smallest that would do is about {format_money(least, currency)}"
+    )
 
 
 def _within_deadline(
-    offers: Sequence[Offer],
-    runtimes: Mapping[str, Time | None],
-    tasks: int,
-    deadline: Time,
-    upper: Callable[[Choice], Time],
-) -> Choice:
+    work: _Work, deadline: Time, upper: Callable[[Choice], Time], others: Sequence[Time]
+) -> list[Choice]:
     """The cheapest plan whose upper bound is within the deadline.
 
     The estimate must end earlier, by as much as the bound exceeds it. Where no fleet is sure
-    enough, the fastest there is.
+    enough, the fastest there is; none where only another plan, with such an end, can be in time.
     """
     target = deadline
-    found = choose_by_deadline(offers, runtimes, tasks, target)
+    found = work.by_deadline(target)
     if found is None:
-        earliest = format_duration(_rounded_up(fastest(offers, runtimes, tasks).makespan))
+        if any(end <= deadline for end in others):
+            return []
+        earliest = min([*others, *(one.makespan for one in work.ends(fastest))])
         raise InputError(
             f"no fleet can finish within {format_duration(deadline)};"
-            f" the earliest is about {earliest}, with every machine"
+            f" the earliest is about {format_duration(_rounded_up(earliest))}, with every machine"
         )
     while found is not None:
         late = upper(found)
         if late <= deadline:
-            return found
+            return [found]
         target = min(target * 99 // 100, target * deadline // late)
-        found = choose_by_deadline(offers, runtimes, tasks, target)
-    soonest = choose_by_deadline(offers, runtimes, tasks, fastest(offers, runtimes, tasks).makespan)
+        found = work.by_deadline(target)
+    soonest = work.by_deadline(fastest(work.offers, work.runtimes, work.tasks).makespan)
     assert soonest is not None  # noqa: S101
-    return soonest
+    return [soonest]
 
 
 def _published(
@@ -226,20 +288,16 @@ def _predict(
 
 
 def _plan(
-    choice: Choice,
-    bound: Bound,
-    goal: Goal,
-    confidence: float,
-    *,
-    is_knee: bool,
-    beater: int | None,
+    candidate: Candidate, goal: Goal, confidence: float, *, is_knee: bool, beater: int | None
 ) -> Plan:
+    choice, bound, strategy = candidate.choice, candidate.bound, candidate.strategy
     makespan, cost = bound.makespan(confidence), bound.cost(confidence)
     fits_money = goal.budget is None or max(cost, choice.cost) <= goal.budget
     fits_time = goal.deadline is None or makespan <= goal.deadline
     return Plan(
         name=choice.name,
         fleet=choice.fleet,
+        strategy="" if strategy is None else write_strategy(strategy),
         units=choice.units,
         cost=str(choice.cost),
         makespan_s=Span(

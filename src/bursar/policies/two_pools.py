@@ -27,12 +27,18 @@ from bursar.beliefs.reliability import PATIENCE, is_tail
 from bursar.model.fleet import Fleet
 from bursar.model.market import Offer
 from bursar.model.strategy import Kind, Strategy
-from bursar.model.time import Time
+from bursar.model.time import LONGEST, Time
 from bursar.state import DONE, RunState
 from bursar.view import Machine, View
 
 ENOUGH: Final = 3
 """Results from which the default deadline is computed; before them nothing is given up."""
+INTERIM: Final = "combined"
+"""The name of a strategy that holds until the tail begins."""
+RARE: Final = 20
+"""One instance given up among so many results says nothing of silent hosts."""
+MOST_DOUBLINGS: Final = 16
+"""Of the patience with one task."""
 ENDLESS: Final = 1 << 40
 """N where there is no end of copies."""
 
@@ -74,6 +80,8 @@ class TwoPools:
         self._settled = bytearray(1)
         self._queued: set[int] = set()
         """tasks in `queue`"""
+        self._queued_reliably: set[int] = set()
+        """tasks in `reliable_queue`"""
         self._stage: dict[int, int] = {}
         """instances queued in the tail; above N no other will be"""
         self._sent: dict[int, Time] = {}
@@ -88,6 +96,8 @@ class TwoPools:
         """heap of when an instance of the tail is given up"""
         self._tail_starts: set[tuple[int, int]] = set()
         """task and machine of what is sent in the tail, until it is an attempt"""
+        self._times_given_up: Counter[int] = Counter()
+        """by task, where nobody said after how long"""
         self._spare = 0
         """unreliable slots without a task, also those that are yet to be rented or freed"""
         self._first_end: Time | None = None
@@ -96,6 +106,8 @@ class TwoPools:
         """of the unreliable pool"""
         self._turnaround: Time = 0
         """the sum over them"""
+        self._lacks_machines = False
+        """the tail wants unreliable machines that are not to be had now"""
         self._paid_all = False
         """all that remained was sent to the reliable pool, as the budget allowed"""
         self.is_forsaken = False
@@ -115,7 +127,7 @@ class TwoPools:
                 self._attempt_ended(event, state)
             case ev.MachineDown() | ev.RetryRequested():
                 self._returned.extend(state.ready)
-            case ev.StrategyChosen():
+            case ev.StrategyChosen() | ev.PlanChosen(strategy=Strategy()):
                 self.strategy, self.opened = event.strategy, None
             case ev.RunResumed():
                 self._begin_again()
@@ -128,9 +140,22 @@ class TwoPools:
         if (event.task, event.machine) in self._tail_starts:
             self._tail_starts.remove((event.task, event.machine))
             assert self.strategy is not None  # noqa: S101
-            heappush(self._deadlines, (event.at + self.strategy.deadline, event.attempt))
+            limit = max(self.strategy.deadline, self._longer_patience(event.task))
+            heappush(self._deadlines, (event.at + limit, event.attempt))
+        elif longer := self._longer_patience(event.task):
+            heappush(self._deadlines, (event.at + longer, event.attempt))
         else:
             self._watched.append((event.at, event.attempt))
+
+    def _longer_patience(self, task: int) -> Time:
+        """Twice as long each time that it was given up, where that is rare; 0: no longer.
+
+        Where many are given up, hosts fall silent. Where few are, these may just be long tasks.
+        """
+        times = self._times_given_up.get(task, 0)
+        if not times or self._times_given_up.total() * RARE > self.results:
+            return 0
+        return (self.patience or 0) << min(times, MOST_DOUBLINGS)
 
     def _attempt_ended(self, event: ev.AttemptEnded, state: RunState) -> None:
         task = state.log.task[event.attempt]
@@ -154,6 +179,7 @@ class TwoPools:
             self.queue,
             self.reliable_queue,
             self._queued,
+            self._queued_reliably,
             self._stage,
             self._sent,
             self._dues,
@@ -174,9 +200,11 @@ class TwoPools:
         self._adopt(view)
         free = _Free(view)
         self._give_up(view, now)
-        self._spare = self._available(view) - self._at_work(view)
+        # What runs on machines that will be taken away is no longer among those to be had.
+        self._spare = max(0, self._available(view) - self._at_work(view))
+        self._lacks_machines = self._has_no_more(view)
         self._collect(view, now, rng)
-        if self.is_forsaken or self._has_kind(Kind.ALL_RELIABLE):
+        if self._has_kind(Kind.ALL_RELIABLE):
             self._move_all_to_reliable()
         self._spend_budget(view)
         self._dispatch(free, now)
@@ -230,7 +258,7 @@ class TwoPools:
         """Reliable slots that may be used at once."""
         strategy = self.strategy
         limit = 0 if strategy is None else strategy.reliable_machines(self.unreliable)
-        return max(limit, 1) if self.is_forsaken else limit
+        return max(limit, self.unreliable) if self.is_forsaken else limit
 
     @property
     def reliable_demand(self) -> int:
@@ -241,8 +269,9 @@ class TwoPools:
     @property
     def _combines(self) -> bool:
         """Whether reliable machines take what finds no unreliable one."""
-        early = self.opened is None and self._has_kind(Kind.COMBINED_THEN_BOTH)
-        return early or self._has_kind(Kind.COMBINED)
+        if self.opened is None and self._has_kind(Kind.COMBINED_THEN_BOTH):
+            return True
+        return self.is_forsaken or self._lacks_machines or self._has_kind(Kind.COMBINED)
 
     def _has_kind(self, kind: Kind) -> bool:
         return self.strategy is not None and self.strategy.kind == kind
@@ -269,12 +298,17 @@ class TwoPools:
         if live is None or live.cancelling:
             return
         self.cancels.append(Cancel(attempt, reason="no result by its deadline", give_up=True))
+        if self._patience is None:
+            self._times_given_up[live.task] += 1
         if self.opened is None and not self._settled[live.task]:
             self._returned.append(live.task)
 
     def _collect(self, view: View, now: Time, rng: Random) -> None:
         """Queue what came back; in the tail its next instance is due at once."""
-        returned = sorted({task for task in self._returned if not self._settled[task]})
+        waiting = self._queued_reliably
+        returned = sorted(
+            {one for one in self._returned if not self._settled[one] and one not in waiting}
+        )
         self._returned = []
         if self.opened is not None:
             for task in returned:
@@ -292,13 +326,18 @@ class TwoPools:
             return
         if strategy.copies is None or self._stage.get(task, 0) <= strategy.copies:
             self._set_due(task, now)
-        elif task in view.ready and task not in self.reliable_queue:
-            self.reliable_queue.append(task)
+        elif task in view.ready:
+            self._enqueue_reliable(task)
 
     def _move_all_to_reliable(self) -> None:
         while self.queue:
             task = self.queue.popleft()
             self._queued.discard(task)
+            self._enqueue_reliable(task)
+
+    def _enqueue_reliable(self, task: int) -> None:
+        if task not in self._queued_reliably:
+            self._queued_reliably.add(task)
             self.reliable_queue.append(task)
 
     def _enqueue(self, task: int) -> None:
@@ -328,6 +367,13 @@ class TwoPools:
                 slots += count * offer.slots
         return slots
 
+    def _has_no_more(self, view: View) -> bool:
+        """Whether a tail that ends on reliable machines finds no other unreliable one."""
+        if self.opened is None or self.strategy is None or not self.strategy.needs_reliable:
+            return False
+        offers = (offer for offer in view.market.offers if offer.pool == "unreliable")
+        return all(offer.name in view.refusals for offer in offers if offer.name in self._fleet)
+
     def _at_work(self, view: View) -> int:
         """Instances on the unreliable pool that are not being given up."""
         given_up = {cancel.attempt for cancel in self.cancels}
@@ -345,7 +391,7 @@ class TwoPools:
                 continue
             if strategy.kind == Kind.COMBINED_THEN_BOTH:
                 self._enqueue(task)
-                self.reliable_queue.append(task)
+                self._enqueue_reliable(task)
                 self._stage[task] = ENDLESS + 1
             else:
                 self._set_due(task, max(now, self._sent[task] + strategy.timeout))
@@ -365,7 +411,7 @@ class TwoPools:
             if stage < _copies(strategy):
                 self._enqueue(task)
             else:
-                self.reliable_queue.append(task)
+                self._enqueue_reliable(task)
             self._stage[task] = stage + 1
 
     def _spend_budget(self, view: View) -> None:
@@ -385,7 +431,7 @@ class TwoPools:
         self._paid_all = True
         for task in range(1, view.total + 1):
             if not self._settled[task]:
-                self.reliable_queue.append(task)
+                self._enqueue_reliable(task)
 
     # --- sending ---------------------------------------------------------------------------------
 
@@ -398,11 +444,12 @@ class TwoPools:
                 self._send(task, free.unreliable.pop(), now)
         while free.reliable and self.reliable_queue:
             task = self.reliable_queue.popleft()
+            self._queued_reliably.discard(task)
             if not self._settled[task]:
                 self._send_reliable(task, free.reliable.pop())
         # What is just being given up leaves a slot to the first in the queue.
         combines = self._combines and not self.cancels
-        while combines and free.reliable and len(self.queue) > self._spare:
+        while combines and free.reliable and len(self.queue) > max(0, self._spare):
             task = self._unqueue()
             if not self._settled[task]:
                 self._send_reliable(task, free.reliable.pop())
@@ -454,6 +501,15 @@ def is_unreliable(machine: Machine) -> bool:
 def by_price(offers: Iterable[Offer]) -> list[Offer]:
     """The cheapest first, for the work that they do."""
     return sorted(offers, key=lambda one: float(one.price) / one.billing / one.speed)
+
+
+def interim(ratio: float) -> Strategy:
+    """For the time until the tail begins, on which is decided then: both pools are combined."""
+    return Strategy(None, LONGEST, LONGEST, ratio, INTERIM, Kind.COMBINED)
+
+
+def is_interim(strategy: Strategy | None) -> bool:
+    return strategy is not None and strategy.name == INTERIM
 
 
 def _copies(strategy: Strategy) -> int:

@@ -1,6 +1,25 @@
-"""Print the page of all reproductions: `python -m bursar.reproduce`."""
+"""Print the page of all reproductions: `python -m bursar.reproduce [DIRECTORY]`.
 
-from bursar.reproduce.page import page
-from bursar.reproduce.result import ENTRIES, reproduce
+Their plots are written into the directory, where one is given.
+"""
 
-print(page(reproduce(name) for name in ENTRIES), end="")
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bursar.reproduce.page import page, plot_file
+from bursar.reproduce.plot import svg
+from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
+
+
+def computed(plots: Path | None) -> Iterator[Reproduction]:
+    for name in ENTRIES:
+        found = reproduce(name)
+        if plots is not None:
+            plots.mkdir(parents=True, exist_ok=True)
+            for number, plot in enumerate(found.plots):
+                (plots / plot_file(found, number)).write_text(svg(plot), encoding="utf-8")
+        yield found
+
+
+print(page(computed(Path(sys.argv[1]) if sys.argv[1:] else None)), end="")

@@ -14,6 +14,11 @@ def figure(value: Figure) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else str(value)
 
 
+def plot_file(found: Reproduction, number: int) -> str:
+    """The name of the file with one of its plots."""
+    return f"{found.name}.svg" if number == 0 else f"{found.name}-{number + 1}.svg"
+
+
 def page(reproductions: Iterable[Reproduction]) -> str:
     """Markdown: a table for each reproduction, and what was assumed."""
     lines = [
@@ -40,6 +45,9 @@ def _section(found: Reproduction) -> Iterator[str]:
         verdict = "yes" if row.ok else "**no**"
         yield f"| {' | '.join((row.what, *figures, verdict, row.note))} |"
     yield ""
+    for number, plot in enumerate(found.plots):
+        yield f"![{plot.title}](plots/{plot_file(found, number)})"
+        yield ""
     for line in found.assumed:
         yield f"- Assumed: {line}"
     if found.assumed:

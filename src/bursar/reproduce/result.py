@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from bursar.model.errors import InputError, instead_of, shown
+from bursar.reproduce.plot import Plot
 
 Figure = float | int | str | None
 
@@ -37,6 +38,8 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     rows: tuple[Row, ...]
     assumed: tuple[str, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    """drawn from the same computation as the rows"""
 
     @property
     def ok(self) -> bool:
@@ -77,6 +80,14 @@ ENTRIES: Final[Mapping[str, str]] = {
     "bats-kohonen": "bats_chapter_6",
     "bats-sarsa": "bats_chapter_6",
     "bats-tables-5": "bats_tables_5",
+    "expert-fig-7": "expert_fig_7",
+    "expert-fig-8": "expert_fig_8",
+    "expert-fig-9a": "expert_fig_9",
+    "expert-fig-9b": "expert_fig_9",
+    "expert-fig-10": "expert_fig_10",
+    "expert-fig-11": "expert_fig_11",
+    "expert-table-5": "expert_table_5",
+    "spot-traces": "spot_traces",
 }
 """Name to the module of `bursar.reproduce` that has its `reproduce()`."""
 

@@ -3,6 +3,9 @@
 The frontier is built from the statistics of the run itself (ExPERT, sections 4.1 and 4.3), for what
 remains of it, with the instances under way as old as they are. The choice and its reason become an
 event; until then the run goes on without replicas.
+
+Where the unreliable pool gives less than was asked for, it is decided before the tail, and now and
+then again, how many reliable machines work beside it; see `bursar.plan.beside`.
 """
 
 from __future__ import annotations
@@ -15,16 +18,19 @@ import numpy as np
 
 from bursar import events as ev
 from bursar.beliefs.pool import PoolBook
+from bursar.beliefs.reliability import Fate
 from bursar.model.errors import BursarError, one_line
-from bursar.model.market import Market
+from bursar.model.market import Market, Pool
 from bursar.model.strategy import Strategy
-from bursar.model.time import SECOND, Time
+from bursar.model.time import MINUTE, SECOND, Time
+from bursar.model.wording import counted
+from bursar.plan.beside import Outlook, machines_beside
 from bursar.plan.dominance import Point
 from bursar.plan.frontier import knee_of, prefer
 from bursar.plan.pools import Rate, two_pools
 from bursar.plan.refine import Searched, Space, refine, search
 from bursar.plan.strategies import POINTS, default_deadline, static_strategies
-from bursar.policies.two_pools import ENOUGH, TwoPools
+from bursar.policies.two_pools import ENOUGH, TwoPools, interim, is_interim
 from bursar.simulate.estimator import LEAST_RELIABILITY, Conditions, Price, estimate
 from bursar.state import RunState
 
@@ -33,6 +39,11 @@ EFFORT: Final = 1_000
 FEWEST: Final = 20
 MOST: Final = 100
 """Repetitions, at least and at most."""
+
+SOON: Final[Time] = 5 * MINUTE
+"""Before this nothing is known of a pool."""
+THINKING: Final = 4
+"""Part of the time so far after which a decision before the tail is thought over."""
 
 Make = Callable[[Time], ev.AnyEvent]
 """An event, once its time is known."""
@@ -49,6 +60,25 @@ class Situation(msgspec.Struct, frozen=True):
     deadline: float | None
     """seconds that are left"""
     currency: str
+    elapsed: float = 0.0
+    """seconds since the run began"""
+    spent: float = 0.0
+    """so far"""
+    total: int = 0
+    """tasks of the whole run"""
+
+    def whole(self, point: Point) -> Point:
+        """Of the whole run, if what remains of it takes and costs so much."""
+        left = self.conditions.tasks
+        return self.elapsed + point[0], (self.spent + point[1] * left) / max(self.total, left)
+
+    @property
+    def whole_budget(self) -> float | None:
+        return None if self.budget is None else self.whole((0.0, self.budget))[1]
+
+    @property
+    def whole_deadline(self) -> float | None:
+        return None if self.deadline is None else self.whole((self.deadline, 0.0))[0]
 
 
 class Advice(msgspec.Struct, frozen=True):
@@ -64,12 +94,12 @@ class Advice(msgspec.Struct, frozen=True):
 
 def situation_of(state: RunState, pools: TwoPools, book: PoolBook) -> Situation | None:
     """What is known now of what remains; None: too little to decide on."""
-    if pools.results < ENOUGH:
+    if pools.results < ENOUGH or state.settled == state.total:
         return None
     now, market = state.now, state.market
     known = book.characterise(now, pools.patience, pools.unreliable)
     ages = _ages(state)
-    cheap, dear, ratio, speedup = _prices(market, pools.unreliable)
+    cheap, dear, ratio, speedup = prices_of(market, pools.unreliable)
     left = state.ledger.left
     goal = state.goal.deadline
     return Situation(
@@ -89,6 +119,46 @@ def situation_of(state: RunState, pools: TwoPools, book: PoolBook) -> Situation 
         budget=None if left is None else float(left) / len(ages),
         deadline=None if goal is None else max(0, goal - now) / SECOND,
         currency=market.currency,
+        elapsed=now / SECOND,
+        spent=sum(_spent(state).values()),
+        total=state.total,
+    )
+
+
+def _spent(state: RunState) -> dict[Pool, float]:
+    """What the machines of each pool have cost until now, not what is committed beyond."""
+    spent: dict[Pool, float] = {"unreliable": 0.0, "reliable": 0.0}
+    for charge in state.ledger.charges():
+        stay = min(charge.end, state.now) - charge.begin
+        spent[charge.offer.pool] += float(charge.offer.charge(stay))
+    return spent
+
+
+def outlook_of(state: RunState, pools: TwoPools, book: PoolBook) -> Outlook | None:
+    """What may be expected if the unreliable pool goes on as before; None: too little is known."""
+    history = book.history()
+    is_over = history.fates != Fate.SILENT
+    ages = np.where(is_over, history.ended, state.now) - history.sent
+    busy, over = float(ages.sum()) / SECOND, float(ages[is_over].sum()) / SECOND
+    if state.now < SOON or state.settled == state.total:
+        return None
+    _, dear, ratio, speedup = prices_of(state.market, pools.unreliable)
+    spent, elapsed = _spent(state), state.now / SECOND
+    times = history.turnarounds()
+    # Without a result, a task takes at least as long as the oldest that is under way.
+    mean = float(times.mean() if len(times) else ages.max(initial=state.now)) / SECOND
+    measured = book.reliable_time
+    return Outlook(
+        total=state.total,
+        left=state.total - state.settled,
+        elapsed=elapsed,
+        spent=sum(spent.values()),
+        results=busy / elapsed * (len(times) / over if len(times) else 1 / mean),
+        burn=spent["unreliable"] / elapsed,
+        reliable_time=mean / speedup if measured is None else measured / SECOND,
+        reliable_burn=float(dear.amount) * SECOND / dear.period,
+        tail=float(times[-1]) / SECOND / 2 if len(times) else mean,
+        most=round(ratio * pools.unreliable),
     )
 
 
@@ -103,7 +173,7 @@ def _ages(state: RunState) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.array(sorted(ages, reverse=True), dtype=np.int64)
 
 
-def _prices(market: Market, unreliable: int) -> tuple[Price, Price, float, float]:
+def prices_of(market: Market, unreliable: int) -> tuple[Price, Price, float, float]:
     """Of both pools, with the ratio of their sizes and of their speeds."""
     has_reliable = any(one.pool == "reliable" and one.limit != 0 for one in market.offers)
     offers = market.offers
@@ -127,7 +197,13 @@ def advise(situation: Situation, seed: int = 0) -> Advice:
     def points_of(strategies: Sequence[Strategy]) -> list[Point]:
         return estimate(conditions, strategies, repetitions, seed=seed).means()
 
-    found = _search(situation, points_of)
+    found = search_strategies(
+        conditions.mean,
+        situation.ratio,
+        conditions.unreliable,
+        points_of,
+        quickest=int(conditions.turnarounds[0]),
+    )
     front = found.frontier
     return Advice(
         situation=situation,
@@ -137,27 +213,39 @@ def advise(situation: Situation, seed: int = 0) -> Advice:
     )
 
 
-def _search(
-    situation: Situation, points_of: Callable[[Sequence[Strategy]], list[Point]]
+def search_strategies(
+    mean: Time,
+    ratio: float,
+    unreliable: int,
+    points_of: Callable[[Sequence[Strategy]], list[Point]],
+    *,
+    quickest: Time,
 ) -> Searched:
-    conditions = situation.conditions
-    space = Space(conditions.mean, situation.ratio, conditions.unreliable)
-    if situation.ratio > 0:
+    """Estimate the strategies that there can be, of those without reliable machines if the ratio
+    is 0; then none gives an instance up before the quickest result could have come.
+    """
+    space = Space(mean, ratio, unreliable)
+    if ratio > 0:
         return search(space, points_of)
-    patience, steps = default_deadline(conditions.mean), POINTS - 1
+    patience, steps = default_deadline(mean), POINTS - 1
     alone = [
         Strategy(None, patience * part * whole // steps**2, patience * whole // steps, 0.0)
         for whole in range(1, POINTS)
         for part in range(1, POINTS)
     ]
-    possible = [one for one in alone if one.deadline > conditions.turnarounds[0]]
+    possible = [one for one in alone if one.deadline > quickest]
     return refine(space, points_of, possible, rounds=0)
 
 
 def choose(advice: Advice, wish: str | None) -> tuple[int, str]:
-    """The place on the frontier that is preferred, and why."""
+    """The place on the frontier that is preferred, and why; a wish is about the whole run."""
     points, situation = advice.points, advice.situation
-    best = prefer(points, wish, budget=situation.budget, deadline=situation.deadline)
+    best = prefer(
+        [situation.whole(point) for point in points],
+        wish,
+        budget=situation.whole_budget,
+        deadline=situation.whole_deadline,
+    )
     limits = [
         name
         for name, limit in (("budget", situation.budget), ("deadline", situation.deadline))
@@ -173,7 +261,11 @@ def choose(advice: Advice, wish: str | None) -> tuple[int, str]:
 
 
 class Advisor:
-    """Watches a run of `mixed`, and decides once when its tail begins."""
+    """Watches a run of `mixed`, and decides once when its tail begins.
+
+    Before that, where the unreliable pool is scarce and there is a wish, it decides how many
+    reliable machines work beside it, and thinks again after each quarter of the time so far.
+    """
 
     def __init__(
         self,
@@ -191,19 +283,23 @@ class Advisor:
         """lets somebody choose a place on the frontier"""
         self._book = PoolBook()
         self._is_asked = False
+        self._thinks_again: Time = 0
 
     def saw(self, event: ev.AnyEvent, state: RunState) -> None:
         self._book.saw(event, state)
         if isinstance(event, ev.RunResumed):
             self._is_asked = False
         elif isinstance(event, ev.StrategyChosen):
-            self._is_asked = True
+            self._is_asked = not is_interim(event.strategy)
         elif isinstance(event, ev.AttemptStarted | ev.AttemptEnded | ev.MachineDown):
             self._look(state)
 
     def _look(self, state: RunState) -> None:
         tell = self.tell
-        if self._is_asked or tell is None or not self._pools.begins_tail(state):
+        if self._is_asked or tell is None:
+            return
+        if not self._pools.begins_tail(state):
+            self._look_ahead(state, tell)
             return
         situation = situation_of(state, self._pools, self._book)
         if situation is None or not len(situation.conditions.ages):
@@ -212,6 +308,33 @@ class Advisor:
         self.start(
             lambda: tell(self._decide(situation, state.created.seed if state.created else 0))
         )
+
+    def _look_ahead(self, state: RunState, tell: Callable[[Make], None]) -> None:
+        """Decide how many reliable machines work beside a scarce pool until the tail."""
+        pools, wish, now = self._pools, self._wish, state.now
+        is_undecided = pools.strategy is None or is_interim(pools.strategy)
+        is_due = now >= self._thinks_again and (_is_scarce(state) or pools.strategy is not None)
+        if wish is None or not is_undecided or not is_due:
+            return
+        outlook = outlook_of(state, pools, self._book)
+        if outlook is None or not outlook.most:
+            return
+        self._thinks_again = now + now // THINKING
+        budget, deadline = state.goal.budget, state.goal.deadline
+        machines = machines_beside(
+            outlook,
+            wish,
+            budget=None if budget is None else float(budget) / state.total,
+            deadline=None if deadline is None else deadline / SECOND,
+        )
+        if machines == pools.reliable_limit:
+            return
+        strategy = interim(min(1.0, machines / pools.unreliable))
+        why = f"{wish}: {counted(machines, 'reliable machine')} beside a scarce pool until the tail"
+        span, cost = outlook.point(machines)
+        makespan = round((span - outlook.elapsed) * SECOND)
+        cost = cost * outlook.total - outlook.spent
+        tell(lambda now: ev.StrategyChosen(now, strategy, why, makespan, cost))
 
     def _decide(self, situation: Situation, seed: int) -> Make:
         """In a thread of its own perhaps: it looks at nothing but the situation."""
@@ -226,7 +349,7 @@ class Advisor:
 
     def _chosen(self, situation: Situation, seed: int) -> tuple[Strategy, str, Point]:
         conditions = situation.conditions
-        if self._pools.strategy is not None:
+        if self._pools.strategy is not None and not is_interim(self._pools.strategy):
             asked = self._pools.strategy.timed(default_deadline(conditions.mean))
             return asked, "it was asked for", estimate(conditions, [asked], MOST).means()[0]
         advice = advise(situation, seed)
@@ -236,6 +359,11 @@ class Advisor:
             place, why = choose(advice, self._wish)
         why = f"{why}, of {advice.tried:,} strategies"
         return advice.strategies[place], why, advice.points[place]
+
+
+def _is_scarce(state: RunState) -> bool:
+    """Whether unreliable machines are asked for in vain."""
+    return any(state.market[name].pool == "unreliable" for name in state.refusals)
 
 
 def knee_place(advice: Advice) -> int:

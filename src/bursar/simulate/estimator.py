@@ -120,6 +120,11 @@ class Estimates(msgspec.Struct, frozen=True):
     reliable_queue: Integers
     """the most tasks that waited for a reliable machine"""
 
+    def quantiles(self, index: int, share: float) -> tuple[float, float, float]:
+        """Of a strategy: makespan and tail in seconds, and cost for a task."""
+        times = [np.quantile(of[index], share) / SECOND for of in (self.makespans, self.tails)]
+        return float(times[0]), float(times[1]), float(np.quantile(self.costs[index], share))
+
     def means(self) -> list[tuple[float, float]]:
         """By strategy: the mean makespan in seconds, and the mean cost for a task."""
         spans = self.makespans.mean(axis=1) / SECOND

@@ -57,7 +57,8 @@ SIZE: Final = 15
 LONGEST_QUEUE: Final = 16
 LEAST_FREE: Final = 17
 URGENT: Final = 18
-COUNTERS: Final = 19
+ORIGIN: Final = 19
+COUNTERS: Final = 20
 """places in a desk's counters, and their number"""
 
 DUE: Final = 1 << 60
@@ -77,7 +78,7 @@ class World(NamedTuple):
     turnarounds: Array
     """of successes, ascending"""
     boundaries: Array
-    """moments at which the reliability changes, ascending"""
+    """moments at which the reliability changes, ascending, since the estimate's beginning"""
     reliability: Any
     """before each of them, and after the last one: one more"""
     losses: Array

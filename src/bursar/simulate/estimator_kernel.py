@@ -47,6 +47,7 @@ from bursar.simulate.estimator_desk import (
     NEVER,
     NOW,
     ON_RELIABLE,
+    ORIGIN,
     PATIENCE,
     QUEUED,
     RELIABLE,
@@ -112,7 +113,7 @@ def turnaround(world: World, chance: float, gamma: float) -> int:
     """The solution t of F(t) = x for a uniform x; below 0: lost, known after so long; 0: silent."""
     if chance < gamma:
         return int(quantile(world.turnarounds, chance / gamma))
-    if len(world.losses) == 0:
+    if len(world.losses) == 0 or gamma >= 1.0:
         return 0
     return -int(quantile(world.losses, (chance - gamma) / (1.0 - gamma)))
 
@@ -149,7 +150,7 @@ def send(world: World, rules: Array, desk: Desk, luck: Any, task: int) -> None:
     counters = desk.counters
     now, is_tail = counters[NOW], counters[IS_TAIL] != 0
     deadline = rules[DEADLINE] if is_tail else world.figures[PATIENCE]
-    gamma = reliability_at(world, now)
+    gamma = reliability_at(world, now - counters[ORIGIN])
     chance = drawn(luck, desk.names[task], desk.instances[task])
     takes = turnaround(world, chance, gamma)
     desk.instances[task] += 1
@@ -331,14 +332,14 @@ def resume(world: World, rules: Array, desk: Desk, luck: Any) -> None:
     origin = 0
     for age in world.ages:
         origin = max(origin, age)
-    counters[NOW] = origin
-    gamma = reliability_at(world, origin)
+    counters[NOW] = counters[ORIGIN] = origin
     for task in range(figures[TASKS]):
         age = world.ages[task]
         desk.names[task] = task
         desk.sent[task] = origin - age
         desk.instances[task] = 1
         counters[FREE] -= 1
+        gamma = reliability_at(world, -age)
         chance = remaining_chance(world, drawn(luck, task, 0), gamma, age)
         takes = turnaround(world, chance, gamma)
         follow(world, desk, task, origin - age, takes, max(figures[PATIENCE], age + 1))

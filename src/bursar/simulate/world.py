@@ -48,7 +48,7 @@ class SimulatedWorld:
     """Answers decisions with the events that the fortune foresees."""
 
     lead: Time = 0
-    hasty = False
+    ahead = 0
 
     def __init__(self, state: RunState, fortune: Fortune) -> None:
         self._state = state

@@ -1,5 +1,7 @@
 """`mixed`, `pooled` and `ntdmr` together keep the laws in worlds of every kind, and finish."""
 
+import msgspec
+import numpy as np
 import pytest
 
 from bursar import events as ev
@@ -13,7 +15,9 @@ from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.provision.mixed import FORSAKEN, Mixed
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.ntdmr import Ntdmr
-from bursar.simulate.advice import Advisor
+from bursar.policies.two_pools import INTERIM
+from bursar.simulate.advice import Advice, Advisor, Situation, choose
+from bursar.simulate.estimator import Conditions, Price
 from bursar.simulate.fortune import ModelledFortune, given
 from bursar.simulate.pools import MortalMachines, Overlay, UnreliablePool, exponential
 from bursar.simulate.run import simulate
@@ -170,3 +174,91 @@ def test_a_static_strategy_gets_its_times_from_the_run():
 def test_without_reliable_machines_a_strategy_without_them_is_chosen():
     _, events = decide(market=Market("USD", "undated", (SPOT,)))
     assert events[0][0].strategy.copies is None
+
+
+# --- machines that come and go -------------------------------------------------------------------
+
+
+def test_a_machine_that_boots_for_longer_than_its_lease_is_waited_for():
+    spot, sure = (msgspec.structs.replace(one, boot=2 * MINUTE) for one in (SPOT, SURE))
+    market = Market("USD", "undated", (spot, sure))
+    state = run(market=market)
+    assert state.done == 40
+    assert state.machines_rented <= SPOT.limit + SURE.limit
+
+
+class Gone(Overlay):
+    """No spot machine is to be had from some moment on."""
+
+    def __init__(self, below, since):
+        super().__init__(below)
+        self.since = since
+
+    def boot(self, machine):
+        is_late = machine.offer.name == "spot" and machine.rented >= self.since
+        return None if is_late else super().boot(machine)
+
+
+def test_where_no_unreliable_machine_is_to_be_had_each_task_runs_once_on_reliable_ones():
+    state = run(Gone(CALM, 0), None)
+    assert state.done == len(state.log) == 40
+    assert state.last_settled < FORSAKEN + 40 / SURE.limit * 11 * MINUTE + HOUR
+
+
+def test_both_pools_are_combined_while_losses_are_announced():
+    lives = MortalMachines(CALM, {"spot": exponential(15 * MINUTE)}, notice=2 * MINUTE)
+    state = run(lives, read_strategy("CN-inf").timed(HOUR))
+    assert state.done == 40
+    assert state.machines_rented < 100
+
+
+def test_a_tail_goes_to_reliable_machines_where_no_other_is_to_be_had():
+    lives = MortalMachines(Gone(CALM, MINUTE), {"spot": lambda rng: 62 * MINUTE})
+    state = run(lives, Strategy(3, 12 * MINUTE, 20 * MINUTE, 0.5), tasks=41)
+    assert state.done == 41
+    assert state.last_settled < 62 * MINUTE + FORSAKEN
+
+
+def test_a_task_longer_than_the_learned_deadline_is_not_given_up_for_ever():
+    long = ModelledFortune(given([3 * HOUR] + [10 * MINUTE] * 299))
+    alone = Market("USD", "undated", (SPOT,))
+    state = run(long, None, tasks=300, market=alone)
+    assert state.done == 300
+    assert len(state.log) <= 310
+
+
+# --- the decision before the tail ----------------------------------------------------------------
+
+
+def test_with_a_wish_reliable_machines_help_a_scarce_pool_before_the_tail():
+    class Few(Overlay):
+        def boot(self, machine):
+            is_more = machine.offer.name == "spot" and machine.id > 1
+            return None if is_more else super().boot(machine)
+
+    near = msgspec.structs.replace(SURE, price=Money.parse("0.03"))
+    market = Market("USD", "undated", (SPOT, near))
+    state, events = decide("makespan*cost", fortune=Few(CALM), market=market)
+    assert events[0][0].strategy.name == INTERIM
+    assert "4 reliable machines beside a scarce pool" in events[0][0].why
+    assert events[0][1] > 30
+    assert state.done == 40
+    _, undecided = decide(None, fortune=Few(CALM), market=market)
+    assert all(event.strategy.name != INTERIM for event, _ in undecided)
+
+
+def test_a_wish_is_about_the_whole_run():
+    conditions = Conditions(
+        tasks=2,
+        unreliable=4,
+        reliability=0.9,
+        turnarounds=np.array([SECOND], dtype=np.int64),
+        reliable_time=SECOND,
+        unreliable_price=Price(Money.parse("1")),
+        reliable_price=Price(Money.parse("1")),
+    )
+    points = [(100.0, 1.0), (50.0, 3.0)]
+    for spent, best in ((0.0, 0), (1_000.0, 1)):
+        situation = Situation(conditions, 1.0, None, None, "USD", 0.0, spent, 10)
+        advice = Advice(situation, [STRATEGY, STRATEGY], points, 2)
+        assert choose(advice, "makespan*cost")[0] == best

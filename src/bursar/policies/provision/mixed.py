@@ -71,7 +71,9 @@ class Mixed:
         pools = self.pools
         pools.is_forsaken = self._is_forsaken(view, now)
         pools.advance(view, now, rng)
-        at_work = Counter(is_unreliable(one.machine) for one in view.attempts.values())
+        # What runs on a machine that will be taken away needs no other one before it is lost.
+        staying = (one.machine for one in view.attempts.values() if not one.machine.leaving)
+        at_work = Counter(is_unreliable(machine) for machine in staying)
         at_work.update(is_unreliable(view.machines[start.machine]) for start in pools.starts)
         wanted = at_work[True] + len(pools.queue)
         yield from self._fill(view, now, self._unreliable, wanted, "to fill the unreliable pool")
@@ -80,7 +82,8 @@ class Mixed:
         yield from self._save(view, now)
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
-        if machine.attempts or machine.id in self._wanted(view, now):
+        is_new = machine.up in (None, now)  # nobody could give it a task yet
+        if is_new or machine.attempts or machine.id in self._wanted(view, now):
             return Extend(machine.id)
         if not machine.offer.price:
             return Extend(machine.id, reason="it costs nothing")

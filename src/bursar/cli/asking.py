@@ -1,0 +1,57 @@
+"""Let somebody choose the strategy of the tail, while the run goes on."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from bursar.cli.common import print_table, say
+from bursar.model.time import format_duration, seconds
+
+if TYPE_CHECKING:
+    from bursar.simulate.advice import Advice
+
+MOST_SHOWN = 12
+"""Strategies that are offered, evenly spread, with the cheapest, the fastest and the knee."""
+
+
+def ask_for_strategy(advice: Advice) -> int:
+    """The place on the frontier that is chosen; the knee, if nobody answers with a number."""
+    from bursar.simulate.advice import knee_place
+
+    knee = knee_place(advice)
+    places = _offered(len(advice.points), knee)
+    say("The tail begins. Which strategy? (cheapest first; the run goes on meanwhile)")
+    columns = ("#", "N", "T", "D", "reliable", "time", "cost", "")
+    rows = [_row(number, place, advice, knee) for number, place in enumerate(places, 1)]
+    print_table(columns, rows, right="# N T D reliable time cost", err=True)
+    while True:
+        click.echo(f"number (else {places.index(knee) + 1}): ", err=True, nl=False)
+        answer = sys.stdin.readline().strip()
+        if not answer:
+            return knee
+        if answer.isdecimal() and 1 <= int(answer) <= len(places):
+            return places[int(answer) - 1]
+        say(f"{answer!r} is none of 1 to {len(places)}")
+
+
+def _offered(count: int, knee: int) -> list[int]:
+    spread = min(count, MOST_SHOWN)
+    return sorted({(count - 1) * step // max(1, spread - 1) for step in range(spread)} | {knee})
+
+
+def _row(number: int, place: int, advice: Advice, knee: int) -> tuple[str, ...]:
+    strategy, (makespan, cost) = advice.strategies[place], advice.points[place]
+    conditions = advice.situation.conditions
+    return (
+        str(number),
+        "inf" if strategy.copies is None else str(strategy.copies),
+        format_duration(strategy.timeout) if strategy.timeout else "0",
+        format_duration(strategy.deadline),
+        str(strategy.reliable_machines(conditions.unreliable)),
+        format_duration(seconds(makespan)),
+        f"{cost * conditions.tasks:.2f} {advice.situation.currency}",
+        "<- knee" if place == knee else "",
+    )

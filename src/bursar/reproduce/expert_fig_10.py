@@ -1,0 +1,82 @@
+"""`expert-fig-10`: frontiers with a given share of reliable machines (ExPERT, figure 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from bursar.plan.dominance import Point
+from bursar.plan.frontier import frontier
+from bursar.reproduce.expert_setting import (
+    ASSUMED,
+    REPETITIONS,
+    Studied,
+    frontier_line,
+    study_grid,
+)
+from bursar.reproduce.plot import Plot
+from bursar.reproduce.result import Reproduction, Row, shown_only
+
+HIGH: Final = 0.3
+"""From this Mr on the paper sees the same fastest strategies."""
+
+Frontiers = Mapping[float, Sequence[Point]]
+"""By Mr, from the cheapest to the fastest."""
+
+
+def reproduce(name: str, repetitions: int = REPETITIONS) -> Reproduction:
+    fronts = frontiers(study_grid(repetitions=repetitions))
+    return Reproduction(
+        name=name,
+        title="Frontiers for seven given Mr",
+        source="ExPERT, figure 10, figures from section 6.2",
+        rows=tuple(_rows(fronts)),
+        assumed=ASSUMED,
+        plots=(
+            Plot(
+                title="Frontiers for given Mr",
+                across="tail makespan, s",
+                upward="cost, cent/task",
+                series=tuple(
+                    frontier_line(f"Mr = {ratio:.2f}", front) for ratio, front in fronts.items()
+                ),
+            ),
+        ),
+    )
+
+
+def frontiers(studied: Studied) -> dict[float, list[Point]]:
+    by_ratio: dict[float, list[Point]] = {}
+    for strategy, point in zip(studied.strategies, studied.tails, strict=True):
+        by_ratio.setdefault(strategy.ratio, []).append(point)
+    return {
+        ratio: [points[index] for index in frontier(points)] for ratio, points in by_ratio.items()
+    }
+
+
+def _rows(fronts: Frontiers) -> Iterator[Row]:
+    fastest = {ratio: front[-1][0] for ratio, front in fronts.items()}
+    least, most = min(fronts), max(fronts)
+    high = min(span for ratio, span in fastest.items() if ratio >= HIGH)
+    what = f"fastest tail of Mr = {least:.2f}, s"
+    yield shown_only(what, "over 5500", round(fastest[least]))
+    what = f"it is longer than that of Mr >= {HIGH:g}, %"
+    yield shown_only(what, 25, 100 * (fastest[least] / high - 1))
+    for ratio, front in fronts.items():
+        cheapest, dearest = front[0], front[-1]
+        note = f"cheapest: {cheapest[0]:,.0f} s, {cheapest[1]:.2f} cent/task"
+        what = f"Mr = {ratio:.2f}: fastest tail, s"
+        yield shown_only(what, None, round(dearest[0]), f"{dearest[1]:.2f} cent/task; {note}")
+    dearer = [
+        (cost_within(fronts[most], span), cost)
+        for span, cost in fronts[least]
+        if span >= fastest[most]
+    ]
+    share = sum(other >= cost for other, cost in dearer) / len(dearer)
+    what = f"Mr = {least:.2f} is no dearer than {most:.2f} for the same tail, % of its frontier"
+    yield shown_only(what, "in general", 100 * share)
+
+
+def cost_within(front: Sequence[Point], span: float) -> float:
+    """The least cost of a tail of at most this makespan."""
+    return min(cost for its_span, cost in front if its_span <= span)

@@ -1,0 +1,96 @@
+"""Table 5 of the ExPERT paper, on two of its experiments, and the grid that plays reality."""
+
+from __future__ import annotations
+
+import pytest
+
+from bursar.model.time import SECOND
+from bursar.reproduce.expert_reality import WORKLOADS, RealRun, execute
+from bursar.reproduce.expert_table_5 import (
+    EXPERIMENTS,
+    OFFLINE,
+    ONLINE,
+    OTHER_WAYS,
+    Compared,
+    compare,
+    mean_rows,
+    other_rows,
+)
+
+BY_NUMBER = {one.number: one for one in EXPERIMENTS}
+
+
+@pytest.fixture(scope="module")
+def run() -> RealRun:
+    return execute(BY_NUMBER[12], 12)
+
+
+@pytest.fixture(scope="module")
+def two() -> list[Compared]:
+    ways = (OFFLINE, ONLINE, *OTHER_WAYS)
+    return [compare(BY_NUMBER[number], ways=ways) for number in (6, 11)]
+
+
+def test_the_table_is_that_of_the_paper() -> None:
+    assert len(EXPERIMENTS) == 13
+    costs = [one.cost for one in EXPERIMENTS]
+    tails = [one.tail for one in EXPERIMENTS]
+    assert sum(costs) / 13 == pytest.approx(1.78, abs=0.005)
+    assert sum(tails) / 13 == pytest.approx(9_574, abs=1)
+    assert sum(one.reliability for one in EXPERIMENTS) / 13 == pytest.approx(0.894, abs=0.001)
+    assert sum(one.reliable_instances for one in EXPERIMENTS) / 13 == pytest.approx(58, abs=0.5)
+    assert all(work.shortest < work.mean < work.longest for work in WORKLOADS.values())
+
+
+def test_reality_returns_about_as_many_results_as_the_table_says(run: RealRun) -> None:
+    returned = [one.turnaround(run.patience) is not None for one in run.instances.values()]
+    assert sum(returned) / len(returned) == pytest.approx(0.788, abs=0.06)
+
+
+def test_reliability_rises_as_bad_hosts_are_excluded(run: RealRun) -> None:
+    returned = [one.takes is not None for one in run.instances.values()]
+    third = len(returned) // 3
+    assert sum(returned[-third:]) > sum(returned[:third])
+
+
+def test_later_tasks_take_longer(run: RealRun) -> None:
+    takes = [(one.task, one.takes) for one in run.instances.values() if one.takes is not None]
+    early = [length for task, length in takes if task <= 200]
+    late = [length for task, length in takes if task > 620]
+    assert sum(late) / len(late) > 1.05 * sum(early) / len(early)
+
+
+def test_some_losses_are_told_and_others_are_not(run: RealRun) -> None:
+    lost = [one for one in run.instances.values() if one.turnaround(run.patience) is None]
+    told = [one for one in lost if one.known_lost(run.patience) < one.sent + run.patience]
+    assert 0.1 < len(told) / len(lost) < 0.6
+
+
+def test_every_task_has_a_result_and_the_last_ends_the_tail(run: RealRun) -> None:
+    assert len(run.results) == WORKLOADS["WL1"].tasks
+    assert max(run.results.values()) == run.tail_start + run.tail
+
+
+def test_an_open_grid_that_does_not_preempt_tells_of_no_loss() -> None:
+    run = execute(BY_NUMBER[11], 11)
+    assert all(one.dies is None for one in run.instances.values())
+
+
+def test_estimates_are_near_the_real_runs(two: list[Compared]) -> None:
+    for each in two:
+        assert abs(each.deviations[OFFLINE].tail) < 25
+        assert abs(each.deviations[OFFLINE].cost) < 20
+        assert abs(each.deviations[ONLINE].tail) < 60
+        assert abs(each.deviations[ONLINE].cost) < 30
+
+
+def test_a_grid_is_as_slow_as_its_workload(two: list[Compared]) -> None:
+    slow = two[1].experiment
+    assert slow.mean == pytest.approx(2_066 * SECOND, rel=1e-6)
+    assert slow.reliable_time == pytest.approx(2_290 * SECOND, rel=0.01)
+
+
+def test_what_is_demanded_is_what_the_paper_reached(two: list[Compared]) -> None:
+    assert [row.high for row in mean_rows(two)] == [10, 7, 20, 13]
+    papers = [row.paper for row in other_rows(two) if row.note == "the paper's way"]
+    assert papers == [10, 7, 20, 13]
