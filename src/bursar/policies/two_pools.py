@@ -16,7 +16,6 @@ is followed by the next one at once.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
 from heapq import heappop, heappush
 from random import Random
 from typing import Final
@@ -25,16 +24,14 @@ from bursar import events as ev
 from bursar.actions import Cancel, Start
 from bursar.beliefs.reliability import PATIENCE, is_tail
 from bursar.model.fleet import Fleet
-from bursar.model.market import Offer
 from bursar.model.strategy import Kind, Strategy
-from bursar.model.time import LONGEST, Time
+from bursar.model.time import Time
+from bursar.policies.pools import Free, by_price, is_unreliable
 from bursar.state import DONE, RunState
-from bursar.view import Machine, View
+from bursar.view import View
 
 ENOUGH: Final = 3
 """Results from which the default deadline is computed; before them nothing is given up."""
-INTERIM: Final = "combined"
-"""The name of a strategy that holds until the tail begins."""
 RARE: Final = 20
 """One instance given up among so many results says nothing of silent hosts."""
 MOST_DOUBLINGS: Final = 16
@@ -198,7 +195,7 @@ class TwoPools:
         """Decide what is sent and given up at this moment."""
         self.rest()
         self._adopt(view)
-        free = _Free(view)
+        free = Free(view)
         self._give_up(view, now)
         # What runs on machines that will be taken away is no longer among those to be had.
         self._spare = max(0, self._available(view) - self._at_work(view))
@@ -435,7 +432,7 @@ class TwoPools:
 
     # --- sending ---------------------------------------------------------------------------------
 
-    def _dispatch(self, free: _Free, now: Time) -> bool:
+    def _dispatch(self, free: Free, now: Time) -> bool:
         """Give queued tasks to free machines, first come, first served; whether any was given."""
         before = len(self.starts)
         while free.unreliable and self.queue:
@@ -480,36 +477,6 @@ class TwoPools:
         self._due.pop(task, None)
         reason = "for sure, on a reliable machine"
         self.starts.append(Start(task, machine, reason, measure=self._runs_on))
-
-
-class _Free:
-    """Free slots of both pools, as machine numbers."""
-
-    def __init__(self, view: View) -> None:
-        self.unreliable: list[int] = []
-        self.reliable: list[int] = []
-        for number in view.idle:
-            machine = view.machines[number]
-            where = self.unreliable if is_unreliable(machine) else self.reliable
-            where += [number] * (machine.offer.slots - len(machine.attempts))
-
-
-def is_unreliable(machine: Machine) -> bool:
-    return machine.offer.pool == "unreliable"
-
-
-def by_price(offers: Iterable[Offer]) -> list[Offer]:
-    """The cheapest first, for the work that they do."""
-    return sorted(offers, key=lambda one: float(one.price) / one.billing / one.speed)
-
-
-def interim(ratio: float) -> Strategy:
-    """For the time until the tail begins, on which is decided then: both pools are combined."""
-    return Strategy(None, LONGEST, LONGEST, ratio, INTERIM, Kind.COMBINED)
-
-
-def is_interim(strategy: Strategy | None) -> bool:
-    return strategy is not None and strategy.name == INTERIM
 
 
 def _copies(strategy: Strategy) -> int:

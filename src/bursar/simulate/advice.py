@@ -29,8 +29,9 @@ from bursar.plan.dominance import Point
 from bursar.plan.frontier import knee_of, prefer
 from bursar.plan.pools import Rate, two_pools
 from bursar.plan.refine import Searched, Space, refine, search
-from bursar.plan.strategies import POINTS, default_deadline, static_strategies
-from bursar.policies.two_pools import ENOUGH, TwoPools, interim, is_interim
+from bursar.plan.strategies import POINTS, default_deadline
+from bursar.policies.pools import interim, is_interim
+from bursar.policies.two_pools import ENOUGH, TwoPools
 from bursar.simulate.estimator import LEAST_RELIABILITY, Conditions, Price, estimate
 from bursar.state import RunState
 
@@ -341,8 +342,9 @@ class Advisor:
         try:
             strategy, why, point = self._chosen(situation, seed)
         except BursarError as error:
-            conditions = situation.conditions
-            strategy = static_strategies(conditions.mean, situation.ratio, conditions.tasks)[2]
+            patience = default_deadline(situation.conditions.mean)
+            copies = 0 if situation.ratio else None
+            strategy = Strategy(copies, patience, patience, situation.ratio)
             why, point = f"no frontier could be made ({one_line(str(error))})", (0.0, 0.0)
         makespan, cost = round(point[0] * SECOND), point[1] * situation.conditions.tasks
         return lambda now: ev.StrategyChosen(now, strategy, why, makespan, cost)

@@ -30,7 +30,7 @@ from bursar.plan.frontier import knee_of
 from bursar.plan.plans import Candidate, Samples, reliable_offers
 from bursar.plan.pools import unreliable_offers
 from bursar.plan.strategies import default_deadline
-from bursar.policies.two_pools import by_price
+from bursar.policies.pools import by_price
 from bursar.simulate.advice import prices_of, search_strategies
 from bursar.simulate.estimator import (
     LEAST_RELIABILITY,

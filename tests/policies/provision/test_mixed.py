@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from bursar import events as ev
+from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -12,10 +13,10 @@ from bursar.model.strategy import STATIC, Strategy, read_strategy
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.place.pooled import PooledPlacer
+from bursar.policies.pools import INTERIM
 from bursar.policies.provision.mixed import FORSAKEN, Mixed
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.ntdmr import Ntdmr
-from bursar.policies.two_pools import INTERIM
 from bursar.simulate.advice import Advice, Advisor, Situation, choose
 from bursar.simulate.estimator import Conditions, Price
 from bursar.simulate.fortune import ModelledFortune, given
@@ -262,3 +263,14 @@ def test_a_wish_is_about_the_whole_run():
         situation = Situation(conditions, 1.0, None, None, "USD", 0.0, spent, 10)
         advice = Advice(situation, [STRATEGY, STRATEGY], points, 2)
         assert choose(advice, "makespan*cost")[0] == best
+
+
+@pytest.mark.parametrize("market", [MARKET, Market("USD", "undated", (SPOT,))])
+def test_where_no_frontier_can_be_made_that_is_told_and_the_run_goes_on(market, monkeypatch):
+    def fail(situation, seed):
+        raise InputError("no estimate")
+
+    monkeypatch.setattr("bursar.simulate.advice.advise", fail)
+    state, [(event, _)] = decide(market=market)
+    assert "no frontier could be made (no estimate)" in event.why
+    assert state.done == 40

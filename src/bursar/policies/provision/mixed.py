@@ -17,7 +17,8 @@ from bursar.model.fleet import Fleet
 from bursar.model.market import Market, Offer
 from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, Time
-from bursar.policies.two_pools import TwoPools, by_price, is_unreliable
+from bursar.policies.pools import by_price, is_unreliable
+from bursar.policies.two_pools import TwoPools
 from bursar.state import RunState
 from bursar.view import Machine, View
 
