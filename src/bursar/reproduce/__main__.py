@@ -1,12 +1,14 @@
 """Print the page of all reproductions: `python -m bursar.reproduce [DIRECTORY]`.
 
-Their plots are written into the directory, where one is given.
+Their plots are written into the directory, where one is given. Those whose data is not here are
+left out, which is told.
 """
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from bursar.model.errors import InputError
 from bursar.reproduce.page import page, plot_file
 from bursar.reproduce.plot import svg
 from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
@@ -14,7 +16,11 @@ from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
 
 def computed(plots: Path | None) -> Iterator[Reproduction]:
     for name in ENTRIES:
-        found = reproduce(name)
+        try:
+            found = reproduce(name)
+        except InputError as error:  # it needs data that is not here
+            print(f"{name} is left out: {error}", file=sys.stderr)
+            continue
         if plots is not None:
             plots.mkdir(parents=True, exist_ok=True)
             for number, plot in enumerate(found.plots):

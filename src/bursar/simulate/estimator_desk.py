@@ -61,6 +61,27 @@ ORIGIN: Final = 19
 COUNTERS: Final = 20
 """places in a desk's counters, and their number"""
 
+NAME: Final = 0
+IS_DONE: Final = 1
+SENT_AT: Final = 2
+INSTANCES: Final = 3
+STAGE: Final = 4
+DUE_AT: Final = 5
+IS_LISTED: Final = 6
+LIVE: Final = 7
+ENDS: Final = 9
+QUEUE: Final = 11
+RELIABLE_QUEUE: Final = 12
+URGENT_TASK: Final = 13
+FIELDS: Final = 14
+"""fields of a task, and their number: its number in the bag; whether it has a result; when its last
+instance was sent to the unreliable pool, and how many were; instances queued in the tail (with more
+than N no other will be); when the next one is due, or NEVER; whether the heap has a code DUE for
+it, which comes no later; instances under way on the unreliable and on the reliable pool, and the
+sums of when they end. Then places of three queues: a ring for the unreliable pool, in which a task
+is once at most; one for the reliable pool; and tasks whose instance is known to be lost. All are in
+one array, since each array of a desk is handed on to every function"""
+
 DUE: Final = 1 << 60
 NEVER: Final = -1
 SUCCESS: Final = 1
@@ -91,53 +112,20 @@ class World(NamedTuple):
 class Desk(NamedTuple):
     """One repetition of one strategy."""
 
-    names: Array
-    """[task]: its number in the bag; a desk of the tail has only what remains, in the same order"""
-    done: Array
-    """[task]: whether it has a result"""
-    sent: Array
-    """[task]: when its last instance was sent to the unreliable pool"""
-    instances: Array
-    """[task]: how many were"""
-    stage: Array
-    """[task]: instances queued in the tail; more than N: no other will be"""
-    due: Array
-    """[task]: when the next instance is due; NEVER: not before something else happens"""
-    listed: Array
-    """[task]: whether the heap has a code DUE for it, which comes no later than `due`"""
-    urgent: Array
-    """tasks whose instance is known to be lost: the next one is due at once"""
-    live: Array
-    """[task, pool]: instances under way"""
-    ends: Array
-    """[task, pool]: the sum of the moments at which they end"""
+    tasks: Array
+    """[field, task]; a desk of the tail has only the tasks that remain, in the same order"""
     moments: Array
     codes: Array
     """the heap: task and flags of what ends, or DUE and the task"""
-    queue: Array
-    """a ring for the unreliable pool; a task is in it once at most"""
-    reliable_queue: Array
-    """a task enters it once at most"""
     counters: Array
 
 
 def make_desk(tasks: int, room: int) -> Desk:
     """For a bag of so many tasks, with room for so many instances that have not ended."""
     return Desk(
-        names=np.zeros(tasks, np.int64),
-        done=np.zeros(tasks, np.int8),
-        sent=np.zeros(tasks, np.int64),
-        instances=np.zeros(tasks, np.int64),
-        stage=np.zeros(tasks, np.int64),
-        due=np.full(tasks, NEVER, np.int64),
-        listed=np.zeros(tasks, np.int8),
-        urgent=np.zeros(tasks, np.int64),
-        live=np.zeros((tasks, 2), np.int64),
-        ends=np.zeros((tasks, 2), np.int64),
+        tasks=np.zeros((FIELDS, tasks), np.int64),
         moments=np.zeros(room + tasks, np.int64),
         codes=np.zeros(room + tasks, np.int64),
-        queue=np.zeros(tasks, np.int64),
-        reliable_queue=np.zeros(tasks, np.int64),
         counters=np.zeros(COUNTERS, np.int64),
     )
 
@@ -147,16 +135,16 @@ def keep_remaining(desk: Desk) -> None:
 
     Nothing is queued, and what runs belongs to those that remain.
     """
-    counters, numbers = desk.counters, desk.stage
+    counters, numbers = desk.counters, desk.tasks[STAGE]
     kept = 0
     for task in range(counters[SIZE]):
-        if not desk.done[task]:
+        if not desk.tasks[IS_DONE, task]:
             numbers[task] = kept
-            desk.names[kept] = desk.names[task]
-            desk.sent[kept] = desk.sent[task]
-            desk.instances[kept] = desk.instances[task]
-            desk.live[kept] = desk.live[task]
-            desk.ends[kept] = desk.ends[task]
+            desk.tasks[NAME, kept] = desk.tasks[NAME, task]
+            desk.tasks[SENT_AT, kept] = desk.tasks[SENT_AT, task]
+            desk.tasks[INSTANCES, kept] = desk.tasks[INSTANCES, task]
+            for field in range(LIVE, ENDS + 2):
+                desk.tasks[field, kept] = desk.tasks[field, task]
             kept += 1
     for place in range(counters[HEAP]):
         code = desk.codes[place]
@@ -168,15 +156,14 @@ def keep_remaining(desk: Desk) -> None:
 def copy_tail(desk: Desk, origin: Desk, rules: Array) -> None:
     """Stand where another desk stood when its tail began; it has only what remained."""
     heap, size = origin.counters[HEAP], origin.counters[SIZE]
-    desk.names[:size] = origin.names[:size]
-    desk.done[:size] = 0
-    desk.sent[:size] = origin.sent[:size]
-    desk.instances[:size] = origin.instances[:size]
-    desk.stage[:size] = 0
-    desk.due[:size] = NEVER
-    desk.listed[:size] = 0
-    desk.live[:size] = origin.live[:size]
-    desk.ends[:size] = origin.ends[:size]
+    desk.tasks[NAME, :size] = origin.tasks[NAME, :size]
+    desk.tasks[IS_DONE, :size] = 0
+    desk.tasks[SENT_AT, :size] = origin.tasks[SENT_AT, :size]
+    desk.tasks[INSTANCES, :size] = origin.tasks[INSTANCES, :size]
+    desk.tasks[STAGE, :size] = 0
+    desk.tasks[DUE_AT, :size] = NEVER
+    desk.tasks[IS_LISTED, :size] = 0
+    desk.tasks[LIVE : ENDS + 2, :size] = origin.tasks[LIVE : ENDS + 2, :size]
     desk.moments[:heap] = origin.moments[:heap]
     desk.codes[:heap] = origin.codes[:heap]
     desk.counters[:] = origin.counters
@@ -187,14 +174,13 @@ def copy_tail(desk: Desk, origin: Desk, rules: Array) -> None:
 def clear(world: World, rules: Array, desk: Desk) -> None:
     """Nothing was queued or sent yet."""
     tasks = world.figures[TASKS]
-    desk.done[:] = 0
-    desk.sent[:] = 0
-    desk.instances[:] = 0
-    desk.stage[:] = 0
-    desk.due[:] = NEVER
-    desk.listed[:] = 0
-    desk.live[:] = 0
-    desk.ends[:] = 0
+    desk.tasks[IS_DONE] = 0
+    desk.tasks[SENT_AT] = 0
+    desk.tasks[INSTANCES] = 0
+    desk.tasks[STAGE] = 0
+    desk.tasks[DUE_AT] = NEVER
+    desk.tasks[IS_LISTED] = 0
+    desk.tasks[LIVE : ENDS + 2] = 0
     counters = desk.counters
     counters[:] = 0
     counters[SIZE] = tasks
@@ -209,9 +195,9 @@ def begin(world: World, rules: Array, desk: Desk) -> None:
     tasks = world.figures[TASKS]
     clear(world, rules, desk)
     if rules[KIND] == ALL_RELIABLE:
-        desk.stage[:] = rules[COPIES] + 1
+        desk.tasks[STAGE] = rules[COPIES] + 1
     for task in range(tasks):
-        desk.names[task] = task
+        desk.tasks[NAME, task] = task
         if rules[KIND] == ALL_RELIABLE:
             queue_reliable(desk, task)
         else:
@@ -266,31 +252,31 @@ def pop(desk: Desk) -> int:
 
 def set_due(desk: Desk, task: int, moment: int) -> None:
     """Its next instance is due then; never sooner than was set before."""
-    desk.due[task] = moment
-    if not desk.listed[task]:
-        desk.listed[task] = 1
+    desk.tasks[DUE_AT, task] = moment
+    if not desk.tasks[IS_LISTED, task]:
+        desk.tasks[IS_LISTED, task] = 1
         push(desk, moment, DUE + task)
 
 
 def queue_unreliable(desk: Desk, task: int) -> None:
     counters = desk.counters
     place = counters[HEAD] + counters[QUEUED]
-    size = len(desk.queue)
-    desk.queue[place if place < size else place - size] = task
+    size = desk.tasks.shape[1]
+    desk.tasks[QUEUE, place if place < size else place - size] = task
     counters[QUEUED] += 1
 
 
 def unqueue(desk: Desk) -> int:
     counters = desk.counters
-    task = desk.queue[counters[HEAD]]
-    counters[HEAD] = counters[HEAD] + 1 if counters[HEAD] + 1 < len(desk.queue) else 0
+    task = desk.tasks[QUEUE, counters[HEAD]]
+    counters[HEAD] = counters[HEAD] + 1 if counters[HEAD] + 1 < desk.tasks.shape[1] else 0
     counters[QUEUED] -= 1
     return int(task)
 
 
 def queue_reliable(desk: Desk, task: int) -> None:
     counters = desk.counters
-    desk.reliable_queue[counters[RELIABLE_END]] = task
+    desk.tasks[RELIABLE_QUEUE, counters[RELIABLE_END]] = task
     counters[RELIABLE_END] += 1
     waiting = counters[RELIABLE_END] - counters[RELIABLE_HEAD]
     counters[LONGEST_QUEUE] = max(counters[LONGEST_QUEUE], waiting)
@@ -301,24 +287,24 @@ def next_due(desk: Desk) -> int:
     counters, now = desk.counters, desk.counters[NOW]
     while counters[HEAP] > 0 and desk.moments[0] == now and desk.codes[0] >= DUE:
         task = desk.codes[0] - DUE
-        if desk.due[task] == now:
+        if desk.tasks[DUE_AT, task] == now:
             break
         pop(desk)
-        desk.listed[task] = 0
-        if desk.due[task] != NEVER:
-            set_due(desk, task, desk.due[task])
+        desk.tasks[IS_LISTED, task] = 0
+        if desk.tasks[DUE_AT, task] != NEVER:
+            set_due(desk, task, desk.tasks[DUE_AT, task])
     is_listed = counters[HEAP] > 0 and desk.moments[0] == now and desk.codes[0] >= DUE
     first, place = desk.codes[0] - DUE if is_listed else -1, -1
     for other in range(counters[URGENT]):
-        task = desk.urgent[other]
+        task = desk.tasks[URGENT_TASK, other]
         if first < 0 or task <= first:
             first, place = task, other
     if place >= 0:
         counters[URGENT] -= 1
-        desk.urgent[place] = desk.urgent[counters[URGENT]]
+        desk.tasks[URGENT_TASK, place] = desk.tasks[URGENT_TASK, counters[URGENT]]
     elif first >= 0:
         pop(desk)
-        desk.listed[first] = 0
+        desk.tasks[IS_LISTED, first] = 0
     return int(first)
 
 

@@ -32,18 +32,24 @@ from bursar.simulate.estimator_desk import (
     COPIES,
     DEADLINE,
     DUE,
+    DUE_AT,
+    ENDS,
     FLAGS,
     FREE,
     FREE_RELIABLE,
     HAS_PAID,
     HEAP,
+    INSTANCES,
+    IS_DONE,
     IS_REAL,
     IS_TAIL,
     KIND,
     LEAST_FREE,
+    LIVE,
     LONGEST_QUEUE,
     LOST,
     MACHINES,
+    NAME,
     NEVER,
     NOW,
     ON_RELIABLE,
@@ -55,12 +61,15 @@ from bursar.simulate.estimator_desk import (
     RELIABLE_HEAD,
     RELIABLE_PERIOD,
     RELIABLE_PRICE,
+    RELIABLE_QUEUE,
     RELIABLE_TIME,
     RELIABLE_UNITS,
     REMAINING,
     RULES,
+    SENT_AT,
     SIZE,
     SPENT,
+    STAGE,
     SUCCESS,
     TAIL,
     TASKS,
@@ -69,6 +78,7 @@ from bursar.simulate.estimator_desk import (
     UNRELIABLE_PERIOD,
     UNRELIABLE_PRICE,
     URGENT,
+    URGENT_TASK,
     WITH_BUDGET,
     Desk,
     World,
@@ -151,13 +161,13 @@ def send(world: World, rules: Array, desk: Desk, luck: Any, task: int) -> None:
     now, is_tail = counters[NOW], counters[IS_TAIL] != 0
     deadline = rules[DEADLINE] if is_tail else world.figures[PATIENCE]
     gamma = reliability_at(world, now - counters[ORIGIN])
-    chance = drawn(luck, desk.names[task], desk.instances[task])
+    chance = drawn(luck, desk.tasks[NAME, task], desk.tasks[INSTANCES, task])
     takes = turnaround(world, chance, gamma)
-    desk.instances[task] += 1
-    desk.sent[task] = now
+    desk.tasks[INSTANCES, task] += 1
+    desk.tasks[SENT_AT, task] = now
     counters[FREE] -= 1
     follow(world, desk, task, now, takes, deadline)
-    if is_tail and desk.stage[task] <= rules[COPIES]:
+    if is_tail and desk.tasks[STAGE, task] <= rules[COPIES]:
         set_due(desk, task, now + rules[TIMEOUT])
 
 
@@ -171,9 +181,9 @@ def follow(world: World, desk: Desk, task: int, sent: int, takes: int, deadline:
     else:
         flags, time = 0, deadline
     push(desk, sent + time, task * FLAGS + flags)
-    desk.live[task, 0] += 1
-    desk.ends[task, 0] += sent + time
     if figures[IS_REAL]:
+        desk.tasks[LIVE, task] += 1
+        desk.tasks[ENDS, task] += sent + time
         desk.counters[UNITS] += time
     elif flags == SUCCESS:
         desk.counters[UNITS] += periods(time, figures[UNRELIABLE_PERIOD])
@@ -182,15 +192,15 @@ def follow(world: World, desk: Desk, task: int, sent: int, takes: int, deadline:
 def send_reliable(world: World, rules: Array, desk: Desk, task: int) -> None:
     """To the reliable pool: no other instance will be needed."""
     counters, figures = desk.counters, world.figures
-    desk.stage[task] = rules[COPIES] + 1
-    desk.due[task] = NEVER
+    desk.tasks[STAGE, task] = rules[COPIES] + 1
+    desk.tasks[DUE_AT, task] = NEVER
     counters[FREE_RELIABLE] -= 1
     counters[LEAST_FREE] = min(counters[LEAST_FREE], counters[FREE_RELIABLE])
     ends = counters[NOW] + figures[RELIABLE_TIME]
     push(desk, ends, task * FLAGS + SUCCESS + ON_RELIABLE)
-    desk.live[task, 1] += 1
-    desk.ends[task, 1] += ends
     if figures[IS_REAL]:
+        desk.tasks[LIVE + 1, task] += 1
+        desk.tasks[ENDS + 1, task] += ends
         counters[RELIABLE_UNITS] += figures[RELIABLE_TIME]
     else:
         counters[RELIABLE_UNITS] += periods(figures[RELIABLE_TIME], figures[RELIABLE_PERIOD])
@@ -200,18 +210,18 @@ def dispatch(world: World, rules: Array, desk: Desk, luck: Any) -> None:
     counters = desk.counters
     while counters[FREE] > 0 and counters[QUEUED] > 0:
         task = unqueue(desk)
-        if not desk.done[task]:
+        if not desk.tasks[IS_DONE, task]:
             send(world, rules, desk, luck, task)
     while counters[FREE_RELIABLE] > 0 and counters[RELIABLE_HEAD] < counters[RELIABLE_END]:
-        task = desk.reliable_queue[counters[RELIABLE_HEAD]]
+        task = desk.tasks[RELIABLE_QUEUE, counters[RELIABLE_HEAD]]
         counters[RELIABLE_HEAD] += 1
-        if not desk.done[task]:
+        if not desk.tasks[IS_DONE, task]:
             send_reliable(world, rules, desk, task)
     is_tail = counters[IS_TAIL] != 0
     if rules[KIND] == COMBINED or (rules[KIND] == COMBINED_THEN_BOTH and not is_tail):
         while counters[FREE_RELIABLE] > 0 and counters[QUEUED] > 0:
             task = unqueue(desk)
-            if not desk.done[task]:
+            if not desk.tasks[IS_DONE, task]:
                 send_reliable(world, rules, desk, task)
 
 
@@ -227,26 +237,27 @@ def take_ends(world: World, desk: Desk) -> None:
         code = pop(desk)
         task = code // FLAGS
         is_reliable = code & ON_RELIABLE != 0
-        if desk.done[task] and figures[IS_REAL]:
+        if desk.tasks[IS_DONE, task] and figures[IS_REAL]:
             continue  # it was called back
         if is_reliable:
             counters[FREE_RELIABLE] += 1
         else:
             counters[FREE] += 1
-        pool = 1 if is_reliable else 0
-        desk.live[task, pool] -= 1
-        desk.ends[task, pool] -= now
+        if figures[IS_REAL]:
+            pool = 1 if is_reliable else 0
+            desk.tasks[LIVE + pool, task] -= 1
+            desk.tasks[ENDS + pool, task] -= now
         if code & SUCCESS == 0:
             if counters[IS_TAIL] == 0:
                 set_due(desk, task, now)
-            elif code & LOST != 0 and desk.due[task] != NEVER:
-                desk.urgent[counters[URGENT]] = task
+            elif code & LOST != 0 and desk.tasks[DUE_AT, task] != NEVER:
+                desk.tasks[URGENT_TASK, counters[URGENT]] = task
                 counters[URGENT] += 1
-        elif not desk.done[task]:
-            desk.done[task] = 1
+        elif not desk.tasks[IS_DONE, task]:
+            desk.tasks[IS_DONE, task] = 1
             counters[REMAINING] -= 1
             if not is_reliable:
-                taken = periods(now - desk.sent[task], figures[UNRELIABLE_PERIOD])
+                taken = periods(now - desk.tasks[SENT_AT, task], figures[UNRELIABLE_PERIOD])
                 counters[SPENT] += taken * figures[UNRELIABLE_PRICE]
             if figures[IS_REAL]:
                 call_back(desk, task)
@@ -255,10 +266,10 @@ def take_ends(world: World, desk: Desk) -> None:
 def call_back(desk: Desk, task: int) -> None:
     """End all other instances of a task that is done; what was paid ahead is given back."""
     counters, now = desk.counters, desk.counters[NOW]
-    counters[FREE] += desk.live[task, 0]
-    counters[FREE_RELIABLE] += desk.live[task, 1]
-    counters[UNITS] -= desk.ends[task, 0] - desk.live[task, 0] * now
-    counters[RELIABLE_UNITS] -= desk.ends[task, 1] - desk.live[task, 1] * now
+    counters[FREE] += desk.tasks[LIVE, task]
+    counters[FREE_RELIABLE] += desk.tasks[LIVE + 1, task]
+    counters[UNITS] -= desk.tasks[ENDS, task] - desk.tasks[LIVE, task] * now
+    counters[RELIABLE_UNITS] -= desk.tasks[ENDS + 1, task] - desk.tasks[LIVE + 1, task] * now
 
 
 def take_dues(rules: Array, desk: Desk) -> None:
@@ -268,15 +279,20 @@ def take_dues(rules: Array, desk: Desk) -> None:
         task = next_due(desk)
         if task < 0:
             return
-        is_due = desk.due[task] != NEVER
-        desk.due[task] = NEVER
-        if not is_due or desk.done[task] or desk.stage[task] > rules[COPIES] or counters[HAS_PAID]:
+        is_due = desk.tasks[DUE_AT, task] != NEVER
+        desk.tasks[DUE_AT, task] = NEVER
+        if (
+            not is_due
+            or desk.tasks[IS_DONE, task]
+            or desk.tasks[STAGE, task] > rules[COPIES]
+            or counters[HAS_PAID]
+        ):
             continue
-        if counters[IS_TAIL] == 0 or desk.stage[task] < rules[COPIES]:
+        if counters[IS_TAIL] == 0 or desk.tasks[STAGE, task] < rules[COPIES]:
             queue_unreliable(desk, task)
         else:
             queue_reliable(desk, task)
-        desk.stage[task] += counters[IS_TAIL]
+        desk.tasks[STAGE, task] += counters[IS_TAIL]
 
 
 def spend_budget(world: World, rules: Array, desk: Desk) -> None:
@@ -289,7 +305,7 @@ def spend_budget(world: World, rules: Array, desk: Desk) -> None:
         return
     counters[HAS_PAID] = 1
     for task in range(desk.counters[SIZE]):
-        if not desk.done[task]:
+        if not desk.tasks[IS_DONE, task]:
             queue_reliable(desk, task)
 
 
@@ -299,14 +315,14 @@ def open_tail(rules: Array, desk: Desk) -> None:
     counters[IS_TAIL] = 1
     counters[TAIL] = now
     for task in range(desk.counters[SIZE]):
-        if desk.done[task] or desk.stage[task] > rules[COPIES]:
+        if desk.tasks[IS_DONE, task] or desk.tasks[STAGE, task] > rules[COPIES]:
             continue
         if rules[KIND] == COMBINED_THEN_BOTH:
             queue_unreliable(desk, task)
             queue_reliable(desk, task)
-            desk.stage[task] = rules[COPIES] + 1
+            desk.tasks[STAGE, task] = rules[COPIES] + 1
         else:
-            set_due(desk, task, max(now, desk.sent[task] + rules[TIMEOUT]))
+            set_due(desk, task, max(now, desk.tasks[SENT_AT, task] + rules[TIMEOUT]))
 
 
 def throughput(world: World, rules: Array, desk: Desk, luck: Any) -> None:
@@ -335,9 +351,9 @@ def resume(world: World, rules: Array, desk: Desk, luck: Any) -> None:
     counters[NOW] = counters[ORIGIN] = origin
     for task in range(figures[TASKS]):
         age = world.ages[task]
-        desk.names[task] = task
-        desk.sent[task] = origin - age
-        desk.instances[task] = 1
+        desk.tasks[NAME, task] = task
+        desk.tasks[SENT_AT, task] = origin - age
+        desk.tasks[INSTANCES, task] = 1
         counters[FREE] -= 1
         gamma = reliability_at(world, -age)
         chance = remaining_chance(world, drawn(luck, task, 0), gamma, age)
