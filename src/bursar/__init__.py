@@ -12,6 +12,7 @@ __all__ = [
     "Market",
     "Money",
     "RunOver",
+    "Workflow",
     "__version__",
     "output_dir",
 ]
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bursar.model.errors import BursarError
     from bursar.model.market import Market
     from bursar.model.money import Money
+    from bursar.model.workflow import Workflow
 
 _HOMES = {
     "BudgetExecutor": "bursar.executor",
@@ -31,6 +33,7 @@ _HOMES = {
     "Market": "bursar.model.market",
     "Money": "bursar.model.money",
     "RunOver": "bursar.executor",
+    "Workflow": "bursar.model.workflow",
     "output_dir": "bursar.execute.worker",
 }
 

@@ -1,0 +1,178 @@
+"""DAX, the XML of Pegasus (versions 2 and 3), in.
+
+| there | here |
+|---|---|
+| `id` of a `job` | the task's name |
+| `name` of a `job` | its kind, and the first word of its command |
+| `argument` | further words; without this element there is no command |
+| `runtime` of a `job`, or its `profile` with key `runtime` | seconds |
+| `uses` with `link`, `file` or `name`, `size` | files read and written |
+| `child` and `parent` | needs |
+
+Entities and document types are refused: a few lines of them can stand for gigabytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from xml.parsers import expat
+
+import msgspec
+
+from bursar.model.dag import Dag
+from bursar.model.errors import InputError, one_line, shown
+from bursar.model.workflow import Workflow
+
+_LONGEST_NUMBER: Final = 30
+_JOBS: Final = ("job", "dag", "dax")
+
+
+class _Job(msgspec.Struct):
+    id: str
+    name: str
+    runtime: float | None = None
+    words: list[str] | None = None
+    needs: list[str] = []
+    reads: dict[str, int | None] = {}
+    writes: dict[str, int | None] = {}
+
+
+def parse_dax(data: bytes | str, source: str = "workflow") -> Dag:
+    """Read a DAX; `source` is named in errors."""
+    reader = _Reader()
+    try:
+        reader.parser.Parse(data, True)
+        return reader.build()
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
+    except expat.ExpatError as error:
+        raise InputError(f"{source}: not valid XML: {one_line(str(error))}") from None
+    except (ValueError, LookupError) as error:  # an encoding that is not known
+        raise InputError(f"{source}: not valid XML: {one_line(str(error))}") from None
+
+
+class _Reader:
+    """Builds jobs while the parser goes through the elements."""
+
+    def __init__(self) -> None:
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartDoctypeDeclHandler = self._refuse
+        self.parser.EntityDeclHandler = self._refuse
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.name: str | None = None
+        self.jobs: dict[str, _Job] = {}
+        self.job: _Job | None = None
+        self.child = ""
+        self.needs: list[tuple[str, str, int]] = []
+        self.argument: list[str] | None = None
+        self.profile: list[str] | None = None
+
+    def build(self) -> Dag:
+        for child, parent, line in self.needs:
+            if child not in self.jobs:
+                raise InputError(f"line {line}: child {shown(child)} is no job; add it")
+            self.jobs[child].needs.append(parent)
+        flow = Workflow(self.name or "dax")
+        for job in self.jobs.values():
+            flow.task(
+                job.id,
+                kind=job.name,
+                run=() if job.words is None else [job.name, *job.words],
+                needs=job.needs,
+                reads=job.reads,
+                writes=job.writes,
+                runtime=job.runtime,
+            )
+        return flow.build()
+
+    # --- what the parser calls -------------------------------------------------------------------
+
+    def _refuse(self, *_: Any) -> None:
+        raise self._error("document types and entities are not read; remove the declaration")
+
+    def _start(self, tag: str, given: dict[str, str]) -> None:
+        kind = tag.rpartition(":")[2]
+        if self.name is None:
+            if kind != "adag":
+                raise self._error(f"the outermost element is {shown(kind)}; a DAX has 'adag'")
+            self.name = one_line(given.get("name", "")) or "dax"
+        elif kind in _JOBS:
+            self._start_job(given)
+        elif kind == "child":
+            self.child = self._attribute(given, "ref")
+        elif kind == "parent":
+            line = self.parser.CurrentLineNumber
+            self.needs.append((self.child, self._attribute(given, "ref"), line))
+        elif self.job is not None:
+            self._within_job(self.job, kind, given)
+
+    def _within_job(self, job: _Job, kind: str, given: dict[str, str]) -> None:
+        if kind == "uses":
+            self._uses(job, given)
+        elif kind == "argument":
+            self.argument = []
+        elif kind in ("file", "filename") and self.argument is not None:
+            self.argument.append(given.get("file") or self._attribute(given, "name"))
+        elif kind == "profile" and given.get("key") == "runtime":
+            self.profile = []
+
+    def _start_job(self, given: dict[str, str]) -> None:
+        key = self._attribute(given, "id")
+        if key in self.jobs:
+            raise self._error(f"two jobs have the id {shown(key)}; change one")
+        self.job = _Job(id=key, name=given.get("name") or key)
+        self.jobs[key] = self.job
+        if "runtime" in given:
+            self.job.runtime = self._seconds(given["runtime"])
+
+    def _uses(self, job: _Job, given: dict[str, str]) -> None:
+        file = given.get("file") or self._attribute(given, "name")
+        link = given.get("link", "").lower()
+        size = self._size(given["size"]) if given.get("size") else None
+        if link not in ("input", "output", "inout"):
+            return  # a program or a library, which no job makes
+        if link != "output":
+            job.reads[file] = size
+        if link != "input":
+            job.writes[file] = size
+
+    def _end(self, tag: str) -> None:
+        kind = tag.rpartition(":")[2]
+        if kind in _JOBS:
+            self.job = None
+        elif kind == "argument" and self.argument is not None and self.job is not None:
+            self.job.words = "".join(self.argument).split()
+            self.argument = None
+        elif kind == "profile" and self.profile is not None and self.job is not None:
+            self.job.runtime = self._seconds("".join(self.profile))
+            self.profile = None
+
+    def _text(self, text: str) -> None:
+        if self.profile is not None:
+            self.profile.append(text)
+        elif self.argument is not None:
+            self.argument.append(text)
+
+    # --- single values ---------------------------------------------------------------------------
+
+    def _error(self, told: str) -> InputError:
+        return InputError(f"line {self.parser.CurrentLineNumber}: {told}")
+
+    def _attribute(self, given: dict[str, str], key: str) -> str:
+        if not given.get(key):
+            raise self._error(f"an element has no {key}; add it")
+        return given[key]
+
+    def _seconds(self, text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            raise self._error(f"runtime {shown(text)} is no number of seconds") from None
+
+    def _size(self, text: str) -> int:
+        if not text.strip().isdecimal() or len(text) > _LONGEST_NUMBER:
+            raise self._error(f"size {shown(text)} is no number of bytes")
+        return int(text)

@@ -1,0 +1,185 @@
+"""A workflow as it is planned, simulated and run: checked, unchangeable, and in arrays.
+
+Tasks are numbered from 0 in the order in which they were given. What belongs to all tasks is one
+array each, so that a million of them fit; `task` gives everything of one, for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.model.time import Time
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+PARTS: Final = ("cpu", "io", "network")
+"""what a run time may be made of, in the order of `Dag.parts`"""
+UNKNOWN: Final = -1
+"""stands for a number of bytes that nobody told"""
+
+
+class Csr(msgspec.Struct, frozen=True, eq=False):  # noqa: PLW1641 -- arrays have no hash
+    """For each row some numbers: those of row r are `items[starts[r]:starts[r + 1]]`, ascending."""
+
+    starts: Longs
+    items: Ints
+
+    def of(self, row: int) -> Ints:
+        return self.items[self.starts[row] : self.starts[row + 1]]
+
+    def counts(self) -> Longs:
+        """How many numbers each row has."""
+        return np.diff(self.starts)
+
+    def rows(self) -> Longs:
+        """The row of each item."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.counts())
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+
+class Files(msgspec.Struct, frozen=True, eq=False):  # noqa: PLW1641 -- arrays have no hash
+    """All files of a workflow, sorted by name, and who reads and writes them.
+
+    Invariant: a file has at most one writer, which does not read it.
+    """
+
+    names: tuple[str, ...]
+    sizes: Longs
+    """bytes; UNKNOWN where nobody told"""
+    read: Csr
+    """by task"""
+    written: Csr
+    """by task"""
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+
+class DagTask(msgspec.Struct, frozen=True):
+    """Everything that is known of one task."""
+
+    name: str
+    kind: str
+    command: tuple[str, ...]
+    needs: tuple[str, ...]
+    reads: Mapping[str, int | None]
+    """files, with their bytes where they are known"""
+    writes: Mapping[str, int | None]
+    runtime: float | None
+    """seconds at speed 1"""
+    parts: Mapping[str, float] | None
+    """the same by PARTS, where they were told"""
+    priority: int
+
+
+class Dag(msgspec.Struct, frozen=True, eq=False, kw_only=True):  # noqa: PLW1641 -- arrays have no hash
+    """Tasks with precedence, one owner, a priority, perhaps a deadline.
+
+    Invariants: there is at least one task; names are unique; `order` has every task once, and each
+    after all its parents; `parents` and `children` hold the same edges, each once; the arrays
+    cannot be written.
+    """
+
+    name: str
+    owner: str = ""
+    priority: int = 0
+    """of the whole workflow among others; larger is more urgent"""
+    deadline: Time | None = None
+    """for all of it, from its arrival"""
+    names: tuple[str, ...]
+    kind_names: tuple[str, ...]
+    """the types of tasks, in the order of their first task"""
+    kinds: Ints
+    """by task, an index of `kind_names`"""
+    commands: tuple[tuple[str, ...], ...]
+    """argument lists by task; empty: no task has one"""
+    runtimes: Floats
+    """seconds at speed 1; NaN where nobody told"""
+    parts: Floats | None
+    """[task, part] in seconds, see PARTS; their sum is the run time; None: no task has them"""
+    priorities: Longs
+    """of tasks within the workflow; larger is more urgent"""
+    volumes: Longs | None
+    """[task, 0 or 1]: bytes read and written, as measured; None: of no task"""
+    parents: Csr
+    children: Csr
+    order: Ints
+    """topological; what is ready together stays in the order of the tasks"""
+    files: Files
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    @property
+    def edges(self) -> int:
+        return len(self.parents.items)
+
+    def command(self, task: int) -> tuple[str, ...]:
+        """The argument list; empty: a task that can only be simulated."""
+        return self.commands[task] if self.commands else ()
+
+    def kind(self, task: int) -> str:
+        return self.kind_names[int(self.kinds[task])]
+
+    def task(self, task: int) -> DagTask:
+        runtime = float(self.runtimes[task])
+        return DagTask(
+            name=self.names[task],
+            kind=self.kind(task),
+            command=self.command(task),
+            needs=tuple(self.names[parent] for parent in self.parents.of(task)),
+            reads=self._sizes(self.files.read.of(task)),
+            writes=self._sizes(self.files.written.of(task)),
+            runtime=None if np.isnan(runtime) else runtime,
+            parts=self._parts(task),
+            priority=int(self.priorities[task]),
+        )
+
+    def _sizes(self, files: Ints) -> dict[str, int | None]:
+        sizes = ((self.files.names[file], int(self.files.sizes[file])) for file in files)
+        return {name: None if size == UNKNOWN else size for name, size in sizes}
+
+    def _parts(self, task: int) -> dict[str, float] | None:
+        if self.parts is None or np.isnan(self.parts[task]).any():
+            return None
+        return dict(zip(PARTS, self.parts[task].tolist(), strict=True))
+
+
+def same_fields(one: msgspec.Struct, other: object) -> bool:
+    """Whether two values of one type hold the same; unknown times are alike."""
+    if type(one) is not type(other):
+        return False
+    return all(_same(getattr(one, key), getattr(other, key)) for key in one.__struct_fields__)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
+        return type(one) is type(other) and bool(one == other)
+    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+
+
+def frozen(array: NDArray[Any], kind: type) -> NDArray[Any]:
+    """The array in this type, and never to be written again."""
+    result: NDArray[Any] = np.ascontiguousarray(array, dtype=kind)
+    result.setflags(write=False)
+    return result
+
+
+def grouped(rows: Longs, items: Longs, count: int, width: int) -> Csr:
+    """Pairs of a row (of `count`) and an item (below `width`), each kept once."""
+    keys = np.sort(rows * width + items)
+    keys = keys[np.diff(keys, prepend=-1) > 0]
+    starts = np.searchsorted(keys, np.arange(count + 1, dtype=np.int64) * width)
+    return Csr(frozen(starts, np.int64), frozen(keys % max(width, 1), np.int32))
