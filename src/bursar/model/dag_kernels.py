@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from bursar.model.compiling import compile_kept
 from bursar.model.dag import Csr, Floats, Ints, Longs
 
 LARGE: Final = 200_000
@@ -73,18 +74,7 @@ PLAIN: Final = Loops(sort, fill_levels, fill_ranks)
 @cache
 def compiled() -> Loops:
     """The loops for arrays; the first call imports numba and, once on a computer, compiles."""
-    return Loops(_compile(sort), _compile(fill_levels), _compile(fill_ranks))
-
-
-def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
-    import numba
-
-    result: Callable[..., Any]
-    try:
-        result = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # nowhere to keep the machine code: compile in every process
-        result = numba.njit(nogil=True)(function)
-    return result
+    return Loops(compile_kept(sort), compile_kept(fill_levels), compile_kept(fill_ranks))
 
 
 def topological_order(children: Csr, parent_counts: Longs, *, large: bool | None = None) -> Ints:

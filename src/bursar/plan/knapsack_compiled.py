@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from bursar.model.compiling import compile_kept
 from bursar.plan import knapsack_direct, knapsack_search
 
 
@@ -62,25 +63,10 @@ def compiled() -> Searches:
     for helper in HELPERS:
         register_jitable(helper)
     return Searches(
-        arrange=_compile(knapsack_search.arrange),
-        most_value=_compile(knapsack_search.most_value),
-        first_step=_compile(knapsack_search.first_step),
-        least_weight=_compile(knapsack_search.least_weight),
-        all_choices=_compile(knapsack_search.all_choices),
-        search_direct=_compile(knapsack_direct.search_direct),
+        arrange=compile_kept(knapsack_search.arrange),
+        most_value=compile_kept(knapsack_search.most_value),
+        first_step=compile_kept(knapsack_search.first_step),
+        least_weight=compile_kept(knapsack_search.least_weight),
+        all_choices=compile_kept(knapsack_search.all_choices),
+        search_direct=compile_kept(knapsack_direct.search_direct),
     )
-
-
-def _compile(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile, with the machine code kept beside the package or in the user's cache directory.
-
-    Where neither can be written, it is compiled anew in every process.
-    """
-    import numba
-
-    result: Callable[..., Any]
-    try:
-        result = numba.njit(cache=True)(function)
-    except RuntimeError:
-        result = numba.njit(function)
-    return result

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.reliability import Reliability
+from bursar.model.compiling import compile_kept, stamp_of
 from bursar.model.errors import InputError
 from bursar.model.money import Money
 from bursar.model.strategy import Strategy
@@ -28,7 +29,7 @@ from bursar.model.time import LONGEST, SECOND, Time
 from bursar.plan.strategies import default_deadline
 from bursar.simulate import estimator_desk, estimator_kernel, kernels_list
 from bursar.simulate.estimator_desk import FOUND, RULES, World
-from bursar.simulate.kernels import ROOM, compile_stamped, share_out, stamp_of
+from bursar.simulate.kernels import ROOM, share_out
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -261,4 +262,4 @@ def compiled() -> Callable[..., Any]:
     for part in parts:
         register_jitable(part)
     stamp = stamp_of(map(inspect.getsource, (kernels_list, estimator_desk, estimator_kernel)))
-    return compile_stamped(estimator_kernel.estimate_many, stamp)
+    return compile_kept(estimator_kernel.estimate_many, stamp)

@@ -14,17 +14,16 @@ engine may keep one that falls idle together with others until its next step.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from hashlib import sha256
-from types import FunctionType
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from bursar.guard import FAR_HORIZON, HORIZON
+from bursar.model.compiling import compile_kept, stamp_of
 from bursar.model.errors import InputError
 from bursar.model.fleet import Fleet
 from bursar.model.market import Offer
@@ -250,30 +249,8 @@ def compiled() -> Kernels:
             register_jitable(_nrt=False, forceinline=True)(part)
     stamp = stamp_of(map(inspect.getsource, MODULES))
     return Kernels(
-        list_once=compile_stamped(kernels_list.list_once, stamp),
-        list_many=compile_stamped(kernels_list.list_many, stamp),
-        tail_once=compile_stamped(kernels_tail.tail_once, stamp),
-        tail_many=compile_stamped(kernels_tail.tail_many, stamp),
+        list_once=compile_kept(kernels_list.list_once, stamp),
+        list_many=compile_kept(kernels_list.list_many, stamp),
+        tail_once=compile_kept(kernels_tail.tail_once, stamp),
+        tail_many=compile_kept(kernels_tail.tail_many, stamp),
     )
-
-
-def stamp_of(sources: Iterable[str]) -> str:
-    return sha256("\0".join(sources).encode()).hexdigest()[:16]
-
-
-def compile_stamped(function: Callable[..., Any], stamp: str) -> Callable[..., Any]:
-    """Compile, with the machine code kept on disk where it can be written.
-
-    Numba finds it again by the name of the function, and drops it when the function's own file has
-    changed. The kernels are spread over several: their stamp is made a part of the name.
-    """
-    import numba
-
-    named = FunctionType(function.__code__, function.__globals__)
-    named.__qualname__ = f"{function.__qualname__}_{stamp}"
-    result: Callable[..., Any]
-    try:
-        result = numba.njit(cache=True, nogil=True)(named)
-    except RuntimeError:
-        result = numba.njit(nogil=True)(named)
-    return result
