@@ -20,7 +20,8 @@ from bursar.model.time import HOUR, SECOND
 from bursar.model.work import Bag, make_bag
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.planned import Planned
-from bursar.session import BATS, Request, Session, advisors_of, policy_of
+from bursar.request import BATS, Request
+from bursar.session import Session, advisors_of, policy_of
 from bursar.state import RunState, fold
 
 MARKET = Market("USD", "undated", (Offer("small", Money.parse("0.01"), SECOND, limit=2),))

@@ -31,7 +31,8 @@ from bursar.model.time import Time, parse_duration
 from bursar.model.work import Bag
 from bursar.rent.local import local_market
 from bursar.report.summary import Summary, summarise
-from bursar.session import Request, Session
+from bursar.request import Request
+from bursar.session import Session
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -18,7 +18,8 @@ from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
 from bursar.model.wording import counted
 from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, summarise, tell
-from bursar.session import Request, Session
+from bursar.request import Request
+from bursar.session import Session
 
 
 @click.command(cls=WordsCommand, context_settings=words_settings)

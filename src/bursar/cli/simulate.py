@@ -13,7 +13,7 @@ from bursar.cli.common import json_option, print_json, print_table
 from bursar.engine import Observer
 from bursar.events import RunCreated, WorkArrived
 from bursar.model.errors import InputError
-from bursar.model.fleet import format_fleet, parse_fleet, write_fleet
+from bursar.model.fleet import format_fleet, parse_fleet
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money, format_money
@@ -23,7 +23,8 @@ from bursar.model.work import Bag
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.perfect import Perfect
 from bursar.report.summary import FREE, NOT_INCLUDED, Summary, summarise
-from bursar.session import Request, advisors_of, policy_of
+from bursar.request import Request
+from bursar.session import advisors_of, policy_of
 from bursar.simulate.fortune import ModelledFortune, Runtimes, drawn
 from bursar.simulate.pools import UnreliablePool
 from bursar.simulate.run import simulate
@@ -234,13 +235,7 @@ def _policy(request: Request, runtimes: Runtimes) -> tuple[Policy, list[Observer
             limits=request.limits,
             seed=0,
             policies={**policies, **({"replicator": "none"} if perfect else {})},
-            settings={
-                "fleet": write_fleet(request.full_fleet()),
-                "workers": "1",
-                "faithful": "yes" if request.faithful else "no",
-                **({"prefer": request.prefer} if request.prefer else {}),
-                **({"strategy": request.strategy} if request.strategy else {}),
-            },
+            settings=request.settings(),
             began=0.0,
         )
     )

@@ -8,6 +8,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.model.dag import Csr
+from bursar.model.dag_kernels import topological_order
 from bursar.model.errors import InputError
 
 Integers = NDArray[np.int64]
@@ -41,31 +43,24 @@ class Graph(msgspec.Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, parents: Sequence[Sequence[int]]) -> Graph:
         """From the parents of each task; the order is found, and a cycle is refused."""
-        counts = [len(row) for row in parents]
-        start = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        counts = np.array([len(row) for row in parents], dtype=np.int64)
+        start = np.concatenate([[0], np.cumsum(counts)])
         flat = np.array([parent for row in parents for parent in row], dtype=np.int64)
         if len(flat) and not (flat.min() >= 0 and flat.max() < len(parents)):
             raise InputError("a task waits for one that is not in the workflow; add it")
-        return cls(start, flat, _sorted(parents))
+        return cls(start, flat, _sorted(counts, flat))
 
 
-def _sorted(parents: Sequence[Sequence[int]]) -> Integers:
+def _sorted(counts: Integers, flat: Integers) -> Integers:
     """A topological order: those that wait for none first, by number."""
-    waiting = [len(row) for row in parents]
-    children: list[list[int]] = [[] for _ in parents]
-    for task, row in enumerate(parents):
-        for parent in row:
-            children[parent].append(task)
-    order = [task for task, count in enumerate(waiting) if count == 0]
-    for task in order:
-        for child in children[task]:
-            waiting[child] -= 1
-            if waiting[child] == 0:
-                order.append(child)
-    if len(order) < len(waiting):
-        stuck = next(task for task, count in enumerate(waiting) if count)
+    tasks = len(counts)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(flat, minlength=tasks))])
+    waits = np.repeat(np.arange(tasks), counts)[np.argsort(flat, kind="stable")]
+    order = topological_order(Csr(ends, waits.astype(np.int32)), counts)
+    if len(order) < tasks:
+        stuck = np.setdiff1d(np.arange(tasks), order)[0]
         raise InputError(f"task {stuck} waits for itself, perhaps through others; break the cycle")
-    return np.array(order, dtype=np.int64)
+    return order.astype(np.int64)
 
 
 def _check(graph: Graph) -> None:
