@@ -163,16 +163,19 @@ def test_of_several_workflows_one_is_chosen(tmp_path):
         read_workflow(path, 2)
 
 
+CUT = gzip.compress(b"tasks: {a: }", mtime=0)[:-4]
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"\x1f\x8b broken", "cannot be unpacked"),
-        (gzip.compress(b"tasks: {a: }")[:-4], "cannot be unpacked"),
-        (b"tasks:\n  \xff: ", "line 2: not UTF-8 text"),
-        (b"{", "not valid JSON"),
-        (b'{"a": "\xff"}', "not UTF-8"),
-        (b"[" * 100_000, "not valid TOML"),
-        (b'{"tasks": ' * 100_000, "not valid JSON"),
+        pytest.param(b"\x1f\x8b broken", "cannot be unpacked", id="no gzip"),
+        pytest.param(CUT, "cannot be unpacked", id="cut off"),
+        pytest.param(b"tasks:\n  \xff: ", "line 2: not UTF-8 text", id="no UTF-8 in YAML"),
+        pytest.param(b"{", "not valid JSON", id="begins only"),
+        pytest.param(b'{"a": "\xff"}', "not UTF-8", id="no UTF-8 in JSON"),
+        pytest.param(b"[" * 100_000, "not valid TOML", id="deep lists"),
+        pytest.param(b'{"tasks": ' * 100_000, "not valid JSON", id="deep tables"),
     ],
 )
 def test_files_that_are_nothing_are_told(tmp_path, data, words):
