@@ -48,7 +48,7 @@ def test_tasks_are_numbered_from_one_through_all_bags():
         ("cat", "c"),
     ]
     assert state.describe(3) == "cat c"
-    assert state.locate(3) == (state.bags[1][1], 0)
+    assert state.locate(3) == (state.work[1][1], 0)
     assert state.now == 5
 
 

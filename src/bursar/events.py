@@ -11,6 +11,8 @@ from typing import Literal
 
 import msgspec
 
+from bursar.model.assigned import Assigned
+from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
@@ -59,6 +61,12 @@ class WorkArrived(Event, frozen=True, tag=True, omit_defaults=True):
     bag: Bag
 
 
+class WorkflowArrived(Event, frozen=True, tag=True, omit_defaults=True):
+    """The tasks get the next numbers, as those of a bag do; each waits for what it needs."""
+
+    flow: Flow
+
+
 class ArrivalsEnded(Event, frozen=True, tag=True, omit_defaults=True):
     """No more work will come: the run ends when the tasks it has are settled."""
 
@@ -80,6 +88,16 @@ class PlanChosen(Event, frozen=True, tag=True, omit_defaults=True):
     cost_upper: Money
     strategy: Strategy | None = None
     """of a fleet with unreliable machines; no other is chosen when the tail begins"""
+    assigned: Assigned | None = None
+    """of a workflow: the offer of each task; the fleet is then the most machines of each offer"""
+
+
+class AssignmentChanged(Event, frozen=True, tag=True, omit_defaults=True):
+    """What is left of a workflow goes to other offers than was planned, and why."""
+
+    assigned: Assigned
+    fleet: dict[str, int]
+    why: str = ""
 
 
 class StrategyChosen(Event, frozen=True, tag=True, omit_defaults=True):
@@ -233,10 +251,12 @@ class ActionRefused(Event, frozen=True, tag=True, omit_defaults=True):
 AnyEvent = (
     RunCreated
     | WorkArrived
+    | WorkflowArrived
     | ArrivalsEnded
     | GoalChanged
     | PlanChosen
     | StrategyChosen
+    | AssignmentChanged
     | StopRequested
     | RunResumed
     | RetryRequested

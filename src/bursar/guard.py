@@ -20,7 +20,7 @@ from bursar.model.market import Offer
 from bursar.model.money import Money, format_money
 from bursar.model.time import MINUTE, SECOND, Time, format_duration
 from bursar.model.wording import counted
-from bursar.state import DONE, FAILED, RunState
+from bursar.state import BLOCKED, DONE, FAILED, WAITING, RunState
 from bursar.view import Machine, money_left
 
 HORIZON: Final[Time] = 5 * SECOND
@@ -108,8 +108,11 @@ class Guard:
             return "the machine has no free slot"
         if not 1 <= action.task <= state.total:
             return "there is no such task"
-        if state.status[action.task] >= DONE and not action.measure:
-            return "the task is " + ("done" if state.status[action.task] == DONE else "failed")
+        status = state.status[action.task]
+        if status in (WAITING, BLOCKED):
+            return "the task needs others that are not done"
+        if status >= DONE and not action.measure:
+            return "the task is " + ("done" if status == DONE else "failed")
         return ev.AttemptStarted(
             now, len(state.log) + 1, action.task, action.machine, action.reason, action.measure
         )

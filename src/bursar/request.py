@@ -9,8 +9,10 @@ from typing import Final
 
 import msgspec
 
-from bursar.model.errors import InputError
+from bursar.execute.staging import COPIED, SHARED, check_files
+from bursar.model.errors import InputError, shown
 from bursar.model.fleet import Fleet, parse_fleet, write_fleet
+from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import format_money
@@ -31,6 +33,8 @@ PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "
 SAMPLING: Final = {"provisioner": "sample", "placer": "sample", "replicator": "none"}
 EXPERT: Final = {"provisioner": "mixed", "placer": "pooled", "replicator": "ntdmr"}
 """Where machines may vanish."""
+FOR_BAGS: Final = ("bats", "mixed", "planned", "sample")
+"""Provisioners that count on tasks which do not wait for each other."""
 SUITED: Final = {"bats": BATS, "mixed": EXPERT, "planned": PLANNED, "sample": SAMPLING}
 """What goes with a provisioner, unless the user says otherwise; else round robin."""
 ASK: Final = "ask"
@@ -44,7 +48,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     goal: Goal = Goal()
     limits: Limits = Limits()
     bag: Bag | None = None
-    """None: the work arrives later"""
+    """None: a workflow, or work that arrives later"""
+    flow: Flow | None = None
+    files: str = SHARED
+    """how the tasks of a workflow get at files: `shared` or `copied`"""
     fleet: Fleet | None = None
     policies: Mapping[str, str] = {}
     """entries that were asked for; the rest is chosen to suit"""
@@ -78,6 +85,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
                 'no machine of this market is taken away: write pool = "unreliable" for an offer,'
                 " or leave --sabotage"
             )
+        if self.flow is not None:
+            self._check_workflow(self.flow, simulated=simulated)
         if self.fleet is not None:
             parse_fleet(write_fleet(self.fleet), self.market)
         if self.goal.budget is None and self.goal.deadline is None and not self.market.is_free:
@@ -95,6 +104,29 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
                 f"a budget of {format_money(budget, self.market.currency)} buys no machine: "
                 f"the cheapest, {cheapest.name}, costs {least} at least; "
                 f"raise {self.budget_as}"
+            )
+
+    def _check_workflow(self, flow: Flow, *, simulated: bool) -> None:
+        """Every task can be executed, and finds its files."""
+        policies = self.all_policies()
+        if policies["provisioner"] in FOR_BAGS:
+            raise InputError(
+                f"the provisioner '{policies['provisioner']}' is for tasks that do not wait for"
+                " each other; choose another"
+            )
+        if simulated:
+            return
+        for index, name in enumerate(flow.names):
+            if not flow.command(index):
+                raise InputError(
+                    f"task {shown(name)} has no command, so that it can only be simulated; write"
+                    " 'run:' for it"
+                )
+        check_files(flow, self.files, Path.cwd())
+        if self.files == SHARED and policies["replicator"] != "none" and flow.files.names:
+            raise InputError(
+                f"attempts of one task would write the same files: --replicator"
+                f" {policies['replicator']} goes with --files {COPIED}"
             )
 
     def _check_faithful(self) -> None:
@@ -165,7 +197,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     def settings(self) -> dict[str, str]:
         """What a policy is made of, as a run's journal keeps it."""
         fleet = {name: count for name, count in self.full_fleet().items() if count}
-        asked = {"prefer": self.prefer, "strategy": self.strategy}
+        files = self.files if self.flow is not None else None
+        asked = {"prefer": self.prefer, "strategy": self.strategy, "files": files}
         return {
             "fleet": write_fleet(fleet),
             "workers": str(self.sample_workers),

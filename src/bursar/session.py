@@ -23,7 +23,8 @@ from bursar.beliefs.sampling import sample_size
 from bursar.engine import Engine, Observer
 from bursar.execute.calls import Calls
 from bursar.execute.local import External, Lives, LocalWorld, sweep
-from bursar.execute.outputs import repair
+from bursar.execute.outputs import Outputs, repair
+from bursar.execute.staging import Staging, publish_all, staging_of
 from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.store import JournalWriter
@@ -33,6 +34,7 @@ from bursar.model.goal import Goal
 from bursar.model.money import format_money
 from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import Time
+from bursar.model.work import Bag
 from bursar.policies.registry import Policy, make_entry
 from bursar.request import ASK, EXPERT, PLANNED, Request
 from bursar.state import RunState
@@ -106,6 +108,8 @@ class Session:
             session = cls(run, state, journal, resources, book=book)
             sweep(state)
             repair(session.outputs, state)
+            if (staging := session._staging()) is not None:
+                publish_all(state, staging)
             now = session._open_world().now()
             session._record(ev.RunResumed(now))
             session._count_machines_lost(now)
@@ -212,10 +216,22 @@ class Session:
         created = self.state.created
         began = 0.0 if created is None else created.began
         self._world = LocalWorld(
-            self.state, self.outputs, began=began, calls=self.calls, lives=_saboteur_of(self.state)
+            self.state,
+            self.outputs,
+            began=began,
+            calls=self.calls,
+            lives=_saboteur_of(self.state),
+            staging=self._staging(),
         )
         self._resources.callback(self._world.close)
         return self._world
+
+    def _staging(self) -> Staging | None:
+        """How tasks get at their files, if they have some."""
+        settings = {} if self.state.created is None else self.state.created.settings
+        if "files" not in settings:
+            return None
+        return staging_of(self.state, settings["files"], self.directory, Outputs(self.outputs))
 
     def _record(self, event: ev.AnyEvent) -> None:
         self._journal.append(event)
@@ -252,6 +268,9 @@ def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEven
     )
     if request.bag is not None:
         yield ev.WorkArrived(0, request.bag)
+    if request.flow is not None:
+        yield ev.WorkflowArrived(0, request.flow)
+    if request.bag is not None or request.flow is not None:
         yield ev.ArrivalsEnded(0)
 
 
@@ -333,7 +352,8 @@ def load_run(run: RunDir) -> tuple[RunState, SampleBook]:
 
 def _check_resumable(run: RunDir, state: RunState) -> None:
     created = state.created
-    if created is not None and any(not bag.template for _, bag in state.bags):
+    calls = any(isinstance(work, Bag) and not work.template for _, work in state.work)
+    if created is not None and calls:
         raise InputError(
             f"run {run.name} is of Python calls, which are not in the journal: run your program "
             "again"

@@ -12,17 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any
 
 from bursar import events as ev
+from bursar.attempt_log import OUTCOMES, AttemptLog, Failure
 from bursar.ledger import Ledger
 from bursar.model.collection import IndexedSet
 from bursar.model.errors import InvariantError
+from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import ZERO
 from bursar.model.time import Time, format_duration
 from bursar.model.work import Bag
+from bursar.precedence import Precedence
 from bursar.view import Attempt, Machine, Refusal
 
 
@@ -31,53 +34,13 @@ class TaskStatus(IntEnum):
     RUNNING = 1
     DONE = 2
     FAILED = 3
+    WAITING = 4
+    """for other tasks, which are not done"""
+    BLOCKED = 5
+    """it needs a task that failed, perhaps through others"""
 
 
-READY, RUNNING, DONE, FAILED = TaskStatus  # plain names for the hot path
-
-OUTCOMES: Final[tuple[ev.Outcome, ...]] = ("success", "failed", "timeout", "cancelled", "lost")
-
-
-class AttemptLog:
-    """Every attempt of the run, ended or not, in columns; attempt `n` stands at index `n`."""
-
-    LIVE: Final = 255
-
-    def __init__(self) -> None:
-        self.task = array("q", [0])
-        self.machine = array("q", [0])
-        self.started = array("q", [0])
-        self.ended = array("q", [0])
-        self.runtime = array("q", [0])
-        self.outcome = bytearray([0])
-        """index into OUTCOMES, or LIVE"""
-
-    def __len__(self) -> int:
-        return len(self.task) - 1
-
-    def begin(self, task: int, machine: int, at: Time) -> None:
-        self.task.append(task)
-        self.machine.append(machine)
-        self.started.append(at)
-        self.ended.append(-1)
-        self.runtime.append(0)
-        self.outcome.append(self.LIVE)
-
-    def end(self, attempt: int, at: Time, runtime: Time, outcome: ev.Outcome) -> None:
-        self.ended[attempt] = at
-        self.runtime[attempt] = runtime
-        self.outcome[attempt] = OUTCOMES.index(outcome)
-
-
-class Failure:
-    """Why a task failed for good."""
-
-    __slots__ = ("attempt", "exit_code", "why")
-
-    def __init__(self, attempt: int, exit_code: int | None, why: str) -> None:
-        self.attempt = attempt
-        self.exit_code = exit_code
-        self.why = why
+READY, RUNNING, DONE, FAILED, WAITING, BLOCKED = TaskStatus  # plain names for the hot path
 
 
 class RunState:
@@ -93,8 +56,10 @@ class RunState:
         self.limits = Limits()
         self.ledger = Ledger(None)
 
-        self.bags: list[tuple[int, Bag]] = []
-        """(number before its first task, bag), ascending"""
+        self.work: list[tuple[int, Bag | Flow]] = []
+        """(number before its first task, bag or workflow), ascending"""
+        self.precedence = Precedence()
+        """exactly the tasks that are WAITING or BLOCKED wait for others"""
         self.status = bytearray([FAILED])
         """a TaskStatus per task; index 0 is unused, tasks count from 1"""
         self.failures = array("H", [0])
@@ -103,6 +68,10 @@ class RunState:
         """exactly the tasks whose status is READY"""
         self.done = 0
         self.failed = 0
+        self.waiting = 0
+        """tasks whose status is WAITING"""
+        self.blocked = 0
+        """tasks whose status is BLOCKED"""
         self.failed_tasks: dict[int, Failure] = {}
         """exactly the tasks whose status is FAILED"""
         self.winners = array("q", [0])
@@ -130,6 +99,8 @@ class RunState:
 
         self.plan: ev.PlanChosen | None = None
         self.strategy: ev.StrategyChosen | None = None
+        self.assignment: ev.AssignmentChanged | None = None
+        """the last, if that of the plan was changed"""
         self.committed_before_plan = ZERO
         """what the sample had cost when the plan was chosen"""
         self.arrivals_open = True
@@ -140,10 +111,12 @@ class RunState:
         self._appliers: dict[type, Callable[[Any], None]] = {
             ev.RunCreated: self._run_created,
             ev.WorkArrived: self._work_arrived,
+            ev.WorkflowArrived: self._workflow_arrived,
             ev.ArrivalsEnded: self._arrivals_ended,
             ev.GoalChanged: self._goal_changed,
             ev.PlanChosen: self._plan_chosen,
             ev.StrategyChosen: self._strategy_chosen,
+            ev.AssignmentChanged: self._assignment_changed,
             ev.StopRequested: self._stop_requested,
             ev.RunResumed: self._run_resumed,
             ev.RetryRequested: self._retry_requested,
@@ -169,26 +142,27 @@ class RunState:
 
     @property
     def settled(self) -> int:
-        return self.done + self.failed
+        """Tasks that are done, failed for good, or need one that did."""
+        return self.done + self.failed + self.blocked
 
     def attempts_of(self, task: int) -> Sequence[int]:
         """Live attempts of a task, oldest first."""
         return self._live_of.get(task, ())
 
-    def locate(self, task: int) -> tuple[Bag, int]:
-        """The bag a task belongs to, and its index there."""
+    def locate(self, task: int) -> tuple[Bag | Flow, int]:
+        """The bag or workflow a task belongs to, and its index there."""
         if not 1 <= task <= self.total:
             raise KeyError(task)
-        before, bag = self.bags[bisect_left(self.bags, task, key=itemgetter(0)) - 1]
-        return bag, task - before - 1
+        before, work = self.work[bisect_left(self.work, task, key=itemgetter(0)) - 1]
+        return work, task - before - 1
 
     def command(self, task: int) -> tuple[str, ...]:
-        bag, index = self.locate(task)
-        return bag.command(index)
+        work, index = self.locate(task)
+        return work.command(index)
 
     def describe(self, task: int) -> str:
-        bag, index = self.locate(task)
-        return bag.describe(index)
+        work, index = self.locate(task)
+        return work.describe(index)
 
     def story(self, task: int) -> list[str]:
         """What happened to a task, a line an attempt."""
@@ -240,13 +214,27 @@ class RunState:
         self.ledger = Ledger(event.goal.budget)
 
     def _work_arrived(self, event: ev.WorkArrived) -> None:
-        before = self.total
-        count = event.bag.count
-        self.bags.append((before, event.bag))
-        self.status.extend(bytes(count))
-        self.failures.extend(array("H", bytes(2 * count)))
-        self.winners.extend(array("q", bytes(8 * count)))
-        self.ready.extend(range(before + 1, before + count + 1))
+        first, count = self.total + 1, event.bag.count
+        self._make_room(event.bag)
+        self.precedence.add_free(count)
+        self.ready.extend(range(first, first + count))
+
+    def _workflow_arrived(self, event: ev.WorkflowArrived) -> None:
+        first = self.total + 1
+        self._make_room(event.flow)
+        for task, waits in enumerate(self.precedence.add_flow(event.flow), first):
+            if waits:
+                self.status[task] = WAITING
+                self.waiting += 1
+            else:
+                self.ready.add(task)
+
+    def _make_room(self, work: Bag | Flow) -> None:
+        """The columns of its tasks, which are all READY."""
+        self.work.append((self.total, work))
+        self.status.extend(bytes(work.count))
+        self.failures.extend(array("H", bytes(2 * work.count)))
+        self.winners.extend(array("q", bytes(8 * work.count)))
 
     def _arrivals_ended(self, event: ev.ArrivalsEnded) -> None:
         self.arrivals_open = False
@@ -261,6 +249,9 @@ class RunState:
 
     def _strategy_chosen(self, event: ev.StrategyChosen) -> None:
         self.strategy = event
+
+    def _assignment_changed(self, event: ev.AssignmentChanged) -> None:
+        self.assignment = event
 
     def _stop_requested(self, event: ev.StopRequested) -> None:
         self.stopping = event
@@ -278,6 +269,9 @@ class RunState:
             self.failures[task] = 0
             self.status[task] = READY
             self.ready.add(task)
+            self._move_below(task, BLOCKED, WAITING)
+        for task in self.failed_tasks:
+            self._move_below(task, WAITING, BLOCKED)
 
     def _run_ended(self, event: ev.RunEnded) -> None:
         self.ended = event
@@ -369,6 +363,10 @@ class RunState:
                 self.winners[task] = attempt.id
                 self.done += 1
                 self.last_settled = event.at
+                for child in self.precedence.done(task):
+                    self.status[child] = READY
+                    self.waiting -= 1
+                    self.ready.add(child)
         elif event.outcome in ("failed", "timeout"):
             self.failures[task] += 1
             self._judge(task, event)
@@ -385,6 +383,17 @@ class RunState:
             self.failed += 1
             self.failed_tasks[task] = Failure(event.attempt, event.exit_code, event.why)
             self.last_settled = event.at
+            self._move_below(task, WAITING, BLOCKED)
+
+    def _move_below(self, task: int, old: TaskStatus, new: TaskStatus) -> None:
+        """Give what needs a task, also through others, another status."""
+        moved = 0
+        for one in self.precedence.below(task, lambda child: self.status[child] == old):
+            self.status[one] = new
+            moved += 1
+        gain = moved if new == BLOCKED else -moved
+        self.blocked += gain
+        self.waiting -= gain
 
     def _end_attempt(self, attempt: Attempt, at: Time, runtime: Time, outcome: ev.Outcome) -> None:
         task = attempt.task
@@ -423,6 +432,8 @@ class RunState:
         self._expect(counts[READY] == len(self.ready), f"ready {len(self.ready)} of {counts}")
         self._expect(counts[DONE] == self.done, f"done {self.done} of {counts}")
         self._expect(counts[FAILED] == self.failed, f"failed {self.failed} of {counts}")
+        self._expect(counts[WAITING] == self.waiting, f"waiting {self.waiting} of {counts}")
+        self._expect(counts[BLOCKED] == self.blocked, f"blocked {self.blocked} of {counts}")
         self._expect(set(self.failed_tasks) == self._having(FAILED), "failed_tasks differ")
         running = {task for task in self._live_of if self.status[task] == RUNNING}
         self._expect(self._live_of.keys().isdisjoint(self.ready), "a ready task has live attempts")
@@ -441,6 +452,8 @@ class RunState:
         for task in range(1, self.total + 1):
             has_winner = self.winners[task] > 0
             self._expect(has_winner == (self.status[task] == DONE), "winner", task)
+            held = self.status[task] in (WAITING, BLOCKED)
+            self._expect(held == self.precedence.waits(task), "waits for others", task)
 
     def _check_machine(self, machine: Machine) -> None:
         free = machine.offer.slots - len(machine.attempts)

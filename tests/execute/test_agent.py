@@ -138,7 +138,7 @@ def test_a_run_outlives_its_warden(lab, census):
             nonlocal tries
             if isinstance(event, ev.MachineDown) and event.cause == "lost":
                 tries += 1
-                state.bags[2] = (2, type(state.bags[2][1])(1, ("echo",)))
+                state.work[2] = (2, type(state.work[2][1])(1, ("echo",)))
 
     from bursar.engine import Engine
     from bursar.policies.registry import make_policy

@@ -189,7 +189,7 @@ def test_a_job_file_that_cannot_be_read_is_told(tmp_path):
     [
         ("budjet = 5", "job.toml: unknown key 'budjet'; did you mean 'budget'?"),
         ("arg-file = 'x'", "job.toml: unknown key 'arg-file'; did you mean 'arg_file'?"),
-        ("xyzzy = 5", "job.toml: unknown key 'xyzzy'; known are command, args"),
+        ("xyzzy = 5", "job.toml: unknown key 'xyzzy'; known are command, workflow"),
         ("file = 'x'", "job.toml: unknown key 'file'"),
         ("sources = []", "job.toml: unknown key 'sources'"),
         ("budget = ", "job.toml: not valid TOML"),

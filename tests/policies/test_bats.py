@@ -8,6 +8,7 @@ from msgspec import structs
 
 from bursar import events as ev
 from bursar.actions import Rent, Wake
+from bursar.attempt_log import OUTCOMES
 from bursar.beliefs.progress import Progress
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -22,7 +23,6 @@ from bursar.policies.replicate.insured import Insured
 from bursar.policies.replicate.none import NoReplicas
 from bursar.simulate.fortune import ModelledFortune, given
 from bursar.simulate.run import simulate
-from bursar.state import OUTCOMES
 from bursar.testing import Scene, check_provisioner
 
 SLOW = Offer("slow", Money.parse(1), HOUR, limit=10)

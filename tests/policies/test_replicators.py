@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from bursar.actions import Cancel, Start
+from bursar.attempt_log import OUTCOMES
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -23,7 +24,6 @@ from bursar.policies.replicate.stochastic_random import StochasticRandom
 from bursar.policies.replicate.tail import deserves
 from bursar.simulate.fortune import ModelledFortune, given
 from bursar.simulate.run import simulate
-from bursar.state import OUTCOMES
 from bursar.testing.scene import Scene
 
 SLOW = Offer("slow", Money.parse(1), HOUR, speed=1.0)

@@ -32,7 +32,7 @@ def run_argument(*, required: bool = False) -> Callable[..., Any]:
 class WordsCommand(click.RichCommand):
     """A verb of options and then words: options after a command belong to the command.
 
-    After a job file or the name of a run, options still belong to bursar.
+    After a job file, a workflow or the name of a run, options still belong to bursar.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -62,7 +62,11 @@ class WordsCommand(click.RichCommand):
 
 
 def _is_file_or_run(word: str) -> bool:
-    return word.endswith(".toml") or any(run.name == word for run in home().list())
+    from bursar.formats.job import is_workflow_file  # late: most verbs do without
+
+    if word.endswith(".toml") or is_workflow_file(word):
+        return True
+    return any(run.name == word for run in home().list())
 
 
 words_settings = {"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]}

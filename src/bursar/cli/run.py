@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import rich_click as click
 
 from bursar.cli.asking import ask_for_strategy
 from bursar.cli.common import WordsCommand, home, print_json, say, words_settings
 from bursar.cli.progress import progress
+from bursar.execute.staging import SHARED
 from bursar.formats.job import Job
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet
+from bursar.model.flow import Flow
+from bursar.model.goal import Goal
 from bursar.model.money import format_money
 from bursar.model.wording import counted
+from bursar.model.work import Bag
 from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, summarise, tell
 from bursar.request import Request
 from bursar.session import Session
 
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
-@click.argument("words", nargs=-1, metavar="COMMAND|JOB.toml|PLAN [::: ARGUMENTS]")
+@click.argument("words", nargs=-1, metavar="COMMAND|JOB.toml|FLOW.yaml|PLAN [::: ARGUMENTS]")
 @click.option("--choose", metavar="CHOICE", help="Of a PLAN: cheapest, fastest, knee, or its #.")
 @click.option("--market", "-m", metavar="FILE", help="Offers and prices (default: this computer).")
 @click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
@@ -33,6 +38,7 @@ from bursar.session import Session
 @click.option("--arg-file", metavar="FILE", multiple=True, help="A task per line of this file.")
 @click.option("--repeat", type=int, metavar="N", help="Run everything N times.")
 @click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
+@click.option("--files", metavar="HOW", help="Of a workflow: shared, or copied to each task.")
 @click.option("--retries", type=int, metavar="N", help="Further attempts of a task that failed.")
 @click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
 @click.option("--provisioner", metavar="NAME", help="How many machines, when.")
@@ -48,12 +54,13 @@ from bursar.session import Session
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress, no report.")
 @click.option("--json", is_flag=True, default=None, help="One object on stdout at the end.")
 def command(words: tuple[str, ...], choose: str | None, **options: Any) -> int:
-    """Run a bag of commands on the market's machines, and never commit more than the budget.
+    """Run a bag of commands, or a workflow, on the market's machines, within the budget.
 
     \b
     bursar run --market market.toml --budget 2.50 './simulate.sh {}' ::: 1 2 3
     bursar run --market market.toml --budget 2.50 --params grid.csv 'fit --alpha {alpha}'
     bursar run job.toml --budget 5
+    bursar run flow.yaml --market market.toml --budget 5
     bursar run amber-finch --choose knee
 
     Arguments follow ':::' (or '::::' for files of them) as with GNU parallel. No shell is involved
@@ -89,13 +96,17 @@ def make_request(job: Job) -> Request:
     from bursar.rent.local import local_market
 
     market = job.load_market() or local_market()
-    bag = job.bag()
-    _check_command(bag.command(0))
+    flow = job.flow()
+    bag = job.bag() if flow is None else None
+    for command in _programs(bag, flow):
+        _check_command(command)
     return Request(
         market=market,
-        goal=job.goal(),
+        goal=_goal(job, flow),
         limits=job.limits(),
         bag=bag,
+        flow=flow,
+        files=job.files or SHARED,
         fleet=job.load_fleet(market),
         policies=job.policies(),
         faithful=bool(job.faithful),
@@ -106,6 +117,22 @@ def make_request(job: Job) -> Request:
         name=job.name,
         output=job.output,
     )
+
+
+def _goal(job: Job, flow: Flow | None) -> Goal:
+    """What the command line or the job file says, else the deadline of the workflow."""
+    goal = job.goal()
+    if flow is not None and goal.deadline is None:
+        return msgspec.structs.replace(goal, deadline=flow.deadline)
+    return goal
+
+
+def _programs(bag: Bag | None, flow: Flow | None) -> Iterable[tuple[str, ...]]:
+    """A command for each program that will be started; a task without any is told later."""
+    if bag is not None:
+        return (bag.command(0),)
+    commands = () if flow is None else flow.commands
+    return {command[0]: command for command in commands if command}.values()
 
 
 def _check_command(command: tuple[str, ...]) -> None:

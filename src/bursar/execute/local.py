@@ -22,7 +22,9 @@ from bursar.execute.outputs import Outputs
 from bursar.execute.processes import sweep as sweep_processes
 from bursar.execute.reports import Ended, Gone
 from bursar.execute.staff import Staff
+from bursar.execute.staging import Staging
 from bursar.execute.timers import Timers
+from bursar.model.errors import shown
 from bursar.model.time import SECOND, Time
 from bursar.state import RunState
 from bursar.view import Machine
@@ -33,6 +35,8 @@ LONGEST_QUEUE: Final[Time] = SECOND // 50
 """Commands so short that some fit in this time begin one after the other without asking: a task
 waits no longer than this at a machine while another machine might be idle."""
 MOST_AHEAD: Final = 8
+MOST_LACKING: Final = 3
+"""files that a message names"""
 RECENT: Final = 16
 """The mean run time is of about so many attempts."""
 
@@ -81,6 +85,7 @@ class LocalWorld:
         calls: Calls | None = None,
         grace: Time = GRACE,
         lives: Lives | None = None,
+        staging: Staging | None = None,
     ) -> None:
         self._state = state
         self._outputs = Outputs(outputs)
@@ -99,6 +104,7 @@ class LocalWorld:
         self._pace: Time = SECOND
         """about the mean run time of the last attempts"""
         self._lives = lives
+        self._staging = staging
         self._timers = Timers()
         """when a machine has booted, when its loss is announced, and when it is lost"""
         self._happened: list[ev.AnyEvent] = []
@@ -146,6 +152,8 @@ class LocalWorld:
             self._unsettled.remove(attempt)
             if fate == "keep":
                 self._outputs.keep(task, attempt)
+                if self._staging is not None:
+                    self._staging.publish(task)
             elif fate == "failure":
                 self._outputs.keep_failure(task, attempt)
             else:
@@ -193,7 +201,7 @@ class LocalWorld:
             return
         self._attempts[attempt] = machine
         if self._calls is None or task not in self._calls:
-            self._staff.run_command(attempt, task, machine, self._state.command(task))
+            self._staff.run_command(attempt, task, machine, self._command(task, attempt))
             return
         call = self._calls.start(task)
         if call is None:
@@ -201,6 +209,12 @@ class LocalWorld:
         else:
             directory = f"{self._outputs.attempts}/{attempt}"
             self._staff.run_call(attempt, task, machine, call, directory)
+
+    def _command(self, task: int, attempt: int) -> tuple[str, ...]:
+        if self._staging is None:
+            return self._state.command(task)
+        self._outputs.prepare()
+        return self._staging.prepare(task, attempt)
 
     def _cancel(self, decision: ev.CancelOrdered) -> None:
         self._staff.stop(decision.attempt, "cancelled")
@@ -250,6 +264,8 @@ class LocalWorld:
             self._unsettled.add(attempt)
         if report.answer is not None:
             self._answers[attempt] = report.answer
+        if report.outcome == "success" and (lacking := self._lacking(attempt)):
+            report = report._replace(outcome="failed", reason=lacking)
         why = "" if report.outcome == "success" else self._explain(report)
         self._happened.append(
             ev.AttemptEnded(
@@ -263,6 +279,15 @@ class LocalWorld:
                 why,
             )
         )
+
+    def _lacking(self, attempt: int) -> str:
+        """What a task should have written and did not, told; empty: nothing lacks."""
+        if self._staging is None:
+            return ""
+        lacking = self._staging.lacking(self._state.log.task[attempt], attempt)
+        told = ", ".join(map(shown, lacking[:MOST_LACKING]))
+        more = f" and {len(lacking) - MOST_LACKING} more" if len(lacking) > MOST_LACKING else ""
+        return f"it ended well, but did not write {told}{more}" if lacking else ""
 
     def _explain(self, report: Ended) -> str:
         """The end of stderr says more than an exit code, but not more than anything else."""

@@ -11,6 +11,8 @@ A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--
 | key | holds |
 |---|---|
 | `command` | the command; see `bursar.formats.commands` |
+| `workflow` | a workflow file, in place of a command |
+| `files` | how its tasks get at their files: `"shared"` or `"copied"` |
 | `args` | arguments, or lists of them, as after `:::` |
 | `arg_file` | a file with an argument a line (or a list of files), as after `::::` |
 | `params` | a file of parameters, or `[[params]]` tables with a row each |
@@ -47,6 +49,7 @@ from bursar.formats.params import Params, inline_params, read_params, text_of
 from bursar.model.errors import InputError, instead_of, shown
 from bursar.model.files import read_text, source_name
 from bursar.model.fleet import parse_fleet
+from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
@@ -62,6 +65,7 @@ from bursar.model.time import Time
 from bursar.model.work import LARGEST_BAG, Bag
 from bursar.policies import registry
 
+WORKFLOW_SUFFIXES: Final = (".yaml", ".yml", ".json", ".dax")
 _LARGEST_SEED: Final = 2**63 - 1
 _RUN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -72,6 +76,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     file: str | None = None
     """the job file, for messages"""
     command: Command | None = None
+    workflow: str | None = None
+    """a file, in whatever format"""
+    files: str | None = None
     sources: tuple[Source, ...] = ()
     """`args` and `arg_file`, or what follows `:::` and `::::`"""
     params: str | Params | None = None
@@ -125,13 +132,15 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def from_command_line(cls, words: Sequence[str], options: Mapping[str, Any]) -> Job:
         """A job from the words after `bursar run` and from its options.
 
-        The words are a job file (one word that ends in `.toml`) or a command, and arguments. The
-        options are named as the keys of a job file; one that is None was not given.
+        The words are a job file (one word that ends in `.toml`), a workflow file, or a command and
+        arguments. The options are named as the keys of a job file; one that is None was not given.
         """
         command, sources = split_words(words)
         given = {key: value for key, value in options.items() if value is not None and value != ()}
         fields = _read(given, Path(), lambda key: f"--{key.replace('_', '-')}")
         fields["sources"] = (*sources, *fields.get("sources", ()))
+        if isinstance(command, str) and is_workflow_file(command):
+            return cls(workflow=command, **fields)
         if isinstance(command, str) and _is_job_file(command):
             return cls.load(command).override(cls(**fields))
         return cls(command=command or None, **fields)
@@ -166,6 +175,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             where = "" if self.file is None else f"{source_name(self.file)}: "
             raise InputError(f"{where}{error}") from None
 
+    def flow(self) -> Flow | None:
+        """The workflow; None: none was given."""
+        if self.workflow is None:
+            return None
+        if self.command or self.sources or self.params is not None or self.repeat is not None:
+            raise InputError(
+                f"{source_name(self.workflow)}: a workflow has its own commands; leave out the"
+                " command and its arguments"
+            )
+        from bursar.formats.workflow import read_workflow  # late: it brings numpy
+
+        return Flow.of(read_workflow(self.workflow))
+
     def load_market(self) -> Market | None:
         """The market; None: none was given."""
         return Market.load(self.market) if isinstance(self.market, str) else self.market
@@ -184,6 +206,23 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """Role to entry, for `make_policy`: only those that were given."""
         given = {role: getattr(self, role) for role in registry.BUILT_IN}
         return {role: entry for role, entry in given.items() if entry is not None}
+
+
+def is_workflow_file(word: str) -> bool:
+    """Whether a single word is a workflow file, and no command or job file."""
+    if "\0" in word or any(letter.isspace() for letter in word):
+        return False
+    if word.endswith(".toml"):
+        return Path(word).is_file() and has_tasks(word)
+    return word.removesuffix(".gz").endswith(WORKFLOW_SUFFIXES)
+
+
+def has_tasks(path: str) -> bool:
+    """Whether a TOML file that can be read is a workflow."""
+    try:
+        return "tasks" in read_toml(read_text(path, "file"), path)
+    except InputError:
+        return False  # whoever reads it as a job will tell
 
 
 def _is_job_file(command: str) -> bool:
@@ -295,6 +334,8 @@ def _read_time(value: Any) -> Time:
 
 _READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "command": _read_command,
+    "workflow": _read_path,
+    "files": _simple(read_words),
     "args": _read_args,
     "arg_file": _read_arg_file,
     "params": _read_params,

@@ -25,10 +25,12 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "bats": "bursar.policies.provision.bats:Bats",
         "fixed": "bursar.policies.provision.fixed:Fixed",
         "mixed": "bursar.policies.provision.mixed:Mixed",
+        "prob": "bursar.policies.provision.prob:Prob",
         "planned": "bursar.policies.provision.planned:Planned",
         "sample": "bursar.policies.provision.sample:Sample",
     },
     "placer": {
+        "assigned": "bursar.policies.place.assigned:AssignedPlacer",
         "fifo": "bursar.policies.place.fifo:FifoPlacer",
         "fitting": "bursar.policies.place.fitting:FittingPlacer",
         "pooled": "bursar.policies.place.pooled:PooledPlacer",

@@ -39,10 +39,12 @@ STATUS_TOLD: Final[dict[Status, str]] = {
 _FAILURES_SHOWN: Final = 10
 
 
-class Tasks(msgspec.Struct, frozen=True):
+class Tasks(msgspec.Struct, frozen=True, omit_defaults=True):
     total: int
     done: int
     failed: int
+    blocked: int = 0
+    """never to begin, since they need one that failed"""
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -70,7 +72,7 @@ def summarise(state: RunState) -> Summary:
         run=state.run,
         status=None if state.ended is None else state.ended.status,
         why="" if state.ended is None else state.ended.why,
-        tasks=Tasks(state.total, state.done, state.failed),
+        tasks=Tasks(state.total, state.done, state.failed, state.blocked),
         money=Account(
             None if budget is None else str(budget),
             str(state.ledger.committed),
@@ -160,6 +162,9 @@ def _tell_failures(state: RunState) -> Iterator[str]:
         yield from (f"    {line}" for line in failure.why.splitlines() if line != code)
     if len(state.failed_tasks) > _FAILURES_SHOWN:
         yield f"... and {len(state.failed_tasks) - _FAILURES_SHOWN:,} more failed"
+    if state.blocked:
+        needs = "needs" if state.blocked == 1 else "need"
+        yield f"not begun: {counted(state.blocked, 'task')} that {needs} a failed one"
     if state.failed_tasks:
         yield from _tell_kept_failures(state)
         them = "it" if len(state.failed_tasks) == 1 else "them"
@@ -169,7 +174,7 @@ def _tell_failures(state: RunState) -> Iterator[str]:
 def _tell_kept_failures(state: RunState) -> Iterator[str]:
     """Where what commands printed is; calls leave nothing behind unless they wrote files."""
     outputs = None if state.created is None else state.created.settings.get("outputs")
-    commands = [task for task in state.failed_tasks if state.locate(task)[0].template]
+    commands = [task for task in state.failed_tasks if state.command(task)]
     if outputs is None or not commands:
         return
     if len(commands) == 1:

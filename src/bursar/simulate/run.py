@@ -7,6 +7,7 @@ from random import Random
 
 from bursar import events as ev
 from bursar.engine import Engine, Journal, Observer
+from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.work import Bag
@@ -19,7 +20,7 @@ from bursar.state import RunState
 def simulate(
     market: Market,
     goal: Goal,
-    arrivals: Bag | Sequence[ev.WorkArrived],
+    arrivals: Bag | Flow | Sequence[ev.WorkArrived | ev.WorkflowArrived],
     policy: Policy,
     fortune: Fortune,
     *,
@@ -28,9 +29,9 @@ def simulate(
     journal: Journal | None = None,
     observers: Sequence[Observer] = (),
 ) -> RunState:
-    """Run a bag, or work that arrives over time, in a simulated world; the same seed, the same run.
+    """Run a bag, a workflow, or work that arrives over time, in a simulated world.
 
-    The state that comes back has ended: `state.ended` tells how.
+    The same seed gives the same run. The state that comes back has ended: `state.ended` tells how.
     """
     opening = ev.RunCreated(
         at=0,
@@ -49,10 +50,20 @@ def simulate(
         if isinstance(observer, Advisor):
             observer.tell = world.post
     engine = Engine(state, policy, world, journal, Random(seed), observers)
-    work = [ev.WorkArrived(0, arrivals)] if isinstance(arrivals, Bag) else list(arrivals)
+    work = _arriving(arrivals)
     engine.record(opening)
     for event in work:
         world.schedule(event)
     world.schedule(ev.ArrivalsEnded(work[-1].at if work else 0))
     engine.run()
     return state
+
+
+def _arriving(
+    arrivals: Bag | Flow | Sequence[ev.WorkArrived | ev.WorkflowArrived],
+) -> list[ev.WorkArrived | ev.WorkflowArrived]:
+    if isinstance(arrivals, Bag):
+        return [ev.WorkArrived(0, arrivals)]
+    if isinstance(arrivals, Flow):
+        return [ev.WorkflowArrived(0, arrivals)]
+    return list(arrivals)

@@ -93,7 +93,7 @@ class Auditor:
         running = {task for lease in self._machines.values() for task in lease.live.values()}
         settled = {*self._won, *state.failed_tasks}
         expect(state.done == len(self._won), f"{state.done} done, {len(self._won)} were won")
-        count = len(state.ready) + len(running - settled) + state.done + state.failed
+        count = len(state.ready) + len(running - settled) + state.settled + state.waiting
         expect(count == state.total, f"of {state.total} tasks {count} are accounted for")
 
     # --- what each event may do ------------------------------------------------------------------

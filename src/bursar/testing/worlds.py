@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from bursar import events as ev
+from bursar.attempt_log import OUTCOMES
 from bursar.engine import Engine, World
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -27,7 +28,7 @@ from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
-from bursar.state import OUTCOMES, RunState
+from bursar.state import RunState
 from bursar.testing.auditor import Auditor
 from bursar.testing.broken import expect
 from bursar.testing.scene import Scene

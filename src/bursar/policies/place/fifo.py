@@ -11,7 +11,14 @@ from heapq import heappop, heappush
 from random import Random
 
 from bursar.actions import Start
-from bursar.events import AnyEvent, AttemptEnded, MachineDown, RetryRequested, WorkArrived
+from bursar.events import (
+    AnyEvent,
+    AttemptEnded,
+    MachineDown,
+    RetryRequested,
+    WorkArrived,
+    WorkflowArrived,
+)
 from bursar.model.time import Time
 from bursar.state import RunState
 from bursar.view import View
@@ -29,9 +36,10 @@ class FifoPlacer:
             self._queue.extend(range(state.total - event.bag.count + 1, state.total + 1))
         elif isinstance(event, AttemptEnded):
             task = state.log.task[event.attempt]
-            if task in state.ready:
-                heappush(self._queue, task)
-        elif isinstance(event, MachineDown | RetryRequested):
+            for one in (task, *state.precedence.children(task)):
+                if one in state.ready:
+                    heappush(self._queue, one)
+        elif isinstance(event, MachineDown | RetryRequested | WorkflowArrived):
             self._queue = sorted(state.ready)
 
     def pick(self, view: View, rng: Random) -> int:

@@ -28,14 +28,14 @@ class Fixed:
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if view.ready:
             return self._fill(view, now)
-        if view.idle and not view.arrivals_open:
+        if view.idle and not view.waiting and not view.arrivals_open:
             return self._save(view, now)
         return ()
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if view.ready or deserves(machine, view):
             return Extend(machine.id)
-        if (machine.attempts or view.arrivals_open) and not machine.offer.price:
+        if (machine.attempts or view.waiting or view.arrivals_open) and not machine.offer.price:
             return Extend(machine.id, reason="it costs nothing")
         if machine.attempts:
             return Release(machine.id, reason="it runs replicas only, and its paid time ends")

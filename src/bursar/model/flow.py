@@ -1,0 +1,163 @@
+"""A workflow as it is executed and journaled: plain values, so that no array library is needed.
+
+`Dag` is the same for planning, in arrays. Nothing is lost between the two.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from bursar.model.errors import one_line
+from bursar.model.time import Time
+
+if TYPE_CHECKING:
+    from bursar.model.dag import Csr, Dag
+
+Rows = tuple[tuple[int, ...], ...]
+SHELL: Final = ("/bin/sh", "-c")
+
+
+class FlowFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """All files of a workflow, and by task who reads and writes them, as indices of `names`."""
+
+    names: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    """bytes; -1 where nobody told"""
+    read: Rows = ()
+    written: Rows = ()
+
+
+class Flow(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+):
+    """Tasks with precedence, numbered from 0; see `Dag` for what each field means.
+
+    Invariant: it was made of a `Dag`, so that no task waits for itself, by no detour.
+    """
+
+    name: str
+    owner: str = ""
+    priority: int = 0
+    deadline: Time | None = None
+    names: tuple[str, ...]
+    parents: Rows
+    kind_names: tuple[str, ...]
+    kinds: tuple[int, ...]
+    commands: tuple[tuple[str, ...], ...] = ()
+    runtimes: tuple[float | None, ...]
+    parts: tuple[tuple[float | None, ...], ...] | None = None
+    priorities: tuple[int, ...] | None = None
+    """None: all 0"""
+    volumes: tuple[tuple[int, ...], ...] | None = None
+    files: FlowFiles = FlowFiles()
+
+    @property
+    def count(self) -> int:
+        return len(self.names)
+
+    def command(self, index: int) -> tuple[str, ...]:
+        """The argument list; empty: a task that can only be simulated."""
+        return self.commands[index] if self.commands else ()
+
+    def describe(self, index: int) -> str:
+        """One line for people."""
+        name, command = self.names[index], self.command(index)
+        if command[:2] == SHELL:
+            return one_line(f"{name}: {' '.join(command[2:])}")
+        return one_line(f"{name}: {shlex.join(command)}" if command else name)
+
+    def reads(self, index: int) -> list[str]:
+        return _named(self.files.names, self.files.read, index)
+
+    def writes(self, index: int) -> list[str]:
+        return _named(self.files.names, self.files.written, index)
+
+    @classmethod
+    def of(cls, dag: Dag) -> Flow:
+        return cls(
+            name=dag.name,
+            owner=dag.owner,
+            priority=dag.priority,
+            deadline=dag.deadline,
+            names=dag.names,
+            parents=_rows(dag.parents),
+            kind_names=dag.kind_names,
+            kinds=tuple(dag.kinds.tolist()),
+            commands=dag.commands,
+            runtimes=_known(dag.runtimes.tolist()),
+            parts=None if dag.parts is None else tuple(map(_known, dag.parts.tolist())),
+            priorities=tuple(dag.priorities.tolist()) if dag.priorities.any() else None,
+            volumes=None if dag.volumes is None else tuple(map(tuple, dag.volumes.tolist())),
+            files=FlowFiles(
+                dag.files.names,
+                tuple(dag.files.sizes.tolist()),
+                _rows(dag.files.read),
+                _rows(dag.files.written),
+            )
+            if dag.files.names
+            else FlowFiles(),
+        )
+
+    def dag(self) -> Dag:
+        """The same in arrays."""
+        import numpy as np
+
+        from bursar.model.dag import Dag, Files, frozen, grouped
+        from bursar.model.dag_kernels import topological_order
+
+        def arranged(rows: Rows, width: int) -> Csr:
+            """All rows in one array; a workflow without files has none."""
+            filled = rows or ((),) * self.count
+            row = np.repeat(np.arange(self.count), [len(one) for one in filled])
+            items = np.array([item for one in filled for item in one], dtype=np.int64)
+            return grouped(row, items, self.count, width)
+
+        parents = arranged(self.parents, self.count)
+        children = grouped(parents.items.astype(np.int64), parents.rows(), self.count, self.count)
+        files, width = self.files, len(self.files.names)
+        priorities: Any = self.priorities or np.zeros(self.count)
+        return Dag(
+            name=self.name,
+            owner=self.owner,
+            priority=self.priority,
+            deadline=self.deadline,
+            names=self.names,
+            kind_names=self.kind_names,
+            kinds=frozen(np.array(self.kinds), np.int32),
+            commands=self.commands,
+            runtimes=frozen(np.array(self.runtimes, dtype=np.float64), np.float64),
+            parts=None
+            if self.parts is None
+            else frozen(np.array(self.parts, dtype=np.float64), np.float64),
+            priorities=frozen(np.array(priorities), np.int64),
+            volumes=None if self.volumes is None else frozen(np.array(self.volumes), np.int64),
+            parents=parents,
+            children=children,
+            order=frozen(topological_order(children, parents.counts()), np.int32),
+            files=Files(
+                files.names,
+                frozen(np.array(files.sizes, dtype=np.int64), np.int64),
+                arranged(files.read, width),
+                arranged(files.written, width),
+            ),
+        )
+
+
+def _named(names: Sequence[str], rows: Rows, index: int) -> list[str]:
+    return [names[file] for file in rows[index]] if rows else []
+
+
+def _known(values: Iterable[float]) -> tuple[float | None, ...]:
+    """JSON has no word for what is not a number."""
+    return tuple(None if math.isnan(value) else value for value in values)
+
+
+def _rows(csr: Csr) -> Rows:
+    items, starts = csr.items.tolist(), csr.starts.tolist()
+    return tuple(tuple(items[a:b]) for a, b in pairwise(starts))

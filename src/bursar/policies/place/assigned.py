@@ -1,0 +1,40 @@
+"""`assigned`: each task to a machine of the offer that it is meant for, the most urgent first.
+
+Without a plan, every task may go to every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+
+from bursar.actions import Start
+from bursar.events import AnyEvent
+from bursar.model.time import Time
+from bursar.policies.assigned_work import AssignedWork
+from bursar.policies.roles import Provisioner
+from bursar.state import RunState
+from bursar.view import View
+
+
+class AssignedPlacer:
+    def __init__(self, guide: Provisioner | None = None) -> None:
+        shared = getattr(guide, "work", None)
+        self._is_shared = isinstance(shared, AssignedWork)
+        self.work = shared if isinstance(shared, AssignedWork) else AssignedWork()
+
+    def saw(self, event: AnyEvent, state: RunState) -> None:
+        if not self._is_shared:
+            self.work.saw(event, state)
+
+    def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
+        """The oldest machines first, so that the youngest get idle and can be given back."""
+        starts: list[Start] = []
+        for number in sorted(view.idle):
+            machine = view.machines[number]
+            free = machine.offer.slots - len(machine.attempts)
+            for offer in (machine.offer.name, None):
+                while free and self.work.count(offer):
+                    starts.append(Start(self.work.take(offer), number))
+                    free -= 1
+        return starts

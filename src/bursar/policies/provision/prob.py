@@ -1,0 +1,138 @@
+"""`prob`: machines for a workflow whose tasks are each meant for one offer.
+
+Prob (section 3.1) gives every task a machine of its own and charges by the second. Here tasks are
+packed: a machine is rented when a task is ready for its offer and none is free, up to the number
+that the plan allows; it takes one task after the other, and is given back
+
+- at the end of a long billing unit (10 minutes or more) in which it is idle: until then it is paid;
+- with short units, when it was idle for as long as another would need to boot, since that is what
+  coming back would cost, and not before its minimum charge is used up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Final
+
+from bursar.actions import Extend, Release, Rent, Stop, Wake
+from bursar.events import AnyEvent, AssignmentChanged, AttemptEnded, MachineUp, PlanChosen
+from bursar.model.market import Offer
+from bursar.model.time import MINUTE, Time
+from bursar.model.wording import counted
+from bursar.policies.assigned_work import AssignedWork
+from bursar.state import RunState
+from bursar.view import Machine, View, money_left
+
+LONG_UNIT: Final[Time] = 10 * MINUTE
+"""A billing unit from here on is used to its end."""
+
+
+class Prob:
+    def __init__(self) -> None:
+        self.work = AssignedWork()
+        self.fleet: dict[str, int] = {}
+        """the most machines of each offer"""
+        self._idle_since: dict[int, Time] = {}
+        """by machine, when its last attempt ended, or when it came up"""
+
+    def saw(self, event: AnyEvent, state: RunState) -> None:
+        self.work.saw(event, state)
+        match event:
+            case PlanChosen() | AssignmentChanged():
+                self.fleet = dict(event.fleet)
+            case AttemptEnded():
+                self._idle_since[state.log.machine[event.attempt]] = event.at
+            case MachineUp():
+                self._idle_since[event.machine] = event.at
+
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[Rent | Release | Wake | Stop]:
+        if view.ready:
+            yield from self._rent(view, now)
+        yield from self._give_back(view, now)
+
+    def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
+        if machine.attempts or self._has_work(machine):
+            return Extend(machine.id)
+        if not is_long(machine.offer) and now < self._kept_until(machine):
+            return Extend(machine.id, reason="it may be needed soon")
+        return Release(machine.id, reason="idle, and nothing is ready for it")
+
+    # --- renting ---------------------------------------------------------------------------------
+
+    def _rent(self, view: View, now: Time) -> Iterable[Rent | Stop]:
+        free = _free_slots(view)
+        for name in list(self.work.offers()):
+            if name is None:
+                continue
+            needed = self.work.count(name) - free.get(name, 0)
+            if needed <= 0:
+                continue
+            if not view.fleet.get(name, 0) and not self._is_to_be_had(name, view, now):
+                yield from self._make_do(name, view, now)
+                continue
+            offer = view.market[name]
+            room = self.fleet.get(name, 0) - view.fleet.get(name, 0)
+            for _ in range(min(-(-needed // offer.slots), room)):
+                yield Rent(name, reason="tasks are ready for it")
+
+    def _is_to_be_had(self, name: str, view: View, now: Time) -> bool:
+        refusal = view.refusals.get(name)
+        is_refused = refusal is not None and now < refusal.over
+        return not is_refused and view.ledger.can_pay(view.market[name].entry_charge)
+
+    def _make_do(self, name: str, view: View, now: Time) -> Iterable[Rent | Stop]:
+        """No machine of this offer is there or to be had: its tasks go to another offer."""
+        offers = [offer for offer in view.market.offers if offer.limit != 0]
+        standing = [offer for offer in offers if view.fleet.get(offer.name, 0)]
+        others = standing or [o for o in offers if self._is_to_be_had(o.name, view, now)]
+        if others:
+            other = min(others, key=_price_of_work)
+            self.work.move(name, other.name)
+            self.fleet[other.name] = max(1, self.fleet.get(other.name, 0))
+            if not standing:
+                yield Rent(other.name, reason=f"no {name} is to be had")
+        elif not view.machines and not view.ledger.can_pay(view.market.cheapest_entry):
+            left = f"{counted(len(view.ready), 'task')} left"
+            yield Stop(f"{left}, and {money_left(view)} buys no machine")
+
+    # --- giving back -----------------------------------------------------------------------------
+
+    def _give_back(self, view: View, now: Time) -> Iterable[Release | Wake]:
+        for number in sorted(view.idle):
+            machine = view.machines[number]
+            if machine.attempts or is_long(machine.offer) or self._has_work(machine):
+                continue
+            until = self._kept_until(machine)
+            if now < until:
+                yield Wake(until)
+            else:
+                yield Release(number, at_once=True, reason="idle, and nothing is ready for it")
+
+    def _kept_until(self, machine: Machine) -> Time:
+        since = self._idle_since.get(machine.id, machine.rented)
+        return max(since + machine.offer.boot, machine.rented + machine.offer.minimum)
+
+    def _has_work(self, machine: Machine) -> bool:
+        return bool(self.work.count(machine.offer.name) or self.work.count(None))
+
+
+def is_long(offer: Offer) -> bool:
+    return offer.billing >= LONG_UNIT
+
+
+def _price_of_work(offer: Offer) -> float:
+    """Of an hour's work at speed 1, say, up to a factor."""
+    return float(offer.price) / (offer.billing * offer.speed)
+
+
+def _free_slots(view: View) -> dict[str, int]:
+    """By offer, slots of machines that are there or boot."""
+    free: dict[str, int] = {}
+    for machine in view.machines.values():
+        if not machine.leaving:
+            name = machine.offer.name
+            free[name] = free.get(name, 0) + machine.offer.slots - len(machine.attempts)
+    return free

@@ -1,0 +1,160 @@
+"""Workflows as real processes with real files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import time
+
+import pytest
+
+from bursar.journal.replay import load_state
+
+WIDTH = 49
+
+
+def hundred_tasks():
+    """Split a text in 49, digest each part twice, and put it together: 100 tasks with files."""
+    lines = ["name: digest", "tasks:"]
+
+    def add(name, run, reads, writes):
+        told = (
+            f"run: {json.dumps(run)}, files: {{in: {json.dumps(reads)}, out: {json.dumps(writes)}}}"
+        )
+        lines.append(f"  {name}: {{{told}}}")
+
+    parts = [f"part-{n:02}" for n in range(WIDTH)]
+    add("split", f"split -n r/{WIDTH} -d -a 2 text part-", ["text"], parts)
+    for part in parts:
+        # Written slowly and by appending: what a killed attempt leaves would show.
+        slow = f"for n in 1 2 3; do sleep 0.02; sha256sum {part} >> {part}.sum; done"
+        add(f"sum-{part}", slow, [part], [f"{part}.sum"])
+        add(f"rev-{part}", f"rev {part}.sum > {part}.rev", [f"{part}.sum"], [f"{part}.rev"])
+    add("join", "cat part-*.rev > all", [f"{part}.rev" for part in parts], ["all"])
+    return "\n".join(lines)
+
+
+@pytest.fixture
+def flow(place):
+    place.write("flow.yaml", hundred_tasks())
+    place.write("text", "".join(f"line {n}\n" for n in range(5_000)))
+    return place
+
+
+def written(directory):
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in directory.iterdir()
+        if path.name.startswith(("part-", "all"))
+    }
+
+
+def test_a_workflow_of_a_hundred_tasks_survives_kills_with_the_same_files(flow):
+    flow.bursar("run", "flow.yaml", "-q", "--name", "whole")
+    whole = written(flow.path)
+    assert len(whole) == 3 * WIDTH + 1
+    for name in whole:
+        (flow.path / name).unlink()
+    process = flow.popen("run", "flow.yaml", "-q", "--name", "cut")
+    journal = flow.path / ".bursar" / "cut" / "journal.db"
+    kills = 0
+    while kills < 4:
+        time.sleep(0.5)
+        if not journal.exists() or not any(flow.path.glob("part-*.sum")):
+            continue
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=30)
+        kills += 1
+        state = load_state(journal)
+        assert state.settled < state.total, "it was over before it could be killed"
+        process = flow.popen("resume", "cut", "--json")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert json.loads(out)["tasks"] == {"total": 100, "done": 100, "failed": 0}
+    assert written(flow.path) == whole
+    state = load_state(journal)
+    state.check()
+    assert len(state.log) > state.total, "nothing was under way when it was killed"
+
+
+def test_copied_files_come_to_the_same(flow):
+    flow.bursar("run", "flow.yaml", "-q", "--name", "shared")
+    flow.bursar("run", "flow.yaml", "-q", "--name", "copied", "--files", "copied")
+    assert written(flow.outputs("copied") / "files") == written(flow.path)
+
+
+def test_a_failure_stops_only_what_needs_it_and_can_be_mended(place):
+    place.write(
+        "flow.yaml",
+        "tasks: {bad: {run: test -e mended}, after: {run: 'true', needs: bad},"
+        " later: {run: 'true', needs: after}, good: {run: 'true'}}",
+    )
+    told = place.json("run", "flow.yaml", "--name", "half", code=3)
+    assert told["tasks"] == {"total": 4, "done": 1, "failed": 1, "blocked": 2}
+    _, err = place.bursar("resume", "half", code=3)
+    assert "not begun: 2 tasks that need a failed one" in err
+    place.write("mended", "")
+    told = place.json("resume", "half", "--retry-failed")
+    assert told["tasks"] == {"total": 4, "done": 4, "failed": 0}
+
+
+def test_a_task_that_does_not_write_its_file_has_failed(place):
+    place.write("flow.yaml", "tasks: {lazy: {run: 'true', files: {out: promised}}}")
+    _, err = place.bursar("run", "flow.yaml", code=3)
+    assert "it ended well, but did not write 'promised'" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("tasks: {a: {run: 'true', needs: b}, b: {run: 'true', needs: a}}", "wait for each other"),
+        ("tasks: {a: {run: cat x, files: {in: x}}}", "'a' reads 'x', which no task writes"),
+        ("tasks: {a: {run: 'true'}, b: {runtime: 3s}}", "task 'b' has no command"),
+        ("tasks: {}", "no tasks"),
+        ("tasks: {a: {run: [no-such-program]}}", "'no-such-program' does not exist"),
+    ],
+)
+def test_a_workflow_that_cannot_work_is_refused_in_one_line(place, text, told):
+    place.write("flow.yaml", text)
+    _, err = place.bursar("run", "flow.yaml", code=2)
+    assert told in err
+    assert err.count("\n") == 1
+    assert not (place.path / ".bursar").exists()
+
+
+def test_a_workflow_takes_no_arguments_and_no_policies_for_bags(place):
+    place.write("flow.yaml", "tasks: {a: {run: 'true'}}")
+    assert "leave out" in place.bursar("run", "flow.yaml", ":::", "1", code=2)[1]
+    err = place.bursar("run", "flow.yaml", "--provisioner", "sample", code=2)[1]
+    assert "do not wait for each other" in err
+
+
+def test_one_task_disconnected_tasks_and_a_toml_file_will_do(place):
+    place.write("one.yaml", "tasks: {only: {run: echo one}}")
+    assert place.json("run", "one.yaml")["tasks"]["done"] == 1
+    place.write("two.toml", '[tasks.a]\nrun = "true"\n[tasks.b]\nrun = "true"\n')
+    assert place.json("run", "two.toml")["tasks"]["done"] == 2
+    place.write("job.toml", 'workflow = "one.yaml"\nname = "named"\n')
+    assert place.json("run", "job.toml")["run"] == "named"
+
+
+def test_the_deadline_of_a_workflow_is_that_of_its_run(place):
+    place.write("slow.yaml", "deadline: 1s\ntasks: {slow: {run: sleep 20}}")
+    began = time.monotonic()
+    place.bursar("run", "slow.yaml", code=5)
+    assert time.monotonic() - began < 10
+
+
+def test_attempts_of_one_task_must_not_write_the_same_files(place):
+    place.write("flow.yaml", "tasks: {a: {run: touch x, files: {out: x}}}")
+    words = ("run", "flow.yaml", "--replicator", "random")
+    assert "--files copied" in place.bursar(*words, code=2)[1]
+    assert place.json(*words, "--files", "copied")["tasks"]["done"] == 1
+
+
+def test_the_tasks_of_a_workflow_know_where_they_are(place):
+    place.write("flow.yaml", "tasks: {a: {run: echo $BURSAR_TASK > $BURSAR_OUTPUT_DIR/n}}")
+    place.bursar("run", "flow.yaml", "--name", "env")
+    assert (place.outputs("env") / "1" / "n").read_text() == f"1{os.linesep}"

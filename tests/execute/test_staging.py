@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from bursar import events as ev
+from bursar.execute.outputs import Outputs
+from bursar.execute.staging import check_files, publish_all, staging_of
+from bursar.model.errors import InputError
+from bursar.model.flow import Flow
+from bursar.model.market import Offer
+from bursar.model.money import ZERO
+from bursar.model.workflow import Workflow
+from bursar.testing import Scene
+
+
+@pytest.fixture
+def flow():
+    work = Workflow("two")
+    work.task(
+        "make",
+        run="cp seed sub/made; echo more > sub/more",
+        reads=["seed"],
+        writes=["sub/made", "sub/more"],
+    )
+    work.task("use", run="cat sub/made > used", reads=["sub/made"], writes=["used"])
+    return Flow.of(work.build())
+
+
+@pytest.fixture
+def place(tmp_path, flow):
+    directory = tmp_path / "here"
+    directory.mkdir()
+    (directory / "seed").write_text("seed\n")
+    outputs = Outputs(tmp_path / "outputs")
+    outputs.prepare()
+    scene = Scene(Offer("any", ZERO), arrivals_open=True)
+    scene.tell(ev.WorkflowArrived(0, flow))
+    scene.machine()
+    return directory, outputs, scene
+
+
+def execute(command, directory):
+    return subprocess.run(command, cwd=directory, check=False, capture_output=True, text=True)
+
+
+def perform(place, staging, task):
+    """One attempt from its start to the end that the world gives it."""
+    directory, outputs, scene = place
+    attempt = scene.start(task, 1)
+    command = staging.prepare(task, attempt)
+    outputs.of(attempt).mkdir(exist_ok=True)
+    done = execute(command, directory)
+    assert done.returncode == 0, done.stderr
+    assert staging.lacking(task, attempt) == []
+    scene.end(attempt)
+    outputs.keep(task, attempt)
+    return attempt
+
+
+def test_shared_files_are_read_and_written_where_bursar_was_called(place):
+    directory, outputs, scene = place
+    staging = staging_of(scene.state, "shared", directory, outputs)
+    perform(place, staging, 1)
+    perform(place, staging, 2)
+    assert (directory / "used").read_text() == "seed\n"
+
+
+def test_what_a_cut_off_attempt_left_is_removed_before_the_next(place):
+    directory, outputs, scene = place
+    staging = staging_of(scene.state, "shared", directory, outputs)
+    scene.end(scene.start(1, 1), "lost")
+    (directory / "sub").mkdir()
+    (directory / "sub" / "made").write_text("half")
+    resumed = staging_of(scene.state, "shared", directory, outputs)
+    assert staging.lacking(1, 1) == ["sub/more"]
+    resumed.prepare(1, 2)
+    assert resumed.lacking(1, 2) == ["sub/made", "sub/more"]
+
+
+def test_files_that_were_there_before_the_first_attempt_stay(place):
+    directory, outputs, scene = place
+    (directory / "sub").mkdir()
+    (directory / "sub" / "made").write_text("of yesterday")
+    staging_of(scene.state, "shared", directory, outputs).prepare(1, 1)
+    assert (directory / "sub" / "made").read_text() == "of yesterday"
+
+
+def test_copied_files_never_touch_the_directory_of_the_workflow(place):
+    directory, outputs, scene = place
+    staging = staging_of(scene.state, "copied", directory, outputs)
+    perform(place, staging, 1)
+    staging.publish(1)
+    perform(place, staging, 2)
+    staging.publish(2)
+    assert sorted(path.name for path in directory.iterdir()) == ["seed"]
+    assert (outputs.root / "files" / "used").read_text() == "seed\n"
+    assert not (outputs.root / "2" / "files" / "sub" / "made").exists()
+
+
+def test_what_a_crash_kept_from_being_published_is_published_on_resume(place):
+    directory, outputs, scene = place
+    staging = staging_of(scene.state, "copied", directory, outputs)
+    perform(place, staging, 1)
+    for _ in range(2):
+        publish_all(scene.state, staging)
+        assert (outputs.root / "files" / "sub" / "made").read_text() == "seed\n"
+    perform(place, staging, 2)
+
+
+def test_a_command_that_does_not_exist_fails_as_in_a_shell(place):
+    directory, outputs, scene = place
+    work = Workflow("bad")
+    work.task("bad", run=["no-such-program"])
+    scene.tell(ev.WorkflowArrived(0, Flow.of(work.build())))
+    staging = staging_of(scene.state, "copied", directory, outputs)
+    done = execute(staging.prepare(3, 1), directory)
+    assert done.returncode == 127
+    assert "no-such-program" in done.stderr
+
+
+def test_an_input_that_vanished_is_told(place):
+    directory, outputs, scene = place
+    (directory / "seed").unlink()
+    staging = staging_of(scene.state, "copied", directory, outputs)
+    done = execute(staging.prepare(1, 1), directory)
+    assert done.returncode == 126
+    assert "seed" in done.stderr
+
+
+def test_a_file_that_nobody_writes_must_be_there(tmp_path, flow):
+    with pytest.raises(InputError, match="'make' reads 'seed', which no task writes"):
+        check_files(flow, "shared", tmp_path)
+    (tmp_path / "seed").touch()
+    check_files(flow, "shared", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["/etc/out", "../out", "a/../../out"])
+def test_files_outside_of_the_directory_are_not_copied(tmp_path, name):
+    work = Workflow("out")
+    work.task("out", run="true", writes=[name])
+    flow = Flow.of(work.build())
+    check_files(flow, "shared", tmp_path)
+    with pytest.raises(InputError, match="outside"):
+        check_files(flow, "copied", tmp_path)
+
+
+def test_there_are_two_ways_to_files(tmp_path, flow):
+    with pytest.raises(InputError, match="shared or copied"):
+        check_files(flow, "linked", tmp_path)
