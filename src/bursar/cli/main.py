@@ -23,6 +23,7 @@ VERBS: Final = {
     "why": "Tell what was decided in a run, and why.",
     "export": "Write a run as a joblog or as JSON lines.",
     "offers": "Show the offers of a market.",
+    "calibrate": "Measure disk, network and processor of this machine.",
     "show": "Show what a workflow is made of, and how parallel it is.",
     "simulate": "Try a policy, a market or a budget on simulated machines.",
     "reproduce": "Compute the tables and figures of the papers anew.",

@@ -12,6 +12,9 @@ A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--
 |---|---|
 | `command` | the command; see `bursar.formats.commands` |
 | `workflow` | a workflow file, in place of a command |
+| `confidence` | with which its plan is to keep the goal: `0.9` |
+| `budget_as` | its budget is kept with that, `"percentile"`, or on average, `"expectation"` |
+| `deviation` `performance` | of its run times: `"30%"`; a file with what machines perform |
 | `files` | how its tasks get at their files: `"shared"` or `"copied"` |
 | `args` | arguments, or lists of them, as after `:::` |
 | `arg_file` | a file with an argument a line (or a list of files), as after `::::` |
@@ -65,6 +68,7 @@ from bursar.model.time import Time
 from bursar.model.work import LARGEST_BAG, Bag
 from bursar.policies import registry
 
+LARGEST_DEVIATION: Final = 10.0
 WORKFLOW_SUFFIXES: Final = (".yaml", ".yml", ".json", ".dax")
 _LARGEST_SEED: Final = 2**63 - 1
 _RUN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -79,6 +83,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     workflow: str | None = None
     """a file, in whatever format"""
     files: str | None = None
+    confidence: float | None = None
+    budget_as: str | None = None
+    deviation: float | None = None
+    performance: str | None = None
     sources: tuple[Source, ...] = ()
     """`args` and `arg_file`, or what follows `:::` and `::::`"""
     params: str | Params | None = None
@@ -328,6 +336,34 @@ def _entry(role: str) -> Callable[[Any, Path], str]:
     return read
 
 
+def _choice(*known: str) -> Callable[[Any, Path], str]:
+    def read(value: Any, _: Path) -> str:
+        word = read_words(value)
+        if word not in known:
+            raise InputError(f"{shown(word)} is not known; {instead_of(word, known)}")
+        return word
+
+    return read
+
+
+def read_confidence(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.5 <= value < 1:
+        raise InputError("must be a number from 0.5 to 0.999")
+    return float(value)
+
+
+def read_deviation(value: Any) -> float:
+    """A share of a run time, such as `30%` or `0.3`."""
+    text = str(value).strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if isinstance(value, bool) or not 0 <= share <= LARGEST_DEVIATION:
+        raise InputError(f"{shown(text)} is no share of a run time; write for example 30%")
+    return share
+
+
 def _read_time(value: Any) -> Time:
     return read_duration(value, least=1)
 
@@ -335,7 +371,11 @@ def _read_time(value: Any) -> Time:
 _READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "command": _read_command,
     "workflow": _read_path,
-    "files": _simple(read_words),
+    "files": _choice("shared", "copied"),
+    "confidence": _simple(read_confidence),
+    "budget_as": _choice("percentile", "expectation"),
+    "deviation": _simple(read_deviation),
+    "performance": _read_path,
     "args": _read_args,
     "arg_file": _read_arg_file,
     "params": _read_params,

@@ -257,11 +257,11 @@ def _read_names(value: Any) -> list[str]:
 
 def _read_files(value: Any) -> dict[str, int | None]:
     if isinstance(value, dict):
-        return {name: None if size is None else _read_size(size) for name, size in value.items()}
+        return {name: None if size is None else read_size(size) for name, size in value.items()}
     return dict.fromkeys(_read_names(value))
 
 
-def _read_size(value: Any) -> int:
+def read_size(value: Any) -> int:
     text = value if isinstance(value, str) else ""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_SIZE:
         return value
