@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from bursar.events import PlanChosen, WorkArrived, WorkflowArrived
 from bursar.execute.staging import COPIED, SHARED, check_files
 from bursar.model.errors import InputError, shown
 from bursar.model.fleet import Fleet, parse_fleet, write_fleet
@@ -18,6 +19,7 @@ from bursar.model.market import Market
 from bursar.model.money import format_money
 from bursar.model.strategy import read_strategy
 from bursar.model.time import Time
+from bursar.model.wish import Wish
 from bursar.model.work import Bag
 from bursar.plan.frontier import check_preference
 from bursar.policies.registry import check_policies
@@ -33,9 +35,19 @@ PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "
 SAMPLING: Final = {"provisioner": "sample", "placer": "sample", "replicator": "none"}
 EXPERT: Final = {"provisioner": "mixed", "placer": "pooled", "replicator": "ntdmr"}
 """Where machines may vanish."""
+PROB: Final = {"provisioner": "prob", "placer": "assigned", "replicator": "none"}
+"""For a workflow, whose tasks are each meant for one offer."""
+UNPLANNED: Final = {"provisioner": "fixed", "placer": "assigned", "replicator": "none"}
+"""For a workflow on machines that cost nothing, or that the user chose."""
 FOR_BAGS: Final = ("bats", "mixed", "planned", "sample")
 """Provisioners that count on tasks which do not wait for each other."""
-SUITED: Final = {"bats": BATS, "mixed": EXPERT, "planned": PLANNED, "sample": SAMPLING}
+SUITED: Final = {
+    "bats": BATS,
+    "mixed": EXPERT,
+    "planned": PLANNED,
+    "prob": PROB,
+    "sample": SAMPLING,
+}
 """What goes with a provisioner, unless the user says otherwise; else round robin."""
 ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
@@ -52,6 +64,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     flow: Flow | None = None
     files: str = SHARED
     """how the tasks of a workflow get at files: `shared` or `copied`"""
+    wish: Wish = Wish()
+    """what is wanted of its plan"""
+    plan: PlanChosen | None = None
+    """of a workflow, if it was planned"""
     fleet: Fleet | None = None
     policies: Mapping[str, str] = {}
     """entries that were asked for; the rest is chosen to suit"""
@@ -89,10 +105,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             self._check_workflow(self.flow, simulated=simulated)
         if self.fleet is not None:
             parse_fleet(write_fleet(self.fleet), self.market)
-        if self.goal.budget is None and self.goal.deadline is None and not self.market.is_free:
-            raise InputError(
-                f"this market costs money: say how much may be spent with {self.budget_as}"
-            )
+        self.check_money()
         usable = [self.market[name] for name, count in self.full_fleet().items() if count]
         if not usable:
             raise InputError("every offer has the limit 0: no machine can be rented")
@@ -106,9 +119,21 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
                 f"raise {self.budget_as}"
             )
 
+    def check_money(self) -> None:
+        """Where machines cost money, somebody must say how much, or by when."""
+        if self.goal.budget is None and self.goal.deadline is None and not self.market.is_free:
+            raise InputError(
+                f"this market costs money: say how much may be spent with {self.budget_as}"
+            )
+
     def _check_workflow(self, flow: Flow, *, simulated: bool) -> None:
         """Every task can be executed, and finds its files."""
         policies = self.all_policies()
+        if policies["provisioner"] == "prob" and self.plan is None:
+            raise InputError(
+                "the provisioner 'prob' follows a plan, which machines that cost nothing or that"
+                " you chose do not need; leave it out"
+            )
         if policies["provisioner"] in FOR_BAGS:
             raise InputError(
                 f"the provisioner '{policies['provisioner']}' is for tasks that do not wait for"
@@ -161,19 +186,34 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """An entry for each role: what was asked for, else what suits.
 
         `mixed` is for a bag on machines that may vanish. `bats` spends money on a bag that is
-        known; calls that arrive one by one, machines that cost nothing, and a fleet that the user
-        chose are left to `fixed`.
+        known, and `prob` on a workflow with a plan; calls that arrive one by one, machines that
+        cost nothing, and a fleet that the user chose are left to `fixed`.
         """
-        suits = "fixed"
+        suits = "fixed" if self.plan is None else "prob"
         if self.bag is not None and self.may_lose_machines:
             suits = "mixed"
         elif self.bag is not None and self.fleet is None and not self.market.is_free:
             suits = "bats"
         provisioner = self.policies.get("provisioner", suits)
-        suited = SUITED.get(provisioner, ROUND_ROBIN)
+        suited = SUITED.get(provisioner, ROUND_ROBIN if self.flow is None else UNPLANNED)
         if self.faithful and provisioner == "bats":
             suited = FAITHFUL
         return {**suited, "provisioner": provisioner, **self.policies}
+
+    def arrivals(self) -> list[WorkArrived | WorkflowArrived | PlanChosen]:
+        """The work, and the plan for it; nothing if it arrives later."""
+        if self.bag is not None:
+            return [WorkArrived(0, self.bag)]
+        if self.flow is None:
+            return []
+        return [WorkflowArrived(0, self.flow), *([] if self.plan is None else [self.plan])]
+
+    @property
+    def is_to_be_planned(self) -> bool:
+        """Whether it is a workflow on machines that cost money, and nobody said which to rent."""
+        provisioner = self.policies.get("provisioner", "prob")
+        asked_for = provisioner == "prob" and self.fleet is None
+        return self.flow is not None and asked_for and not self.market.is_free
 
     @property
     def may_lose_machines(self) -> bool:
@@ -204,4 +244,5 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             "workers": str(self.sample_workers),
             "faithful": "yes" if self.faithful else "no",
             **{name: value for name, value in asked.items() if value},
+            **(self.wish.settings() if self.plan is not None else {}),
         }

@@ -30,6 +30,7 @@ from bursar.journal.runs import Home, RunDir
 from bursar.journal.store import JournalWriter
 from bursar.model.errors import InputError
 from bursar.model.fleet import parse_fleet
+from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.money import format_money
 from bursar.model.strategy import Strategy, read_strategy
@@ -152,7 +153,7 @@ class Session:
         rng = Random(f"{created.seed}/{len(self.state.log)}")
         policy, learners = policy_of(self.state, self.book)
         learners += self._advisors(policy)
-        if len(self.state.log):
+        if len(self.state.log) or any(isinstance(work, Flow) for _, work in self.state.work):
             self._teach(learners)
         seen_by = (self.book, *learners, *observers)
         engine = Engine(self.state, policy, self.world, self._journal, rng, seen_by)
@@ -266,11 +267,9 @@ def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEven
         },
         began=began,
     )
-    if request.bag is not None:
-        yield ev.WorkArrived(0, request.bag)
-    if request.flow is not None:
-        yield ev.WorkflowArrived(0, request.flow)
-    if request.bag is not None or request.flow is not None:
+    arrivals = request.arrivals()
+    if arrivals:
+        yield from arrivals
         yield ev.ArrivalsEnded(0)
 
 
@@ -280,7 +279,7 @@ def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]
     assert created is not None  # noqa: S101
     policies = created.policies
     if plan is not None:
-        policies = {**policies, **(PLANNED if plan.strategy is None else EXPERT)}
+        policies = {**policies, **_suited(plan, policies)}
     sampling: dict[str, Any] = {"book": book}
     if policies["provisioner"] == "sample":
         sampling["size"] = sample_size(state.total)
@@ -303,6 +302,13 @@ def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]
     )
     entries = (policy.provisioner, policy.placer, policy.replicator)
     return policy, [entry for entry in entries if isinstance(entry, Observer)]
+
+
+def _suited(plan: ev.PlanChosen, policies: dict[str, str]) -> dict[str, str]:
+    """What carries a plan out; of a workflow, unless the run was made with something else."""
+    if plan.assigned is not None:
+        return policies
+    return PLANNED if plan.strategy is None else EXPERT
 
 
 def strategy_of(state: RunState) -> Strategy | None:

@@ -149,6 +149,19 @@ def test_constants_add_up_exactly():
     assert workflow.makespan([0, 0, 0]) == Histogram.constant(12.0)
 
 
+def test_a_table_of_times_is_as_good_as_histograms():
+    rng = np.random.default_rng(6)
+    times = [[random_time(rng, 9) for _ in range(3)] for _ in range(4)]
+    graph = Graph.of([[], [0], [0], [1, 2]])
+    moves = [1.0, 2.0, 0.0, 3.0]
+    table = np.array([one.values for row in times for one in row])
+    known = WorkflowTimes(graph, times, moves)
+    laid = WorkflowTimes.from_table(graph, table, np.arange(12).reshape(4, 3), moves)
+    offers = [2, 0, 1, 1]
+    assert np.array_equal(laid.sample(offers), known.sample(offers))
+    assert np.array_equal(laid.bounds(), known.bounds())
+
+
 ONE = Histogram.constant(1.0)
 PAIR = Graph.of([[], [0]])
 
@@ -164,6 +177,12 @@ PAIR = Graph.of([[], [0]])
         (lambda: WorkflowTimes(PAIR, [[ONE], [Histogram.constant(-1)]]), "less than no time"),
         (lambda: WorkflowTimes(PAIR, [[ONE], [ONE]], [1.0, 2.0]), "2 moves for 1 edges"),
         (lambda: WorkflowTimes(PAIR, [[ONE], [ONE]], [-1.0]), "not negative"),
+        (lambda: WorkflowTimes.from_table(PAIR, [], [[0], [0]]), "without times"),
+        (lambda: WorkflowTimes.from_table(PAIR, [[2, 1]], [[0], [0]]), "ascending"),
+        (lambda: WorkflowTimes.from_table(PAIR, [[-1, 1]], [[0], [0]]), "less than no time"),
+        (lambda: WorkflowTimes.from_table(PAIR, [[1, 2]], [[0]]), "2 tasks need a time"),
+        (lambda: WorkflowTimes.from_table(PAIR, [[1, 2]], [[0], [1]]), "not in the table"),
+        (lambda: WorkflowTimes.from_table(PAIR, [[1, 2]], [[], []]), "no offer"),
         (lambda: WorkflowTimes(PAIR, [[ONE], [ONE]]).sample([0]), "1 offers for 2 tasks"),
         (lambda: WorkflowTimes(PAIR, [[ONE], [ONE]]).sample([0, 1]), "not known"),
         (lambda: WorkflowTimes(PAIR, [[ONE], [ONE]]).sample([0, 0], 0), "at least 1"),

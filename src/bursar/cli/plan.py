@@ -21,6 +21,7 @@ from bursar.cli.common import (
     say,
     words_settings,
 )
+from bursar.cli.flow_options import flow_options
 from bursar.cli.progress import progress
 from bursar.cli.run import make_request
 from bursar.events import RunEnded
@@ -56,7 +57,7 @@ _Samples = dict[str, NDArray[np.int64]]
 
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
-@click.argument("words", nargs=-1, metavar="[COMMAND|JOB.toml|PLAN [::: ARGUMENTS]]")
+@click.argument("words", nargs=-1, metavar="[COMMAND|JOB.toml|FLOW.yaml|PLAN [::: ARGUMENTS]]")
 @click.option("--market", "-m", metavar="FILE", help="Offers and prices.")
 @click.option("--params", metavar="FILE", help="A task per row of this CSV or JSON lines file.")
 @click.option("--arg-file", metavar="FILE", multiple=True, help="A task per line of this file.")
@@ -92,6 +93,7 @@ _Samples = dict[str, NDArray[np.int64]]
     default=CONFIDENCE,
     help="Of the upper bounds.",
 )
+@flow_options
 @click.option("--faithful", is_flag=True, help="The bounds of BaTS as published, for comparison.")
 @json_option
 def command(
@@ -116,12 +118,17 @@ def command(
     bursar plan --market ec2.toml './simulate.sh {}' ::: 1 2 3
     bursar plan --market ec2.toml --tasks 4841 --assume small=1.66m,large=0.97m
     bursar plan --market ec2.toml --tasks 4841 --joblog old.log
+    bursar plan --market ec2.toml --budget 35 flow.yaml
 
     With a command, a few tasks are run on every offer first: useful work, kept. The plan can be run
-    later with bursar run PLAN --choose. With a PLAN, its choices are shown again.
+    later with bursar run PLAN --choose. With a PLAN, its choices are shown again. Of a workflow
+    nothing is run: the offers of its tasks are chosen by their run times.
     """  # noqa: D301 (click wants the character)
-    job = Job.from_command_line(words, {**options, "budget": budget, "deadline": deadline})
+    goals = {"budget": budget, "deadline": deadline, "confidence": confidence}
+    job = Job.from_command_line(words, {**options, **goals})
     goal = job.goal()
+    if job.workflow is not None:
+        return _plan_workflow(job, as_json=as_json)
     if not words:
         market = _known_market(options["market"], assume, joblog, reliability)
         if tasks is None:
@@ -162,6 +169,16 @@ def command(
         raise InputError(
             f"{error}; the sample is kept, go on with: bursar plan {run.name}"
         ) from error
+
+
+def _plan_workflow(job: Job, *, as_json: bool) -> int:
+    from bursar.cli.plan_flow import plan_flow
+    from bursar.flow_target import FlowTarget
+
+    market, flow = job.load_market(), job.flow()
+    if market is None or flow is None:
+        raise InputError("say which market: --market FILE")
+    return plan_flow(FlowTarget.of(flow, market, job.goal(), job.wish()), as_json=as_json)
 
 
 def _plan(

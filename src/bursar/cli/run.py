@@ -12,9 +12,10 @@ import rich_click as click
 
 from bursar.cli.asking import ask_for_strategy
 from bursar.cli.common import WordsCommand, home, print_json, say, words_settings
+from bursar.cli.flow_options import flow_options
 from bursar.cli.progress import progress
 from bursar.execute.staging import SHARED
-from bursar.formats.job import Job
+from bursar.formats.job import Job, is_workflow_file
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet
 from bursar.model.flow import Flow
@@ -29,7 +30,7 @@ from bursar.session import Session
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
 @click.argument("words", nargs=-1, metavar="COMMAND|JOB.toml|FLOW.yaml|PLAN [::: ARGUMENTS]")
-@click.option("--choose", metavar="CHOICE", help="Of a PLAN: cheapest, fastest, knee, or its #.")
+@click.option("--choose", metavar="CHOICE", help="A plan: cheapest, fastest, knee, or its #.")
 @click.option("--market", "-m", metavar="FILE", help="Offers and prices (default: this computer).")
 @click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
 @click.option("--deadline", metavar="TIME", help="Be done by then, cheaply: 90s, 1.5m, 1h.")
@@ -39,6 +40,8 @@ from bursar.session import Session
 @click.option("--repeat", type=int, metavar="N", help="Run everything N times.")
 @click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
 @click.option("--files", metavar="HOW", help="Of a workflow: shared, or copied to each task.")
+@click.option("--confidence", type=float, help="Of a workflow: with which its plan keeps the goal.")
+@flow_options
 @click.option("--retries", type=int, metavar="N", help="Further attempts of a task that failed.")
 @click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
 @click.option("--provisioner", metavar="NAME", help="How many machines, when.")
@@ -66,10 +69,10 @@ def command(words: tuple[str, ...], choose: str | None, **options: Any) -> int:
     Arguments follow ':::' (or '::::' for files of them) as with GNU parallel. No shell is involved
     unless you ask for it. Each task's output goes to its own directory.
     """  # noqa: D301 (click wants the character)
-    if choose is not None:
+    if choose is not None and not _is_workflow(words):
         return _run_plan(words, choose, options)
     job = Job.from_command_line(words, options)
-    request = make_request(job)
+    request = make_request(job, choose)
     quiet = bool(job.quiet)
     with Session.begin(home(), request) as session:
         say(_greeting(session, request), quiet=quiet)
@@ -91,7 +94,11 @@ def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -
         return drive(session, quiet=quiet, as_json=bool(options.get("json")))
 
 
-def make_request(job: Job) -> Request:
+def _is_workflow(words: tuple[str, ...]) -> bool:
+    return len(words) == 1 and is_workflow_file(words[0])
+
+
+def make_request(job: Job, choose: str | None = None) -> Request:
     """What a job asks for, checked as far as that is possible before anything is made."""
     from bursar.rent.local import local_market
 
@@ -100,12 +107,13 @@ def make_request(job: Job) -> Request:
     bag = job.bag() if flow is None else None
     for command in _programs(bag, flow):
         _check_command(command)
-    return Request(
+    request = Request(
         market=market,
         goal=_goal(job, flow),
         limits=job.limits(),
         bag=bag,
         flow=flow,
+        wish=job.wish(),
         files=job.files or SHARED,
         fleet=job.load_fleet(market),
         policies=job.policies(),
@@ -117,6 +125,20 @@ def make_request(job: Job) -> Request:
         name=job.name,
         output=job.output,
     )
+    return request if flow is None else _planned(request, flow, choose)
+
+
+def _planned(request: Request, flow: Flow, choose: str | None) -> Request:
+    """With a plan, where machines cost money and nobody said which to rent."""
+    if not request.is_to_be_planned:
+        if choose is not None:
+            raise InputError("--choose is for machines that cost money, and that bursar chooses")
+        return request
+    request.check_money()
+    from bursar.flow_target import FlowTarget  # late: it brings numpy and more
+
+    target = FlowTarget.of(flow, request.market, request.goal, request.wish)
+    return msgspec.structs.replace(request, plan=target.chosen(choose))
 
 
 def _goal(job: Job, flow: Flow | None) -> Goal:

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 import msgspec
 import rich_click as click
 
+from bursar import events as ev
 from bursar.beliefs.book import SampleBook
 from bursar.cli.common import json_option, print_json, print_table
+from bursar.cli.flow_options import flow_options
+from bursar.cli.misfortune import Misfortune
 from bursar.engine import Observer
-from bursar.events import RunCreated, WorkArrived
+from bursar.formats.job import Job
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet, parse_fleet
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money, format_money
 from bursar.model.reading import read_duration
-from bursar.model.time import Time, format_duration, parse_duration
+from bursar.model.time import Time, format_duration, parse_duration, seconds
 from bursar.model.work import Bag
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.perfect import Perfect
 from bursar.report.summary import FREE, NOT_INCLUDED, Summary, summarise
 from bursar.request import Request
 from bursar.session import advisors_of, policy_of
-from bursar.simulate.fortune import ModelledFortune, Runtimes, drawn
-from bursar.simulate.pools import UnreliablePool
+from bursar.simulate.fortune import Runtimes, drawn
 from bursar.simulate.run import simulate
-from bursar.simulate.spot_trace import SpotSeats, SpotTrace, read_spot_trace
-from bursar.simulate.world import Fortune
+from bursar.simulate.spot_trace import read_spot_trace
 from bursar.state import RunState
+
+RuntimesOf = Callable[[int], Runtimes]
+"""Run times by the seed of a run."""
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -51,10 +55,14 @@ class Study(msgspec.Struct, frozen=True):
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("flow", required=False, metavar="[FLOW]")
+@click.option("--number", type=int, help="Which workflow, of a file with one a line.")
 @click.option("--market", "-m", metavar="FILE", required=True, help="Offers and prices.")
-@click.option("--tasks", type=click.IntRange(1), required=True, help="Tasks in the bag.")
-@click.option("--runtime", metavar="TIME", required=True, help="Mean run time at speed 1.")
-@click.option("--deviation", metavar="TIME", default="0s", help="Standard deviation of it.")
+@click.option("--tasks", type=click.IntRange(1), help="Tasks in the bag.")
+@click.option("--runtime", metavar="TIME", help="Mean run time at speed 1.")
+@click.option("--choose", metavar="CHOICE", help="Of a workflow's plans: cheapest, knee, fastest.")
+@click.option("--confidence", type=float, help="Of a workflow: its plan keeps the goal with it.")
+@flow_options
 @click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
 @click.option("--deadline", metavar="TIME", help="Stop then, done or not.")
 @click.option("--fleet", metavar="FLEET", help="Machines to rent, e.g. small=10,large=3.")
@@ -86,10 +94,12 @@ class Study(msgspec.Struct, frozen=True):
 @click.option("--seed", type=int, default=0, help="Of the first run; the next get the next.")
 @json_option
 def command(
+    flow: str | None,
+    number: int | None,
     market: str,
-    tasks: int,
-    runtime: str,
-    deviation: str,
+    tasks: int | None,
+    runtime: str | None,
+    choose: str | None,
     budget: str | None,
     deadline: str | None,
     fleet: str | None,
@@ -106,12 +116,18 @@ def command(
     reliability: float,
     spot_traces: tuple[str, ...],
     notice: str,
+    performance: str | None,
+    deviation: str | None,
+    budget_as: str | None,
+    confidence: float | None,
     **entries: str | None,
 ) -> None:
-    """Run a bag on simulated machines, with the engine and the policies of a real run.
+    """Run a bag or a workflow on simulated machines, with the engine and policies of a real run.
 
-    Run times are normal around the mean, divided by an offer's speed. The same seed, the same run.
-    With traces, each run begins at another moment of them.
+    Of a bag, run times are normal around the mean, divided by an offer's speed. FLOW is a file as
+    for bursar show; its run times vary as machines were measured, or by the deviation, and where
+    machines cost money it follows the plan of bursar plan. The same seed, the same run. With spot
+    traces, each run begins at another moment of them.
     """
     known = Market.load(market)
     request = Request(
@@ -121,17 +137,12 @@ def command(
             None if deadline is None else parse_duration(deadline),
         ),
         limits=Limits(retries, None if timeout is None else read_duration(timeout, least=1)),
-        bag=Bag(count=tasks),
         fleet=None if fleet is None else parse_fleet(fleet, known),
         policies={role: name for role, name in entries.items() if name is not None},
         faithful=faithful,
         prefer=prefer,
         strategy=strategy,
     )
-    request.check(simulated=True)
-    mean, spread = parse_duration(runtime), parse_duration(deviation)
-    if mean <= 0:
-        raise InputError("--runtime must be longer than nothing")
     misfortune = Misfortune(
         failing=failing,
         reliability=reliability,
@@ -139,86 +150,78 @@ def command(
         notice=parse_duration(notice),
         traces=tuple(read_spot_trace(path) for path in spot_traces),
     )
+    if flow is None:
+        request = msgspec.structs.replace(request, bag=_bag(tasks))
+        runtimes = _normal(runtime, deviation or "0s")
+    else:
+        from bursar.cli.simulate_flow import prepared
+
+        _refuse_bag(tasks, runtime)
+        asked = {
+            "deviation": deviation,
+            "performance": performance,
+            "budget_as": budget_as,
+            "confidence": confidence,
+            "seed": seed,
+        }
+        wish = Job.from_command_line((), asked).wish()
+        request = msgspec.structs.replace(request, wish=wish)
+        request, runtimes = prepared(flow, number, request, choose)
+    request.check(simulated=True)
     misfortune.check(request)
-    states = [
-        _simulate(request, mean, spread, misfortune, number) for number in range(seed, seed + runs)
-    ]
+    seeds = range(seed, seed + runs)
+    summaries = [_simulate(request, runtimes(one), misfortune, one) for one in seeds]
     study = Study(
-        fleet=dict(request.full_fleet()),
-        runs=[summarise(state) for state in states],
-        makespan_s=_spread([state.last_settled / 1e6 for state in states]),
-        cost=_spread([float(state.ledger.committed) for state in states]),
+        fleet=dict(request.full_fleet() if request.plan is None else request.plan.fleet),
+        runs=summaries,
+        makespan_s=_spread([one.makespan_s for one in summaries]),
+        cost=_spread([float(one.money.committed) for one in summaries]),
     )
     if as_json:
         print_json(study)
     else:
-        _show(states, request)
+        _show(study, request)
 
 
-class Misfortune(msgspec.Struct, frozen=True):
-    """What is to go wrong."""
-
-    failing: float
-    reliability: float
-    mean_life: Time | None
-    notice: Time
-    traces: tuple[SpotTrace, ...]
-
-    def check(self, request: Request) -> None:
-        """Refuse what has no effect, and what never ends."""
-        offers = [offer for offer in request.market.offers if offer.pool == "unreliable"]
-        if not offers and (self.traces or self.reliability < 1):
-            raise InputError(
-                'no offer of this market is unreliable; write pool = "unreliable" in its file, or'
-                " leave --reliability and --spot-trace"
-            )
-        if self.notice and self.mean_life is None and not self.traces:
-            raise InputError("--notice goes with --mean-life or --spot-trace: nothing is lost else")
-        endless = request.limits.timeout is None and request.goal.deadline is None
-        if self.reliability < 1 and endless and not all(offer.price for offer in offers):
-            raise InputError(
-                "an attempt that falls silent on a machine that costs nothing never ends;"
-                " give --timeout or --deadline"
-            )
-
-    def fortune(self, market: Market, runtimes: Runtimes, seed: int) -> Fortune:
-        lives = (
-            {}
-            if self.mean_life is None
-            else {offer.name: self.mean_life for offer in market.offers}
-        )
-        fortune: Fortune = ModelledFortune(
-            runtimes, failing=self.failing, mean_life=lives, notice=self.notice, seed=seed
-        )
-        if self.reliability < 1:
-            fortune = UnreliablePool(fortune, reliability=self.reliability, seed=seed)
-        if self.traces:
-            unreliable = [offer.name for offer in market.offers if offer.pool == "unreliable"]
-            offset = Random(seed).randrange(max(trace.length for trace in self.traces))
-            traces = dict.fromkeys(unreliable, self.traces)
-            fortune = SpotSeats(fortune, traces, offset=offset, notice=self.notice)
-        return fortune
+def _bag(tasks: int | None) -> Bag:
+    if tasks is None:
+        raise InputError("say what to simulate: a workflow file, or --tasks N with --runtime TIME")
+    return Bag(count=tasks)
 
 
-def _simulate(
-    request: Request, mean: Time, deviation: Time, misfortune: Misfortune, seed: int
-) -> RunState:
+def _refuse_bag(tasks: int | None, runtime: str | None) -> None:
+    if tasks is not None or runtime is not None:
+        raise InputError("a workflow has its own tasks: leave out --tasks and --runtime")
+
+
+def _normal(runtime: str | None, deviation: str) -> RuntimesOf:
+    """Run times that are normal around a mean."""
+    if runtime is None:
+        raise InputError("say how long a task takes: --runtime TIME")
+    mean, spread = parse_duration(runtime), parse_duration(deviation)
+    if mean <= 0:
+        raise InputError("--runtime must be longer than nothing")
+
     def draw(rng: Random) -> Time:
-        return max(1, round(rng.gauss(mean, deviation)))
+        return max(1, round(rng.gauss(mean, spread)))
 
-    runtimes = drawn(draw, seed)
+    return lambda seed: drawn(draw, seed)
+
+
+def _simulate(request: Request, runtimes: Runtimes, misfortune: Misfortune, seed: int) -> Summary:
     fortune = misfortune.fortune(request.market, runtimes, seed)
     policy, learners = _policy(request, runtimes)
-    return simulate(
+    state = simulate(
         request.market,
         request.goal,
-        request.bag or Bag(count=0),
+        request.arrivals(),
         policy,
         fortune,
         limits=request.limits,
         seed=seed,
         observers=learners,
     )
+    return summarise(state)
 
 
 def _policy(request: Request, runtimes: Runtimes) -> tuple[Policy, list[Observer]]:
@@ -227,7 +230,7 @@ def _policy(request: Request, runtimes: Runtimes) -> tuple[Policy, list[Observer
     perfect = policies["replicator"] == "perfect"
     state, book = RunState(), SampleBook()
     state.apply(
-        RunCreated(
+        ev.RunCreated(
             at=0,
             run="simulated",
             market=request.market,
@@ -239,8 +242,8 @@ def _policy(request: Request, runtimes: Runtimes) -> tuple[Policy, list[Observer
             began=0.0,
         )
     )
-    if request.bag is not None:
-        state.apply(WorkArrived(0, request.bag))
+    for event in request.arrivals():
+        state.apply(event)
     policy, _ = policy_of(state, book)
     if perfect:
         policy = msgspec.structs.replace(policy, replicator=Perfect(runtimes))
@@ -256,28 +259,27 @@ def _spread(figures: Sequence[float]) -> Spread:
     return Spread(quantile(0.5), quantile(0.9), ordered[-1])
 
 
-def _show(states: Sequence[RunState], request: Request) -> None:
+def _show(study: Study, request: Request) -> None:
     """One line for each way the runs ended."""
     rows = []
     currency = request.market.currency
-    for status in sorted({state.ended.status for state in states if state.ended}):
-        ended = [state for state in states if state.ended and state.ended.status == status]
-        times = sorted(state.last_settled for state in ended)
-        costs = sorted(state.ledger.committed for state in ended)
+    for status in sorted({one.status for one in study.runs if one.status}):
+        ended = [one for one in study.runs if one.status == status]
+        time = _spread([one.makespan_s for one in ended])
+        costs = sorted(Money.parse(one.money.committed) for one in ended)
         middle, high = len(ended) // 2, min(len(ended) - 1, int(0.9 * len(ended)))
         rows.append(
             (
                 status,
                 str(len(ended)),
-                f"{sum(state.done for state in ended) / len(ended):,.1f}",
-                format_duration(times[middle]),
-                format_duration(times[high]),
+                f"{sum(one.tasks.done for one in ended) / len(ended):,.1f}",
+                format_duration(seconds(time.p50)),
+                format_duration(seconds(time.p90)),
                 format_money(costs[middle], currency),
                 format_money(costs[high], currency),
             )
         )
     columns = ("ended", "runs", "done", "time-P50", "time-P90", "cost-P50", "cost-P90")
     print_table(columns, rows, right=" ".join(columns[1:]))
-    fleet = format_fleet(request.full_fleet())
     note = FREE if request.market.is_free else NOT_INCLUDED
-    click.echo(f"Fleet: up to {fleet}. Simulated, {note}.", err=True)
+    click.echo(f"Fleet: up to {format_fleet(study.fleet)}. Simulated, {note}.", err=True)

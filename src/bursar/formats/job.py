@@ -65,6 +65,7 @@ from bursar.model.reading import (
     read_words,
 )
 from bursar.model.time import Time
+from bursar.model.wish import CONFIDENCE, Wish
 from bursar.model.work import LARGEST_BAG, Bag
 from bursar.policies import registry
 
@@ -195,6 +196,17 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         from bursar.formats.workflow import read_workflow  # late: it brings numpy
 
         return Flow.of(read_workflow(self.workflow))
+
+    def wish(self) -> Wish:
+        """What is wanted of the plan for a workflow."""
+        performance = None if self.performance is None else str(Path(self.performance).absolute())
+        return Wish(
+            confidence=self.confidence or CONFIDENCE,
+            on_average=self.budget_as == "expectation",
+            deviation=self.deviation,
+            performance=performance,
+            seed=self.seed or 0,
+        )
 
     def load_market(self) -> Market | None:
         """The market; None: none was given."""

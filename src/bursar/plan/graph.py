@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.model.dag import Csr
+from bursar.model.dag import Csr, Dag
 from bursar.model.dag_kernels import topological_order
 from bursar.model.errors import InputError
 
@@ -39,6 +39,11 @@ class Graph(msgspec.Struct, frozen=True, eq=False):
     @property
     def edges(self) -> int:
         return len(self.parents)
+
+    @classmethod
+    def of_dag(cls, dag: Dag) -> Graph:
+        parents, order = dag.parents.items.astype(np.int64), dag.order.astype(np.int64)
+        return cls(dag.parents.starts, parents, order)
 
     @classmethod
     def of(cls, parents: Sequence[Sequence[int]]) -> Graph:

@@ -67,40 +67,68 @@ def heft(
     `runtimes[task, offer]` and `volumes[edge]`, the bytes that a child needs of a parent, in the
     order of the graph's edges. `machines` are their offers' numbers.
     """
-    times = np.ascontiguousarray(runtimes, dtype=np.float64)
-    moved = np.ascontiguousarray(volumes, dtype=np.float64)
-    offer = np.ascontiguousarray(machines, dtype=np.int64)
-    latency, pace = (np.ascontiguousarray(m, np.float64) for m in (network.latency, network.pace))
-    _check(graph, times, moved, offer, latency, pace)
-    kernels = compiled()
-    rank = np.zeros(graph.tasks)
-    mean_latency, mean_pace = _mean_of_pairs(latency, offer), _mean_of_pairs(pace, offer)
-    counts = np.bincount(offer, minlength=times.shape[1])
-    kernels.rank_upward(
-        graph.parents_start,
-        graph.parents,
-        graph.order,
-        times @ (counts / len(offer)),
-        mean_latency + moved * mean_pace,
-        rank,
-    )
+    given = Given.of(graph, runtimes, volumes, machines, network)
+    rank = given.rank_upward()
     by_rank = graph.order[np.argsort(-rank[graph.order], kind="stable")]
     chosen = np.zeros(graph.tasks, dtype=np.int64)
     begins, ends = np.zeros(graph.tasks), np.zeros(graph.tasks)
-    kernels.place_all(
+    compiled().place_all(
         graph.parents_start,
         graph.parents,
-        moved,
+        given.volumes,
         by_rank,
-        times,
-        offer,
-        latency,
-        pace,
+        given.runtimes,
+        given.machines,
+        given.latency,
+        given.pace,
         chosen,
         begins,
         ends,
     )
     return Placement(chosen, begins, ends, rank)
+
+
+class Given(msgspec.Struct, frozen=True, eq=False):
+    """What is to be planned, checked, and as the kernels take it."""
+
+    graph: Graph
+    runtimes: Floats
+    volumes: Floats
+    machines: Integers
+    latency: Floats
+    pace: Floats
+
+    @classmethod
+    def of(
+        cls,
+        graph: Graph,
+        runtimes: Floats,
+        volumes: Floats,
+        machines: Integers,
+        network: Network,
+    ) -> Given:
+        times = np.ascontiguousarray(runtimes, dtype=np.float64)
+        moved = np.ascontiguousarray(volumes, dtype=np.float64)
+        offer = np.ascontiguousarray(machines, dtype=np.int64)
+        latency = np.ascontiguousarray(network.latency, dtype=np.float64)
+        pace = np.ascontiguousarray(network.pace, dtype=np.float64)
+        _check(graph, times, moved, offer, latency, pace)
+        return cls(graph, times, moved, offer, latency, pace)
+
+    def rank_upward(self) -> Floats:
+        """By task: the longest way to the end in mean run times and mean moves of files."""
+        rank = np.zeros(self.graph.tasks)
+        counts = np.bincount(self.machines, minlength=self.runtimes.shape[1])
+        latency, pace = (_mean_of_pairs(each, self.machines) for each in (self.latency, self.pace))
+        compiled().rank_upward(
+            self.graph.parents_start,
+            self.graph.parents,
+            self.graph.order,
+            self.runtimes @ (counts / len(self.machines)),
+            latency + self.volumes * pace,
+            rank,
+        )
+        return rank
 
 
 def _mean_of_pairs(matrix: Floats, offer: Integers) -> float:

@@ -34,6 +34,9 @@ class AssignedWork:
                 task = state.log.task[event.attempt]
                 touched = (task, *state.precedence.children(task))
                 self._add(one for one in touched if one in state.ready)
+            case ev.AttemptStarted():
+                if self._queued > len(state.ready):
+                    self._drop(event.task)
             case ev.WorkArrived() | ev.WorkflowArrived():
                 work: Bag | Flow = state.work[-1][1]
                 self._place += urgency(work) if isinstance(work, Flow) else range(work.count)
@@ -66,6 +69,22 @@ class AssignedWork:
         for task in tasks:
             self._queued += 1
             heappush(self._queues.setdefault(self._meant_for(task), []), (self._place[task], task))
+
+    def _drop(self, task: int) -> None:
+        """It was started, but not taken here: by another placer, or before a run was resumed.
+
+        What was taken as here stands first in its queue.
+        """
+        self._queued -= 1
+        for queue in self._queues.values():
+            if queue and queue[0][1] == task:
+                heappop(queue)
+                return
+        for queue in self._queues.values():
+            kept = [entry for entry in queue if entry[1] != task]
+            if len(kept) < len(queue):
+                queue[:] = kept
+                heapify(queue)
 
     def _sort_anew(self, state: RunState) -> None:
         self._queues = {}

@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,13 +47,39 @@ class WorkflowTimes:
         times: Sequence[Sequence[Histogram]],
         moves: ArrayLike | None = None,
     ) -> None:
-        self.graph = graph
+        offers = len(times[0]) if times else 0
+        if len(times) != graph.tasks or any(len(row) != offers for row in times):
+            raise InputError(f"{graph.tasks} tasks need a time each on each of the same offers")
+        self._lay(graph, *_lay_table(times, offers), moves)
+
+    @classmethod
+    def from_table(
+        cls, graph: Graph, table: ArrayLike, rows: ArrayLike, moves: ArrayLike | None = None
+    ) -> Self:
+        """Of equally likely, ascending times `table[row]`, where `rows[task, offer]` names one."""
+        made = cls.__new__(cls)
+        times = np.ascontiguousarray(table, dtype=np.float64)
+        named = np.ascontiguousarray(rows, dtype=np.int64)
+        if times.ndim != 2 or times.size == 0:
+            raise InputError("a table without times; give one row for each distribution")
+        if not np.all(np.isfinite(times)) or np.any(np.diff(times, axis=1) < 0):
+            raise InputError("every row of a table of times must be finite and ascending")
+        if times[:, 0].min() < 0:
+            raise InputError("a task that may take less than no time; check its distribution")
+        if named.ndim != 2 or len(named) != graph.tasks:
+            raise InputError(f"{graph.tasks} tasks need a time each on each of the same offers")
+        if named.size and not (named.min() >= 0 and named.max() < len(times)):
+            raise InputError(f"a row that is not in the table; use 0 to {len(times) - 1}")
+        made._lay(graph, times, named, moves)
+        return made
+
+    def _lay(self, graph: Graph, table: Floats, rows: Integers, moves: ArrayLike | None) -> None:
+        self.graph, self.table, self.rows = graph, table, rows
+        self.offers = rows.shape[1]
         if graph.tasks == 0:
             raise InputError("a workflow without tasks; give it at least one")
-        self.offers = len(times[0]) if times else 0
-        if len(times) != graph.tasks or any(len(row) != self.offers for row in times):
-            raise InputError(f"{graph.tasks} tasks need a time each on each of the same offers")
-        self.table, self._rows = _lay_table(times, self.offers)
+        if self.offers == 0:
+            raise InputError("no offer for the tasks; give a time on at least one")
         self.moves: Floats = np.zeros(graph.edges)
         if moves is not None:
             self.moves = np.ascontiguousarray(moves, dtype=np.float64)
@@ -61,8 +87,8 @@ class WorkflowTimes:
             raise InputError(f"{len(self.moves)} moves for {graph.edges} edges; give one for each")
         if not np.all((self.moves >= 0) & np.isfinite(self.moves)):
             raise InputError("every move must be finite and not negative")
-        self._is_last = np.ones(graph.tasks, dtype=np.bool_)
-        self._is_last[graph.parents] = False
+        self.is_last = np.ones(graph.tasks, dtype=np.bool_)
+        self.is_last[graph.parents] = False
 
     def rows_of(self, offers: ArrayLike) -> Integers:
         """[task]: where in the table its times with `offers[task]` stand."""
@@ -73,12 +99,12 @@ class WorkflowTimes:
             )
         if not (chosen.min() >= 0 and chosen.max() < self.offers):
             raise InputError(f"an offer that is not known; use 0 to {self.offers - 1}")
-        rows: Integers = self._rows[np.arange(self.graph.tasks), chosen]
+        rows: Integers = self.rows[np.arange(self.graph.tasks), chosen]
         return rows
 
     def bounds(self) -> tuple[Floats, Floats]:
         """[task] each: the shortest and the longest time on any offer."""
-        return self.table[:, 0][self._rows].min(axis=1), self.table[:, -1][self._rows].max(axis=1)
+        return self.table[:, 0][self.rows].min(axis=1), self.table[:, -1][self.rows].max(axis=1)
 
     def sample(
         self, offers: ArrayLike, samples: int = SAMPLES, *, seed: int = 0, threads: int = 1
@@ -97,7 +123,7 @@ class WorkflowTimes:
                 graph.parents,
                 self.moves,
                 graph.order,
-                self._is_last,
+                self.is_last,
                 self.table,
                 rows,
                 begin,
@@ -128,7 +154,7 @@ def _lay_table(times: Sequence[Sequence[Histogram]], offers: int) -> tuple[Float
                 kept.append(one.values)
             rows[task, offer] = known[id(one)]
     if not kept:
-        raise InputError("no offer for the tasks; give a time on at least one")
+        return np.empty((0, 0)), rows
     if any(len(one) != len(kept[0]) for one in kept):
         raise InputError("histograms of different numbers of bins; make them with the same")
     if any(one[0] < 0 for one in kept):

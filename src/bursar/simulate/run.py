@@ -20,7 +20,7 @@ from bursar.state import RunState
 def simulate(
     market: Market,
     goal: Goal,
-    arrivals: Bag | Flow | Sequence[ev.WorkArrived | ev.WorkflowArrived],
+    arrivals: Bag | Flow | Sequence[ev.AnyEvent],
     policy: Policy,
     fortune: Fortune,
     *,
@@ -60,8 +60,8 @@ def simulate(
 
 
 def _arriving(
-    arrivals: Bag | Flow | Sequence[ev.WorkArrived | ev.WorkflowArrived],
-) -> list[ev.WorkArrived | ev.WorkflowArrived]:
+    arrivals: Bag | Flow | Sequence[ev.AnyEvent],
+) -> list[ev.AnyEvent]:
     if isinstance(arrivals, Bag):
         return [ev.WorkArrived(0, arrivals)]
     if isinstance(arrivals, Flow):

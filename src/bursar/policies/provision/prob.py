@@ -54,7 +54,7 @@ class Prob:
         yield from self._give_back(view, now)
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
-        if machine.attempts or self._has_work(machine):
+        if machine.attempts or self._is_needed(machine, view):
             return Extend(machine.id)
         if not is_long(machine.offer) and now < self._kept_until(machine):
             return Extend(machine.id, reason="it may be needed soon")
@@ -101,9 +101,11 @@ class Prob:
     # --- giving back -----------------------------------------------------------------------------
 
     def _give_back(self, view: View, now: Time) -> Iterable[Release | Wake]:
+        """The oldest machines take what is ready; the others are looked at, now or later."""
+        ready = {name: self.work.count(name) for name in self.work.offers()}
         for number in sorted(view.idle):
             machine = view.machines[number]
-            if machine.attempts or is_long(machine.offer) or self._has_work(machine):
+            if _take(machine, ready) or machine.attempts or is_long(machine.offer):
                 continue
             until = self._kept_until(machine)
             if now < until:
@@ -115,8 +117,16 @@ class Prob:
         since = self._idle_since.get(machine.id, machine.rented)
         return max(since + machine.offer.boot, machine.rented + machine.offer.minimum)
 
-    def _has_work(self, machine: Machine) -> bool:
-        return bool(self.work.count(machine.offer.name) or self.work.count(None))
+    def _is_needed(self, machine: Machine, view: View) -> bool:
+        """Whether more is ready than those before it take: older ones, up rather than booting."""
+        left = self.work.count(machine.offer.name) + self.work.count(None)
+        for other in view.machines.values() if left else ():
+            is_alike = other.offer.name == machine.offer.name and not other.leaving
+            if is_alike and _turn(other) < _turn(machine):
+                left -= _free(other)
+            if left <= 0:
+                return False
+        return left > 0
 
 
 def is_long(offer: Offer) -> bool:
@@ -134,5 +144,25 @@ def _free_slots(view: View) -> dict[str, int]:
     for machine in view.machines.values():
         if not machine.leaving:
             name = machine.offer.name
-            free[name] = free.get(name, 0) + machine.offer.slots - len(machine.attempts)
+            free[name] = free.get(name, 0) + _free(machine)
     return free
+
+
+def _free(machine: Machine) -> int:
+    return machine.offer.slots - len(machine.attempts)
+
+
+def _turn(machine: Machine) -> tuple[bool, int]:
+    """In this order machines take what is ready."""
+    return machine.up is None, machine.id
+
+
+def _take(machine: Machine, ready: dict[str | None, int]) -> int:
+    """How many of the ready tasks, by offer, a machine takes when its turn comes."""
+    free = _free(machine)
+    for name in (machine.offer.name, None):
+        taken = min(free, ready.get(name, 0))
+        if taken:
+            ready[name] -= taken
+            free -= taken
+    return _free(machine) - free

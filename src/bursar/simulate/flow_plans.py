@@ -1,0 +1,255 @@
+"""Plans for a workflow, cheapest to fastest: an offer for each task, and how many machines of each.
+
+Assignments come from `assignment`, where every task has a machine of its own that costs nothing
+before and after it. Real machines boot and are paid by the unit, so every assignment is packed onto
+fewer and fewer machines, and each such plan is judged by simulated executions of the policy that
+would carry it out (`packing`). What no other plan beats is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.beliefs.task_times import TaskTimes
+from bursar.events import PlanChosen
+from bursar.model.assigned import Assigned
+from bursar.model.errors import InputError
+from bursar.model.flow import Flow
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money, format_money
+from bursar.model.time import SECOND, Time, format_duration
+from bursar.model.wish import Wish
+from bursar.plan.dominance import beaten_by, knee
+from bursar.plan.graph import Graph
+from bursar.policies.assigned_work import urgency
+from bursar.simulate.assignment import frontier
+from bursar.simulate.makespan import WorkflowTimes
+from bursar.simulate.packing import PackedRuns, Packing
+
+Integers = NDArray[np.int64]
+
+ASSIGNMENTS: Final = 10
+"""from cheapest to fastest, that are packed"""
+STEPS: Final = 12
+"""sizes of the fleet that are tried for each, from one machine to as many as are ever needed"""
+PLANS: Final = 8
+"""that are shown"""
+FIRST_LOOK: Final = 3_000_000
+"""tasks that are simulated to compare all candidates, and ..."""
+SECOND_LOOK: Final = 12_000_000
+"""... to judge those that are left; both set how many samples a workflow of some size gets"""
+FEWEST: Final = 4
+MOST: Final = 400
+"""samples of one candidate"""
+
+
+class FlowPlan:
+    """An assignment and a fleet, with what simulated executions took and cost."""
+
+    def __init__(
+        self,
+        offers: Sequence[Offer],
+        of_task: Integers,
+        fleet: Sequence[int],
+        makespans: Integers,
+        costs: Integers,
+    ) -> None:
+        self.name = ""
+        self.of_task = of_task
+        """by task, a number of the offers"""
+        self.fleet = {
+            offer.name: int(count) for offer, count in zip(offers, fleet, strict=True) if count
+        }
+        self.assigned = Assigned(tuple(o.name for o in offers), tuple(of_task.tolist()))
+        self.makespans = np.sort(makespans)
+        self.costs = np.sort(costs)
+        """in billionths"""
+
+    def makespan(self, share: float) -> Time:
+        """What is not exceeded with this probability."""
+        return int(self.makespans[_index(len(self.makespans), share)])
+
+    def cost(self, share: float) -> Money:
+        return Money(int(self.costs[_index(len(self.costs), share)]))
+
+    @property
+    def mean_cost(self) -> Money:
+        return Money(round(float(self.costs.mean())))
+
+    def chance_within(self, budget: Money) -> float:
+        """P(cost <= budget)."""
+        return float(np.searchsorted(self.costs, budget.nanos, side="right")) / len(self.costs)
+
+    def chance_by(self, deadline: Time) -> float:
+        """P(makespan <= deadline)."""
+        return float(np.searchsorted(self.makespans, deadline, side="right")) / len(self.makespans)
+
+    def keeps(self, goal: Goal, wish: Wish) -> bool:
+        """Whether it meets a goal with the confidence; the budget perhaps on average only."""
+        budget, deadline = goal.budget, goal.deadline
+        if deadline is not None and self.chance_by(deadline) < wish.confidence:
+            return False
+        if budget is None:
+            return True
+        if wish.on_average:
+            return self.mean_cost <= budget
+        return self.chance_within(budget) >= wish.confidence
+
+    def chosen(self, confidence: float) -> PlanChosen:
+        """What the journal keeps of it."""
+        return PlanChosen(
+            at=0,
+            name=self.name,
+            fleet=self.fleet,
+            makespan_p50=self.makespan(0.5),
+            makespan_upper=self.makespan(confidence),
+            cost_p50=self.cost(0.5),
+            cost_upper=self.cost(confidence),
+            assigned=self.assigned,
+        )
+
+    @property
+    def point(self) -> tuple[float, float]:
+        """Mean time and cost."""
+        return float(self.makespans.mean()), float(self.costs.mean())
+
+
+class FlowPlanner:
+    """Makes plans for one workflow on one market; the same seed, the same plans."""
+
+    def __init__(
+        self, flow: Flow, offers: Sequence[Offer], times: TaskTimes, *, seed: int = 0
+    ) -> None:
+        graph = Graph.of_dag(flow.dag())
+        self.offers = tuple(offers)
+        self._workflow = WorkflowTimes.from_table(graph, times.table, times.rows)
+        self._packing = Packing(graph, urgency(flow), self.offers)
+        self._tasks = flow.count
+        self._prices = np.array([o.price.nanos for o in offers], dtype=np.int64)
+        self._limits = np.array(
+            [flow.count if o.limit is None else min(o.limit, flow.count) for o in offers]
+        )
+        self._seed = seed
+
+    def plans(self) -> list[FlowPlan]:
+        """The plans that no other beats, by mean time and cost; some of them, if there are many."""
+        candidates = list(self._candidates())
+        few = _samples(FIRST_LOOK, len(candidates) * self._tasks)
+        looked = [self._judged(*one, few, self._seed) for one in candidates]
+        kept = [candidates[n] for n in _unbeaten([plan.point for plan in looked])]
+        many = _samples(SECOND_LOOK, len(kept) * self._tasks)
+        judged = [self._judged(*one, many, self._seed + 1) for one in kept]
+        plans = [judged[n] for n in _unbeaten([plan.point for plan in judged])]
+        plans.sort(key=lambda plan: plan.mean_cost)
+        return _named(_spread(plans))
+
+    def judge(self, of_task: Integers, fleet: Sequence[int], samples: int = MOST) -> FlowPlan:
+        """A plan that somebody else made."""
+        return self._judged(of_task, tuple(fleet), samples, self._seed + 1)
+
+    def _candidates(self) -> Iterator[tuple[Integers, tuple[int, ...]]]:
+        per_second = self._prices / [offer.billing / SECOND for offer in self.offers]
+        for found in frontier(self._workflow, per_second / 1e9, points=ASSIGNMENTS):
+            of_task = np.asarray(found.offers, dtype=np.int64)
+            used = np.bincount(of_task, minlength=len(self.offers)) > 0
+            widest = self._runs(of_task, self._limits * used, 1, self._seed).peaks.max(axis=0)
+            for fleet in _ladder(widest):
+                yield of_task, fleet
+
+    def _judged(self, of_task: Integers, fleet: Sequence[int], samples: int, seed: int) -> FlowPlan:
+        runs = self._runs(of_task, np.array(fleet), samples, seed)
+        return FlowPlan(self.offers, of_task, fleet, runs.makespans, runs.costs)
+
+    def _runs(self, of_task: Integers, fleet: Integers, samples: int, seed: int) -> PackedRuns:
+        """With the same luck for every task, whichever its offer."""
+        table = self._workflow.table
+        luck = np.random.default_rng(seed).integers(0, table.shape[1], (samples, self._tasks))
+        drawn = table[self._workflow.rows_of(of_task), luck]
+        runtimes = np.maximum(np.rint(drawn * SECOND), 1).astype(np.int64)
+        return self._packing.run(of_task, fleet, runtimes, threads=os.cpu_count() or 1)
+
+
+def pick(plans: Sequence[FlowPlan], goal: Goal, wish: Wish, currency: str) -> FlowPlan:
+    """The plan for a goal: with a deadline the cheapest that keeps it, else the fastest within the
+    budget; the knee, where there is neither.
+    """
+    if goal.budget is None and goal.deadline is None:
+        return plans[knee([plan.point for plan in plans])]
+    fitting = [plan for plan in plans if plan.keeps(goal, wish)]
+    if not fitting:
+        raise InputError(_none_fits(plans, goal, wish.confidence, currency))
+    if goal.deadline is not None:
+        return min(fitting, key=lambda plan: plan.mean_cost)
+    return min(fitting, key=lambda plan: plan.point[0])
+
+
+def _none_fits(plans: Sequence[FlowPlan], goal: Goal, confidence: float, currency: str) -> str:
+    cheapest, fastest = plans[0], plans[-1]
+    asked = []
+    if goal.budget is not None:
+        asked.append(f"a budget of {format_money(goal.budget, currency)}")
+    if goal.deadline is not None:
+        asked.append(f"a deadline of {format_duration(goal.deadline)}")
+    least = format_money(cheapest.cost(confidence), currency)
+    soonest = format_duration(fastest.makespan(confidence))
+    return (
+        f"no plan keeps {' and '.join(asked)} with {confidence:.0%} confidence: the cheapest costs"
+        f" {least} and takes {format_duration(cheapest.makespan(confidence))}, the fastest takes"
+        f" {soonest} and costs {format_money(fastest.cost(confidence), currency)}; give more"
+    )
+
+
+def reliable_offers(market: Market) -> tuple[Offer, ...]:
+    """What a workflow is planned for: machines that stay."""
+    offers = [o for o in market.offers if o.pool == "reliable" and o.limit != 0]
+    if not offers:
+        raise InputError(
+            "no reliable offer in the market: a workflow is planned for machines that stay; add one"
+        )
+    return tuple(offers)
+
+
+def _ladder(widest: Integers) -> Iterator[tuple[int, ...]]:
+    """From as many machines as are ever needed at once to one of each offer that is used."""
+    shares = np.geomspace(1.0, 1.0 / max(1, int(widest.max())), STEPS)
+    fleets = (tuple(np.ceil(widest * share - 1e-9).astype(int).tolist()) for share in shares)
+    yield from dict.fromkeys(fleets)
+
+
+def _unbeaten(points: Sequence[tuple[float, float]]) -> list[int]:
+    return [n for n, beater in enumerate(beaten_by(points)) if beater is None]
+
+
+def _spread(plans: list[FlowPlan]) -> list[FlowPlan]:
+    """At most PLANS of them, the ends and the knee among them, evenly in the logarithm of time."""
+    if len(plans) <= PLANS:
+        return plans
+    times = np.log([plan.point[0] for plan in plans])
+    wanted = np.linspace(times[0], times[-1], PLANS - 1)
+    chosen = {int(np.abs(times - one).argmin()) for one in wanted}
+    chosen.add(knee([plan.point for plan in plans]))
+    return [plans[n] for n in sorted(chosen)]
+
+
+def _named(plans: list[FlowPlan]) -> list[FlowPlan]:
+    for number, plan in enumerate(plans, 1):
+        plan.name = f"between-{number}"
+    plans[0].name = "cheapest"
+    if len(plans) > 1:
+        plans[-1].name = "fastest"
+    return plans
+
+
+def _samples(effort: int, tasks: int) -> int:
+    return min(MOST, max(FEWEST, effort // max(1, tasks)))
+
+
+def _index(count: int, share: float) -> int:
+    """Where a quantile stands among so many: at least this share is at or before it."""
+    return min(count - 1, max(0, -int(-share * count // 1) - 1))

@@ -1,0 +1,212 @@
+"""A workflow packed onto rented machines, executed many times over: what it takes and costs.
+
+A plan gives each task an offer, and each offer the most machines at once. These are executions of
+such plans as the engine makes them with the provisioner `prob` and the placer `assigned`, with
+machines that are reliable and money that suffices.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bursar.guard import HORIZON
+from bursar.model.compiling import compile_kept, stamp_of
+from bursar.model.errors import InputError
+from bursar.model.market import Offer
+from bursar.model.money import LARGEST, Money
+from bursar.model.time import LONGEST, Time
+from bursar.plan.graph import Graph
+from bursar.policies.provision.prob import is_long
+from bursar.simulate import packing_desk as desk
+from bursar.simulate import packing_kernel
+from bursar.simulate.kernels import ROOM, share_out
+from bursar.simulate.packing_desk import Site
+
+Integers = NDArray[np.int64]
+
+WORD: Final = 64
+GROUP: Final = 64 * WORD
+
+
+class PackedRuns(msgspec.Struct, frozen=True):
+    """What executions took; [sample] or [sample, offer] each."""
+
+    makespans: Integers
+    """to the end of the last task"""
+    units: Integers
+    """billing units that machines of the offer entered"""
+    rented: Integers
+    """machines of the offer, over the whole execution"""
+    peaks: Integers
+    """machines of the offer, the most at once"""
+    prices: tuple[Money, ...]
+    """[offer]: for a billing unit"""
+
+    @property
+    def costs(self) -> Integers:
+        """[sample]: in billionths of the currency."""
+        nanos = [price.nanos for price in self.prices]
+        dearest = sum(
+            int(most) * price for most, price in zip(self.units.max(axis=0), nanos, strict=True)
+        )
+        if dearest > LARGEST:
+            raise InputError(f"an execution may cost {Money(dearest)}; check the prices")
+        costs: Integers = self.units @ np.array(nanos, dtype=np.int64)
+        return costs
+
+    def cost(self, sample: int) -> Money:
+        return Money(int(self.costs[sample]))
+
+
+class PackedTrace(msgspec.Struct, frozen=True):
+    """One execution; [task] each."""
+
+    begins: Integers
+    ends: Integers
+    machines: Integers
+    """numbered from 0 among those of its offer, in the order in which they are rented"""
+    makespan: Time
+
+
+class Packing:
+    """A workflow and the offers that it may run on.
+
+    `places[task]` is its place in the order in which tasks that are ready together begin: see
+    `bursar.policies.assigned_work.urgency`.
+    """
+
+    def __init__(self, graph: Graph, places: ArrayLike, offers: Sequence[Offer]) -> None:
+        self.graph, self.offers = graph, tuple(offers)
+        self.places: Integers = np.ascontiguousarray(places, dtype=np.int64)
+        if graph.tasks == 0 or not self.offers:
+            raise InputError("a workflow needs at least 1 task and 1 offer")
+        if not np.array_equal(np.sort(self.places), np.arange(graph.tasks)):
+            raise InputError(f"{graph.tasks} tasks need a place each, from 0 on")
+        self._terms = _lay_terms(self.offers)
+        self._needs: Integers = np.diff(graph.parents_start)
+        self._by_place = np.argsort(self.places)
+        ends = np.cumsum(np.bincount(graph.parents, minlength=graph.tasks))
+        waiting = np.repeat(np.arange(graph.tasks), self._needs)
+        self._children_start: Integers = np.concatenate([[0], ends])
+        self._children: Integers = waiting[np.argsort(graph.parents, kind="stable")]
+
+    def run(
+        self, assigned: ArrayLike, fleet: ArrayLike, runtimes: ArrayLike, *, threads: int = 1
+    ) -> PackedRuns:
+        """Task by task on offer `assigned[task]`, with at most `fleet[offer]` machines at once.
+
+        `runtimes[sample, task]` are those on that offer, in whole microseconds, at least one.
+        """
+        site = self._site(assigned, fleet)
+        times = self._times(runtimes)
+        samples, kernel = len(times), compiled().run_many
+        makespans = np.empty(samples, dtype=np.int64)
+        found = np.empty((samples, len(self.offers), desk.OF_OFFER), dtype=np.int64)
+
+        def work(first: int, last: int) -> None:
+            kernel(site, times, first, last, makespans, found)
+
+        share_out(work, samples, threads)
+        return PackedRuns(
+            makespans=makespans,
+            units=found[:, :, desk.UNITS],
+            rented=found[:, :, desk.COUNT],
+            peaks=found[:, :, desk.PEAK],
+            prices=tuple(offer.price for offer in self.offers),
+        )
+
+    def trace(self, assigned: ArrayLike, fleet: ArrayLike, runtimes: ArrayLike) -> PackedTrace:
+        """One execution, with `runtimes[task]`, task by task."""
+        site = self._site(assigned, fleet)
+        times = self._times(np.atleast_2d(runtimes))[0]
+        begins, machines = np.empty((2, self.graph.tasks), dtype=np.int64)
+        makespan = compiled().trace(site, times, begins, machines)
+        return PackedTrace(begins, begins + times, machines, makespan)
+
+    def _times(self, runtimes: ArrayLike) -> Integers:
+        times = np.ascontiguousarray(runtimes, dtype=np.int64)
+        if times.ndim != 2 or len(times) == 0 or times.shape[1] != self.graph.tasks:
+            raise InputError(f"every sample needs {self.graph.tasks} run times, one for each task")
+        if times.min() < 1:
+            raise InputError("every run time must be at least 1 us")
+        longest = max(offer.boot + offer.minimum + offer.billing for offer in self.offers)
+        if self.graph.tasks * (int(times.max()) + longest) > ROOM:
+            raise InputError("the workflow may take longer than can be told; use shorter run times")
+        return times
+
+    def _site(self, assigned: ArrayLike, fleet: ArrayLike) -> Site:
+        chosen = np.ascontiguousarray(assigned, dtype=np.int64)
+        if chosen.shape != (self.graph.tasks,):
+            raise InputError(
+                f"{chosen.size} offers for {self.graph.tasks} tasks; give one for each"
+            )
+        if not (chosen.min() >= 0 and chosen.max() < len(self.offers)):
+            raise InputError(f"an offer that is not known; use 0 to {len(self.offers) - 1}")
+        counts = np.bincount(chosen, minlength=len(self.offers))
+        first = np.cumsum(counts) - counts
+        tasks = self._by_place[np.argsort(chosen[self._by_place], kind="stable")]
+        plan = np.empty((self.graph.tasks, desk.PLAN), dtype=np.int64)
+        plan[:, desk.NEEDS] = self._needs
+        plan[:, desk.OFFER] = chosen
+        plan[tasks, desk.PLACE] = np.arange(len(tasks)) - first[chosen[tasks]]
+        terms = self._terms.copy()
+        terms[:, desk.FIRST] = first
+        terms[:, desk.CAP] = self._caps(fleet, counts)
+        words = np.cumsum(-(-counts // WORD))
+        groups = words[-1] + np.cumsum(-(-counts // GROUP))
+        terms[:, desk.WORDS] = words - (-(-counts // WORD))
+        terms[:, desk.GROUPS] = groups - (-(-counts // GROUP))
+        terms[:, desk.LAST_GROUP] = groups
+        return Site(self._children_start, self._children, plan, tasks, terms)
+
+    def _caps(self, fleet: ArrayLike, counts: Integers) -> Integers:
+        """[offer]: the most machines at once; at least one where tasks are meant for it."""
+        allowed = np.asarray(fleet, dtype=np.int64)
+        if allowed.shape != (len(self.offers),) or allowed.min() < 0:
+            raise InputError("a fleet needs a number of machines, 0 or more, for each offer")
+        limits = [LONGEST if offer.limit is None else offer.limit for offer in self.offers]
+        caps: Integers = np.minimum(allowed, limits)
+        for offer, cap, count in zip(self.offers, caps, counts, strict=True):
+            if count and not cap:
+                raise InputError(
+                    f"{count} tasks are meant for {offer.name}, of which the fleet has no machine;"
+                    " allow at least 1"
+                )
+        return caps
+
+
+def _lay_terms(offers: Sequence[Offer]) -> Integers:
+    """[offer, column], as far as they are the same for all plans."""
+    terms = np.zeros((len(offers), desk.TERMS), dtype=np.int64)
+    for row, offer in zip(terms, offers, strict=True):
+        row[desk.SLOTS] = offer.slots
+        row[desk.BOOT] = offer.boot
+        row[desk.BILLING] = offer.billing
+        row[desk.MINIMUM] = offer.minimum
+        row[desk.LEASE] = offer.paid_for(HORIZON) if is_long(offer) else 0
+    return terms
+
+
+class Kernels(msgspec.Struct, frozen=True):
+    run_many: Callable[..., None]
+    trace: Callable[..., int]
+
+
+@cache
+def compiled() -> Kernels:
+    """The kernels; the first call imports numba and, once on a computer, compiles."""
+    from numba.extending import register_jitable
+
+    for part in (*desk.PARTS, *packing_kernel.PARTS):
+        register_jitable(inline="always")(part)
+    stamp = stamp_of(map(inspect.getsource, (desk, packing_kernel)))
+    return Kernels(
+        compile_kept(packing_kernel.run_many, stamp), compile_kept(packing_kernel.trace, stamp)
+    )
