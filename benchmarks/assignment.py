@@ -111,7 +111,7 @@ class Greedy:
 
     def choose(self, budget: float) -> Integers:
         every = np.arange(self._graph.tasks)
-        offers = self._costs.argmin(axis=1)
+        offers: Integers = self._costs.argmin(axis=1)
         left = budget - float(self._costs[every, offers].sum())
         while True:
             path = self._longest(self._means[every, offers])

@@ -15,14 +15,16 @@ from bursar.beliefs.task_times import TaskTimes, workflow_times
 from bursar.events import PlanChosen
 from bursar.formats.performance import FILE_NAME, read_performance
 from bursar.journal.runs import Home
-from bursar.model.errors import InputError, shown
+from bursar.model.errors import InputError
+from bursar.model.errors import shown as quoted
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.time import seconds
 from bursar.model.wish import DEVIATION, Wish
 from bursar.plan.dominance import knee
-from bursar.simulate.flow_plans import FlowPlan, FlowPlanner, pick, reliable_offers
+from bursar.simulate.flow_advice import FlowAdvisor
+from bursar.simulate.flow_plans import FlowPlan, FlowPlanner, pick, reliable_offers, shown
 
 
 class FlowTarget(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -67,11 +69,20 @@ class FlowTarget(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return TaskTimes(self.times.table, self.times.rows[:, columns])
 
     @cached_property
-    def plans(self) -> Sequence[FlowPlan]:
+    def _all_plans(self) -> Sequence[FlowPlan]:
         planner = FlowPlanner(
             self.flow, self.planned_offers, self.planned_times, seed=self.wish.seed
         )
         return planner.plans()
+
+    @cached_property
+    def plans(self) -> Sequence[FlowPlan]:
+        """A short list, cheapest to fastest, with the best for the goal."""
+        try:
+            best = self.best()
+        except InputError:
+            best = None
+        return shown(self._all_plans, best)
 
     @cached_property
     def knee(self) -> FlowPlan:
@@ -79,20 +90,32 @@ class FlowTarget(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def best(self) -> FlowPlan:
         """What a run follows, unless somebody chooses."""
-        return pick(self.plans, self.goal, self.wish, self.market.currency)
+        return pick(self._all_plans, self.goal, self.wish, self.market.currency)
 
     def chosen(self, choice: str | None = None) -> PlanChosen:
-        plan = self.best() if choice is None else self._named(choice)
+        plans = self.plans  # which names them
+        plan = self.best() if choice is None else self._named(choice, plans)
         return plan.chosen(self.wish.confidence)
 
-    def _named(self, choice: str) -> FlowPlan:
+    def advisor(self, before: int = 0) -> FlowAdvisor:
+        """Who watches a run of it, and plans anew; `before` is the number before its first task."""
+        return FlowAdvisor(
+            self.flow,
+            self.planned_offers,
+            self.planned_times,
+            self.wish,
+            self.market.currency,
+            before=before,
+        )
+
+    def _named(self, choice: str, plans: Sequence[FlowPlan]) -> FlowPlan:
         if choice == "knee":
             return self.knee
-        for number, plan in enumerate(self.plans, 1):
+        for number, plan in enumerate(plans, 1):
             if choice in (plan.name, str(number)):
                 return plan
-        names = ", ".join(plan.name for plan in self.plans)
-        raise InputError(f"no choice {shown(choice)}; write {names}, knee or a number")
+        names = ", ".join(plan.name for plan in plans)
+        raise InputError(f"no choice {quoted(choice)}; write {names}, knee or a number")
 
 
 def _performances(offers: Sequence[Offer], path: str | None) -> dict[str, Performance]:

@@ -35,13 +35,15 @@ from bursar.model.goal import Goal
 from bursar.model.money import format_money
 from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import Time
+from bursar.model.wish import Wish
 from bursar.model.work import Bag
 from bursar.policies.registry import Policy, make_entry
 from bursar.request import ASK, EXPERT, PLANNED, Request
 from bursar.state import RunState
 
 if TYPE_CHECKING:
-    from bursar.simulate.advice import Advice, Advisor
+    from bursar.simulate.advice import Advice
+    from bursar.simulate.counsel import Counsel
 
 
 class Session:
@@ -325,10 +327,15 @@ def strategy_of(state: RunState) -> Strategy | None:
 
 def advisors_of(
     state: RunState, policy: Policy, ask: Callable[[Advice], int] | None = None
-) -> list[Advisor]:
-    """Who decides when the tail begins, if the run is one of two pools and it is undecided."""
+) -> list[Counsel]:
+    """Who decides when the tail begins, if the run is one of two pools and it is undecided.
+
+    Of a workflow that follows a plan, who plans it anew.
+    """
     created = state.created
     assert created is not None  # noqa: S101
+    if created.policies["provisioner"] == "prob" and state.plan is not None:
+        return flow_advisors(state)
     pools = getattr(policy.provisioner, "pools", None)
     if pools is None or (pools.strategy is not None and pools.strategy.is_timed):
         return []
@@ -336,6 +343,19 @@ def advisors_of(
 
     wish = created.settings.get("prefer")
     return [Advisor(pools, None if wish == ASK else wish, ask if wish == ASK else None)]
+
+
+def flow_advisors(state: RunState) -> list[Counsel]:
+    """Who plans the workflows of a run anew, by what was known when it was made."""
+    from bursar.flow_target import FlowTarget
+
+    assert state.created is not None  # noqa: S101
+    wish = Wish.of(state.created.settings)
+    flows = [(before, work) for before, work in state.work if isinstance(work, Flow)]
+    return [
+        FlowTarget.of(flow, state.market, state.goal, wish).advisor(before)
+        for before, flow in flows
+    ]
 
 
 def check_budget(state: RunState, goal: Goal) -> None:

@@ -135,6 +135,12 @@ def test_a_workflow_that_cannot_be_paid_is_left_out_where_workflows_are_looked_a
     assert aware.schedule.machine[:3].tolist() == [NOWHERE] * 3
 
 
+def test_paid_time_counts_for_what_is_left():
+    """Two hours of work, for two dollars of which one is spent on the hour that begins."""
+    chain = [workflow([[], [0]], [60, 60])]
+    assert dpds(chain, SMALL, DOLLAR * 2, 2 * HOUR, admission=Admission()).finished == (0,)
+
+
 def test_work_that_was_taken_before_is_kept_money_for():
     """Chains of two and three hours, and money for four: two machines for two hours.
 

@@ -122,10 +122,24 @@ def test_a_path_is_cut_where_no_machine_can_take_all_of_it():
 
 
 def test_what_runs_between_two_tasks_of_a_path_keeps_its_time():
-    """The path is 0, 1, 3, 4 by its runtimes; 2 lies between 0 and 4 on a machine of its own."""
-    parents = [[], [0], [0], [1], [3, 2]]
-    plan = planned(parents, minutes(30, 20, 30, 20, 30), 3 * HOUR)
-    assert plan.begin[4] >= plan.end[2]
+    """The critical path 0, 1, 3 gets a small machine, where 30 min are needed for each task.
+
+    Task 2 lies between 0 and 3, elsewhere; with files that take 20 min it can begin at 50 min. On
+    the large machine it takes 28 / 3 min, so that 3 has its files at 79 min 20 s.
+    """
+    parents, network = [[], [0], [0], [1, 2]], Network.even(2, pace=1.0)
+    plan = planned(parents, minutes(30, 30, 28, 30), 3 * HOUR, [1200] * 4, network)
+    assert plan.machines[plan.machine].tolist() == [0, 0, 1, 0]
+    assert plan.begin.tolist() == [0, 30 * MINUTE, 50 * MINUTE, 4760 * SECOND]
+
+
+def test_machines_that_would_wait_for_files_give_way_to_one_for_each_task():
+    """A machine for 0, 1 and 3 would wait for the files of 2 for an hour, at a dollar a minute."""
+    market = Market("USD", "", (Offer("small", DOLLAR, billing=MINUTE),))
+    parents, network = [[], [0], [0], [1, 2]], Network.even(1, pace=1.0)
+    files = [1860, 1800, 1860, 1800]
+    plan = planned(parents, np.full((4, 1), 60.0), 70 * MINUTE, files, network, market)
+    assert (len(plan.machines), plan.cost(market)) == (4, DOLLAR * 4)
 
 
 def test_an_empty_workflow_costs_nothing():

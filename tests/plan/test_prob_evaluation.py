@@ -154,6 +154,12 @@ def test_only_what_differs_is_evaluated():
     assert found.times.tally.adds == 2
 
 
+def test_what_is_left_of_a_path_is_not_bundled_where_tasks_lay_between():
+    found = evaluation(problem(CHAIN, MIXED[:5]), Techniques(cluster=1))
+    found.partial_eval((0, 0, 0, 0, 0), (0, 1, 0, 0, 1))
+    assert (found.times.tally.bundled, found.times.tally.adds) == (0, 2)
+
+
 def test_everything_is_evaluated_where_half_differs():
     given = problem(CHAIN, MIXED[:5])
     found = evaluation(given, PUBLISHED)

@@ -120,6 +120,14 @@ def test_distributions_that_do_not_meet_are_told_apart_by_their_bounds():
     assert tally == Tally(compared_by_bounds=2)
 
 
+def test_a_comparison_that_its_bounds_leave_open_is_reckoned_out():
+    one = Histogram(np.array([0.0] * 9 + [5.0] + [10.0] * 10))
+    other, tally = Histogram(np.array([4.9] * 19 + [5.05])), Tally()
+    assert one.bounds_of_exceeding(other) == pytest.approx((0.5, 0.55))
+    assert compare(one, other, tally)
+    assert tally == Tally(compared_fully=1)
+
+
 def test_lemma_2_does_not_hold_for_maxima():
     long, short, other = Histogram([3.0, 4.0]), Histogram([1.0, 2.0]), Histogram([9.0, 9.0])
     assert compare(long, short, Tally())

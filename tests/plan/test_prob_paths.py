@@ -128,6 +128,13 @@ def test_paths_are_bound_until_there_is_no_gain(parents):
                 assert len(one) - differ - 1 <= 0
 
 
+def test_paths_that_differ_at_two_places_apart_are_bound_as_well():
+    first, second = [[], []], [[1, 0], [0], [1], [1, 0]]
+    third, fourth = [[5, 4], [3, 2, 4], [5, 3]], [[7, 6, 8], [8], [7], [7, 6, 8]]
+    found = preprocess(Graph.of([*first, *second, *third, *fourth])).bound
+    assert (found.paths, found.total) == (5, 33)
+
+
 @given(layers_of_tasks(), st.integers(0, 10))
 def test_no_more_pairs_are_bound_than_allowed(parents, most):
     graph = Graph.of(parents)

@@ -52,6 +52,13 @@ def test_a_time_is_what_the_profile_takes_on_the_offer(profile, offer):
     assert times.tally.generated == 1
 
 
+@pytest.mark.parametrize("ratio", [0.27, 0.55, 1.09])
+def test_tasks_of_like_ratios_have_nearly_their_own_shape(ratio):
+    profile = Profile(0, 10**8, int(10**8 * ratio))
+    found = Distributions(OFFERS).generate(piece([profile], [0]))
+    np.testing.assert_allclose(found.values, time_on(profile, OFFERS[0]).values, rtol=0.002)
+
+
 def test_tasks_beside_each_other_take_as_long_as_the_last_of_them():
     profiles = [Profile(number * SECOND, 10**7, 10**6 * number) for number in range(1, 9)]
     offers = [0, 1] * 4

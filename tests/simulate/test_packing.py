@@ -154,8 +154,7 @@ def plans(draw):
         assigned=each(st.integers(0, len(offers) - 1)),
         fleet=[draw(st.integers(1, 6)) for _ in offers],
         runtimes=[time * scale for time in each(times)],
-        priorities=draw(st.none() | st.just(0).flatmap(lambda _: st.tuples(
-            *[st.integers(0, 2)] * tasks))),
+        priorities=tuple(each(st.integers(0, 2))) if draw(st.booleans()) else None,
     )
 
 
@@ -163,3 +162,184 @@ def plans(draw):
 @given(plans())
 def test_an_execution_is_that_of_the_engine(plan):
     check_same(plan)
+
+
+def large_plan(tasks, seed, **conditions):
+    """More tasks than a set of places has in one word, or in one group of words."""
+    rng = np.random.default_rng(seed)
+    parents = [
+        sorted(set(rng.integers(max(0, task - 900), task, rng.integers(0, 3)).tolist()))
+        if task
+        else []
+        for task in range(tasks)
+    ]
+    offers = [
+        Offer("seconds", Money(7), SECOND, minimum=MINUTE, boot=20 * SECOND),
+        Offer("tens", Money(11), 10 * MINUTE, boot=11 * MINUTE, slots=2),
+    ]
+    return Plan(
+        parents=parents,
+        offers=offers,
+        assigned=(rng.random(tasks) < 0.15).astype(int).tolist(),
+        fleet=[40, 30],
+        runtimes=(rng.integers(1, 90, tasks) * SECOND).tolist(),
+        **conditions,
+    )
+
+
+@pytest.mark.parametrize("tasks", [700, 5_500])
+def test_a_large_execution_is_that_of_the_engine(tasks):
+    check_same(large_plan(tasks, seed=tasks))
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+
+def longest_way(plan):
+    ends = []
+    for row, time in zip(plan.parents, plan.runtimes, strict=True):
+        ends.append(max((ends[parent] for parent in row), default=0) + time)
+    return max(ends)
+
+
+@settings(max_examples=100)
+@given(plans())
+def test_precedence_slots_and_the_fleet_are_kept(plan):
+    trace, runs = plan.trace(), plan.run()
+    assert trace.makespan == trace.ends.max() >= longest_way(plan)
+    for task, row in enumerate(plan.parents):
+        assert all(trace.ends[parent] <= trace.begins[task] for parent in row)
+    for number, offer in enumerate(plan.offers):
+        most = min(plan.fleet[number], offer.limit or plan.fleet[number])
+        assert runs.peaks[0, number] <= most
+        mine = np.flatnonzero(np.array(plan.assigned) == number)
+        for task in mine:
+            there = mine[trace.machines[mine] == trace.machines[task]]
+            is_before = trace.begins[there] <= trace.begins[task]
+            assert (is_before & (trace.begins[task] < trace.ends[there])).sum() <= offer.slots
+
+
+def test_samples_are_executed_one_by_one_by_however_many_threads():
+    plan = large_plan(300, seed=1)
+    runtimes = np.random.default_rng(2).integers(1, 90, (21, 300)) * SECOND
+    alone = plan.packing.run(plan.assigned, plan.fleet, runtimes)
+    beside = plan.packing.run(plan.assigned, plan.fleet, runtimes, threads=2)
+    for sample, row in enumerate(runtimes):
+        assert (
+            plan.packing.trace(plan.assigned, plan.fleet, row).makespan == alone.makespans[sample]
+        )
+    for field in ("makespans", "units", "rented", "peaks", "costs"):
+        assert np.array_equal(getattr(alone, field), getattr(beside, field))
+    assert len(set(alone.costs.tolist())) > 1
+    assert alone.cost(3) == Money(int(alone.units[3] @ [7, 11]))
+
+
+# --- when machines come and go --------------------------------------------------------------------
+
+
+def one_offer(parents, minutes, fleet, **terms):
+    offer = Offer("only", Money.parse("1"), **terms)
+    times = [time * MINUTE for time in minutes]
+    plan = Plan(parents, [offer], [0] * len(parents), [fleet], times)
+    check_same(plan)
+    return plan.trace(), plan.run()
+
+
+FORK = [[], [], [0], [0]]
+"""The second machine gets idle before the first task, which is the more urgent, lets two begin."""
+
+
+def test_a_machine_with_a_long_unit_waits_for_work_to_the_end_of_the_unit():
+    trace, runs = one_offer(FORK, [55, 10, 5, 5], 2, billing=HOUR)
+    assert trace.machines.tolist() == [0, 1, 0, 1]
+    assert runs.units[0, 0] == 1 + 1
+    trace, runs = one_offer(FORK, [60, 10, 5, 5], 2, billing=HOUR)
+    assert trace.machines.tolist() == [0, 1, 0, 1]
+    assert runs.units[0, 0] == 2 + 2
+    trace, runs = one_offer(FORK, [61, 10, 5, 5], 2, billing=HOUR)
+    assert trace.machines.tolist() == [0, 1, 0, 2]
+    assert runs.units[0, 0] == 2 + 1 + 1
+
+
+def test_a_machine_with_a_short_unit_goes_when_it_was_idle_for_as_long_as_it_boots():
+    for wait, rented in ((11, 2), (12, 2), (13, 3)):
+        terms = {"billing": SECOND, "boot": 12 * MINUTE}
+        _, runs = one_offer(FORK, [10 + wait, 10, 50, 50], 2, **terms)
+        assert runs.rented[0, 0] == rented
+
+
+def test_a_machine_is_not_given_back_before_its_minimum_is_used_up():
+    for minimum, machine in ((30, 1), (20, 1), (19, 2)):
+        terms = {"billing": SECOND, "minimum": minimum * MINUTE}
+        trace, _ = one_offer(FORK, [20, 10, 5, 5], 2, **terms)
+        assert trace.machines.tolist() == [0, 1, 0, machine]
+
+
+def test_a_machine_is_not_kept_for_work_that_an_older_one_takes():
+    """Both are idle when their first unit ends, and one task becomes ready."""
+    parents, minutes = [[], [], [], [2]], [5, 5, 10, 30]
+    offers = [Offer("tens", Money(1), 10 * MINUTE), Offer("other", Money(1), SECOND)]
+    times = [time * MINUTE for time in minutes]
+    plan = Plan(parents, offers, [0, 0, 1, 0], [2, 1], times)
+    check_same(plan)
+    assert plan.run().units[0].tolist() == [4 + 1, 600]
+
+
+def test_a_machine_that_boots_beyond_its_lease_is_kept_only_if_it_is_needed():
+    """A second machine is rented when two tasks are ready; short ones are both done meanwhile."""
+    parents, terms = [[], [0], [0], [1, 2]], {"billing": 10 * MINUTE, "boot": 25 * MINUTE}
+    trace, runs = one_offer(parents, [1, 4, 4, 40], 2, **terms)
+    assert trace.machines.tolist() == [0, 0, 0, 0]
+    assert runs.units[0, 0] == 8 + 1
+    trace, runs = one_offer(parents, [1, 30, 30, 40], 2, **terms)
+    assert trace.machines.tolist() == [0, 0, 1, 1]
+    assert runs.units[0, 0] == 6 + 10
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"fleet": [0]}, "2 tasks are meant for small, of which the fleet has no machine"),
+        ({"fleet": [-1]}, "a number of machines, 0 or more"),
+        ({"fleet": [1, 1]}, "for each offer"),
+        ({"assigned": [0]}, "1 offers for 2 tasks"),
+        ({"assigned": [0, 1]}, "use 0 to 0"),
+        ({"runtimes": [5, 0]}, "at least 1 us"),
+        ({"runtimes": [5]}, "every sample needs 2 run times"),
+        ({"runtimes": [1 << 62, 1]}, "longer than can be told"),
+    ],
+)
+def test_what_cannot_be_executed_is_refused(change, words):
+    given = {"assigned": [0, 0], "fleet": [1], "runtimes": [5, 5]} | change
+    packing = Packing(Graph.of([[], [0]]), [0, 1], [Offer("small", ZERO)])
+    with pytest.raises(InputError, match=words):
+        packing.trace(**given)
+    with pytest.raises(InputError, match=words):
+        packing.run(given["assigned"], given["fleet"], [given["runtimes"]])
+
+
+def test_an_offer_without_machines_may_stand_beside():
+    offers = [Offer("none", Money(1), limit=0), Offer("small", Money(1))]
+    packing = Packing(Graph.of([[], [0]]), [0, 1], offers)
+    assert packing.trace([1, 1], [3, 1], [5, 6]).makespan == 11
+    with pytest.raises(InputError, match="1 tasks are meant for none"):
+        packing.trace([0, 1], [3, 1], [5, 6])
+
+
+def test_places_must_order_all_tasks():
+    for places in ([0], [0, 0], [1, 2]):
+        with pytest.raises(InputError, match="2 tasks need a place each"):
+            Packing(Graph.of([[], [0]]), places, [Offer("small", ZERO)])
+    with pytest.raises(InputError, match="at least 1 task and 1 offer"):
+        Packing(Graph.of([[]]), [0], [])
+
+
+def test_costs_beyond_what_money_holds_are_refused():
+    packing = Packing(Graph.of([[]]), [0], [Offer("dear", Money.parse("9000000000"), SECOND)])
+    runs = packing.run([0], [1], [[SECOND]])
+    assert runs.cost(0) == Money.parse("9000000000")
+    with pytest.raises(InputError, match="may cost"):
+        packing.run([0], [1], [[2 * SECOND]]).cost(0)

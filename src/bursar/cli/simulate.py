@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
+from typing import TYPE_CHECKING
 
 import msgspec
 import rich_click as click
@@ -32,6 +33,9 @@ from bursar.simulate.fortune import Runtimes, drawn
 from bursar.simulate.run import simulate
 from bursar.simulate.spot_trace import read_spot_trace
 from bursar.state import RunState
+
+if TYPE_CHECKING:
+    from bursar.flow_target import FlowTarget
 
 RuntimesOf = Callable[[int], Runtimes]
 """Run times by the seed of a run."""
@@ -150,11 +154,12 @@ def command(
         notice=parse_duration(notice),
         traces=tuple(read_spot_trace(path) for path in spot_traces),
     )
+    target: FlowTarget | None = None
     if flow is None:
         request = msgspec.structs.replace(request, bag=_bag(tasks))
         runtimes = _normal(runtime, deviation or "0s")
     else:
-        from bursar.cli.simulate_flow import prepared
+        from bursar.cli.simulate_flow import prepared, target_runtimes
 
         _refuse_bag(tasks, runtime)
         asked = {
@@ -166,11 +171,12 @@ def command(
         }
         wish = Job.from_command_line((), asked).wish()
         request = msgspec.structs.replace(request, wish=wish)
-        request, runtimes = prepared(flow, number, request, choose)
+        request, target = prepared(flow, number, request, choose)
+        runtimes = target_runtimes(target)
     request.check(simulated=True)
     misfortune.check(request)
     seeds = range(seed, seed + runs)
-    summaries = [_simulate(request, runtimes(one), misfortune, one) for one in seeds]
+    summaries = [_simulate(request, runtimes(one), misfortune, one, target) for one in seeds]
     study = Study(
         fleet=dict(request.full_fleet() if request.plan is None else request.plan.fleet),
         runs=summaries,
@@ -208,9 +214,15 @@ def _normal(runtime: str | None, deviation: str) -> RuntimesOf:
     return lambda seed: drawn(draw, seed)
 
 
-def _simulate(request: Request, runtimes: Runtimes, misfortune: Misfortune, seed: int) -> Summary:
+def _simulate(
+    request: Request,
+    runtimes: Runtimes,
+    misfortune: Misfortune,
+    seed: int,
+    target: FlowTarget | None = None,
+) -> Summary:
     fortune = misfortune.fortune(request.market, runtimes, seed)
-    policy, learners = _policy(request, runtimes)
+    policy, learners = _policy(request, runtimes, target)
     state = simulate(
         request.market,
         request.goal,
@@ -224,7 +236,9 @@ def _simulate(request: Request, runtimes: Runtimes, misfortune: Misfortune, seed
     return summarise(state)
 
 
-def _policy(request: Request, runtimes: Runtimes) -> tuple[Policy, list[Observer]]:
+def _policy(
+    request: Request, runtimes: Runtimes, target: FlowTarget | None
+) -> tuple[Policy, list[Observer]]:
     """The policy that a real run would have, and what it learns by; `perfect` knows run times."""
     policies = request.all_policies()
     perfect = policies["replicator"] == "perfect"
@@ -247,6 +261,8 @@ def _policy(request: Request, runtimes: Runtimes) -> tuple[Policy, list[Observer
     policy, _ = policy_of(state, book)
     if perfect:
         policy = msgspec.structs.replace(policy, replicator=Perfect(runtimes))
+    if target is not None:
+        return policy, [book, *([target.advisor()] if request.plan is not None else [])]
     return policy, [book, *advisors_of(state, policy)]
 
 

@@ -19,8 +19,8 @@ from bursar.view import Machine
 
 def prepared(
     path: str, number: int | None, request: Request, choose: str | None
-) -> tuple[Request, Callable[[int], Runtimes]]:
-    """The request with the workflow and its plan, and its run times by the seed of a run."""
+) -> tuple[Request, FlowTarget]:
+    """The request with the workflow and its plan, and what they were made of."""
     flow = Flow.of(read_workflow(path, number))
     target = FlowTarget.of(flow, request.market, request.goal, request.wish)
     request = msgspec.structs.replace(request, flow=flow, goal=target.goal)
@@ -28,7 +28,7 @@ def prepared(
         request = msgspec.structs.replace(request, plan=target.chosen(choose))
     elif choose is not None:
         raise InputError("--choose is for machines that cost money, and that bursar chooses")
-    return request, target_runtimes(target)
+    return request, target
 
 
 def target_runtimes(target: FlowTarget) -> Callable[[int], Runtimes]:

@@ -32,6 +32,7 @@ from bursar.plan.refine import Searched, Space, refine, search
 from bursar.plan.strategies import POINTS, default_deadline
 from bursar.policies.pools import interim, is_interim
 from bursar.policies.two_pools import ENOUGH, TwoPools
+from bursar.simulate.counsel import Counsel, Make
 from bursar.simulate.estimator import LEAST_RELIABILITY, Conditions, Price, estimate
 from bursar.state import RunState
 
@@ -45,9 +46,6 @@ SOON: Final[Time] = 5 * MINUTE
 """Before this nothing is known of a pool."""
 THINKING: Final = 4
 """Part of the time so far after which a decision before the tail is thought over."""
-
-Make = Callable[[Time], ev.AnyEvent]
-"""An event, once its time is known."""
 
 
 class Situation(msgspec.Struct, frozen=True):
@@ -261,7 +259,7 @@ def choose(advice: Advice, wish: str | None) -> tuple[int, str]:
     return len(points) - 1, "nothing is expected to meet the deadline: the fastest"
 
 
-class Advisor:
+class Advisor(Counsel):
     """Watches a run of `mixed`, and decides once when its tail begins.
 
     Before that, where the unreliable pool is scarce and there is a wish, it decides how many
@@ -274,10 +272,7 @@ class Advisor:
         wish: str | None = None,
         ask: Callable[[Advice], int] | None = None,
     ) -> None:
-        self.tell: Callable[[Make], None] | None = None
-        """lets an event happen; whoever drives the run sets it"""
-        self.start: Callable[[Callable[[], None]], object] = lambda work: work()
-        """does the work; in a real run beside it"""
+        super().__init__()
         self._pools = pools
         self._wish = wish
         self._ask = ask

@@ -240,7 +240,7 @@ def pick_within(burden: Array, costs: Array, budget: float, chosen: Array) -> fl
     """
     if pick_cheapest(burden, costs, 0.0, chosen) <= budget:
         return 0.0
-    high = burden.sum() / costs.sum()
+    high = float(burden.sum() / costs.sum())
     low = high
     while pick_cheapest(burden, costs, high, chosen) > budget and high < HIGHEST_PRICE:
         low, high = high, 4.0 * high

@@ -52,7 +52,7 @@ LESS: Final = 1 - 1e-9
 TINY: Final = 1e-12
 
 
-class Found(msgspec.Struct, frozen=True):
+class Found(msgspec.Struct, frozen=True, eq=False):
     """An assignment within its budget."""
 
     offers: Integers
@@ -77,7 +77,6 @@ class Search:
         tasks, graph = workflow.graph.tasks, workflow.graph
         self.means: Floats = workflow.table.mean(axis=1)[workflow.rows]
         self._all = np.arange(tasks)
-        self._top = max(1, round(share * lanes))
         self._floor = 0.0
         self._edges = (graph.parents_start, graph.parents, workflow.moves, graph.order)
         self._kernels = compiled()
@@ -87,6 +86,11 @@ class Search:
         self._ends = np.empty((tasks, lanes))
         self._scratch = np.empty((tasks, lanes))
         self._makespans = np.empty(lanes)
+        self.look_at(share)
+
+    def look_at(self, share: float) -> None:
+        """Look at this share of the lanes from now on, those with the longest makespans."""
+        self._top = max(1, round(share * len(self._makespans)))
 
     def best(self, budget: float, passes: int, *starts: Integers) -> Found:
         """A good assignment within the budget, which the cheapest one must be.
@@ -198,11 +202,14 @@ class Search:
 
     # --- whole assignments -----------------------------------------------------------------------
 
-    def lowered(self, offers: Integers, budget: float) -> Found:
-        """Move tasks to cheaper offers until the budget is kept, the least loss for money first."""
+    def lowered(self, offers: Integers, budget: float, pinned: int | None = None) -> Found:
+        """Move tasks to cheaper offers until the budget is kept, the least loss for money first.
+
+        The pinned task stays where it is, as long as another can be moved.
+        """
         value = self.value(offers)
         while (excess := self.cost(offers) - budget) > 0:
-            tasks, to = self._savings(offers, value, self._floor, excess)
+            tasks, to = self._savings(offers, value, self._floor, excess, pinned)
             offers = _changed(offers, tasks, to)
             value = self.value(offers)
         return Found(offers, value, self.cost(offers))
@@ -212,7 +219,7 @@ class Search:
         most = above = self.cost(offers) - self.least_cost()
         while most > LAST_SUM * above:
             value = self.value(offers)
-            tasks, to = self._savings(offers, value, deadline, most)
+            tasks, to = self._savings(offers, value, deadline, most, None)
             if len(tasks) == 0:
                 break
             cheaper = _changed(offers, tasks, to)
@@ -225,7 +232,7 @@ class Search:
         return offers
 
     def _savings(
-        self, offers: Integers, value: float, floor: float, excess: float
+        self, offers: Integers, value: float, floor: float, excess: float, pinned: int | None
     ) -> tuple[Integers, Integers]:
         """Tasks and their cheaper offers, to save a part of the excess; the times were just run."""
         losses = np.empty(self.costs.shape)
@@ -242,6 +249,8 @@ class Search:
         )
         saved = self.costs[self._all, offers][:, None] - self.costs
         is_less = saved > 0
+        if pinned is not None and is_less.any(axis=1).sum() > is_less[pinned].any():
+            is_less[pinned] = False
         rates = np.full(saved.shape, np.inf)
         rates[is_less] = (losses[is_less] + TINY * value) / np.minimum(saved[is_less], excess)
         to = rates.argmin(axis=1)
@@ -303,17 +312,21 @@ class Search:
     def _with_one_moved(self, best: Found, task: int, offer: int, budget: float) -> Found:
         if offer == best.offers[task]:
             return best
-        return self._mended(_changed(best.offers, task, offer), budget)
+        return self._mended(_changed(best.offers, task, offer), budget, task)
 
     def _kicked(self, offers: Integers, rng: np.random.Generator) -> Integers:
         """A few tasks on offers at random."""
         tasks = rng.choice(len(offers), min(KICKED, len(offers)), replace=False)
         return _changed(offers, tasks, rng.integers(0, self.workflow.offers, len(tasks)))
 
-    def _mended(self, offers: Integers, budget: float) -> Found:
-        """Spend what is left, and save what is too much."""
+    def _mended(self, offers: Integers, budget: float, pinned: int | None = None) -> Found:
+        """Save what is too much, elsewhere than at the pinned task; or spend what is left."""
         left = budget - self.cost(offers)
-        return self.lowered(self._raised(offers, left) if left > 0 else offers, budget)
+        if left < 0:
+            return self.lowered(offers, budget, pinned)
+        plain = self.lowered(offers, budget)
+        richer = self.lowered(self._raised(offers, left), budget, pinned)
+        return min(plain, richer, key=lambda one: one.value)
 
 
 def _changed(offers: Integers, tasks: Integers | int, to: Integers | int) -> Integers:

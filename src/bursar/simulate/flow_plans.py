@@ -27,6 +27,7 @@ from bursar.model.time import SECOND, Time, format_duration
 from bursar.model.wish import Wish
 from bursar.plan.dominance import beaten_by, knee
 from bursar.plan.graph import Graph
+from bursar.plan.shape import levels
 from bursar.policies.assigned_work import urgency
 from bursar.simulate.assignment import frontier
 from bursar.simulate.makespan import WorkflowTimes
@@ -126,7 +127,9 @@ class FlowPlanner:
     def __init__(
         self, flow: Flow, offers: Sequence[Offer], times: TaskTimes, *, seed: int = 0
     ) -> None:
-        graph = Graph.of_dag(flow.dag())
+        dag = flow.dag()
+        graph = Graph.of_dag(dag)
+        self._levels = levels(dag)
         self.offers = tuple(offers)
         self._workflow = WorkflowTimes.from_table(graph, times.table, times.rows)
         self._packing = Packing(graph, urgency(flow), self.offers)
@@ -138,7 +141,7 @@ class FlowPlanner:
         self._seed = seed
 
     def plans(self) -> list[FlowPlan]:
-        """The plans that no other beats, by mean time and cost; some of them, if there are many."""
+        """The plans that no other beats, by mean time and cost, from cheapest to fastest."""
         candidates = list(self._candidates())
         few = _samples(FIRST_LOOK, len(candidates) * self._tasks)
         looked = [self._judged(*one, few, self._seed) for one in candidates]
@@ -147,7 +150,7 @@ class FlowPlanner:
         judged = [self._judged(*one, many, self._seed + 1) for one in kept]
         plans = [judged[n] for n in _unbeaten([plan.point for plan in judged])]
         plans.sort(key=lambda plan: plan.mean_cost)
-        return _named(_spread(plans))
+        return plans
 
     def judge(self, of_task: Integers, fleet: Sequence[int], samples: int = MOST) -> FlowPlan:
         """A plan that somebody else made."""
@@ -157,10 +160,35 @@ class FlowPlanner:
         per_second = self._prices / [offer.billing / SECOND for offer in self.offers]
         for found in frontier(self._workflow, per_second / 1e9, points=ASSIGNMENTS):
             of_task = np.asarray(found.offers, dtype=np.int64)
-            used = np.bincount(of_task, minlength=len(self.offers)) > 0
-            widest = self._runs(of_task, self._limits * used, 1, self._seed).peaks.max(axis=0)
-            for fleet in _ladder(widest):
-                yield of_task, fleet
+            widest = self._widest(of_task)
+            yield from ((of_task, fleet) for fleet in _ladder(widest))
+            scarce = [n for n, o in enumerate(self.offers) if o.limit == widest[n] < self._tasks]
+            if scarce and len(self.offers) > 1:
+                shared = self._shared_out(of_task, scarce)
+                yield from ((shared, fleet) for fleet in _ladder(self._widest(shared)))
+
+    def _widest(self, of_task: Integers) -> Integers:
+        """By offer, the most machines that are ever needed at once."""
+        used = np.bincount(of_task, minlength=len(self.offers)) > 0
+        peaks: Integers = self._runs(of_task, self._limits * used, 1, self._seed).peaks[0]
+        return peaks
+
+    def _shared_out(self, of_task: Integers, scarce: Sequence[int]) -> Integers:
+        """Where an offer has fewer machines than tasks on a level, others take some of them.
+
+        The longest task first, each to the offer that would be done with all of its own first.
+        """
+        means = self._workflow.table.mean(axis=1)[self._workflow.rows] / self._limits
+        shared = of_task.copy()
+        for level in range(int(self._levels.max()) + 1):
+            on_level = np.flatnonzero((self._levels == level) & np.isin(of_task, scarce))
+            if len(on_level) <= self._limits[scarce].min():
+                continue
+            load = np.zeros(len(self.offers))
+            for task in on_level[np.argsort(-means[on_level].max(axis=1), kind="stable")]:
+                shared[task] = (load + means[task]).argmin()
+                load[shared[task]] += means[task, shared[task]]
+        return shared
 
     def _judged(self, of_task: Integers, fleet: Sequence[int], samples: int, seed: int) -> FlowPlan:
         runs = self._runs(of_task, np.array(fleet), samples, seed)
@@ -226,24 +254,20 @@ def _unbeaten(points: Sequence[tuple[float, float]]) -> list[int]:
     return [n for n, beater in enumerate(beaten_by(points)) if beater is None]
 
 
-def _spread(plans: list[FlowPlan]) -> list[FlowPlan]:
-    """At most PLANS of them, the ends and the knee among them, evenly in the logarithm of time."""
-    if len(plans) <= PLANS:
-        return plans
+def shown(plans: Sequence[FlowPlan], best: FlowPlan | None) -> list[FlowPlan]:
+    """Some of many plans, named: both ends, the knee, the best, and more of them evenly by time."""
     times = np.log([plan.point[0] for plan in plans])
-    wanted = np.linspace(times[0], times[-1], PLANS - 1)
+    wanted = np.linspace(times[0], times[-1], PLANS - 2)
     chosen = {int(np.abs(times - one).argmin()) for one in wanted}
     chosen.add(knee([plan.point for plan in plans]))
-    return [plans[n] for n in sorted(chosen)]
-
-
-def _named(plans: list[FlowPlan]) -> list[FlowPlan]:
-    for number, plan in enumerate(plans, 1):
+    if best is not None:
+        chosen.add(plans.index(best))
+    found = [plans[n] for n in sorted(chosen)]
+    for number, plan in enumerate(found, 1):
         plan.name = f"between-{number}"
-    plans[0].name = "cheapest"
-    if len(plans) > 1:
-        plans[-1].name = "fastest"
-    return plans
+    found[-1].name = "fastest"
+    found[0].name = "cheapest"
+    return found
 
 
 def _samples(effort: int, tasks: int) -> int:

@@ -104,16 +104,8 @@ class Packing:
 
         `runtimes[sample, task]` are those on that offer, in whole microseconds, at least one.
         """
-        site = self._site(assigned, fleet)
-        times = self._times(runtimes)
-        samples, kernel = len(times), compiled().run_many
-        makespans = np.empty(samples, dtype=np.int64)
-        found = np.empty((samples, len(self.offers), desk.OF_OFFER), dtype=np.int64)
-
-        def work(first: int, last: int) -> None:
-            kernel(site, times, first, last, makespans, found)
-
-        share_out(work, samples, threads)
+        site, times = self._site(assigned, fleet), self._times(runtimes)
+        makespans, found, _ = self._execute(site, times, threads=threads)
         return PackedRuns(
             makespans=makespans,
             units=found[:, :, desk.UNITS],
@@ -124,18 +116,33 @@ class Packing:
 
     def trace(self, assigned: ArrayLike, fleet: ArrayLike, runtimes: ArrayLike) -> PackedTrace:
         """One execution, with `runtimes[task]`, task by task."""
-        site = self._site(assigned, fleet)
-        times = self._times(np.atleast_2d(runtimes))[0]
-        begins, machines = np.empty((2, self.graph.tasks), dtype=np.int64)
-        makespan = compiled().trace(site, times, begins, machines)
-        return PackedTrace(begins, begins + times, machines, makespan)
+        site, times = self._site(assigned, fleet), self._times(np.atleast_2d(runtimes))
+        (makespan,), _, (tasks,) = self._execute(site, times[:1], traced=1)
+        begins, first = tasks[:, desk.BEGIN], site.terms[site.plan[:, desk.OFFER], desk.FIRST]
+        machines = tasks[:, desk.MACHINE] - first
+        return PackedTrace(begins, begins + times[0], machines, int(makespan))
+
+    def _execute(
+        self, site: Site, times: Integers, *, traced: int = 0, threads: int = 1
+    ) -> tuple[Integers, Integers, Integers]:
+        """Makespans, what is told of the offers, and of the tasks in so many samples."""
+        kernel, samples = compiled(), len(times)
+        makespans = np.empty(samples, dtype=np.int64)
+        offers = np.empty((samples, len(self.offers), desk.OF_OFFER), dtype=np.int64)
+        tasks = np.empty((traced, self.graph.tasks, desk.OF_TASK), dtype=np.int64)
+
+        def work(first: int, last: int) -> None:
+            kernel(site, times, first, last, makespans, offers, tasks)
+
+        share_out(work, samples, threads)
+        return makespans, offers, tasks
 
     def _times(self, runtimes: ArrayLike) -> Integers:
         times = np.ascontiguousarray(runtimes, dtype=np.int64)
         if times.ndim != 2 or len(times) == 0 or times.shape[1] != self.graph.tasks:
             raise InputError(f"every sample needs {self.graph.tasks} run times, one for each task")
         if times.min() < 1:
-            raise InputError("every run time must be at least 1 us")
+            raise InputError("every task needs a run time of at least 1 us")
         longest = max(offer.boot + offer.minimum + offer.billing for offer in self.offers)
         if self.graph.tasks * (int(times.max()) + longest) > ROOM:
             raise InputError("the workflow may take longer than can be told; use shorter run times")
@@ -194,19 +201,13 @@ def _lay_terms(offers: Sequence[Offer]) -> Integers:
     return terms
 
 
-class Kernels(msgspec.Struct, frozen=True):
-    run_many: Callable[..., None]
-    trace: Callable[..., int]
-
-
 @cache
-def compiled() -> Kernels:
-    """The kernels; the first call imports numba and, once on a computer, compiles."""
+def compiled() -> Callable[..., None]:
+    """The kernel; the first call imports numba and, once on a computer, compiles."""
     from numba.extending import register_jitable
 
-    for part in (*desk.PARTS, *packing_kernel.PARTS):
-        register_jitable(inline="always")(part)
+    register_jitable(desk.make_desk)
+    for part in (*desk.PARTS, *packing_kernel.PARTS):  # a call would copy the arrays' descriptions
+        register_jitable(_nrt=False, forceinline=True)(part)
     stamp = stamp_of(map(inspect.getsource, (desk, packing_kernel)))
-    return Kernels(
-        compile_kept(packing_kernel.run_many, stamp), compile_kept(packing_kernel.trace, stamp)
-    )
+    return compile_kept(packing_kernel.run_many, stamp)

@@ -204,5 +204,5 @@ def pop(heap: Array, size: int) -> int:
     return last
 
 
-PARTS: Final = (make_desk, lowest_bit, put, drop, find_first, push, pop)
+PARTS: Final = (lowest_bit, put, drop, find_first, push, pop)
 """what the compiler is to know"""

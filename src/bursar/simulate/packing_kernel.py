@@ -273,23 +273,18 @@ def run_many(
     first: int,
     last: int,
     makespans: Array,
-    found: Array,
+    offers: Array,
+    tasks: Array,
 ) -> None:
-    """Fill what is told of the samples from first to last; found [sample, offer, column]."""
+    """Tell of the samples from first to last: their makespans, what is known of the offers in the
+    end, and, of as many as there is room for, what is known of the tasks.
+    """
     desk = make_desk(site)
     for sample in range(first, last):
         makespans[sample] = run_once(site, desk, runtimes[sample])
-        found[sample] = desk.offers
-
-
-def trace(site: Site, runtimes: Array, begins: Array, machines: Array) -> int:
-    """One execution: when each task began, and its machine, by number within its offer."""
-    desk = make_desk(site)
-    makespan = run_once(site, desk, runtimes)
-    for task in range(len(begins)):
-        begins[task] = desk.tasks[task, BEGIN]
-        machines[task] = desk.tasks[task, MACHINE] - site.terms[site.plan[task, OFFER], FIRST]
-    return makespan
+        offers[sample] = desk.offers
+        if sample < len(tasks):
+            tasks[sample] = desk.tasks
 
 
 PARTS: Final = (

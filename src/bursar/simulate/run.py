@@ -12,7 +12,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.work import Bag
 from bursar.policies.registry import Policy
-from bursar.simulate.advice import Advisor
+from bursar.simulate.counsel import Counsel
 from bursar.simulate.world import Fortune, SimulatedWorld
 from bursar.state import RunState
 
@@ -47,7 +47,7 @@ def simulate(
     state = RunState()
     world = SimulatedWorld(state, fortune)
     for observer in observers:
-        if isinstance(observer, Advisor):
+        if isinstance(observer, Counsel):
             observer.tell = world.post
     engine = Engine(state, policy, world, journal, Random(seed), observers)
     work = _arriving(arrivals)

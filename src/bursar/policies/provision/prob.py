@@ -63,20 +63,18 @@ class Prob:
     # --- renting ---------------------------------------------------------------------------------
 
     def _rent(self, view: View, now: Time) -> Iterable[Rent | Stop]:
-        free = _free_slots(view)
         for name in list(self.work.offers()):
             if name is None:
                 continue
-            needed = self.work.count(name) - free.get(name, 0)
-            if needed <= 0:
-                continue
-            if not view.fleet.get(name, 0) and not self._is_to_be_had(name, view, now):
+            standing = view.fleet.get(name, 0)
+            if not standing and not self._is_to_be_had(name, view, now):
                 yield from self._make_do(name, view, now)
                 continue
-            offer = view.market[name]
-            room = self.fleet.get(name, 0) - view.fleet.get(name, 0)
-            for _ in range(min(-(-needed // offer.slots), room)):
-                yield Rent(name, reason="tasks are ready for it")
+            room = self.fleet.get(name, 0) - standing
+            if room > 0:
+                needed = self.work.count(name) - _free_slots(name, view)
+                for _ in range(min(-(-needed // view.market[name].slots), room)):
+                    yield Rent(name, reason="tasks are ready for it")
 
     def _is_to_be_had(self, name: str, view: View, now: Time) -> bool:
         refusal = view.refusals.get(name)
@@ -138,14 +136,10 @@ def _price_of_work(offer: Offer) -> float:
     return float(offer.price) / (offer.billing * offer.speed)
 
 
-def _free_slots(view: View) -> dict[str, int]:
-    """By offer, slots of machines that are there or boot."""
-    free: dict[str, int] = {}
-    for machine in view.machines.values():
-        if not machine.leaving:
-            name = machine.offer.name
-            free[name] = free.get(name, 0) + _free(machine)
-    return free
+def _free_slots(name: str, view: View) -> int:
+    """Of machines of an offer that are there or boot."""
+    alike = (one for one in view.machines.values() if one.offer.name == name and not one.leaving)
+    return sum(map(_free, alike))
 
 
 def _free(machine: Machine) -> int:
