@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -221,6 +221,18 @@ def test_a_large_montage_is_assigned_group_by_group_in_seconds():
         assert len(np.unique(found.offers[groups == group])) == 1
     cheap = Evaluation(given, Distributions(OFFERS), preprocess(given.graph), groups, PUBLISHED)
     assert found.expected_time < 0.6 * cheap.makespan((0,) * 6).mean
+
+
+def test_more_money_does_not_make_it_slower():
+    given = montage(8)
+    found = [
+        search(spending(given, share), Distributions(OFFERS), techniques=EXACT).expected_time
+        for share in (0.1, 0.3, 0.5, 0.7, 0.9, 1.2)
+    ]
+    assert all(after <= 1.01 * before for before, after in pairwise(found))
+    paths, groups = preprocess(given.graph), by_level_and_kind(given)
+    evaluation = Evaluation(given, Distributions(OFFERS), paths, groups, EXACT)
+    assert found[-1] == pytest.approx(evaluation.makespan((3,) * 6).mean)
 
 
 def test_every_pruning_saves_what_it_is_there_to_save():

@@ -130,8 +130,20 @@ OFFERS = st.builds(
 )
 
 
+SLOW_OFFERS = st.builds(
+    Offer,
+    name=st.just(""),
+    price=st.just(Money(1)),
+    billing=st.just(10 * MINUTE),
+    minimum=st.sampled_from([0, 25 * MINUTE]),
+    boot=st.sampled_from([0, 12, 20, 34]).map(MINUTE.__mul__),
+    slots=st.integers(1, 3),
+)
+"""Leases end while machines boot, or wait for the next task."""
+
+
 @st.composite
-def plans(draw):
+def plans(draw, kinds=OFFERS, most_offers=3, scales=(1, SECOND, SECOND, MINUTE, 5 * MINUTE)):
     tasks = draw(st.integers(1, 25))
     density = draw(st.sampled_from([0, 1, 2, 5]))
     parents = [
@@ -140,9 +152,9 @@ def plans(draw):
     ]
     offers = [
         msgspec.structs.replace(offer, name=f"o{number}")
-        for number, offer in enumerate(draw(st.lists(OFFERS, min_size=1, max_size=3)))
+        for number, offer in enumerate(draw(st.lists(kinds, min_size=1, max_size=most_offers)))
     ]
-    scale = draw(st.sampled_from([1, SECOND, SECOND, 60 * SECOND, 300 * SECOND]))
+    scale = draw(st.sampled_from(scales))
     times = st.integers(1, draw(st.sampled_from([1, 2, 5, 30])))
 
     def each(values):
@@ -162,6 +174,35 @@ def plans(draw):
 @given(plans())
 def test_an_execution_is_that_of_the_engine(plan):
     check_same(plan)
+
+
+@settings(max_examples=150)
+@given(plans(SLOW_OFFERS, 2, (MINUTE,)))
+def test_an_execution_on_slow_machines_is_that_of_the_engine(plan):
+    check_same(plan)
+
+
+def draw_slow_plan(rng):
+    """As above, with more tasks side by side: more machines boot at the same time."""
+    tasks, slots = int(rng.integers(10, 40)), int(rng.integers(1, 4))
+    boot = int(rng.choice([12, 20, 34])) * MINUTE
+    minimum = int(rng.choice([0, 25])) * MINUTE
+    few = rng.integers(0, 3, tasks)
+    return Plan(
+        parents=[
+            rng.choice(task, min(task, few[task]), replace=False).tolist() for task in range(tasks)
+        ],
+        offers=[Offer("tens", Money(1), 10 * MINUTE, minimum=minimum, boot=boot, slots=slots)],
+        assigned=[0] * tasks,
+        fleet=[int(rng.integers(2, 12))],
+        runtimes=(rng.integers(1, 16, tasks) * MINUTE).tolist(),
+    )
+
+
+def test_many_executions_on_slow_machines_are_those_of_the_engine():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        check_same(draw_slow_plan(rng))
 
 
 def large_plan(tasks, seed, **conditions):

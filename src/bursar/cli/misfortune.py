@@ -25,6 +25,11 @@ class Misfortune(msgspec.Struct, frozen=True):
     notice: Time
     traces: tuple[SpotTrace, ...]
 
+    @property
+    def is_none(self) -> bool:
+        losses = self.mean_life is not None or bool(self.traces)
+        return not self.failing and self.reliability == 1 and not losses
+
     def check(self, request: Request) -> None:
         """Refuse what has no effect, and what never ends."""
         offers = [offer for offer in request.market.offers if offer.pool == "unreliable"]

@@ -66,6 +66,12 @@ class Study(msgspec.Struct, frozen=True):
 @click.option("--runtime", metavar="TIME", help="Mean run time at speed 1.")
 @click.option("--choose", metavar="CHOICE", help="Of a workflow's plans: cheapest, knee, fastest.")
 @click.option("--confidence", type=float, help="Of a workflow: its plan keeps the goal with it.")
+@click.option(
+    "--slower",
+    type=click.FloatRange(0.01, 100),
+    default=1.0,
+    help="Of a workflow: run times turn out so many times longer than was planned for.",
+)
 @flow_options
 @click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
 @click.option("--deadline", metavar="TIME", help="Stop then, done or not.")
@@ -104,6 +110,7 @@ def command(
     tasks: int | None,
     runtime: str | None,
     choose: str | None,
+    slower: float,
     budget: str | None,
     deadline: str | None,
     fleet: str | None,
@@ -159,7 +166,7 @@ def command(
         request = msgspec.structs.replace(request, bag=_bag(tasks))
         runtimes = _normal(runtime, deviation or "0s")
     else:
-        from bursar.cli.simulate_flow import prepared, target_runtimes
+        from bursar.cli.simulate_flow import by_kernel, prepared, runtimes_of
 
         _refuse_bag(tasks, runtime)
         asked = {
@@ -172,11 +179,18 @@ def command(
         wish = Job.from_command_line((), asked).wish()
         request = msgspec.structs.replace(request, wish=wish)
         request, target = prepared(flow, number, request, choose)
-        runtimes = target_runtimes(target)
+        runtimes = runtimes_of(target, slower)
     request.check(simulated=True)
     misfortune.check(request)
     seeds = range(seed, seed + runs)
-    summaries = [_simulate(request, runtimes(one), misfortune, one, target) for one in seeds]
+    known_runs: dict[int, Summary] = {}
+    if target is not None and slower == 1 and misfortune.is_none:
+        known_runs = by_kernel(request, target, seeds)
+    advised = target if slower != 1 else None
+    summaries = [
+        known_runs.get(one) or _simulate(request, runtimes(one), misfortune, one, advised)
+        for one in seeds
+    ]
     study = Study(
         fleet=dict(request.full_fleet() if request.plan is None else request.plan.fleet),
         runs=summaries,
@@ -261,8 +275,9 @@ def _policy(
     policy, _ = policy_of(state, book)
     if perfect:
         policy = msgspec.structs.replace(policy, replicator=Perfect(runtimes))
-    if target is not None:
-        return policy, [book, *([target.advisor()] if request.plan is not None else [])]
+    if request.flow is not None:  # planned anew only where run times are not as planned for
+        is_planned = target is not None and request.plan is not None
+        return policy, [book, *([target.advisor()] if target and is_planned else [])]
     return policy, [book, *advisors_of(state, policy)]
 
 

@@ -4,10 +4,12 @@ A state gives each group of tasks an offer. The search begins with the lowest pr
 moves one group to the next higher price. As published a group is one task; with ten thousand tasks
 that is hopeless, so tasks of one level and kind may move together: the caller chooses.
 
-The generic search goes breadth first. A* takes the most promising state first: by what is at best
-reachable from it, by the expected times of nodes and with each group moved as far as the budget
-would bear it alone. That is a lower bound of all expected makespans behind it, so the search ends
-when none can be less.
+The generic search goes breadth first. A* takes the most promising state first. What a state
+promises is the least that may be behind it: by the expected times of nodes, and with each group
+moved as far as the budget would bear it alone. No expected makespan behind it is shorter, so where
+the best so far is not longer than the promise, a state is left out. The order goes by the promise
+and the state's own length together: many states promise the same, those that have spent nothing
+most of all, and by promises alone a search of limited length would not get beyond them.
 """
 
 from __future__ import annotations
@@ -151,7 +153,7 @@ class _Breadth(Generic[T]):
 
 
 class _Promise(Generic[T]):
-    """The state with the least bound first; of equals, the one that is itself the shortest."""
+    """The state first whose promise and own length are least together."""
 
     def __init__(self, space: _Space[T]) -> None:
         self._space = space
@@ -159,18 +161,17 @@ class _Promise(Generic[T]):
         self._least = np.inf
 
     def __iter__(self) -> Iterator[State]:
-        waiting: list[tuple[float, float, State]] = []
+        waiting = self._judged([self._space.begin])
         seen = {self._space.begin}
-        steps = [self._space.begin]
-        while True:
-            for entry in self._judged(steps):
-                heapq.heappush(waiting, entry)
-            if not waiting or waiting[0][0] >= self._least:
-                return
-            _, _, state = heapq.heappop(waiting)
+        while waiting:
+            _, promise, state = heapq.heappop(waiting)
+            if promise >= self._least:
+                continue
             yield state
             steps = [step for step in self._space.steps(state) if step not in seen]
             seen.update(steps)
+            for entry in self._judged(steps):
+                heapq.heappush(waiting, entry)
 
     def found(self, state: State) -> None:
         """What cannot become shorter than the best is not worth a look."""
@@ -178,6 +179,7 @@ class _Promise(Generic[T]):
         self._least = min(self._least, mean * (1 - ROUNDING))
 
     def _judged(self, states: list[State]) -> list[tuple[float, float, State]]:
+        """The order, the promise and the state, of those that the budget may bear."""
         if not states:
             return []
         can_be_borne, bearable = self._space.reachable(states)
@@ -187,4 +189,4 @@ class _Promise(Generic[T]):
         as_is = np.array(kept)[:, :, None] == np.arange(bearable.shape[2])
         promised = self._bound.lengths(bearable[can_be_borne])
         own = self._bound.lengths(as_is)
-        return list(zip(promised.tolist(), own.tolist(), kept, strict=True))
+        return list(zip((promised + own).tolist(), promised.tolist(), kept, strict=True))

@@ -8,34 +8,38 @@ the unreliable pool, then one for the reliable pool. An instance is given up aft
 until then a late result counts.
 
 The paper takes no failure as known before the deadline. Here an instance that is known to be lost
-is followed by the next one at once.
+is followed by the next one at once, and so is one whose machine will be taken away before it is
+likely to end. Where nothing comes back for long, reliable machines help: see `policies.rescue`.
 
 `TwoPools` decides; the entries `mixed`, `pooled` and `ntdmr` carry its decisions to the engine.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from heapq import heappop, heappush
 from random import Random
 from typing import Final
 
 from bursar import events as ev
 from bursar.actions import Cancel, Start
-from bursar.beliefs.reliability import PATIENCE, is_tail
+from bursar.beliefs.reliability import is_tail
 from bursar.model.fleet import Fleet
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import Time
-from bursar.policies.pools import Free, by_price, is_unreliable
+from bursar.policies.patience import ENOUGH, Patience
+from bursar.policies.pools import (
+    Free,
+    at_work,
+    by_price,
+    doomed_tasks,
+    is_unreliable,
+    slots_to_be_had,
+)
+from bursar.policies.rescue import Rescue
 from bursar.state import DONE, RunState
 from bursar.view import View
 
-ENOUGH: Final = 3
-"""Results from which the default deadline is computed; before them nothing is given up."""
-RARE: Final = 20
-"""One instance given up among so many results says nothing of silent hosts."""
-MOST_DOUBLINGS: Final = 16
-"""Of the patience with one task."""
 ENDLESS: Final = 1 << 40
 """N where there is no end of copies."""
 
@@ -67,7 +71,8 @@ class TwoPools:
         self._fleet = fleet
         self.unreliable = unreliable
         """the size of the pool, in slots; what a strategy's ratio refers to"""
-        self._patience = patience
+        self._patience = Patience(patience)
+        self._rescue = Rescue(fleet, unreliable, self._patience)
         self._in_order = in_order
         """tasks are sent by their numbers, not at random, which makes a fair sample of the first"""
         self._runs_on = runs_on
@@ -87,22 +92,16 @@ class TwoPools:
         """heap of when a task gets its next instance; outdated entries are passed over"""
         self._due: dict[int, Time] = {}
         """by task, its entry in the heap that counts"""
-        self._watched: deque[tuple[Time, int]] = deque()
-        """when each instance of the throughput phase was sent, in this order"""
         self._deadlines: list[tuple[Time, int]] = []
         """heap of when an instance of the tail is given up"""
         self._tail_starts: set[tuple[int, int]] = set()
         """task and machine of what is sent in the tail, until it is an attempt"""
-        self._times_given_up: Counter[int] = Counter()
-        """by task, where nobody said after how long"""
+        self._announced: list[int] = []
+        """machines of which it was just told that they will be taken away"""
         self._spare = 0
         """unreliable slots without a task, also those that are yet to be rented or freed"""
         self._first_end: Time | None = None
         """when what is sent now is given up; it is no attempt yet"""
-        self.results = 0
-        """of the unreliable pool"""
-        self._turnaround: Time = 0
-        """the sum over them"""
         self._lacks_machines = False
         """the tail wants unreliable machines that are not to be had now"""
         self._paid_all = False
@@ -122,6 +121,8 @@ class TwoPools:
                 self._attempt_started(event, state)
             case ev.AttemptEnded():
                 self._attempt_ended(event, state)
+            case ev.LossAnnounced():
+                self._announced.append(event.machine)
             case ev.MachineDown() | ev.RetryRequested():
                 self._returned.extend(state.ready)
             case ev.StrategyChosen() | ev.PlanChosen(strategy=Strategy()):
@@ -134,25 +135,15 @@ class TwoPools:
     def _attempt_started(self, event: ev.AttemptStarted, state: RunState) -> None:
         if state.machines[event.machine].offer.pool == "reliable":
             return
+        limit = self._patience.longer_with(event.task)
         if (event.task, event.machine) in self._tail_starts:
             self._tail_starts.remove((event.task, event.machine))
-            assert self.strategy is not None  # noqa: S101
-            limit = max(self.strategy.deadline, self._longer_patience(event.task))
+            if self.strategy is not None and self.strategy.is_timed:
+                limit = max(self.strategy.deadline, limit)
+        if limit:
             heappush(self._deadlines, (event.at + limit, event.attempt))
-        elif longer := self._longer_patience(event.task):
-            heappush(self._deadlines, (event.at + longer, event.attempt))
         else:
-            self._watched.append((event.at, event.attempt))
-
-    def _longer_patience(self, task: int) -> Time:
-        """Twice as long each time that it was given up, where that is rare; 0: no longer.
-
-        Where many are given up, hosts fall silent. Where few are, these may just be long tasks.
-        """
-        times = self._times_given_up.get(task, 0)
-        if not times or self._times_given_up.total() * RARE > self.results:
-            return 0
-        return (self.patience or 0) << min(times, MOST_DOUBLINGS)
+            self._patience.watch(event.attempt, event.at)
 
     def _attempt_ended(self, event: ev.AttemptEnded, state: RunState) -> None:
         task = state.log.task[event.attempt]
@@ -163,15 +154,21 @@ class TwoPools:
         elif event.outcome != "cancelled":
             self._returned.append(task)
         machine = state.machines.get(state.log.machine[event.attempt])
-        is_unreliable = machine is not None and machine.offer.pool == "unreliable"
-        if event.outcome == "success" and is_unreliable:
-            self.results += 1
-            self._turnaround += event.at - state.log.started[event.attempt]
+        if event.outcome != "success" or machine is None:
+            return
+        if is_unreliable(machine):
+            self._patience.returned(event.at - state.log.started[event.attempt])
+        else:
+            offers = (one for one in state.market.offers if one.pool == "unreliable")
+            slowest = min((one.speed for one in offers), default=1.0)
+            time = max(1, round(event.runtime * machine.offer.speed / slowest))
+            self._patience.returned_surely(time)
 
     def _begin_again(self) -> None:
         """What ran before is gone: the tail is opened again with what remains."""
         self.is_tail, self.opened = False, None
         self._paid_all = False
+        self._patience.forget()
         for one in (
             self.queue,
             self.reliable_queue,
@@ -181,9 +178,9 @@ class TwoPools:
             self._sent,
             self._dues,
             self._due,
-            self._watched,
             self._deadlines,
             self._tail_starts,
+            self._announced,
         ):
             one.clear()
         # Index 0 is no task; the rest is queued again as far as it is not settled.
@@ -196,9 +193,13 @@ class TwoPools:
         self.rest()
         self._adopt(view)
         free = Free(view)
+        self._rescue.look(view, now, self.strategy)
+        self._seek_help(view, now)
         self._give_up(view, now)
+        doomed, self._announced = self._announced, []
+        self._returned += doomed_tasks(view, doomed, self._patience, now)
         # What runs on machines that will be taken away is no longer among those to be had.
-        self._spare = max(0, self._available(view) - self._at_work(view))
+        self._spare = max(0, slots_to_be_had(view, self._fleet) - at_work(view, self.cancels))
         self._lacks_machines = self._has_no_more(view)
         self._collect(view, now, rng)
         if self._has_kind(Kind.ALL_RELIABLE):
@@ -229,10 +230,8 @@ class TwoPools:
     def next_look(self) -> Time | None:
         """When something is due next."""
         times = [heap[0][0] for heap in (self._dues, self._deadlines) if heap]
-        if self._watched and self.patience is not None:
-            times.append(self._watched[0][0] + self.patience)
-        if self._first_end is not None:
-            times.append(self._first_end)
+        ends = (self._patience.next_end(), self._first_end)
+        times += [end for end in ends if end is not None]
         return min(times, default=None)
 
     def due_by(self, moment: Time, *, reliable: bool) -> int:
@@ -244,17 +243,22 @@ class TwoPools:
         )
 
     @property
+    def results(self) -> int:
+        """Of the unreliable pool."""
+        return self._patience.results
+
+    @property
     def patience(self) -> Time | None:
         """The deadline of an instance in the throughput phase (section 5.3); None: not known."""
-        if self._patience is None and self.results >= ENOUGH:
-            return PATIENCE * (self._turnaround // self.results)
-        return self._patience
+        return self._patience.known
 
     @property
     def reliable_limit(self) -> int:
         """Reliable slots that may be used at once."""
         strategy = self.strategy
         limit = 0 if strategy is None else strategy.reliable_machines(self.unreliable)
+        if self.opened is None:
+            limit = max(limit, self._rescue.limit)
         return max(limit, self.unreliable) if self.is_forsaken else limit
 
     @property
@@ -268,7 +272,9 @@ class TwoPools:
         """Whether reliable machines take what finds no unreliable one."""
         if self.opened is None and self._has_kind(Kind.COMBINED_THEN_BOTH):
             return True
-        return self.is_forsaken or self._lacks_machines or self._has_kind(Kind.COMBINED)
+        is_barren = self._rescue.is_barren and self.opened is None
+        lacks = self.is_forsaken or self._lacks_machines or is_barren
+        return lacks or self._has_kind(Kind.COMBINED)
 
     def _has_kind(self, kind: Kind) -> bool:
         return self.strategy is not None and self.strategy.kind == kind
@@ -276,13 +282,10 @@ class TwoPools:
     # --- the steps -------------------------------------------------------------------------------
 
     def _give_up(self, view: View, now: Time) -> None:
-        patience = self.patience
-        while self._watched and patience is not None:
-            sent, attempt = self._watched[0]
-            if attempt in view.attempts and sent + patience > now:
-                break
-            self._watched.popleft()
-            self._cancel(view, attempt)
+        waiting = len(self.reliable_queue) > 0
+        if self.opened is not None or not self._rescue.is_testing(view, now, waiting=waiting):
+            for attempt in self._patience.overdue(view, now):
+                self._cancel(view, attempt)
         while self._deadlines:
             deadline, attempt = self._deadlines[0]
             if attempt in view.attempts and deadline > now:
@@ -295,10 +298,26 @@ class TwoPools:
         if live is None or live.cancelling:
             return
         self.cancels.append(Cancel(attempt, reason="no result by its deadline", give_up=True))
-        if self._patience is None:
-            self._times_given_up[live.task] += 1
-        if self.opened is None and not self._settled[live.task]:
+        self._patience.gave_up(live.task)
+        is_timed = self.opened is not None and self.strategy is not None and self.strategy.is_timed
+        rivals = (view.attempts[one].machine for one in view.attempts_of(live.task))
+        if not is_timed and not self._settled[live.task] and all(map(is_unreliable, rivals)):
             self._returned.append(live.task)
+
+    def _seek_help(self, view: View, now: Time) -> None:
+        """Let reliable machines help where nothing comes back; without them all is sent again."""
+        if self.opened is not None or self._has_kind(Kind.ALL_RELIABLE) or self._paid_all:
+            return
+        if not self._rescue.may_help(view, now, self.strategy):
+            while self.reliable_queue:
+                task = self.reliable_queue.popleft()
+                self._queued_reliably.discard(task)
+                self._enqueue(task)
+        elif self._rescue.tests(view, now):
+            tasks = [self._unqueue() for _ in range(min(ENOUGH, len(self.queue)))]
+            tasks += sorted(self._sent, key=self._sent.__getitem__)[: ENOUGH - len(tasks)]
+            for task in tasks:
+                self._enqueue_reliable(task)
 
     def _collect(self, view: View, now: Time, rng: Random) -> None:
         """Queue what came back; in the tail its next instance is due at once."""
@@ -313,8 +332,9 @@ class TwoPools:
             return
         if not self._in_order:
             rng.shuffle(returned)
+        enqueue = self._enqueue_reliable if self._rescue.is_barren else self._enqueue
         for task in returned:
-            self._enqueue(task)
+            enqueue(task)
 
     def _return_in_tail(self, task: int, view: View, now: Time) -> None:
         strategy = self.strategy
@@ -351,18 +371,7 @@ class TwoPools:
         remaining = view.total - view.done - view.failed
         if view.arrivals_open or self.queue or remaining >= self.unreliable:
             return False
-        return is_tail(remaining, self._available(view))
-
-    def _available(self, view: View) -> int:
-        """Slots of the unreliable pool: those that are there, and those that are to be had."""
-        slots = 0
-        standing = Counter(m.offer.name for m in view.machines.values() if m.is_open)
-        for offer in view.market.offers:
-            if offer.pool == "unreliable":
-                is_refused = offer.name in view.refusals
-                count = standing[offer.name] if is_refused else self._fleet.get(offer.name, 0)
-                slots += count * offer.slots
-        return slots
+        return is_tail(remaining, slots_to_be_had(view, self._fleet))
 
     def _has_no_more(self, view: View) -> bool:
         """Whether a tail that ends on reliable machines finds no other unreliable one."""
@@ -370,14 +379,6 @@ class TwoPools:
             return False
         offers = (offer for offer in view.market.offers if offer.pool == "unreliable")
         return all(offer.name in view.refusals for offer in offers if offer.name in self._fleet)
-
-    def _at_work(self, view: View) -> int:
-        """Instances on the unreliable pool that are not being given up."""
-        given_up = {cancel.attempt for cancel in self.cancels}
-        return sum(
-            is_unreliable(one.machine) and not one.cancelling and one.id not in given_up
-            for one in view.attempts.values()
-        )
 
     def _open(self, now: Time) -> None:
         strategy = self.strategy
@@ -419,7 +420,7 @@ class TwoPools:
         strategy = self.strategy
         if strategy is None or strategy.budget is None or self._paid_all:
             return
-        mean = self._turnaround // max(1, self.results)
+        mean = self._patience.turnaround // max(1, self.results)
         offer = by_price(offer for offer in view.market.offers if offer.pool == "reliable")[0]
         remaining = view.total - view.done - view.failed
         cost = offer.charge(round(mean / offer.speed)) * remaining
@@ -460,15 +461,15 @@ class TwoPools:
     def _send(self, task: int, machine: int, now: Time) -> None:
         self._sent[task] = now
         self._spare -= 1
-        reason, limit = "", self.patience
+        reason, limit = "", self._patience.shortest
         if self.opened is not None:
             assert self.strategy is not None  # noqa: S101
-            limit = self.strategy.deadline
+            limit = self.strategy.deadline if self.strategy.is_timed else limit
             self._tail_starts.add((task, machine))
             reason = f"no result yet, instance {self._stage.get(task, 0)} of the tail"
             if self._stage.get(task, 0) <= _copies(self.strategy):
                 self._set_due(task, now + self.strategy.timeout)
-        self._first_end = None if limit is None else now + limit
+        self._first_end = now + limit
         self.starts.append(Start(task, machine, reason, measure=self._runs_on))
 
     def _send_reliable(self, task: int, machine: int) -> None:

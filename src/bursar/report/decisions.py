@@ -68,6 +68,8 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             cost = format_money(event.cost_upper, state.market.currency)
             promise = f"{format_duration(event.makespan_upper)} and {cost} at most"
             return f"plan '{event.name}' chosen: {format_fleet(event.fleet)}", promise
+        case ev.AssignmentChanged():
+            return f"plan changed: {format_fleet(event.fleet)} at most", event.why
         case ev.StrategyChosen():
             return f"tail begins: {event.strategy}", _tell_strategy(event, state)
         case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():

@@ -191,13 +191,14 @@ class _Problem:
         self.workflow, self.goal, self.seed, self.samples = workflow, goal, seed, samples
         self.prices = _row(prices, workflow.offers, "prices", "offers")
         fixed = np.zeros(workflow.graph.tasks) if fixed_costs is None else fixed_costs
-        self.fixed = float(_row(fixed, workflow.graph.tasks, "fixed costs", "tasks").sum())
+        self.fixed = _row(fixed, workflow.graph.tasks, "fixed costs", "tasks")
         if samples < 1:
             raise InputError(f"a distribution of {samples} samples; it needs at least 1")
         self.percentile = _percentile(goal)
         share = 1.0 if self.percentile is None else 2 * (1 - self.percentile)
         lanes = _lanes(workflow.graph.tasks, share)
-        self.costs: Floats = workflow.table.mean(axis=1)[workflow.rows] * self.prices
+        means = workflow.table.mean(axis=1)[workflow.rows]
+        self.costs: Floats = means * self.prices + self.fixed[:, None]
         self.variances: Floats = workflow.table.var(axis=1)[workflow.rows] * self.prices**2
         self.search = Search(workflow, self.costs, share, lanes, seed)
         effort = lanes * (workflow.graph.tasks + workflow.graph.edges)
@@ -218,7 +219,7 @@ class _Problem:
 
     def sample_costs(self, offers: Integers, seed: int) -> Floats:
         blocks = -(-self.samples // LANES)
-        costs = np.full((blocks, LANES), self.fixed)
+        costs = np.full((blocks, LANES), self.fixed.sum())
         rows, rates = self.workflow.rows_of(offers), self.prices[offers]
         table = self.workflow.table
         compiled().sample_costs(table, rows, rates, np.uint64(seed), 0, blocks, costs)
@@ -245,7 +246,7 @@ class _Problem:
             makespan=Histogram.from_samples(makespans),
             cost=Histogram.from_samples(costs),
             expected_makespan=float(makespans.mean()),
-            expected_cost=float(self.costs[np.arange(len(offers)), offers].sum()) + self.fixed,
+            expected_cost=float(self.costs[np.arange(len(offers)), offers].sum()),
             chance_within_budget=None if budget is None else float(np.mean(costs <= budget)),
             chance_by_deadline=None if deadline is None else float(np.mean(makespans <= deadline)),
             samples=self.samples,
@@ -265,20 +266,19 @@ def _fastest(problem: _Problem, budget: float) -> Assignment:
     A percentile is known from few of the lanes. So what has a short mean is a rival, and samples
     decide that neither was chosen by.
     """
-    limit = budget - problem.fixed
-    if problem.search.least_cost() > limit:
+    if problem.search.least_cost() > budget:
         cheapest = problem.verified(problem.cheapest())
         raise UnreachableError(
             f"a budget of {budget:g} is too little; the least expected cost is "
             f"{_rounded_up(cheapest.expected_cost)}, so give at least that",
             cheapest,
         )
-    search, starts = problem.search, problem.starts(limit)
-    offers = search.best(limit, problem.passes, *starts).offers
+    search, starts = problem.search, problem.starts(budget)
+    offers = search.best(budget, problem.passes, *starts).offers
     if problem.percentile is None:
         return problem.verified(offers)
     search.look_at(1.0)
-    rival = search.best(limit, problem.passes, *starts, offers).offers
+    rival = search.best(budget, problem.passes, *starts, offers).offers
     return problem.verified(min(offers, rival, key=problem.at_percentile))
 
 
@@ -299,7 +299,7 @@ def _fastest_by_chance(problem: _Problem, budget: float, share: float) -> Assign
         beyond = max(told.cost.quantile(share) - told.expected_cost, 0.0)
         risk = 0.5 * beyond / deviation**2 if deviation > 0 else 0.0
         search.costs = problem.costs + risk * problem.variances
-        limit = budget - problem.fixed - 0.5 * beyond - margin
+        limit = budget - 0.5 * beyond - margin
         offers = search.costs.argmin(axis=1)
         if search.cost(offers) <= limit:
             offers = search.best(limit, problem.passes, *problem.starts(limit)).offers

@@ -2,12 +2,15 @@
 
 Finished tasks tell how far run times are from what was predicted, by kind and offer. As long as
 they lie within the band, differences are chance. Once they do not, what is left of the workflow is
-planned again: with run times as they were seen, with the money and the time that are left.
+planned again: with run times as they were seen, with the money and the time that are left. Few
+tasks have been seen by then, and few tell little: from there on, the plan is looked at again
+whenever a part of what is left has finished, and made anew if run times are other than it assumed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -31,6 +34,13 @@ from bursar.simulate.flow_plans import FlowPlan, FlowPlanner, pick
 from bursar.state import READY, RUNNING, WAITING, RunState
 
 Integers = NDArray[np.int64]
+
+TOLERANCE: Final = 0.05
+"""Run times that differ by less from what a plan assumed are no reason to change it."""
+PARTS: Final = 8
+"""A plan made anew is looked at again when this part of what was left has finished, and ..."""
+LEAST_SEEN: Final = 5
+"""... not before so many tasks have."""
 
 
 class Rest(msgspec.Struct, frozen=True):
@@ -69,6 +79,11 @@ class FlowAdvisor(Counsel):
         self._fleet: dict[str, int] = {}
         self._is_busy = False
         """a plan is being made"""
+        self._finished = 0
+        self._side: str | None = None
+        """which way reality has left the band"""
+        self._looks_again: int | None = None
+        """once so many tasks have finished; None while all is as predicted"""
 
     def saw(self, event: ev.AnyEvent, state: RunState) -> None:
         match event:
@@ -76,8 +91,25 @@ class FlowAdvisor(Counsel):
                 self._assigned, self._fleet = event.assigned, event.fleet
             case ev.AttemptEnded(outcome="success"):
                 self._learn(event, state)
-        if self._watch.is_outside_band() and not self._is_busy and self.tell is not None:
+        if not self._is_busy and self.tell is not None and self._is_in_doubt():
             self._plan_anew(state)
+
+    def _is_in_doubt(self) -> bool:
+        if self._watch.is_outside_band():
+            return True
+        if self._looks_again is None or self._finished < self._looks_again:
+            return False
+        self._looks_again = self._finished + LEAST_SEEN
+        used = self._factors
+        return any(abs(one / used[key] - 1) > TOLERANCE for key, one in self._means().items())
+
+    def _means(self) -> dict[tuple[str, str], float]:
+        """By kind and offer, what tasks take by what was predicted."""
+        return {
+            (kind, offer.name): self._seen.factor(kind, offer.name).mean
+            for kind in self._flow.kind_names
+            for offer in self._offers
+        }
 
     def _learn(self, event: ev.AttemptEnded, state: RunState) -> None:
         index = state.log.task[event.attempt] - self._before - 1
@@ -87,6 +119,7 @@ class FlowAdvisor(Counsel):
         offer = machine.offer.name
         if offer not in self._column:
             return
+        self._finished += 1
         kind = self._kind(index)
         predicted = self._times.of(index, self._column[offer])
         actual = event.runtime / SECOND
@@ -103,18 +136,15 @@ class FlowAdvisor(Counsel):
         if tell is None or len(rest.tasks) == 0 or self._assigned is None:
             return
         self._is_busy = True
-        side = self._watch.side
-        self._factors = {
-            (kind, offer.name): self._seen.factor(kind, offer.name).mean
-            for kind in self._flow.kind_names
-            for offer in self._offers
-        }
+        self._side = self._watch.side or self._side
+        self._factors = self._means()
+        self._looks_again = self._finished + max(LEAST_SEEN, len(rest.tasks) // PARTS)
 
         def decide() -> None:
             plan = self._best(rest)
             assigned = self._with_rest(rest, plan)
             why = (
-                f"tasks are {side} than predicted: {counted(len(rest.tasks), 'task')} that"
+                f"tasks are {self._side} than predicted: {counted(len(rest.tasks), 'task')} that"
                 f" {'is' if len(rest.tasks) == 1 else 'are'} left planned anew"
             )
             self._watch, self._is_busy = BandWatch(), False

@@ -13,6 +13,7 @@ from bursar.model.strategy import STATIC, Strategy, read_strategy
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.place.pooled import PooledPlacer
+from bursar.policies.patience import ENOUGH, FIRST
 from bursar.policies.pools import INTERIM
 from bursar.policies.provision.mixed import FORSAKEN, Mixed
 from bursar.policies.registry import Policy
@@ -191,12 +192,12 @@ def test_a_machine_that_boots_for_longer_than_its_lease_is_waited_for():
 class Gone(Overlay):
     """No spot machine is to be had from some moment on."""
 
-    def __init__(self, below, since):
+    def __init__(self, below, since, offer="spot"):
         super().__init__(below)
-        self.since = since
+        self.since, self.offer = since, offer
 
     def boot(self, machine):
-        is_late = machine.offer.name == "spot" and machine.rented >= self.since
+        is_late = machine.offer.name == self.offer and machine.rented >= self.since
         return None if is_late else super().boot(machine)
 
 
@@ -226,6 +227,144 @@ def test_a_task_longer_than_the_learned_deadline_is_not_given_up_for_ever():
     state = run(long, None, tasks=300, market=alone)
     assert state.done == 300
     assert len(state.log) <= 310
+
+
+# --- pools from which nothing comes back ---------------------------------------------------------
+
+ALONE = Market("USD", "undated", (SPOT,))
+SILENT = UnreliablePool(CALM, reliability=0.0)
+SILENT_AT_FIRST = UnreliablePool(CALM, reliability=lambda at: float(at >= 10 * MINUTE))
+
+
+class Watch:
+    """Starts of a run: when, of which task, on which offer."""
+
+    def __init__(self):
+        self.starts = []
+
+    def saw(self, event, state):
+        if isinstance(event, ev.AttemptStarted):
+            offer = state.machines[event.machine].offer.name
+            self.starts.append((event.at, event.task, offer))
+
+    def on(self, offer):
+        return [(at, task) for at, task, name in self.starts if name == offer]
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 7, 40])
+@pytest.mark.parametrize("strategy", [None, STRATEGY])
+def test_where_all_hosts_are_silent_reliable_machines_do_the_work(tasks, strategy):
+    state = run(SILENT, strategy, tasks=tasks)
+    assert (state.ended.status, state.done) == ("done", tasks)
+    assert state.last_settled < 6 * HOUR
+
+
+def test_where_all_hosts_are_silent_a_few_tasks_are_tried_on_reliable_machines_first():
+    watch = Watch()
+    run(SILENT, None, observers=[watch])
+    first = [at for at, _ in watch.on("sure") if at < FIRST + 9 * MINUTE]
+    assert first == [FIRST] * ENOUGH
+
+
+@pytest.mark.parametrize("strategy", [None, read_strategy("AUR")])
+def test_where_all_hosts_are_silent_and_no_other_is_wanted_others_are_tried_until_money_ends(
+    strategy,
+):
+    watch = Watch()
+    market = ALONE if strategy is None else MARKET
+    state = run(SILENT, strategy, market=market, budget="2000", observers=[watch])
+    assert (state.ended.status, state.done) == ("budget", 0)
+    assert not watch.on("sure")
+    assert len({at for at, _ in watch.on("spot")}) > 5
+
+
+@pytest.mark.parametrize("name", [*STATIC, "B=9"])
+def test_a_static_strategy_whose_times_are_not_known_hangs_nowhere(name):
+    state = run(SILENT, read_strategy(name), tasks=5, budget="5000")
+    has_no_end = read_strategy(name).copies is None
+    assert state.ended.status == ("budget" if has_no_end else "done")
+
+
+@pytest.mark.parametrize("market", [MARKET, ALONE])
+@pytest.mark.parametrize("tasks", [1, 2, 40])
+def test_hosts_that_are_silent_for_the_first_ten_minutes_delay_a_run_and_no_more(market, tasks):
+    state = run(SILENT_AT_FIRST, None, market=market, tasks=tasks)
+    assert (state.ended.status, state.done) == ("done", tasks)
+    assert state.last_settled < FIRST + 2 * HOUR
+
+
+@pytest.mark.parametrize("budget", [None, "3000"])
+def test_reliable_machines_that_are_not_to_be_had_are_not_waited_for(budget):
+    dear = msgspec.structs.replace(SURE, price=Money.parse("10000"))
+    fortune, market = SILENT_AT_FIRST, Market("USD", "undated", (SPOT, dear))
+    if budget is None:
+        fortune, market = Gone(SILENT_AT_FIRST, 0, "sure"), MARKET
+    state = run(fortune, None, market=market, budget=budget)
+    assert (state.ended.status, state.done) == ("done", 40)
+    assert state.last_settled < FIRST + 2 * HOUR
+
+
+def test_a_pool_that_falls_silent_for_good_leaves_the_rest_to_reliable_machines():
+    state = run(UnreliablePool(CALM, reliability=lambda at: float(at < 15 * MINUTE)), None)
+    assert (state.ended.status, state.done) == ("done", 40)
+    assert state.last_settled < 4 * HOUR
+
+
+def test_tasks_that_are_longer_than_the_first_limit_are_done():
+    long = ModelledFortune(given([5 * HOUR + number * SECOND for number in range(40)]))
+    helped, alone = (run(long, None, market=market) for market in (MARKET, ALONE))
+    assert helped.done == len(helped.log) == 40
+    assert alone.done == 40
+    assert alone.last_settled < 1.3 * 40 / SPOT.limit * 5 * HOUR
+    assert run(long, None, market=ALONE, tasks=1).done == 1
+
+
+# --- losses that are announced -------------------------------------------------------------------
+
+
+class Doomed(Overlay):
+    """The first spot machine is taken away at a moment that is announced."""
+
+    def __init__(self, below, gone, notice):
+        super().__init__(below)
+        self.gone, self.early = gone, notice
+
+    def life(self, machine):
+        return self.gone if machine.id == 1 else None
+
+    def notice(self, machine):
+        return self.early
+
+
+def starts_of_doomed(gone, notice=2 * MINUTE, tasks=9, strategy=None):
+    """When the task on the machine that is taken away was started, and where, if it was twice."""
+    watch = Watch()
+    alike = ModelledFortune(given([10 * MINUTE] * tasks))
+    state = run(Doomed(alike, gone, notice), strategy, tasks=tasks, observers=[watch])
+    assert state.done == tasks
+    by_task = {}
+    for at, task, name in watch.starts:
+        by_task.setdefault(task, []).append((at, name))
+    return [starts for starts in by_task.values() if len(starts) > 1]
+
+
+def test_a_task_whose_machine_will_be_taken_away_is_started_at_once_on_one_that_stays():
+    for notice in (0, 2 * MINUTE):
+        [[_, again]] = starts_of_doomed(18 * MINUTE, notice)
+        assert again == (18 * MINUTE - notice, "spot")
+
+
+def test_a_task_that_likely_ends_before_its_machine_is_taken_away_is_not_sent_again():
+    assert starts_of_doomed(21 * MINUTE, 5 * MINUTE, tasks=9) == []
+
+
+def test_in_the_tail_an_announced_loss_brings_the_next_instance_of_the_strategy_just_once():
+    later = Strategy(1, 19 * MINUTE, 20 * MINUTE, 0.25)
+    [starts] = starts_of_doomed(15 * MINUTE, strategy=later)
+    assert starts[1:] == [(13 * MINUTE, "spot")]
+    sure = Strategy(0, 19 * MINUTE, 20 * MINUTE, 0.25)
+    [starts] = starts_of_doomed(15 * MINUTE, strategy=sure)
+    assert starts[1:] == [(13 * MINUTE, "sure")]
 
 
 # --- the decision before the tail ----------------------------------------------------------------

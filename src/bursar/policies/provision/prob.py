@@ -35,6 +35,8 @@ class Prob:
         """the most machines of each offer"""
         self._idle_since: dict[int, Time] = {}
         """by machine, when its last attempt ended, or when it came up"""
+        self._looked_at: dict[int, Time] = {}
+        """by machine, when it is to be looked at, which is asked for once"""
 
     def saw(self, event: AnyEvent, state: RunState) -> None:
         self.work.saw(event, state)
@@ -65,6 +67,7 @@ class Prob:
     def _rent(self, view: View, now: Time) -> Iterable[Rent | Stop]:
         for name in list(self.work.offers()):
             if name is None:
+                yield from self._rent_for_others(view, now)
                 continue
             standing = view.fleet.get(name, 0)
             if not standing and not self._is_to_be_had(name, view, now):
@@ -76,10 +79,18 @@ class Prob:
                 for _ in range(min(-(-needed // view.market[name].slots), room)):
                     yield Rent(name, reason="tasks are ready for it")
 
+    def _rent_for_others(self, view: View, now: Time) -> Iterable[Rent | Stop]:
+        """What came after the plan was made goes to any machine; there must be one."""
+        offers = [o for o in view.market.offers if self._is_to_be_had(o.name, view, now)]
+        if offers and not any(view.fleet.values()):
+            cheapest = min(offers, key=_price_of_work)
+            yield Rent(cheapest.name, reason="tasks are ready that are in no plan")
+
     def _is_to_be_had(self, name: str, view: View, now: Time) -> bool:
         refusal = view.refusals.get(name)
         is_refused = refusal is not None and now < refusal.over
-        return not is_refused and view.ledger.can_pay(view.market[name].entry_charge)
+        offer = view.market[name]
+        return offer.limit != 0 and not is_refused and view.ledger.can_pay(offer.entry_charge)
 
     def _make_do(self, name: str, view: View, now: Time) -> Iterable[Rent | Stop]:
         """No machine of this offer is there or to be had: its tasks go to another offer."""
@@ -107,7 +118,9 @@ class Prob:
                 continue
             until = self._kept_until(machine)
             if now < until:
-                yield Wake(until)
+                if self._looked_at.get(number) != until:
+                    self._looked_at[number] = until
+                    yield Wake(until)
             else:
                 yield Release(number, at_once=True, reason="idle, and nothing is ready for it")
 

@@ -1,0 +1,86 @@
+"""Executions of a workflow with drawn bandwidths: what an assignment comes to, whoever chose it.
+
+Nothing of the methods that are compared is used here, neither their histograms nor their kernels.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.reproduce.prob_setting import PRICES, QUANTILES, TYPES, Case, disks, networks
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+EXECUTIONS: Final = 100
+"""of each assignment, as in section 6.1"""
+SEED: Final = 2019
+
+
+class Outcome(msgspec.Struct, frozen=True, eq=False):
+    """[execution] each: seconds and dollars."""
+
+    times: Floats
+    costs: Floats
+
+    @property
+    def time(self) -> float:
+        return float(self.times.mean())
+
+    @property
+    def cost(self) -> float:
+        return float(self.costs.mean())
+
+    @property
+    def cost_error(self) -> float:
+        """The standard error of the mean cost."""
+        return float(self.costs.std(ddof=1)) / len(self.costs) ** 0.5
+
+    def share_within(self, budget: float) -> float:
+        return float(np.mean(self.costs <= budget))
+
+
+class Executions:
+    """So many executions of one workflow; each task has the same luck whatever its offer."""
+
+    def __init__(self, case: Case, count: int = EXECUTIONS, seed: int = SEED) -> None:
+        self._case = case
+        rng = np.random.default_rng(seed)
+        shape = (case.graph.tasks, count)
+        self._disk_luck = rng.integers(0, QUANTILES, shape)
+        self._network_luck = rng.integers(0, QUANTILES, shape)
+        self._disks = 1 / np.array(disks())
+        self._networks = 1 / np.array(networks())
+
+    def task_times(self, offers: Integers) -> Floats:
+        """[task, execution] in seconds"""
+        work, disk, network = self._case.profiles
+        speeds = np.array([one.speed for one in TYPES])[offers]
+        chosen = offers[:, None]
+        times: Floats = (work / speeds)[:, None] + disk[:, None] * self._disks[
+            chosen, self._disk_luck
+        ]
+        times += network[:, None] * self._networks[chosen, self._network_luck]
+        return times
+
+    def ends(self, offers: Integers) -> Floats:
+        """[task, execution]: when each task ends, if it begins as soon as its parents have ended"""
+        graph, ends = self._case.graph, self.task_times(offers)
+        starts = graph.parents_start.tolist()
+        for task in graph.order.tolist():
+            parents = graph.parents[starts[task] : starts[task + 1]]
+            if len(parents):
+                ends[task] += ends[parents].max(axis=0)
+        return ends
+
+    def costs(self, offers: Integers) -> Floats:
+        """[execution] in dollars"""
+        costs: Floats = PRICES[offers] @ self.task_times(offers)
+        return costs
+
+    def run(self, offers: Integers) -> Outcome:
+        return Outcome(self.ends(offers).max(axis=0), self.costs(offers))

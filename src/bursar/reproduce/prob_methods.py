@@ -1,0 +1,83 @@
+"""The methods that Prob's evaluation compares, each with two searches.
+
+One search is the product's, which moves single tasks and is what a plan of bursar comes from. The
+other is the published one. Prob, Average and Worst-case differ only in the times they believe in.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.plan.prob_paths import Paths, preprocess
+from bursar.plan.prob_problem import Problem
+from bursar.plan.prob_search import search
+from bursar.plan.prob_times import Distributions, Scalars, T, Times
+from bursar.reproduce.prob_setting import PRICES, Case, of_average, of_worst_case
+from bursar.simulate.assignment import AssignmentGoal, UnreachableError, choose
+from bursar.simulate.makespan import WorkflowTimes
+
+Integers = NDArray[np.int64]
+
+PROB: Final = "Prob"
+"""the budget as a 99th percentile of the cost"""
+PROB_MEAN: Final = "Prob, by expectation"
+AVERAGE: Final = "Average"
+WORST: Final = "Worst-case"
+CHANCE: Final = 0.99
+
+
+class Choice(msgspec.Struct, frozen=True, eq=False):
+    """What a method chose, what it believes that to cost, and the seconds it took to choose."""
+
+    offers: Integers
+    believed_cost: float
+    seconds: float
+
+
+class Methods:
+    """All methods, for one workflow."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self._average = case.seen_by(of_average)
+        self._worst = case.seen_by(of_worst_case)
+        self.paths: Paths = preprocess(case.graph)
+
+    def ours(self, budget: float) -> dict[str, Choice | None]:
+        """By the product's search; None: no offers keep the budget, as the method sees it."""
+        times, mean = self.case.times, AssignmentGoal(budget=budget)
+        return {
+            PROB: _ours(times, AssignmentGoal(budget=budget, budget_chance=CHANCE)),
+            PROB_MEAN: _ours(times, mean),
+            AVERAGE: _ours(self._average, mean),
+            WORST: _ours(self._worst, mean),
+        }
+
+    def published(self, budget: float) -> dict[str, Choice | None]:
+        """By the published search, with all its techniques."""
+        problem, on = self.case.problem(budget), self.case.performances
+        return {
+            PROB: self._published(problem, Distributions(on)),
+            AVERAGE: self._published(problem, Scalars.average(on)),
+            WORST: self._published(problem, Scalars.worst(on)),
+        }
+
+    def _published(self, problem: Problem, times: Times[T]) -> Choice | None:
+        began = time.perf_counter()
+        found = search(problem, times, paths=self.paths)
+        taken = time.perf_counter() - began
+        return None if found is None else Choice(found.offers, found.expected_cost, taken)
+
+
+def _ours(times: WorkflowTimes, goal: AssignmentGoal) -> Choice | None:
+    began = time.perf_counter()
+    try:
+        found = choose(times, PRICES, goal)
+    except UnreachableError:
+        return None
+    return Choice(found.offers, found.expected_cost, time.perf_counter() - began)

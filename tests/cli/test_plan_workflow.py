@@ -1,0 +1,141 @@
+"""Plans for workflows on the screen and as JSON, and simulations of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+FAN = """
+name: fan
+defaults: {runtime: 60s}
+tasks:
+  begin: {run: 'true'}
+  work-1: {run: 'true', needs: begin}
+  work-2: {run: 'true', needs: begin}
+  work-3: {run: 'true', needs: begin}
+  end: {run: 'true', needs: [work-1, work-2, work-3]}
+"""
+
+
+@pytest.fixture
+def fan(place):
+    place.write("fan.yaml", FAN)
+    return place
+
+
+def test_the_plan_screen_shows_choices_and_who_goes_where(fan):
+    out, err = fan.bursar("plan", "fan.yaml", "-m", "market.toml", "-b", "5")
+    lines = out.splitlines()
+    assert lines[0].startswith("fan: 5 tasks. Prices of 2026-01-01, USD")
+    assert lines[1].split()[:3] == ["#", "choice", "machines"]
+    assert "cheapest" in lines[2]
+    assert sum("<- a run takes this" in line for line in lines) == 1
+    assert any(line.split()[:2] == ["work", "3"] for line in lines)
+    assert "Caution: run times are taken to vary by 20%" in err
+
+
+def test_json_has_an_offer_for_each_task_and_the_distribution_of_the_makespan(fan):
+    told = fan.json("plan", "fan.yaml", "-m", "market.toml", "-b", "5", "--deviation", "30%")
+    assert set(told["offers"]) == {"begin", "work-1", "work-2", "work-3", "end"}
+    best = told["plans"][told["chosen"] - 1]
+    assert best["fits"]
+    assert best["chance_within_budget"] >= 0.9
+    spans = best["makespan_s"]
+    assert spans["P1"] < spans["P50"] < spans["P90"] < spans["P99"]
+    assert told["cautions"] == []
+    assert json.dumps(told)
+
+
+def test_a_budget_that_buys_no_plan_is_told_and_nothing_is_run(fan):
+    out, err = fan.bursar("plan", "fan.yaml", "-m", "market.toml", "-b", "0.05")
+    assert "does not fit" in out
+    assert "No plan keeps a budget of $0.05" in err
+    assert "no plan keeps" in fan.bursar("run", "fan.yaml", "-m", "market.toml", "-b", "0.05",
+                                         code=2)[1]  # fmt: skip
+    assert not (fan.path / ".bursar").exists()
+
+
+def test_tasks_without_run_times_are_named_with_what_to_do(place):
+    place.write("bare.yaml", "tasks: {a: {run: 'true'}, b: {run: 'true'}}")
+    err = place.bursar("plan", "bare.yaml", "-m", "market.toml", "-b", "5", code=2)[1]
+    assert "'a'" in err
+    assert "runtime" in err
+    told = place.json("run", "bare.yaml", "-m", "market.toml", "-b", "5", "--fleet", "small=1")
+    assert told["tasks"]["done"] == 2
+
+
+def test_a_plan_by_name_is_run_and_its_promise_told(fan):
+    words = ("run", "fan.yaml", "-m", "market.toml", "-b", "5", "--name", "chosen")
+    _, err = fan.bursar(*words, "--choose", "cheapest")
+    assert "plan 'cheapest': predicted" in err
+    assert "small-1" in fan.bursar("why", "chosen")[0]
+    err = fan.bursar(*words[:-1], "other", "--choose", "slowest", code=2)[1]
+    assert "no choice 'slowest'; write cheapest" in err
+
+
+def test_a_planned_run_that_was_cut_goes_on_with_its_plan(fan):
+    fan.write("fan.yaml", FAN.replace("'true'", "sleep 0.5"))
+    process = fan.popen("run", "fan.yaml", "-m", "market.toml", "-b", "5", "--name", "cut")
+    while not list((fan.path / ".bursar").glob("cut/outputs/.attempts/*")):
+        assert process.poll() is None
+    process.kill()
+    process.communicate(timeout=30)
+    told = fan.json("resume", "cut")
+    assert told["tasks"] == {"total": 5, "done": 5, "failed": 0}
+
+
+def test_wishes_that_make_no_sense_are_refused(fan):
+    base = ("plan", "fan.yaml", "-m", "market.toml", "-b", "5")
+    for words, told in (
+        (("--deviation", "much"), "no share of a run time"),
+        (("--budget-as", "guess"), "percentile"),
+        (("--performance", "nowhere.json"), "nowhere.json"),
+    ):
+        assert told in fan.bursar(*base, *words, code=2)[1]
+
+
+# --- simulating ----------------------------------------------------------------------------------
+
+
+def test_a_thousand_simulated_runs_of_a_plan_keep_its_budget(fan):
+    words = ("simulate", "fan.yaml", "-m", "market.toml", "-b", "3.5", "--runs", "1000")
+    told = fan.json(*words)
+    assert len(told["runs"]) == 1000
+    done = [run for run in told["runs"] if run["status"] == "done"]
+    assert len(done) >= 880
+    assert all(float(run["money"]["committed"]) <= 3.5 for run in told["runs"])
+
+
+def test_fast_simulation_and_engine_tell_the_same(fan):
+    """A deadline far away leaves all to the engine."""
+    words = ("simulate", "fan.yaml", "-m", "market.toml", "-b", "50", "--choose", "fastest",
+             "--runs", "20")  # fmt: skip
+    fast = fan.json(*words)
+    by_engine = fan.json(*words, "--timeout", "1000h")
+    assert fast == by_engine
+
+
+def test_slower_run_times_are_planned_for_anew(place):
+    tasks = [f"  t-{n}: {{needs: t-{n - 1}}}" for n in range(1, 30)]
+    text = "\n".join(["defaults: {runtime: 10s}", "tasks:", "  t-0: {}", *tasks])
+    place.write("chain.yaml", text)
+    words = ("simulate", "chain.yaml", "-m", "market.toml", "-b", "6", "--runs", "5")
+    as_planned = place.json(*words)
+    slower = place.json(*words, "--slower", "1.5")
+    assert {run["status"] for run in as_planned["runs"]} == {"done"}
+    assert {run["status"] for run in slower["runs"]} == {"done"}
+    assert slower["makespan_s"]["p50"] > 1.5 * as_planned["makespan_s"]["p50"]
+
+
+def test_a_workflow_on_machines_that_one_chose_needs_no_plan(fan):
+    told = fan.json("simulate", "fan.yaml", "-m", "market.toml", "-b", "50", "--fleet", "small=2")
+    assert {run["status"] for run in told["runs"]} == {"done"}
+    assert told["fleet"] == {"small": 2}
+
+
+def test_a_simulation_is_of_a_bag_or_of_a_workflow(fan):
+    base = ("simulate", "-m", "market.toml", "-b", "5")
+    assert "workflow file, or --tasks" in fan.bursar(*base, code=2)[1]
+    assert "leave out --tasks" in fan.bursar(*base, "fan.yaml", "--tasks", "3", code=2)[1]
+    assert "--runtime" in fan.bursar(*base, "--tasks", "3", code=2)[1]

@@ -1,0 +1,306 @@
+"""`prob`: machines for tasks that are each meant for one offer."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from bursar import events as ev
+from bursar.actions import Extend, Release, Rent, Stop, Wake
+from bursar.model.assigned import Assigned
+from bursar.model.flow import Flow
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import ZERO, Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.policies.place.assigned import AssignedPlacer
+from bursar.policies.provision.prob import Prob
+from bursar.policies.registry import Policy
+from bursar.policies.replicate.none import NoReplicas
+from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.run import simulate
+from bursar.state import RunState
+from bursar.testing import Scene, check_provisioner
+
+HOURS = Offer("hours", Money.parse("0.10"), boot=MINUTE)
+PAIRS = Offer("pairs", Money.parse("0.30"), slots=2)
+SECONDS = Offer("seconds", Money.parse("0.001"), SECOND, boot=MINUTE)
+IDLE = "idle, and nothing is ready for it"
+
+
+def flow_of(count, parents=None):
+    return Flow(
+        name="flow",
+        names=tuple(f"t{task}" for task in range(count)),
+        parents=parents or ((),) * count,
+        kind_names=("any",),
+        kinds=(0,) * count,
+        runtimes=(1.0,) * count,
+    )
+
+
+def plan(fleet, *offers):
+    names = tuple(dict.fromkeys(offers))
+    assigned = Assigned(names, tuple(map(names.index, offers)))
+    return ev.PlanChosen(0, "plan", fleet, 0, 0, ZERO, ZERO, assigned=assigned)
+
+
+class Watched(Scene):
+    """A scene that `prob` and its placer observe; a task for each of the offers named."""
+
+    def __init__(self, *meant, fleet, parents=None, **conditions):
+        self.prob = Prob()
+        super().__init__(HOURS, PAIRS, SECONDS, arrivals_open=True, **conditions)
+        self.tell(ev.WorkflowArrived(0, flow_of(len(meant), parents)))
+        self.tell(plan(fleet, *meant))
+
+    def tell(self, event):
+        super().tell(event)
+        self.prob.saw(event, self.state)
+
+    def wishes(self):
+        return list(self.prob.provision(self.state, self.at, Random(0)))
+
+    def rents(self):
+        found = self.wishes()
+        assert all(isinstance(wish, Rent) for wish in found)
+        return [wish.offer for wish in found]
+
+    def place(self):
+        starts = AssignedPlacer(self.prob).place(self.state, self.at, Random(0))
+        return [self.start(start.task, start.machine) for start in starts]
+
+    def renew(self, machine):
+        return self.prob.renew(self.state.machines[machine], self.state, self.at)
+
+
+def planned(market):
+    """With a plan for more tasks than the cases have."""
+    prob = Prob()
+    names = [offer.name for offer in market.offers]
+    fleet = {offer.name: 2 if offer.limit is None else offer.limit for offer in market.offers}
+    prob.saw(plan(fleet, *(names[task % len(names)] for task in range(20))), RunState())
+    return prob
+
+
+def test_it_keeps_the_contract_of_a_provisioner():
+    check_provisioner(planned)
+
+
+# --- renting --------------------------------------------------------------------------------------
+
+
+def test_a_machine_is_rented_for_each_ready_task_of_an_offer_up_to_the_fleet():
+    scene = Watched(*["hours"] * 5, "seconds", fleet={"hours": 3, "seconds": 4})
+    assert sorted(scene.rents()) == ["hours"] * 3 + ["seconds"]
+
+
+def test_slots_that_are_free_or_will_be_count():
+    scene = Watched(*["pairs"] * 7, fleet={"pairs": 9})
+    assert scene.rents() == ["pairs"] * 4
+    scene.rent("pairs")
+    assert scene.rents() == ["pairs"] * 3
+    scene.machine("pairs")
+    assert scene.rents() == ["pairs"] * 2
+    scene.place()
+    assert scene.rents() == ["pairs"] * 2
+
+
+def test_a_machine_that_leaves_is_replaced():
+    scene = Watched("hours", fleet={"hours": 1})
+    machine = scene.machine("hours")
+    assert scene.rents() == []
+    scene.announce_loss(machine, MINUTE)
+    assert scene.rents() == ["hours"]
+
+
+def test_nothing_is_rented_for_tasks_that_wait():
+    scene = Watched("hours", "seconds", fleet={"hours": 1, "seconds": 1}, parents=((), (0,)))
+    assert scene.rents() == ["hours"]
+
+
+def test_another_assignment_brings_its_own_fleet():
+    scene = Watched("hours", fleet={"hours": 1})
+    scene.tell(ev.AssignmentChanged(0, Assigned(("seconds",), (0,)), {"seconds": 1}))
+    assert scene.rents() == ["seconds"]
+
+
+# --- what is not to be had ------------------------------------------------------------------------
+
+
+def test_tasks_go_to_machines_that_stand_where_their_offer_is_not_to_be_had():
+    scene = Watched("hours", "seconds", fleet={"hours": 1, "seconds": 1})
+    standing = scene.machine("seconds")
+    scene.down(scene.rent("hours"), "refused")
+    assert scene.rents() == []
+    scene.place()
+    assert scene.prob.work.count("seconds") == 1
+    assert scene.state.machines[standing].is_full
+
+
+def test_the_cheapest_other_machine_is_rented_where_none_stands():
+    scene = Watched("pairs", fleet={"pairs": 1})
+    scene.down(scene.rent("pairs"), "refused")
+    (wish,) = scene.wishes()
+    assert wish == Rent("hours", reason="no pairs is to be had")
+    scene.machine("hours")
+    assert len(scene.place()) == 1
+
+
+def test_an_offer_that_was_refused_is_asked_for_again_after_a_pause():
+    scene = Watched("hours", "pairs", fleet={"hours": 1, "pairs": 1})
+    machine = scene.machine("pairs")
+    scene.place()
+    scene.down(scene.rent("hours"), "refused")
+    scene.pass_time(MINUTE)
+    assert scene.rents() == ["hours"]
+    assert not scene.state.machines[machine].leaving
+
+
+def test_an_offer_that_cannot_be_paid_is_left_for_one_that_can():
+    scene = Watched("pairs", fleet={"pairs": 1}, budget="0.2")
+    assert scene.rents() == ["hours"]
+
+
+def test_a_run_stops_when_the_money_buys_no_machine():
+    scene = Watched("pairs", "pairs", fleet={"pairs": 1}, budget="0.0001")
+    assert scene.wishes() == [Stop("2 tasks left, and $0.0001 buys no machine")]
+
+
+def test_a_run_goes_on_without_money_while_machines_stand():
+    scene = Watched("hours", "pairs", fleet={"hours": 1, "pairs": 1}, budget="0.10")
+    scene.machine("hours")
+    assert scene.rents() == []
+    assert scene.prob.work.count("hours") == 2
+
+
+# --- giving back ----------------------------------------------------------------------------------
+
+
+def test_an_idle_machine_with_a_short_unit_is_kept_for_as_long_as_it_boots():
+    scene = Watched("seconds", "hours", fleet={"seconds": 1})
+    machine = scene.machine("seconds", stay=HOUR)
+    (attempt,) = scene.place()
+    scene.pass_time(10 * MINUTE)
+    scene.end(attempt)
+    waits = [wish for wish in scene.wishes() if isinstance(wish, Wake)]
+    assert waits == [Wake(11 * MINUTE)]
+    scene.pass_time(MINUTE)
+    gone = [wish for wish in scene.wishes() if isinstance(wish, Release)]
+    assert gone == [Release(machine, at_once=True, reason=IDLE)]
+
+
+def test_it_is_kept_until_its_minimum_charge_is_used_up():
+    offer = Offer("seconds", Money(1), SECOND, minimum=HOUR, boot=MINUTE)
+    scene, prob = Scene(offer, arrivals_open=True), Prob()
+    scene.machine(stay=HOUR)
+    assert list(prob.provision(scene.state, 30 * MINUTE, Random(0))) == [Wake(HOUR)]
+    (gone,) = prob.provision(scene.state, HOUR, Random(0))
+    assert isinstance(gone, Release)
+
+
+def test_machines_that_get_no_work_are_looked_at_even_if_some_is_ready():
+    scene = Watched("seconds", fleet={"seconds": 2})
+    _, younger = scene.machine("seconds", HOUR), scene.machine("seconds", HOUR)
+    assert scene.wishes() == [Wake(MINUTE)]
+    scene.pass_time(MINUTE)
+    assert scene.wishes() == [Release(younger, at_once=True, reason=IDLE)]
+
+
+def test_a_machine_with_a_long_unit_is_not_given_back_before_its_end():
+    scene = Watched("hours", fleet={"hours": 1})
+    scene.machine("hours")
+    (attempt,) = scene.place()
+    scene.end(attempt)
+    scene.pass_time(50 * MINUTE)
+    assert scene.wishes() == []
+
+
+def test_a_machine_at_work_is_not_given_back():
+    scene = Watched("seconds", fleet={"seconds": 1})
+    scene.machine("seconds", stay=HOUR)
+    scene.place()
+    scene.pass_time(30 * MINUTE)
+    assert scene.wishes() == []
+
+
+# --- renewing -------------------------------------------------------------------------------------
+
+
+def test_a_lease_is_extended_while_the_machine_works_and_ends_when_it_is_idle():
+    scene = Watched("hours", fleet={"hours": 1})
+    machine = scene.machine("hours")
+    (attempt,) = scene.place()
+    scene.pass_time(HOUR)
+    assert scene.renew(machine) == Extend(machine)
+    scene.end(attempt)
+    assert scene.renew(machine) == Release(machine, reason=IDLE)
+
+
+@pytest.mark.parametrize("are_up", [True, False])
+def test_a_lease_is_extended_only_for_what_older_machines_do_not_take(are_up):
+    scene = Watched(*["pairs"] * 3, fleet={"pairs": 3})
+    make = scene.machine if are_up else scene.rent
+    machines = [make("pairs") for _ in range(3)]
+    scene.pass_time(HOUR)
+    answers = [scene.renew(machine) for machine in machines]
+    assert answers == [Extend(1), Extend(2), Release(3, reason=IDLE)]
+
+
+def test_machines_that_are_up_take_work_before_those_that_boot():
+    scene = Watched("hours", fleet={"hours": 2})
+    booting, up = scene.rent("hours"), scene.machine("hours")
+    scene.pass_time(HOUR)
+    assert scene.renew(booting) == Release(booting, reason=IDLE)
+    assert scene.renew(up) == Extend(up)
+
+
+def test_an_idle_machine_with_a_short_unit_is_extended_while_it_may_be_needed():
+    scene = Watched("seconds", fleet={"seconds": 1})
+    machine = scene.machine("seconds", stay=10 * SECOND)
+    (attempt,) = scene.place()
+    scene.end(attempt)
+    scene.pass_time(10 * SECOND)
+    assert scene.renew(machine) == Extend(machine, reason="it may be needed soon")
+    scene.pass_time(MINUTE)
+    assert scene.renew(machine) == Release(machine, reason=IDLE)
+
+
+# --- whole runs -----------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_taken_up_again_goes_on_as_if_nothing_had_happened():
+    """Told the journal, another `prob` knows what is ready, and what is wanted for it."""
+    scene = Watched(*["hours"] * 4, "pairs", fleet={"hours": 2, "pairs": 1})
+    for offer in scene.rents():
+        scene.machine(offer)
+    attempts = scene.place()
+    scene.end(attempts[0])
+    again, state = Prob(), RunState()
+    for event in scene.events:
+        state.apply(event)
+        again.saw(event, state)
+    for offer in ("hours", "pairs"):
+        assert again.work.count(offer) == scene.prob.work.count(offer)
+    assert list(again.provision(state, 0, Random(0))) == scene.wishes()
+    assert again.work.take("hours") == scene.prob.work.take("hours")
+
+
+def test_a_whole_workflow_is_done_within_its_fleet():
+    prob, tasks = Prob(), 40
+    parents = tuple((task - 5,) if task >= 5 else () for task in range(tasks))
+    meant = ["hours" if task % 3 else "seconds" for task in range(tasks)]
+    fleet = {"hours": 2, "seconds": 1}
+    state = simulate(
+        Market("USD", "undated", (HOURS, SECONDS)),
+        Goal(),
+        [ev.WorkflowArrived(0, flow_of(tasks, parents)), plan(fleet, *meant)],
+        Policy(prob, AssignedPlacer(prob), NoReplicas()),
+        ModelledFortune(given([7 * MINUTE] * tasks)),
+    )
+    state.check()
+    assert state.done == tasks
+    used = {charge.machine: charge.offer.name for charge in state.ledger.charges()}
+    for attempt in range(1, len(state.log) + 1):
+        assert used[state.log.machine[attempt]] == meant[state.log.task[attempt] - 1]

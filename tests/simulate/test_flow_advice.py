@@ -1,0 +1,110 @@
+"""Workflows that turn out otherwise than planned are planned anew."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulate.test_flow_plans import MARKET, layers
+
+from bursar import events as ev
+from bursar.beliefs.task_times import workflow_times
+from bursar.model.goal import Goal
+from bursar.model.money import Money
+from bursar.model.wish import Wish
+from bursar.policies.place.assigned import AssignedPlacer
+from bursar.policies.provision.prob import Prob
+from bursar.policies.registry import Policy
+from bursar.policies.replicate.none import NoReplicas
+from bursar.simulate.flow_advice import FlowAdvisor, part_of
+from bursar.simulate.flow_plans import FlowPlanner, pick
+from bursar.simulate.fortune import ModelledFortune
+from bursar.simulate.run import simulate
+from bursar.testing import Auditor
+
+RUNS = 6
+
+
+@pytest.fixture(scope="module")
+def flow():
+    return layers(8, 12)
+
+
+@pytest.fixture(scope="module")
+def times(flow):
+    return workflow_times(flow.dag(), MARKET.offers, {}, 0.2)
+
+
+@pytest.fixture(scope="module")
+def plan(flow, times):
+    """The fastest that keeps a budget of 4.2 with confidence, if run times are as predicted."""
+    plans = FlowPlanner(flow, MARKET.offers, times).plans()
+    return pick(plans, Goal(Money.parse("4.2")), Wish(), "USD").chosen(0.9)
+
+
+class Changes:
+    def __init__(self):
+        self.seen = []
+
+    def saw(self, event, state):
+        if isinstance(event, ev.AssignmentChanged):
+            self.seen.append(event)
+
+
+def run(flow, times, plan, *, slower, seed, advised, observer=None):
+    offers = [offer.name for offer in MARKET.offers]
+
+    def runtime(task, machine):
+        histogram = times.of(task - 1, offers.index(machine.offer.name))
+        luck = (task * 7919 + seed * 104729) % len(histogram.values)
+        return max(1, round(histogram.values[luck] * slower * 1e6))
+
+    prob = Prob()
+    advisor = FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD")
+    return simulate(
+        MARKET,
+        Goal(Money.parse("4.2")),
+        [ev.WorkflowArrived(0, flow), plan],
+        Policy(prob, AssignedPlacer(prob), NoReplicas()),
+        ModelledFortune(runtime),
+        observers=[observer or Auditor(), *([advisor] if advised else [])],
+    )
+
+
+def test_slower_tasks_break_the_budget_unless_the_rest_is_planned_anew(flow, times, plan):
+    def finished(*, advised):
+        states = [
+            run(flow, times, plan, slower=1.7, seed=seed, advised=advised) for seed in range(RUNS)
+        ]
+        return [state for state in states if state.ended.status == "done"]
+
+    assert len(finished(advised=False)) == 0
+    anew = finished(advised=True)
+    assert len(anew) >= RUNS - 1
+    assert all("slower than predicted" in state.assignment.why for state in anew)
+
+
+def test_nothing_is_planned_anew_while_tasks_are_as_predicted(flow, times, plan):
+    for seed in range(RUNS):
+        state = run(flow, times, plan, slower=1.0, seed=seed, advised=True)
+        assert state.assignment is None
+
+
+def test_what_is_done_keeps_its_offer_in_the_new_plan(flow, times, plan):
+    changes = Changes()
+    state = run(flow, times, plan, slower=2.0, seed=1, advised=True, observer=changes)
+    changed = changes.seen[0]
+    begun = [
+        state.log.task[attempt]
+        for attempt in range(1, len(state.log) + 1)
+        if 0 <= state.log.ended[attempt] < changed.at
+    ]
+    assert begun
+    assert all(changed.assigned.of(task) == plan.assigned.of(task) for task in begun)
+
+
+def test_a_part_of_a_workflow_needs_only_what_is_in_it(flow):
+    part = part_of(flow, [12, 13, 24])
+    assert part.names == tuple(flow.names[task] for task in (12, 13, 24))
+    assert part.parents[:2] == ((), ())
+    kept = [parent for parent in flow.parents[24] if parent in (12, 13)]
+    assert part.parents[2] == tuple(parent - 12 for parent in kept)
+    assert len(part.dag()) == 3
