@@ -1,4 +1,4 @@
-"""bursar runs bags of tasks on rented machines and keeps you in charge of the money."""
+"""bursar runs bags of tasks and workflows on rented machines and keeps you in charge of the money."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = [
     "Workflow",
     "__version__",
     "output_dir",
+    "run_workflow",
 ]
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bursar.model.market import Market
     from bursar.model.money import Money
     from bursar.model.workflow import Workflow
+    from bursar.workflow_run import run_workflow
 
 _HOMES = {
     "BudgetExecutor": "bursar.executor",
@@ -35,6 +37,7 @@ _HOMES = {
     "RunOver": "bursar.executor",
     "Workflow": "bursar.model.workflow",
     "output_dir": "bursar.execute.worker",
+    "run_workflow": "bursar.workflow_run",
 }
 
 

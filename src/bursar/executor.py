@@ -17,7 +17,6 @@ from concurrent.futures import Executor, Future
 from decimal import Decimal
 from functools import partial
 from itertools import takewhile
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from bursar import events as ev
@@ -29,7 +28,7 @@ from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.time import Time, parse_duration
 from bursar.model.work import Bag
-from bursar.rent.local import local_market
+from bursar.rent.local import given_market
 from bursar.report.summary import Summary, summarise
 from bursar.request import Request
 from bursar.session import Session
@@ -69,7 +68,7 @@ class BudgetExecutor(Executor):
             None if deadline is None else parse_duration(deadline),
         )
         request = Request(
-            market=_read_market(market),
+            market=given_market(market),
             goal=goal,
             limits=Limits(retries, None if timeout is None else parse_duration(timeout)),
             fleet=fleet,
@@ -153,9 +152,3 @@ class BudgetExecutor(Executor):
         if ended is None:
             return "it was shut down"
         return ended.why or ended.status
-
-
-def _read_market(market: Market | str | os.PathLike[str] | None) -> Market:
-    if market is None:
-        return local_market()
-    return market if isinstance(market, Market) else Market.load(Path(market))

@@ -126,8 +126,18 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
                 f"this market costs money: say how much may be spent with {self.budget_as}"
             )
 
+    def check_tasks(self, flow: Flow) -> None:
+        """Every task of a workflow has a command and finds its files."""
+        for index, name in enumerate(flow.names):
+            if not flow.command(index):
+                raise InputError(
+                    f"task {shown(name)} has no command, so that it can only be simulated; write"
+                    " 'run:' for it"
+                )
+        check_files(flow, self.files, Path.cwd())
+
     def _check_workflow(self, flow: Flow, *, simulated: bool) -> None:
-        """Every task can be executed, and finds its files."""
+        """Its policies suit it, and every task can be executed."""
         policies = self.all_policies()
         if policies["provisioner"] == "prob" and self.plan is None:
             raise InputError(
@@ -141,13 +151,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             )
         if simulated:
             return
-        for index, name in enumerate(flow.names):
-            if not flow.command(index):
-                raise InputError(
-                    f"task {shown(name)} has no command, so that it can only be simulated; write"
-                    " 'run:' for it"
-                )
-        check_files(flow, self.files, Path.cwd())
+        self.check_tasks(flow)
         if self.files == SHARED and policies["replicator"] != "none" and flow.files.names:
             raise InputError(
                 f"attempts of one task would write the same files: --replicator"

@@ -275,6 +275,20 @@ def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEven
         yield ev.ArrivalsEnded(0)
 
 
+def with_plan(request: Request, choice: str | None = None) -> Request:
+    """A workflow gets a plan, where machines cost money and nobody said which to rent."""
+    if not request.is_to_be_planned or request.flow is None:
+        if choice is not None:
+            raise InputError("plans are for workflows on machines that cost money: choose none")
+        return request
+    request.check_money()
+    request.check_tasks(request.flow)
+    from bursar.flow_target import FlowTarget  # late: it brings numpy and more
+
+    target = FlowTarget.of(request.flow, request.market, request.goal, request.wish)
+    return msgspec.structs.replace(request, plan=target.chosen(choice))
+
+
 def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]]:
     """The policy a run was made with, or that of the plan chosen since, and what it learns by."""
     created, plan = state.created, state.plan

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bursar.beliefs import task_times
 from bursar.beliefs.calibrated import REFERENCE_DISK, REFERENCE_NETWORK
 from bursar.beliefs.histogram import BINS, Histogram
 from bursar.beliefs.performance import Performance, Profile, time_on
@@ -251,3 +252,15 @@ def test_a_deviation_must_be_a_number_of_0_or_more():
     for wrong in (-0.1, float("nan"), float("inf")):
         with pytest.raises(InputError, match="a deviation of"):
             workflow_times(flow_of([(1.0, 1.0, 1.0)]), [PLAIN], {}, wrong)
+
+
+def test_very_many_tasks_get_fewer_bins_with_the_same_means(monkeypatch):
+    dag = flow_of([(n + 1, 0.5 * n, 0.1 * n) for n in range(50)])
+    performances = {"fast": ONE_MODE["narrow and wide"]}
+    whole = workflow_times(dag, (PLAIN, FAST), performances, 0.3)
+    monkeypatch.setattr(task_times, "MOST_CELLS", 50 * 2 * 20)
+    fewer = workflow_times(dag, (PLAIN, FAST), performances, 0.3)
+    assert whole.table.shape[1] == BINS
+    assert fewer.table.shape[1] == 20
+    assert fewer.means() == pytest.approx(whole.means())
+    assert np.all(np.diff(fewer.table, axis=1) >= 0)

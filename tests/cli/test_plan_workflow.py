@@ -139,3 +139,16 @@ def test_a_simulation_is_of_a_bag_or_of_a_workflow(fan):
     assert "workflow file, or --tasks" in fan.bursar(*base, code=2)[1]
     assert "leave out --tasks" in fan.bursar(*base, "fan.yaml", "--tasks", "3", code=2)[1]
     assert "--runtime" in fan.bursar(*base, "--tasks", "3", code=2)[1]
+
+
+def test_other_planners_are_shown_beside_the_plan(fan):
+    words = ("plan", "fan.yaml", "-m", "market.toml", "-b", "5", "--deviation", "0", "--compare")
+    out, _ = fan.bursar(*words)
+    assert "if every task took its mean time:" in out
+    told = {one["planner"]: one for one in fan.json(*words)["compared"]}
+    own = next(one for name, one in told.items() if name.startswith("bursar, "))
+    assert set(told) >= {"HEFT", "Hybrid.BMCT", "IC-PCP", "SPSS", "DPDS"}
+    assert told["HEFT"]["makespan_s"] == pytest.approx(own["makespan_s"], rel=0.1)
+    assert told["IC-PCP"]["makespan_s"] <= own["makespan_s"] + 1e-6
+    for name in ("SPSS", "DPDS"):
+        assert told[name]["cost"] is None or float(told[name]["cost"]) <= 5

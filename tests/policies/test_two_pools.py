@@ -1,5 +1,6 @@
 """The estimator and the engine agree, instance by instance, on what a strategy does."""
 
+import math
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 
 from bursar.beliefs.reliability import Reliability
 from bursar.events import AttemptStarted
+from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
+from bursar.model.strategy import Strategy
 from bursar.model.time import SECOND
 from bursar.model.work import Bag
 from bursar.plan.strategies import default_deadline, sampled_strategies, static_strategies
@@ -40,6 +43,8 @@ class KernelLuck:
         """by attempt on the unreliable pool that would return a result, how long it takes"""
 
     def attempt(self, task, attempt, machine, now):
+        if self.conditions.has_own_times:
+            return self.own_attempt(task, attempt, machine)
         if machine.offer.pool == "reliable":
             return self.conditions.reliable_time, "success"
         number = self.instances[task] = self.instances.get(task, -1) + 1
@@ -51,6 +56,22 @@ class KernelLuck:
         if len(self.conditions.losses) == 0:
             return None, "lost"
         return quantile(self.conditions.losses, (chance - gamma) / (1 - gamma)), "lost"
+
+    def own_attempt(self, task, attempt, machine):
+        """A long task is long again, on whichever pool, and lost more often."""
+        known = self.conditions
+        own = quantile(known.turnarounds, reference.uniform(*self.draw, task - 1, -1))
+        if machine.offer.pool == "reliable":
+            return max(1, int(known.reliable_time * own / known.mean)), "success"
+        number = self.instances[task] = self.instances.get(task, -1) + 1
+        chance = reference.uniform(*self.draw, task - 1, number)
+        lives = 1 + int(-math.log(1.0 - chance) * known.life)
+        if known.life and own > lives:
+            return lives + known.replacing, "lost"
+        if not known.life and chance >= known.gamma.after:
+            return None, "lost"
+        self.takes[attempt] = own
+        return own, "success"
 
     def boot(self, machine):
         return 0
@@ -215,3 +236,66 @@ def test_the_engine_does_so_where_rivals_are_called_back_and_losses_are_known(
     assert done.time["sure"] / SECOND + rounded == pytest.approx(
         foreseen.reliable_periods[0, repetition]
     )
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    tasks=st.integers(1, 40),
+    unreliable=st.integers(1, 12),
+    reliability=st.floats(0.3, 0.99),
+    turnarounds=st.lists(st.integers(10, 35), min_size=1, max_size=8),
+    life=st.sampled_from([0, 30, 100]),
+    reliable_time=st.integers(1, 60),
+    pick=st.integers(0, 10_000),
+    repetition=st.integers(0, 50),
+)
+def test_the_engine_does_so_where_a_task_has_a_time_of_its_own(
+    tasks, unreliable, reliability, turnarounds, life, reliable_time, pick, repetition
+):
+    known = conditions(
+        tasks,
+        unreliable,
+        reliability,
+        apart(turnarounds, 101),
+        SECOND * reliable_time + 97,
+        is_real=True,
+        has_own_times=True,
+        life=life * SECOND,
+        replacing=SECOND,
+    )
+    strategy = pick_strategy(known, pick)
+    # A task that is longer than its deadline is never done without reliable machines.
+    assume(strategy.copies is not None or strategy.deadline > known.turnarounds[-1])
+    foreseen = estimate(known, [strategy], repetition + 1)
+    done = Executed(known, strategy, repetition)
+    assert done.state.ended.status == "done"
+    assert done.makespan == foreseen.makespans[0, repetition]
+    assert done.tail == foreseen.tails[0, repetition]
+    rounded = min(tasks, unreliable) / 2
+    assert done.time["spot"] / SECOND + rounded == pytest.approx(
+        foreseen.unreliable_periods[0, repetition]
+    )
+
+
+def test_a_task_that_is_given_up_as_too_long_is_waited_for_the_next_time():
+    known = conditions(
+        4,
+        1,
+        1.0,
+        [SECOND] * 99 + [100 * SECOND],
+        SECOND,
+        has_own_times=True,
+        is_real=True,
+    )
+    patience = default_deadline(known.mean)
+    spans = estimate(known, [Strategy(None, patience, patience, 0.0)], 300).makespans[0]
+    long = {3 * SECOND + patience + 100 * SECOND}
+    assert set(map(int, spans)) & long
+    assert min(spans) == 4 * SECOND
+
+
+def test_times_of_their_own_are_for_whole_bags():
+    with pytest.raises(InputError, match="no times of its own"):
+        conditions(
+            1, 1, 1.0, [SECOND], SECOND, has_own_times=True, ages=np.array([5], dtype=np.int64)
+        )

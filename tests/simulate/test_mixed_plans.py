@@ -24,6 +24,7 @@ from bursar.simulate.fortune import ModelledFortune, drawn
 from bursar.simulate.mixed_plans import (
     PoolKnowledge,
     known_unreliable,
+    mean_life,
     mixed_candidates,
     pooled_runtimes,
     predict_strategies,
@@ -231,6 +232,40 @@ def test_bounds_at_90_per_cent_hold_in_most_bags_that_the_engine_runs(fortune):
         kept_cost.append(state.ledger.committed <= bound.cost(0.9))
     assert np.mean(kept_time) >= 0.85
     assert np.mean(kept_cost) >= 0.85
+
+
+def test_the_time_of_the_cheapest_plan_holds_where_long_tasks_are_lost_again_and_again():
+    def skewed(rng):
+        return max(1, round(rng.lognormvariate(math.log(9 * MINUTE), 0.47)))
+
+    def fortune(seed):
+        below = ModelledFortune(drawn(skewed, seed))
+        return MortalMachines(below, {"spot": exponential(40 * MINUTE)}, seed=seed)
+
+    kept = []
+    for seed in range(30):
+        rng = Random(f"sample {seed}")
+        times = [skewed(rng) for _ in range(SEEN)]
+        losses = []
+        for time in times:
+            while (life := exponential(40 * MINUTE)(rng)) < time:
+                losses.append(life)
+        known = PoolKnowledge(np.array(times), SEEN, len(losses), np.sort(np.array(losses)))
+        samples = {"spot": known.turnarounds, "sure": known.turnarounds}
+        cheapest = candidates(MARKET, samples, known, TASKS, seed=seed)[0]
+        state = played(fortune, seed, cheapest.strategy)
+        kept.append(state.last_settled <= cheapest.bound.makespan(0.9))
+    assert np.mean(kept) >= 0.85
+
+
+def test_a_life_of_machines_loses_the_share_of_attempts_that_was_seen():
+    rng = np.random.default_rng(1)
+    times = np.sort(rng.gamma(4, 5 * MINUTE, 1_000)).astype(np.int64)
+    for reliability in (0.5, 0.8, 0.99):
+        life = mean_life(times, reliability)
+        attempts = [1 + (rng.exponential(life, 2_000) < time).cumprod().sum() for time in times]
+        assert len(times) / sum(attempts) == pytest.approx(reliability, rel=0.05)
+    assert mean_life(times, 0.01) >= times.max() // 5
 
 
 def test_bounds_are_not_far_from_what_comes_true():

@@ -40,6 +40,11 @@ many, every bin is within 1 % of the sum itself where bandwidths have one mode, 
 tails, and within 3 % where they have two."""
 
 
+MOST_CELLS: Final = 50_000_000
+"""Of a table, which are 400 MB: where tasks are more, their distributions have fewer bins."""
+_FEWER_BINS: Final = tuple(n for n in range(BINS, 0, -1) if BINS % n == 0)
+
+
 class TaskTimes(NamedTuple):
     """Distributions of seconds, as `Histogram` has them; tasks that are alike share a row."""
 
@@ -83,7 +88,8 @@ def workflow_times(
         raise InputError("no offer for the tasks; give at least one")
     distinct, alike = _distinct(profiles(dag))
     tasks, count = len(dag), len(distinct.work)
-    table = np.empty((count * len(offers), BINS))
+    bins = next(n for n in _FEWER_BINS if n * count * len(offers) <= MOST_CELLS or n == 1)
+    table = np.empty((count * len(offers), bins))
     rows = np.empty((tasks, len(offers)), dtype=np.int64)
     for number, offer in enumerate(offers):
         part = table[number * count : (number + 1) * count]
@@ -156,7 +162,8 @@ def _distinct(found: Profiles) -> tuple[Profiles, Integers]:
 def _fill_by_speed(part: Floats, tasks: Profiles, offer: Offer, deviation: float) -> Integers:
     """Rows of run times by the offer's speed; gives where each profile stands."""
     total = tasks.work + tasks.disk / REFERENCE_DISK + tasks.network / REFERENCE_NETWORK
-    np.multiply.outer(total / offer.speed, lognormal(deviation).values, out=part)
+    shape = _coarse(lognormal(deviation).values, part.shape[1])
+    np.multiply.outer(total / offer.speed, shape, out=part)
     return np.arange(len(total))
 
 
@@ -166,7 +173,7 @@ def _fill(part: Floats, tasks: Profiles, performance: Performance) -> Integers:
     They are in the order of their ratios, so that those between the same two are one block.
     """
     _check(performance)
-    shapes = _Shapes(performance)
+    shapes = _Shapes(performance, part.shape[1])
     disk, network = tasks.disk * shapes.disk_spread, tasks.network * shapes.network_spread
     spread = disk + network
     share = np.divide(disk, spread, out=np.zeros(len(disk)), where=spread > 0)
@@ -204,7 +211,8 @@ class _Shapes:
     does not vary at all has none, and is kept apart as seconds for a byte.
     """
 
-    def __init__(self, performance: Performance) -> None:
+    def __init__(self, performance: Performance, bins: int = BINS) -> None:
+        self._bins = bins
         self.disk_spread, self.disk_fixed, self._disk = _split(performance.disk)
         self.network_spread, self.network_fixed, self._network = _split(performance.network)
         even = np.linspace(0, 1, RATIOS)
@@ -216,8 +224,14 @@ class _Shapes:
         if ratio not in self._known:
             share = self.shares[ratio]
             both = self._disk.scaled(share) + self._network.scaled(1 - share)
-            self._known[ratio] = both.values
+            self._known[ratio] = _coarse(both.values, self._bins)
         return self._known[ratio]
+
+
+def _coarse(values: Floats, bins: int) -> Floats:
+    """Fewer, larger bins, each the mean of as many; the mean of all stays."""
+    means: Floats = values.reshape(bins, -1).mean(axis=1)
+    return means
 
 
 def _split(per_byte: Histogram) -> tuple[float, float, Histogram]:

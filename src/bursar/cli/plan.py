@@ -94,6 +94,7 @@ _Samples = dict[str, NDArray[np.int64]]
     help="Of the upper bounds.",
 )
 @flow_options
+@click.option("--compare", is_flag=True, help="Of a workflow: what other planners would do.")
 @click.option("--faithful", is_flag=True, help="The bounds of BaTS as published, for comparison.")
 @json_option
 def command(
@@ -109,6 +110,7 @@ def command(
     choices: int,
     confidence: float,
     faithful: bool,
+    compare: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -128,7 +130,7 @@ def command(
     job = Job.from_command_line(words, {**options, **goals})
     goal = job.goal()
     if job.workflow is not None:
-        return _plan_workflow(job, as_json=as_json)
+        return _plan_workflow(job, compared=compare, as_json=as_json)
     if not words:
         market = _known_market(options["market"], assume, joblog, reliability)
         if tasks is None:
@@ -171,14 +173,15 @@ def command(
         ) from error
 
 
-def _plan_workflow(job: Job, *, as_json: bool) -> int:
+def _plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
     from bursar.cli.plan_flow import plan_flow
     from bursar.flow_target import FlowTarget
 
     market, flow = job.load_market(), job.flow()
     if market is None or flow is None:
         raise InputError("say which market: --market FILE")
-    return plan_flow(FlowTarget.of(flow, market, job.goal(), job.wish()), as_json=as_json)
+    target = FlowTarget.of(flow, market, job.goal(), job.wish())
+    return plan_flow(target, compared=compared, as_json=as_json)
 
 
 def _plan(

@@ -10,12 +10,13 @@ import msgspec
 import rich_click as click
 
 from bursar.cli.common import print_json, print_table, say
+from bursar.cli.compare_flow import Compared, compare
 from bursar.flow_target import FlowTarget
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet
 from bursar.model.flow import Flow
-from bursar.model.money import format_money
-from bursar.model.time import SECOND, format_duration
+from bursar.model.money import Money, format_money
+from bursar.model.time import SECOND, format_duration, seconds
 from bursar.model.wording import counted
 from bursar.report.summary import prices_told
 from bursar.simulate.flow_plans import FlowPlan
@@ -57,16 +58,19 @@ class FlowChoices(msgspec.Struct, frozen=True, kw_only=True):
     offers: dict[str, str]
     """of that plan, the offer of each task by name"""
     cautions: list[str]
+    compared: list[Compared]
+    """with `--compare`, what other planners would do"""
 
 
-def plan_flow(target: FlowTarget, *, as_json: bool) -> int:
-    """Show the plans, and what a run would take."""
+def plan_flow(target: FlowTarget, *, compared: bool, as_json: bool) -> int:
+    """Show the plans, what a run would take, and perhaps what other planners would do."""
     flow, market, plans = target.flow, target.market, target.plans
     try:
         best, why = target.best(), ""
     except InputError as error:
         best, why = None, str(error)
     choices = [_choice(plan, target) for plan in plans]
+    others = compare(target, best or target.knee) if compared else []
     if as_json:
         print_json(
             FlowChoices(
@@ -79,6 +83,7 @@ def plan_flow(target: FlowTarget, *, as_json: bool) -> int:
                 chosen=None if best is None else plans.index(best) + 1,
                 offers={} if best is None else _by_name(flow, best),
                 cautions=list(target.cautions),
+                compared=others,
             )
         )
         return 0
@@ -90,6 +95,8 @@ def plan_flow(target: FlowTarget, *, as_json: bool) -> int:
         say(f"{why[0].upper()}{why[1:]}.")
     else:
         _show_kinds(flow, best, plans.index(best) + 1)
+    if others:
+        _show_compared(others, market.currency)
     return 0
 
 
@@ -166,3 +173,18 @@ def _show_kinds(flow: Flow, plan: FlowPlan, number: int) -> None:
     print_table(("kind", "tasks", "offers"), rows, right="tasks")
     if len(counts) > MOST_KINDS:
         click.echo(f"... and {counted(len(counts) - MOST_KINDS, 'kind')} more")
+
+
+def _show_compared(others: Sequence[Compared], currency: str) -> None:
+    click.echo("\nif every task took its mean time:")
+    rows = [
+        (
+            one.planner,
+            one.machines or "-",
+            "-" if one.makespan_s is None else format_duration(seconds(one.makespan_s)),
+            "-" if one.cost is None else format_money(Money.parse(one.cost), currency),
+            one.why,
+        )
+        for one in others
+    ]
+    print_table(("planner", "machines", "time", "cost", ""), rows, right="time cost")

@@ -25,7 +25,7 @@ from bursar.model.wording import counted
 from bursar.model.work import Bag
 from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, summarise, tell
 from bursar.request import Request
-from bursar.session import Session
+from bursar.session import Session, with_plan
 
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
@@ -125,20 +125,7 @@ def make_request(job: Job, choose: str | None = None) -> Request:
         name=job.name,
         output=job.output,
     )
-    return request if flow is None else _planned(request, flow, choose)
-
-
-def _planned(request: Request, flow: Flow, choose: str | None) -> Request:
-    """With a plan, where machines cost money and nobody said which to rent."""
-    if not request.is_to_be_planned:
-        if choose is not None:
-            raise InputError("--choose is for machines that cost money, and that bursar chooses")
-        return request
-    request.check_money()
-    from bursar.flow_target import FlowTarget  # late: it brings numpy and more
-
-    target = FlowTarget.of(flow, request.market, request.goal, request.wish)
-    return msgspec.structs.replace(request, plan=target.chosen(choose))
+    return with_plan(request, choose)
 
 
 def _goal(job: Job, flow: Flow | None) -> Goal:

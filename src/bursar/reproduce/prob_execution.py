@@ -38,19 +38,24 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
     @property
     def cost_error(self) -> float:
         """The standard error of the mean cost."""
-        return float(self.costs.std(ddof=1)) / len(self.costs) ** 0.5
+        return float(self.costs.std(ddof=1) / np.sqrt(len(self.costs)))
 
     def share_within(self, budget: float) -> float:
         return float(np.mean(self.costs <= budget))
 
 
 class Executions:
-    """So many executions of one workflow; each task has the same luck whatever its offer."""
+    """So many executions of one workflow; each task has the same luck whatever its offer.
 
-    def __init__(self, case: Case, count: int = EXECUTIONS, seed: int = SEED) -> None:
+    With shared luck all tasks of an execution have the same, as if the day were a good or bad one.
+    """
+
+    def __init__(
+        self, case: Case, count: int = EXECUTIONS, seed: int = SEED, *, is_shared: bool = False
+    ) -> None:
         self._case = case
         rng = np.random.default_rng(seed)
-        shape = (case.graph.tasks, count)
+        shape = (1 if is_shared else case.graph.tasks, count)
         self._disk_luck = rng.integers(0, QUANTILES, shape)
         self._network_luck = rng.integers(0, QUANTILES, shape)
         self._disks = 1 / np.array(disks())

@@ -7,6 +7,7 @@ other is the published one. Prob, Average and Worst-case differ only in the time
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -44,19 +45,32 @@ class Methods:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self._average = case.seen_by(of_average)
-        self._worst = case.seen_by(of_worst_case)
-        self.paths: Paths = preprocess(case.graph)
+
+    @cached_property
+    def paths(self) -> Paths:
+        return preprocess(self.case.graph)
+
+    @cached_property
+    def _average(self) -> WorkflowTimes:
+        return self.case.seen_by(of_average)
+
+    @cached_property
+    def _worst(self) -> WorkflowTimes:
+        return self.case.seen_by(of_worst_case)
 
     def ours(self, budget: float) -> dict[str, Choice | None]:
         """By the product's search; None: no offers keep the budget, as the method sees it."""
-        times, mean = self.case.times, AssignmentGoal(budget=budget)
+        mean = AssignmentGoal(budget=budget)
         return {
-            PROB: _ours(times, AssignmentGoal(budget=budget, budget_chance=CHANCE)),
-            PROB_MEAN: _ours(times, mean),
+            PROB: self.prob(budget, CHANCE),
+            PROB_MEAN: self.prob(budget),
             AVERAGE: _ours(self._average, mean),
             WORST: _ours(self._worst, mean),
         }
+
+    def prob(self, budget: float, chance: float | None = None) -> Choice | None:
+        """The fastest whose cost keeps the budget with this chance; None: in the mean."""
+        return _ours(self.case.times, AssignmentGoal(budget=budget, budget_chance=chance))
 
     def published(self, budget: float) -> dict[str, Choice | None]:
         """By the published search, with all its techniques."""

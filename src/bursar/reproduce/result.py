@@ -88,6 +88,11 @@ ENTRIES: Final[Mapping[str, str]] = {
     "expert-fig-11": "expert_fig_11",
     "expert-table-5": "expert_table_5",
     "spot-traces": "spot_traces",
+    "prob-fig-3": "prob_fig_3",
+    "prob-fig-6": "prob_fig_6",
+    "prob-fig-7": "prob_fig_7",
+    "prob-table-3": "prob_table_3",
+    "prob-overhead": "prob_overhead",
 }
 """Name to the module of `bursar.reproduce` that has its `reproduce()`."""
 

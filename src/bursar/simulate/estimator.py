@@ -29,13 +29,12 @@ from bursar.model.time import LONGEST, SECOND, Time
 from bursar.plan.strategies import default_deadline
 from bursar.simulate import estimator_desk, estimator_kernel, kernels_list
 from bursar.simulate.estimator_desk import FOUND, RULES, World
+from bursar.simulate.estimator_kernel import ENDLESS
 from bursar.simulate.kernels import ROOM, share_out
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-ENDLESS: Final = 1 << 40
-"""N where there is no end of copies."""
 LEAST_RELIABILITY: Final = 0.01
 """Below this a pool is of no use, and simulating it takes very long."""
 HALF: Final = 0.5
@@ -75,6 +74,14 @@ class Conditions(msgspec.Struct, frozen=True):
     its deadline"""
     ages: Integers = NOTHING
     """the estimate begins with the tail: of each task, how long its instance is under way"""
+    has_own_times: bool = False
+    """a task that is long is long again when it is sent again, to whichever pool; else, as
+    published, each instance has another turnaround time"""
+    life: Time = 0
+    """of machines of the unreliable pool, on average, where tasks have times of their own: the
+    longer a task, the more often it is lost; 0: the reliability and the losses tell"""
+    replacing: Time = 0
+    """from the end of such a life to the next one"""
 
     def __post_init__(self) -> None:
         if self.tasks < 1 or self.unreliable < 1:
@@ -85,6 +92,8 @@ class Conditions(msgspec.Struct, frozen=True):
                     raise InputError(f"a reliability of {chance:g}; use {LEAST_RELIABILITY:g} to 1")
         if len(self.ages) not in (0, self.tasks) or len(self.ages) > self.unreliable:
             raise InputError("in the tail each task has one instance under way")
+        if self.has_own_times and len(self.ages):
+            raise InputError("what is under way has no times of its own")
         if len(self.turnarounds) == 0:
             raise InputError("no turnaround time of a success is known; at least 1 is needed")
         if self.turnarounds[0] < 1 or np.any(np.diff(self.turnarounds) < 0):
@@ -200,6 +209,10 @@ def _world(conditions: Conditions) -> World:
         unreliable.amount.nanos,
         reliable.amount.nanos,
         int(conditions.is_real),
+        int(conditions.has_own_times),
+        conditions.life,
+        conditions.replacing,
+        conditions.mean,
     ]
     _check_room(conditions)
     gamma = conditions.gamma

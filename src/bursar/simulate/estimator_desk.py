@@ -20,7 +20,11 @@ RELIABLE_PERIOD: Final = 5
 UNRELIABLE_PRICE: Final = 6
 RELIABLE_PRICE: Final = 7
 IS_REAL: Final = 8
-FIGURES: Final = 9
+HAS_OWN_TIMES: Final = 9
+LIFE: Final = 10
+REPLACING: Final = 11
+MEAN: Final = 12
+FIGURES: Final = 13
 """places in a world's figures, and their number"""
 
 COPIES: Final = 0

@@ -37,6 +37,7 @@ from bursar.simulate.estimator_desk import (
     FLAGS,
     FREE,
     FREE_RELIABLE,
+    HAS_OWN_TIMES,
     HAS_PAID,
     HEAP,
     INSTANCES,
@@ -45,10 +46,12 @@ from bursar.simulate.estimator_desk import (
     IS_TAIL,
     KIND,
     LEAST_FREE,
+    LIFE,
     LIVE,
     LONGEST_QUEUE,
     LOST,
     MACHINES,
+    MEAN,
     NAME,
     NEVER,
     NOW,
@@ -65,6 +68,7 @@ from bursar.simulate.estimator_desk import (
     RELIABLE_TIME,
     RELIABLE_UNITS,
     REMAINING,
+    REPLACING,
     RULES,
     SENT_AT,
     SIZE,
@@ -97,6 +101,9 @@ from bursar.simulate.estimator_desk import (
 )
 from bursar.simulate.kernels_list import GOLDEN, Array, splitmix, stream
 
+ENDLESS: Final = 1 << 40
+"""N where there is no end of copies."""
+
 # --- sending -------------------------------------------------------------------------------------
 
 
@@ -126,6 +133,23 @@ def turnaround(world: World, chance: float, gamma: float) -> int:
     if len(world.losses) == 0 or gamma >= 1.0:
         return 0
     return -int(quantile(world.losses, (chance - gamma) / (1.0 - gamma)))
+
+
+def own_time(world: World, luck: Any, name: int) -> int:
+    """What a task takes each time that it is sent to the unreliable pool and returns."""
+    return int(quantile(world.turnarounds, drawn(luck, name, -1)))
+
+
+def fate(world: World, own: int, chance: float, gamma: float) -> int:
+    """As `turnaround` for a task with a time of its own.
+
+    Where machines have a life, a long task is lost with them more often than a short one.
+    """
+    life = world.figures[LIFE]
+    if life > 0:
+        lives = 1 + int(-np.log(1.0 - chance) * life)
+        return own if own <= lives else -(lives + world.figures[REPLACING])
+    return own if chance < gamma else min(0, turnaround(world, chance, gamma))
 
 
 def quantile(values: Array, share: float) -> int:
@@ -162,7 +186,15 @@ def send(world: World, rules: Array, desk: Desk, luck: Any, task: int) -> None:
     deadline = rules[DEADLINE] if is_tail else world.figures[PATIENCE]
     gamma = reliability_at(world, now - counters[ORIGIN])
     chance = drawn(luck, desk.tasks[NAME, task], desk.tasks[INSTANCES, task])
-    takes = turnaround(world, chance, gamma)
+    if world.figures[HAS_OWN_TIMES]:
+        own = own_time(world, luck, desk.tasks[NAME, task])
+        takes = fate(world, own, chance, gamma)
+        if takes >= deadline and not (is_tail and rules[COPIES] < ENDLESS):
+            # It is given up once; then it is known to be long, and waited for.
+            takes += deadline
+            deadline = takes + 1
+    else:
+        takes = turnaround(world, chance, gamma)
     desk.tasks[INSTANCES, task] += 1
     desk.tasks[SENT_AT, task] = now
     counters[FREE] -= 1
@@ -189,21 +221,25 @@ def follow(world: World, desk: Desk, task: int, sent: int, takes: int, deadline:
         desk.counters[UNITS] += periods(time, figures[UNRELIABLE_PERIOD])
 
 
-def send_reliable(world: World, rules: Array, desk: Desk, task: int) -> None:
+def send_reliable(world: World, rules: Array, desk: Desk, luck: Any, task: int) -> None:
     """To the reliable pool: no other instance will be needed."""
     counters, figures = desk.counters, world.figures
+    takes = figures[RELIABLE_TIME]
+    if figures[HAS_OWN_TIMES]:
+        own = own_time(world, luck, desk.tasks[NAME, task])
+        takes = max(1, int(float(takes) * float(own) / float(figures[MEAN])))
     desk.tasks[STAGE, task] = rules[COPIES] + 1
     desk.tasks[DUE_AT, task] = NEVER
     counters[FREE_RELIABLE] -= 1
     counters[LEAST_FREE] = min(counters[LEAST_FREE], counters[FREE_RELIABLE])
-    ends = counters[NOW] + figures[RELIABLE_TIME]
+    ends = counters[NOW] + takes
     push(desk, ends, task * FLAGS + SUCCESS + ON_RELIABLE)
     if figures[IS_REAL]:
         desk.tasks[LIVE + 1, task] += 1
         desk.tasks[ENDS + 1, task] += ends
-        counters[RELIABLE_UNITS] += figures[RELIABLE_TIME]
+        counters[RELIABLE_UNITS] += takes
     else:
-        counters[RELIABLE_UNITS] += periods(figures[RELIABLE_TIME], figures[RELIABLE_PERIOD])
+        counters[RELIABLE_UNITS] += periods(takes, figures[RELIABLE_PERIOD])
 
 
 def dispatch(world: World, rules: Array, desk: Desk, luck: Any) -> None:
@@ -216,13 +252,13 @@ def dispatch(world: World, rules: Array, desk: Desk, luck: Any) -> None:
         task = desk.tasks[RELIABLE_QUEUE, counters[RELIABLE_HEAD]]
         counters[RELIABLE_HEAD] += 1
         if not desk.tasks[IS_DONE, task]:
-            send_reliable(world, rules, desk, task)
+            send_reliable(world, rules, desk, luck, task)
     is_tail = counters[IS_TAIL] != 0
     if rules[KIND] == COMBINED or (rules[KIND] == COMBINED_THEN_BOTH and not is_tail):
         while counters[FREE_RELIABLE] > 0 and counters[QUEUED] > 0:
             task = unqueue(desk)
             if not desk.tasks[IS_DONE, task]:
-                send_reliable(world, rules, desk, task)
+                send_reliable(world, rules, desk, luck, task)
 
 
 # --- the steps of a moment -----------------------------------------------------------------------
@@ -410,7 +446,8 @@ def estimate_many(
 
 
 PARTS: Final = (
-    drawn, reliability_at, turnaround, quantile, remaining_chance, periods, send, follow,
+    drawn, reliability_at, turnaround, own_time, fate, quantile, remaining_chance, periods, send,
+    follow,
     send_reliable, dispatch, take_ends, call_back, take_dues, spend_budget, open_tail,
     throughput, resume, tail,
 )  # fmt: skip

@@ -2,7 +2,8 @@
 
 The strategies come from the frontier of the whole bag, estimated with what is most likely. Their
 bounds also hold what is not known: each outcome is an execution with another reliability and with
-other run times that could have given what was seen (`beliefs.posterior`).
+other run times that could have given what was seen (`beliefs.posterior`). There a long task is long
+again when it is sent again, and where machines are lost, long tasks are lost more often.
 """
 
 from __future__ import annotations
@@ -72,6 +73,10 @@ MODELLED: Final = 50
 """Machines whose charges stand for those of all."""
 GOLDEN: Final = 0.6180339887498949
 """Its multiples are evenly spread between whole numbers, however many there are."""
+MOST_RATE: Final = 5.0
+"""Lives in which the longest task is done: more of them, and it would hardly ever return."""
+HALVINGS: Final = 40
+"""Of the range in which a life is searched."""
 NEVER: Final[Point] = (inf, inf)
 """Of strategies that are not considered."""
 TIMED: Final = Price(ZERO, 1)
@@ -176,12 +181,8 @@ class World(msgspec.Struct, frozen=True):
     turnarounds: Integers
     losses: Integers
     reliable_time: Time
-    longest_left: Integers
-    """in each execution: of the tasks under way when the tail begins, what the longest takes from
-    there on"""
-    reliable_excess: Integers
-    """in each execution: what the last task on a reliable machine takes beyond the mean; the longer
-    of two, since long tasks get there more often"""
+    life: Time = 0
+    """of an unreliable machine, on average; 0: nobody is told of losses"""
 
     def occupation(self, boot: Time) -> float:
         """For how long a result occupies an unreliable slot before the tail, with what is lost."""
@@ -296,8 +297,6 @@ def _named_strategies(stage: Stage, between: int, seed: int) -> dict[str, Strate
         turnarounds=times,
         losses=np.sort(known.losses),
         reliable_time=max(1, round(float(np.mean(stage.runtimes)))),
-        longest_left=NOTHING,
-        reliable_excess=NOTHING,
     )
     slots = min(stage.slots, SEARCHED_SLOTS)
     tasks = min(-(-stage.tasks * slots // stage.slots), max(STEADY, ROUNDS * slots))
@@ -338,7 +337,13 @@ def _within(strategy: Strategy, ratio: float) -> Strategy:
 
 
 def _conditions(
-    stage: Stage, world: World, prices: tuple[Price, Price], tasks: int, slots: int
+    stage: Stage,
+    world: World,
+    prices: tuple[Price, Price],
+    tasks: int,
+    slots: int,
+    *,
+    has_own_times: bool = False,
 ) -> Conditions:
     boot = 0 if stage.reliable is None else stage.reliable.boot
     return Conditions(
@@ -351,6 +356,9 @@ def _conditions(
         reliable_price=prices[1],
         is_real=True,
         losses=world.losses + stage.boot,
+        has_own_times=has_own_times,
+        life=world.life,
+        replacing=stage.boot,
     )
 
 
@@ -366,22 +374,29 @@ def _possible_worlds(stage: Stage, rng: np.random.Generator) -> list[World]:
     rows = np.minimum(rows, MOST_STRETCH * known.turnarounds.max())
     rows[:, 0] = np.minimum(rows[:, 0], known.turnarounds.min())
     times = np.maximum(1.0, np.rint(reliable.mean())).astype(np.int64)
-    count = min(stage.tasks, stage.slots)
-    left = np.array([unreliable.draw_longest_residual(rng, count) for _ in range(EXECUTIONS)])
-    left = left.astype(np.int64)
-    pairs = reliable.draw(rng, slice(0, WORLDS), 2 * EXECUTIONS).reshape(WORLDS, EXECUTIONS, 2)
-    excess = np.maximum(0, pairs.max(axis=2).astype(np.int64) - times[:, None])
     return [
         World(
             reliability=float(chance),
             turnarounds=rows[number],
             losses=np.sort(known.losses[rng.integers(0, max(1, lost), lost)]),
             reliable_time=int(times[number]),
-            longest_left=left[:, number],
-            reliable_excess=excess[number],
+            life=mean_life(rows[number], float(chance)) if lost else 0,
         )
         for number, chance in enumerate(known.possible_reliabilities(rng))
     ]
+
+
+def mean_life(times: Integers, reliability: float) -> Time:
+    """The mean life of machines that die by chance, of which this share of attempts is lost.
+
+    Each task is sent until it returns: of a time x that takes exp(x / life) attempts on average.
+    """
+    scaled = times / times.max()
+    low, high = 0.0, MOST_RATE
+    for _ in range(HALVINGS):
+        rate = (low + high) / 2
+        low, high = (low, rate) if np.exp(rate * scaled).mean() > 1 / reliability else (rate, high)
+    return max(1, round(float(times.max()) / high))
 
 
 def _predict(
@@ -392,13 +407,12 @@ def _predict(
     executions = WORK // (WORLDS * stage.steady)
     executions = min(EXECUTIONS, max(FEW_EXECUTIONS, executions))
     for number, world in enumerate(worlds):
-        conditions = _conditions(stage, world, (TIMED, TIMED), stage.steady, stage.slots)
+        conditions = _conditions(
+            stage, world, (TIMED, TIMED), stage.steady, stage.slots, has_own_times=True
+        )
         found = estimate(conditions, strategies, executions, seed=number)
         rest = (stage.tasks - stage.steady) * world.occupation(stage.boot)
-        excess = np.where(found.reliable_used > 0, world.reliable_excess[:executions], 0)
-        tails = np.maximum(found.tails + excess, world.longest_left[:executions])
-        spans = found.makespans - found.tails + tails
-        makespans.append(spans + stage.boot + round(rest / stage.slots))
+        makespans.append(found.makespans + stage.boot + round(rest / stage.slots))
         costs.append(_costs(stage, world, found, rest, rng))
     cautions = tuple(sample_cautions(stage.unreliable[0].name, stage.known.turnarounds))
     return [

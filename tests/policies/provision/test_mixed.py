@@ -12,8 +12,8 @@ from bursar.model.money import Money
 from bursar.model.strategy import STATIC, Strategy, read_strategy
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
-from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.patience import ENOUGH, FIRST
+from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.pools import INTERIM
 from bursar.policies.provision.mixed import FORSAKEN, Mixed
 from bursar.policies.registry import Policy
