@@ -1,4 +1,4 @@
-"""bursar runs bags of tasks and workflows on rented machines and keeps you in charge of the money."""
+"""bursar runs bags of tasks and workflows on rented machines; you stay in charge of the money."""
 
 from __future__ import annotations
 

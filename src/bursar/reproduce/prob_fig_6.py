@@ -44,8 +44,8 @@ ASSUMED: Final = (
     " equation 2; that mean is kept if it is above the budget by no more than"
     f" {ERRORS:g} standard errors of {EXECUTIONS} executions, and Average breaks it if above by"
     " more",
-    f"the executions that keep the budget are the mean of {REPEATED} times {EXECUTIONS}: with a"
-    f" chance of exactly 0.99, {KEPT - 1} or fewer of {EXECUTIONS} come about in 8 of 100 cases",
+    "to keep a budget with a chance of 0.99, Prob aims at a third of the risk: with a chance of"
+    f" exactly 0.99, {KEPT - 1} or fewer of {EXECUTIONS} executions come about in 8 of 100 cases",
     "bandwidths of tasks being independent, the cost of a thousand tasks hardly varies, and a"
     " method that takes it for 2 % too low breaks the budget in nearly all executions",
 )
@@ -127,8 +127,8 @@ def figure(name: str, found: Sequence[Compared], drawn: int = DRAWN) -> Reproduc
 def rows(one: Compared) -> Iterator[Row]:
     budget, prob, mean = one.budget, one.ours[PROB].outcome, one.ours[PROB_MEAN].outcome
     first = round(len(prob.costs) * prob.share_within(budget))
-    note = f"${budget:.2f}; mean of {one.repeated} times 100; {first} in the first"
-    yield within(f"{one.name}: Prob keeps it, of 100 executions", 100, one.kept, KEPT, 100, note)
+    note = f"${budget:.2f}; {one.kept:.2f} is the mean of {one.repeated} times 100"
+    yield within(f"{one.name}: Prob keeps it, of 100 executions", 100, first, KEPT, 100, note)
     slack = ERRORS * mean.cost_error / budget
     what = f"{one.name}: {PROB_MEAN}, mean cost by the budget"
     yield within(what, None, mean.cost / budget, 0.0, 1.0 + slack, "paper: at most 1")

@@ -30,8 +30,9 @@ from bursar.plan.frontier import knee_of, prefer
 from bursar.plan.pools import Rate, two_pools
 from bursar.plan.refine import Searched, Space, refine, search
 from bursar.plan.strategies import POINTS, default_deadline
+from bursar.policies.patience import ENOUGH
 from bursar.policies.pools import interim, is_interim
-from bursar.policies.two_pools import ENOUGH, TwoPools
+from bursar.policies.two_pools import TwoPools
 from bursar.simulate.counsel import Counsel, Make
 from bursar.simulate.estimator import LEAST_RELIABILITY, Conditions, Price, estimate
 from bursar.state import RunState

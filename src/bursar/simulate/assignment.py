@@ -42,6 +42,8 @@ MOST_LANES: Final = 1024
 LOOKED_AT: Final = 16
 """lanes that are among the longest, at least, where a percentile is wanted"""
 HAIR: Final = 1e-9
+CAUTION: Final = 1 / 3
+"""of the risk that the user takes, the part that is aimed at"""
 
 
 class AssignmentGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -288,15 +290,19 @@ def _fastest_by_chance(problem: _Problem, budget: float, share: float) -> Assign
     The cost of many tasks is near to its mean plus z standard deviations, at a percentile. A task's
     part in that is its mean cost, and its variance times z over twice the standard deviation of
     all; so that is its cost here, where z and the deviation are those of the last assignment.
+
+    What is kept on some samples may have been lucky: it is aimed at a fraction of the risk, and
+    what keeps the chance alone is taken only where nothing is found that does better.
     """
     search = problem.search
+    safe = 1 - (1 - share) * CAUTION
     told, margin = problem.verified(problem.cheapest()), 0.0
     nearest, kept = told, list[Assignment]()
     for turn in range(1, TURNS + 1):
         deviation = math.sqrt(
             float(problem.variances[np.arange(len(told.offers)), told.offers].sum())
         )
-        beyond = max(told.cost.quantile(share) - told.expected_cost, 0.0)
+        beyond = max(told.cost.quantile(safe) - told.expected_cost, 0.0)
         risk = 0.5 * beyond / deviation**2 if deviation > 0 else 0.0
         search.costs = problem.costs + risk * problem.variances
         limit = budget - 0.5 * beyond - margin
@@ -305,19 +311,21 @@ def _fastest_by_chance(problem: _Problem, budget: float, share: float) -> Assign
             offers = search.best(limit, problem.passes, *problem.starts(limit)).offers
         told = problem.verified(offers, turn)
         nearest = min(nearest, told, key=lambda one: one.cost.quantile(share))
-        if (told.chance_within_budget or 0.0) >= share:
+        chance = told.chance_within_budget or 0.0
+        if chance >= share:
             kept.append(told)
-            if len(kept) == ENOUGH:
-                break
-        else:
-            margin += max(told.cost.quantile(share) - budget, HAIR * budget)
+        if chance < safe:
+            margin += max(told.cost.quantile(safe) - budget, HAIR * budget)
+        elif len(kept) >= ENOUGH:
+            break
     if not kept:
         raise UnreachableError(
             f"a budget of {budget:g} is not kept with a chance of {share:g}; "
             f"{_rounded_up(nearest.cost.quantile(share))} is, so give at least that",
             nearest,
         )
-    return min(kept, key=lambda one: search.value(one.offers))
+    surely = [one for one in kept if (one.chance_within_budget or 0.0) >= safe]
+    return min(surely or kept, key=lambda one: search.value(one.offers))
 
 
 def _cheapest_by_deadline(problem: _Problem, deadline: float, share: float) -> Assignment:
