@@ -51,3 +51,10 @@ def test_what_is_wrong_is_told_before_anything_runs(flow, tmp_path):
     with pytest.raises(BursarError, match="no command"):
         run_workflow(flow, MARKET, budget="1")
     assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("wrong", [{"confidence": 5}, {"deviation": -1}])
+def test_what_is_wanted_of_a_plan_is_checked_as_on_the_command_line(flow, wrong):
+    (name,) = wrong
+    with pytest.raises(BursarError, match=f"{name}: "):
+        run_workflow(flow, MARKET, budget="1", **wrong)

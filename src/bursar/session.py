@@ -154,21 +154,26 @@ class Session:
         assert created is not None  # noqa: S101
         rng = Random(f"{created.seed}/{len(self.state.log)}")
         policy, learners = policy_of(self.state, self.book)
-        learners += self._advisors(policy)
+        advisors = advisors_of(self.state, policy, self.ask)
+        learners += advisors
         if len(self.state.log) or any(isinstance(work, Flow) for _, work in self.state.work):
             self._teach(learners)
         seen_by = (self.book, *learners, *observers)
         engine = Engine(self.state, policy, self.world, self._journal, rng, seen_by)
+        self._heed(advisors, engine)
         with _signals(self._interrupted):
             return engine.run()
 
-    def _advisors(self, policy: Policy) -> list[Observer]:
-        """Decisions take their time, which the run does not wait for."""
-        advisors = advisors_of(self.state, policy, self.ask)
+    def _heed(self, advisors: Sequence[Counsel], engine: Engine) -> None:
+        """Let those who know the past decide: what is due by now at once, before money is spent.
+
+        Later decisions take their time, which the run does not wait for.
+        """
         for advisor in advisors:
+            advisor.tell = lambda make: engine.record(make(self.world.now()))
+            advisor.look(self.state)
             advisor.tell = self.world.post
             advisor.start = self._begin_beside
-        return list(advisors)
 
     def _begin_beside(self, work: Callable[[], None]) -> None:
         """Do this in a thread, which may be cut off when the run ends: nobody needs it then."""

@@ -9,12 +9,14 @@ summary = run_workflow(flow, "market.toml", budget="2.50")
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from bursar.execute.staging import SHARED
+from bursar.formats.job import read_confidence, read_deviation
 from bursar.journal.runs import Home
 from bursar.model.dag import Dag
+from bursar.model.errors import InputError
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
@@ -59,7 +61,13 @@ def run_workflow(
         flow=Flow.of(dag),
         files=files,
         fleet=fleet,
-        wish=Wish(confidence=confidence, deviation=deviation, seed=seed or 0),
+        wish=Wish(
+            confidence=_checked("confidence", read_confidence, confidence),
+            deviation=None
+            if deviation is None
+            else _checked("deviation", read_deviation, deviation),
+            seed=seed or 0,
+        ),
         name=name,
         seed=seed,
         budget_as="budget=",
@@ -67,3 +75,10 @@ def run_workflow(
     with Session.begin(Home.of(os.environ), with_plan(request, choose)) as session:
         session.execute()
         return summarise(session.state)
+
+
+def _checked(name: str, read: Callable[[float], float], value: float) -> float:
+    try:
+        return read(value)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None

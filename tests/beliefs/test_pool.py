@@ -5,7 +5,7 @@ import pytest
 
 from bursar import events as ev
 from bursar.beliefs.pool import Characterisation, PoolBook
-from bursar.beliefs.reliability import Fate, History, Instance
+from bursar.beliefs.reliability import Fate, History, Instance, Standing
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
@@ -83,6 +83,28 @@ def test_an_attempt_that_we_ended_ourselves_was_withdrawn_unless_its_task_still_
     scene.down(machines[4], "expired")
     fates = [fate for _, _, fate in scene.fates()]
     assert fates == [Fate.RESULT, Fate.WITHDRAWN, Fate.LOST, Fate.WITHDRAWN, Fate.WITHDRAWN]
+
+
+def test_an_attempt_is_kept_with_what_became_of_the_last_one_on_its_machine():
+    scene = Watched(SPOT, WIDE, tasks=9, retries=5)
+    machine, wide = scene.machine("spot"), scene.machine("wide")
+    for task, outcome in ((1, "success"), (2, "failed"), (2, "success")):
+        attempt = scene.start(task, machine)
+        scene.pass_time(1)
+        scene.end(attempt, outcome, 0 if outcome == "success" else 1)
+    rival = scene.start(3, machine)
+    scene.end(scene.start(3, wide))
+    scene.cancel(rival)
+    scene.end(rival, "cancelled")
+    first, _ = scene.start(4, wide), scene.start(5, machine)
+    scene.end(first, "timeout")
+    scene.start(4, wide)
+    untried, returned, failed = Standing
+    ones = [untried, returned, failed, returned, untried, returned, returned, failed]
+    assert list(scene.book.history().standings) == ones
+    scene.down(machine, "lost")
+    scene.start(6, scene.machine("spot"))
+    assert scene.book.history().standings[-1] == untried, "another machine"
 
 
 def test_what_a_pause_of_the_run_took_is_no_loss_of_the_pool():

@@ -73,7 +73,10 @@ def test_an_entry_of_another_package_that_cannot_be_imported(place):
 
 def test_an_unknown_option_is_a_usage_error(place):
     _, err = place.bursar("run", "--bugdet", "1", "true", code=2)
-    assert "--bugdet" in err
+    assert "--bugdet" in one_line(err)
+    assert "see bursar run --help" in err
+    _, err = place.bursar("simulate", "--runs", "0", code=2)
+    assert "--runs" in one_line(err)
 
 
 def test_runs_that_do_not_exist(place):

@@ -88,7 +88,7 @@ def test_a_planned_run_that_was_cut_goes_on_with_its_plan(fan):
 def test_wishes_that_make_no_sense_are_refused(fan):
     base = ("plan", "fan.yaml", "-m", "market.toml", "-b", "5")
     for words, told in (
-        (("--deviation", "much"), "no share of a run time"),
+        (("--deviation", "much"), "must be a share of a run time"),
         (("--budget-as", "guess"), "percentile"),
         (("--performance", "nowhere.json"), "nowhere.json"),
     ):
@@ -139,6 +139,8 @@ def test_a_simulation_is_of_a_bag_or_of_a_workflow(fan):
     assert "workflow file, or --tasks" in fan.bursar(*base, code=2)[1]
     assert "leave out --tasks" in fan.bursar(*base, "fan.yaml", "--tasks", "3", code=2)[1]
     assert "--runtime" in fan.bursar(*base, "--tasks", "3", code=2)[1]
+    slower = ("--tasks", "3", "--runtime", "1s", "--slower", "2")
+    assert "--slower, --choose and --number are for" in fan.bursar(*base, *slower, code=2)[1]
 
 
 def test_other_planners_are_shown_beside_the_plan(fan):

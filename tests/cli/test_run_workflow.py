@@ -158,3 +158,49 @@ def test_the_tasks_of_a_workflow_know_where_they_are(place):
     place.write("flow.yaml", "tasks: {a: {run: echo $BURSAR_TASK > $BURSAR_OUTPUT_DIR/n}}")
     place.bursar("run", "flow.yaml", "--name", "env")
     assert (place.outputs("env") / "1" / "n").read_text() == f"1{os.linesep}"
+
+
+@pytest.mark.parametrize("files", ["shared", "copied"])
+def test_files_may_be_directories_also_when_a_task_is_tried_again(place, files):
+    make = "mkdir made && echo 1 > made/one && test $BURSAR_ATTEMPT -gt 1"
+    use = "cat made/one > used"
+    place.write(
+        "flow.yaml",
+        f"tasks: {{make: {{run: '{make}', files: {{out: made}}}},"
+        f" use: {{run: '{use}', files: {{in: made, out: used}}}}}}",
+    )
+    words = ("run", "flow.yaml", "--retries", "1", "--name", "dirs", "--files", files)
+    assert place.json(*words)["tasks"]["done"] == 2
+    found = place.path if files == "shared" else place.outputs("dirs") / "files"
+    assert (found / "used").read_text() == "1\n"
+
+
+def test_a_task_whose_files_cannot_be_prepared_fails_and_the_others_go_on(place):
+    place.write(
+        "flow.yaml",
+        "tasks: {bad: {run: 'true', files: {out: file/below}}, good: {run: 'true'}}",
+    )
+    place.write("file", "")
+    _, err = place.bursar("run", "flow.yaml", code=3)
+    assert "1 of 2 tasks done" in err
+    assert "cannot prepare the files of the task" in err
+
+
+def test_a_program_may_be_made_by_another_task(place):
+    build = "(echo '#!/bin/sh'; echo 'echo made > out') > prog; chmod +x prog"
+    place.write(
+        "flow.yaml",
+        f'tasks: {{build: {{run: "{build}", files: {{out: prog}}}},'
+        " use: {run: [./prog], files: {in: prog, out: out}}}",
+    )
+    place.bursar("run", "flow.yaml")
+    assert (place.path / "out").read_text() == "made\n"
+
+
+def test_a_deadline_alone_does_not_make_machines_free_of_charge(place):
+    place.write("flow.yaml", "tasks: {a: {run: 'true', runtime: 1s}}")
+    _, err = place.bursar("run", "flow.yaml", "-m", "market.toml", "--deadline", "1m")
+    assert "1 task, no budget (storage and transfer are not included)" in err
+    assert "committed without a budget (storage and transfer are not included)" in err
+    assert "free" not in err
+    assert "nothing here costs" not in err

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
@@ -149,3 +150,119 @@ def test_files_outside_of_the_directory_are_not_copied(tmp_path, name):
 def test_there_are_two_ways_to_files(tmp_path, flow):
     with pytest.raises(InputError, match="shared or copied"):
         check_files(flow, "linked", tmp_path)
+
+
+# --- directories, links, and what is in the way ---------------------------------------------------
+
+
+def stage_for(tmp_path, mode, *tasks):
+    """A place and its staging for tasks of (command, reads, writes)."""
+    work = Workflow("flow")
+    for number, (run, reads, writes) in enumerate(tasks):
+        work.task(f"t{number}", run=run, reads=reads, writes=writes)
+    directory = tmp_path / "here"
+    directory.mkdir(exist_ok=True)
+    outputs = Outputs(tmp_path / "outputs")
+    outputs.prepare()
+    scene = Scene(Offer("any", ZERO), arrivals_open=True)
+    scene.tell(ev.WorkflowArrived(0, Flow.of(work.build())))
+    scene.machine()
+    return (directory, outputs, scene), staging_of(scene.state, mode, directory, outputs)
+
+
+def perform_all(place, staging, tasks):
+    for task in range(1, tasks + 1):
+        perform(place, staging, task)
+        staging.publish(task)
+    return place[1].root / "files"
+
+
+def test_a_directory_that_a_cut_off_attempt_left_is_removed_before_the_next(tmp_path):
+    (directory, _, scene), staging = stage_for(tmp_path, "shared", ("true", [], ["made"]))
+    staging.prepare(1, scene.start(1, 1))
+    (directory / "made").mkdir()
+    (directory / "made" / "half").touch()
+    staging.prepare(1, 2)
+    assert staging.lacking(1, 2) == ["made"]
+
+
+def test_a_directory_is_copied_and_published_as_a_whole(tmp_path):
+    make = "mkdir -p made/sub; echo 1 > made/a; echo 2 > made/sub/b"
+    use = "cat made/a made/sub/b > all"
+    place, staging = stage_for(tmp_path, "copied", (make, [], ["made"]), (use, ["made"], ["all"]))
+    files = perform_all(place, staging, 2)
+    assert (files / "all").read_text() == "1\n2\n"
+
+
+def test_what_a_crash_left_of_a_directory_is_completed_on_resume(tmp_path):
+    make = "mkdir made; echo 1 > made/a; echo 2 > made/b"
+    place, staging = stage_for(tmp_path, "copied", (make, [], ["made"]))
+    files = perform_all(place, staging, 1)
+    (files / "made" / "b").unlink()
+    publish_all(place[2].state, staging)
+    assert sorted(path.name for path in (files / "made").iterdir()) == ["a", "b"]
+
+
+def test_what_is_written_into_a_directory_that_is_read_is_kept(tmp_path):
+    place, staging = stage_for(
+        tmp_path,
+        "copied",
+        ("cat d/in > d/out", ["d"], ["d/out"]),
+        ("cat d/in > again", ["d"], ["again"]),
+    )
+    (place[0] / "d").mkdir()
+    (place[0] / "d" / "in").write_text("in\n")
+    files = perform_all(place, staging, 2)
+    assert (files / "d" / "out").read_text() == "in\n"
+    assert (files / "again").read_text() == "in\n", "nobody writes d: it is that of the user"
+
+
+def test_what_a_link_leads_to_is_published_and_not_the_link(tmp_path):
+    make = "ln -s seed link; mkdir d; ln -s ../seed d/link; ln -s nowhere d/astray"
+    place, staging = stage_for(
+        tmp_path,
+        "copied",
+        (make, ["seed"], ["link", "d"]),
+        ("cat link d/link > all", ["link", "d"], ["all"]),
+    )
+    (place[0] / "seed").write_text("seed\n")
+    files = perform_all(place, staging, 2)
+    assert (files / "all").read_text() == "seed\nseed\n"
+    assert not (files / "link").is_symlink()
+
+
+def test_files_are_copied_where_there_are_no_links(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    place, staging = stage_for(tmp_path, "copied", ("echo 1 > made", [], ["made"]))
+    monkeypatch.setattr(os, "link", refuse)
+    files = perform_all(place, staging, 1)
+    assert (files / "made").read_text() == "1\n"
+    assert [path.name for path in files.iterdir()] == ["made"]
+
+
+def test_what_cannot_be_published_is_told_in_one_line(tmp_path):
+    place, staging = stage_for(tmp_path, "copied", ("echo 1 > made", [], ["made"]))
+    (place[1].root / "files").write_text("in the way")
+    perform(place, staging, 1)
+    with pytest.raises(InputError, match=r"cannot keep what task 1 wrote: .* bursar resume"):
+        staging.publish(1)
+
+
+def test_results_that_somebody_tidied_up_are_no_obstacle_to_a_resume(tmp_path):
+    place, staging = stage_for(tmp_path, "copied", ("echo 1 > made", [], ["made"]))
+    perform(place, staging, 1)
+    (place[1].root / "1" / "files" / "made").unlink()
+    publish_all(place[2].state, staging)
+    assert not (place[1].root / "files" / "made").exists()
+
+
+def test_a_name_that_no_file_can_have_is_one_that_lacks(tmp_path):
+    long = "x" * 300
+    work = Workflow("long")
+    work.task("long", run="true", reads=[long])
+    with pytest.raises(InputError, match="which no task writes"):
+        check_files(Flow.of(work.build()), "shared", tmp_path)
+    _, staging = stage_for(tmp_path, "copied", ("true", [], [long]))
+    assert staging.lacking(1, 1) == [long]

@@ -93,7 +93,7 @@ def test_yaml_toml_and_json_say_the_same():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "f.yaml: the file: must be a table"),
+        ("", "f.yaml: the file: is empty"),
         ("a", "f.yaml: the file: must be a table"),
         ("tasks:", "f.yaml: no tasks"),
         ("task: {}", "unknown key 'task'; did you mean 'tasks'"),

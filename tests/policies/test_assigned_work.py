@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bursar import events as ev
 from bursar.model.assigned import Assigned
 from bursar.model.flow import Flow
-from bursar.model.market import Offer
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
+from bursar.model.time import HOUR
 from bursar.model.work import Bag
 from bursar.policies.assigned_work import AssignedWork, urgency
-from bursar.state import READY
+from bursar.state import READY, RunState
 from bursar.testing import Scene
 
 WIDE = Offer("wide", ZERO, slots=50)
@@ -109,6 +113,17 @@ def test_a_task_is_there_once_what_it_needs_is_done():
     assert scene.taken("narrow") == [3]
 
 
+def test_the_end_of_a_replica_that_lost_makes_nothing_ready_twice():
+    scene = Watched(flow_of([[], [0]]))
+    scene.tell(plan("wide", "wide"))
+    machine = scene.machine("wide")
+    task = scene.work.take("wide")
+    winner, rival = scene.start(task, machine), scene.start(task, machine)
+    scene.end(winner)
+    scene.end(rival, "cancelled")
+    assert scene.taken("wide") == [2]
+
+
 def test_a_task_that_failed_or_was_lost_is_there_again():
     scene = Watched(flow_of([[], []]), retries=1)
     scene.tell(plan("wide", "narrow"))
@@ -164,14 +179,38 @@ def test_it_holds_the_ready_tasks_whoever_starts_them(flow, rng):
         if live and rng.random() < 0.5:
             live.remove(attempt := rng.choice(live))
             scene.end(attempt, rng.choice(("success", "success", "failed")))
+        elif live and rng.random() < 0.2:
+            task = scene.state.log.task[rng.choice(live)]
+            live.append(scene.start(task, machine))  # a replica, also of what is done by now
         elif scene.state.ready:
             live.append(scene.start(rng.choice(list(scene.state.ready)), machine))
         elif live and rng.random() < 0.3:
             scene.down(machine, "lost")
             machine, live = scene.machine("wide"), []
         ready = [task for task in range(1, flow.count + 1) if scene.state.status[task] == READY]
-        held = [entry for offer in offers for entry in scene.work._queues.get(offer, ())]
-        assert sorted(task for _, task in held) == ready
+        assert sorted(scene.work._meant) == ready
         assert sum(map(scene.work.count, offers)) == len(ready)
     taken = [task for offer in offers for task in scene.taken(offer)]
     assert sorted(taken) == ready
+
+
+def test_many_ready_tasks_do_not_slow_down_another_placer():
+    def seconds(tasks, started=1000):
+        state, work = RunState(), AssignedWork()
+        market = Market("USD", "undated", (Offer("wide", ZERO, slots=started),))
+        opening = ev.RunCreated(0, "run", market, Goal(), Limits(), 0, {}, {}, 0.0)
+        arrival = ev.WorkflowArrived(0, flow_of([[]] * tasks))
+        machine = (ev.MachineRented(0, 1, "wide", HOUR), ev.MachineUp(0, 1))
+        last = range(tasks, tasks - started, -1)
+        starts = [ev.AttemptStarted(0, n, task, 1) for n, task in enumerate(last, 1)]
+        for event in (opening, arrival, *machine):
+            state.apply(event)
+            work.saw(event, state)
+        began = time.process_time()
+        for start in starts:
+            state.apply(start)
+            work.saw(start, state)
+        assert work.take(None) == 1
+        return time.process_time() - began
+
+    assert seconds(50_000) < 20 * min(seconds(2_000) for _ in range(5))

@@ -80,8 +80,8 @@ def test_estimates_are_near_the_real_runs(two: list[Compared]) -> None:
     for each in two:
         assert abs(each.deviations[OFFLINE].tail) < 25
         assert abs(each.deviations[OFFLINE].cost) < 20
-        assert abs(each.deviations[ONLINE].tail) < 60
-        assert abs(each.deviations[ONLINE].cost) < 30
+        assert abs(each.deviations[ONLINE].tail) < 40
+        assert abs(each.deviations[ONLINE].cost) < 20
 
 
 def test_a_grid_is_as_slow_as_its_workload(two: list[Compared]) -> None:
@@ -91,6 +91,6 @@ def test_a_grid_is_as_slow_as_its_workload(two: list[Compared]) -> None:
 
 
 def test_what_is_demanded_is_what_the_paper_reached(two: list[Compared]) -> None:
-    assert [row.high for row in mean_rows(two)] == [10, 7, 20, 13]
+    assert [row.high for row in mean_rows([two])] == [10, 7, 20, 13]
     papers = [row.paper for row in other_rows(two) if row.note == "the paper's way"]
     assert papers == [10, 7, 20, 13]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.simulate.test_flow_plans import MARKET, layers
 
 from bursar import events as ev
 from bursar.beliefs.task_times import workflow_times
+from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.money import Money
 from bursar.model.wish import Wish
@@ -18,7 +20,7 @@ from bursar.simulate.flow_advice import FlowAdvisor, part_of
 from bursar.simulate.flow_plans import FlowPlanner, pick
 from bursar.simulate.fortune import ModelledFortune
 from bursar.simulate.run import simulate
-from bursar.testing import Auditor
+from bursar.testing import Auditor, Scene
 
 RUNS = 6
 
@@ -108,3 +110,54 @@ def test_a_part_of_a_workflow_needs_only_what_is_in_it(flow):
     kept = [parent for parent in flow.parents[24] if parent in (12, 13)]
     assert part.parents[2] == tuple(parent - 12 for parent in kept)
     assert len(part.dag()) == 3
+
+
+class Advised(Scene):
+    """A run that an advisor watches, told what it decides."""
+
+    def __init__(self, flow, times, plan, before=0, budget="4.2"):
+        self.told = []
+        self.advisor = FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD", before=before)
+        self.advisor.tell = lambda make: self.told.append(make(self.at))
+        super().__init__(*MARKET.offers, tasks=before, arrivals_open=True, budget=budget)
+        self.tell(ev.WorkflowArrived(0, flow))
+        filled = (0,) * before + plan.assigned.tasks
+        assigned = msgspec.structs.replace(plan.assigned, tasks=filled)
+        self.tell(msgspec.structs.replace(plan, assigned=assigned))
+
+    def tell(self, event):
+        super().tell(event)
+        self.advisor.saw(event, self.state)
+
+    def change_budget(self, budget):
+        self.tell(ev.GoalChanged(self.at, Goal(Money.parse(budget))))
+
+
+def test_another_goal_is_planned_for(flow, times, plan):
+    scene = Advised(flow, times, plan)
+    scene.change_budget("1.5")
+    (changed,) = scene.told
+    assert changed.why == "the goal was changed: 96 tasks that are left planned anew"
+    assert changed.assigned != plan.assigned
+    scene.tell(changed)
+    assert scene.told == [changed]
+
+
+def test_tasks_before_the_workflow_keep_their_offers(flow, times, plan):
+    plain, later = Advised(flow, times, plan), Advised(flow, times, plan, before=5)
+    for scene in (plain, later):
+        scene.change_budget("1.5")
+    assert later.told[0].assigned.tasks == (0,) * 5 + plain.told[0].assigned.tasks
+
+
+def test_what_cannot_be_planned_is_told_and_the_plan_stays(flow, times, plan, monkeypatch):
+    def refuse(*_):
+        raise InputError("check the prices")
+
+    scene = Advised(flow, times, plan)
+    monkeypatch.setattr(FlowPlanner, "plans", refuse)
+    for budget in ("1000", "2000"):
+        scene.change_budget(budget)
+    (changed,) = scene.told
+    assert changed.why.endswith("left, for which no plan could be made: check the prices")
+    assert (changed.assigned, changed.fleet) == (plan.assigned, plan.fleet)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from bursar.model.errors import InputError
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
-from bursar.model.money import Money
+from bursar.model.money import Money, format_money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.wish import Wish
 from bursar.model.workflow import Workflow
@@ -139,6 +140,13 @@ def test_a_goal_that_no_plan_keeps_is_told_with_what_could_be_had(plans):
     both = Goal(plans[0].cost(0.9), plans[-1].makespan(0.9))
     with pytest.raises(InputError, match=r"budget .* and a deadline"):
         pick(plans, both, Wish(), "USD")
+
+
+def test_a_budget_that_is_to_be_kept_on_average_is_told_as_such(plans):
+    mean = re.escape(format_money(plans[0].mean_cost, "USD"))
+    told = rf"budget of \$0.01 on average: the cheapest costs {mean} and"
+    with pytest.raises(InputError, match=told):
+        pick(plans, Goal(Money.parse("0.01")), Wish(on_average=True), "USD")
 
 
 def test_without_a_goal_it_is_the_knee(plans):

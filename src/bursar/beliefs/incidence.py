@@ -53,15 +53,22 @@ class Incidence(msgspec.Struct, frozen=True):
         seen = history.counted()
         is_known = seen.fates != Fate.SILENT
         spans = np.maximum(1, np.where(is_known, seen.ended, now) - seen.sent)
+        return cls.of_spans(spans, seen.fates)
+
+    @classmethod
+    def of_spans(cls, spans: Integers, fates: NDArray[np.uint8]) -> Incidence:
+        """By how long each instance was under way, or is."""
+        import numpy as np
+
         order = np.argsort(spans, kind="stable")
         times, first = np.unique(spans[order], return_index=True)
 
         def counts(fate: Fate) -> Floats:
-            is_one = (seen.fates[order] == fate).astype(np.float64)
+            is_one = (fates[order] == fate).astype(np.float64)
             return np.add.reduceat(is_one, first) if len(first) else np.zeros(0)
 
         results, losses = counts(Fate.RESULT), counts(Fate.LOST)
-        at_risk = len(seen) - first
+        at_risk = len(spans) - first
         left = np.cumprod(1.0 - (results + losses) / at_risk)
         before = np.concatenate(([1.0], left[:-1]))[: len(times)]
         returned, lost = before * results / at_risk, before * losses / at_risk
@@ -135,9 +142,7 @@ def current_reliability(history: History, now: Time, deadline: Time) -> Reliabil
 def _expected(seen: History, is_old: NDArray[np.bool_], now: Time) -> float:
     """Gamma of what is sent from now on: halfway between the old instances and the recent ones."""
     means = [
-        Incidence.of(
-            History(seen.sent[epoch], seen.ended[epoch], seen.fates[epoch]), now
-        ).reliability
+        Incidence.of(seen.among(epoch), now).reliability
         for epoch in (is_old, ~is_old)
         if epoch.any()
     ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from bursar import events as ev
+from bursar.beliefs.foresight import foresee
 from bursar.beliefs.incidence import Incidence, current_reliability
 from bursar.beliefs.reliability import (
     PATIENCE,
@@ -16,6 +17,7 @@ from bursar.beliefs.reliability import (
     History,
     Instance,
     Reliability,
+    Standing,
     effective_size,
     is_tail,
 )
@@ -139,6 +141,9 @@ class PoolBook:
         self._sent = array("q")
         self._ended = array("q")
         self._fates = bytearray()
+        self._standings = bytearray()
+        self._standing: dict[int, Standing] = {}
+        """by unreliable machine that is up"""
         self._rows: dict[int, dict[int, int]] = {}
         """by unreliable machine that is up, the row of each live attempt"""
         self._available: dict[int, int] = {}
@@ -178,19 +183,25 @@ class PoolBook:
             np.array(self._sent, dtype=np.int64),
             np.array(self._ended, dtype=np.int64),
             np.array(self._fates, dtype=np.uint8),
+            np.array(self._standings, dtype=np.uint8),
         )
 
     def characterise(
         self, now: Time, deadline: Time | None = None, requested: int | None = None
     ) -> Characterisation:
-        """What is known now, with the deadline that instances have, four mean turnarounds else."""
-        return Characterisation.from_history(
-            self.history(),
+        """For the rest of this run, with the deadline of instances, four mean turnarounds else."""
+        history = self.history()
+        known = Characterisation.from_history(
+            history,
             now,
             deadline=deadline,
             throughput_end=self.tail,
             requested=requested,
             reliable_time=self.reliable_time,
+        )
+        ahead = foresee(history, now)
+        return msgspec.structs.replace(
+            known, turnarounds=ahead.turnarounds, losses=ahead.losses, gamma=ahead.gamma
         )
 
     # --- events ----------------------------------------------------------------------------------
@@ -202,9 +213,11 @@ class PoolBook:
             self._sent.append(event.at)
             self._ended.append(event.at)
             self._fates.append(Fate.SILENT)
+            self._standings.append(self._standing[event.machine])
 
     def _ended_by_itself(self, event: ev.AttemptEnded, state: RunState) -> None:
-        rows = self._rows.get(state.log.machine[event.attempt])
+        machine = state.log.machine[event.attempt]
+        rows = self._rows.get(machine)
         if rows is None:
             if event.outcome == "success":
                 self.reliable_runs += 1
@@ -215,10 +228,15 @@ class PoolBook:
             return
         if event.outcome == "success":
             self._settle(row, event.at, Fate.RESULT)
+            self._standing[machine] = Standing.RETURNED
             return
         is_done = state.status[state.log.task[event.attempt]] == DONE
         is_called_back = event.outcome == "cancelled" and (is_done or state.stopping is not None)
-        self._settle(row, event.at, Fate.WITHDRAWN if is_called_back else Fate.LOST)
+        if is_called_back:
+            self._settle(row, event.at, Fate.WITHDRAWN)
+        else:
+            self._settle(row, event.at, Fate.LOST)
+            self._standing[machine] = Standing.FAILED
 
     def _counted(self, event: ev.MachineUp | ev.ReleaseOrdered, state: RunState) -> None:
         machine = state.machines[event.machine]
@@ -228,12 +246,14 @@ class PoolBook:
             self._slots -= self._available.pop(machine.id, 0)
             return
         self._rows[machine.id] = {}
+        self._standing[machine.id] = Standing.UNTRIED
         if not machine.releasing:
             self._available[machine.id] = machine.offer.slots
             self._slots += machine.offer.slots
 
     def _down(self, event: ev.MachineDown) -> None:
         rows = self._rows.pop(event.machine, {})
+        self._standing.pop(event.machine, None)
         self._slots -= self._available.pop(event.machine, 0)
         fate = Fate.LOST if event.cause == "lost" else Fate.WITHDRAWN
         for row in rows.values():

@@ -47,6 +47,14 @@ SET_SIZE: Final = 20
 """Instances in a set; gamma of a set is then known to about a tenth."""
 
 
+class Standing(IntEnum):
+    """Of a machine when an instance is sent to it: what became of the last one that ended there."""
+
+    UNTRIED = 0
+    RETURNED = 1
+    FAILED = 2
+
+
 class Instance(msgspec.Struct, frozen=True, gc=False):
     """An attempt on the unreliable pool: a result, a loss, or nothing that is known yet."""
 
@@ -57,6 +65,7 @@ class Instance(msgspec.Struct, frozen=True, gc=False):
     """when it was known that no result will come; None: nobody knows, or there is a result"""
     is_withdrawn: bool = False
     """called back at `until` by our own choice: it tells nothing of the pool's reliability"""
+    standing: Standing = Standing.UNTRIED
 
 
 class Fate(IntEnum):
@@ -73,14 +82,16 @@ class History(msgspec.Struct, frozen=True):
     ended: Integers
     """when the result came, or it was known that none will; of no meaning for silent ones"""
     fates: NDArray[np.uint8]
+    standings: NDArray[np.uint8]
+    """of the machine that each was sent to"""
 
     @classmethod
     def of(cls, instances: Iterable[Instance]) -> History:
         import numpy as np  # late: a run that is not predicted does without it
 
         rows = sorted(map(_row, instances))
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 3)
-        return cls(columns[:, 0], columns[:, 1], columns[:, 2].astype(np.uint8))
+        sent, ended, fates, standings = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        return cls(sent, ended, fates.astype(np.uint8), standings.astype(np.uint8))
 
     def __len__(self) -> int:
         return len(self.sent)
@@ -89,14 +100,18 @@ class History(msgspec.Struct, frozen=True):
         """What was known then of what had been sent before."""
         import numpy as np
 
-        before = self.sent < moment
-        sent, ended, fates = self.sent[before], self.ended[before], self.fates[before]
-        return History(sent, ended, np.where(ended <= moment, fates, np.uint8(Fate.SILENT)))
+        sent = self.among(self.sent < moment)
+        fates = np.where(sent.ended <= moment, sent.fates, np.uint8(Fate.SILENT))
+        return History(sent.sent, sent.ended, fates, sent.standings)
 
     def counted(self) -> History:
         """Without those that were withdrawn."""
-        kept = self.fates != Fate.WITHDRAWN
-        return History(self.sent[kept], self.ended[kept], self.fates[kept])
+        return self.among(self.fates != Fate.WITHDRAWN)
+
+    def among(self, chosen: NDArray[np.bool_]) -> History:
+        return History(
+            self.sent[chosen], self.ended[chosen], self.fates[chosen], self.standings[chosen]
+        )
 
     def turnarounds(self) -> Integers:
         """Of results, ascending: a sample of F_s."""
@@ -113,7 +128,7 @@ class History(msgspec.Struct, frozen=True):
         return latest + 1
 
 
-def _row(one: Instance) -> tuple[Time, Time, int]:
+def _row(one: Instance) -> tuple[Time, Time, int, int]:
     ended = one.until
     fate = Fate.SILENT if one.until is None else Fate.LOST
     if one.is_withdrawn:
@@ -125,7 +140,7 @@ def _row(one: Instance) -> tuple[Time, Time, int]:
         raise InputError(
             "an attempt ends before it begins, or after more than 100 years; check its times"
         )
-    return one.sent, ended, int(fate)
+    return one.sent, ended, int(fate), int(one.standing)
 
 
 class Reliability(msgspec.Struct, frozen=True):

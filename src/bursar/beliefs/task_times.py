@@ -82,7 +82,9 @@ def workflow_times(
     """The time of each task on each offer.
 
     Of an offer without a performance its speed is all that is known: whole run times are divided
-    by it, and vary by the coefficient of variation `deviation` (`lognormal`).
+    by it, and vary by the coefficient of variation `deviation` (`lognormal`). With a performance,
+    what the processor takes varies so, for a machine that was measured does not make tasks sure;
+    and it is long when disk and network are slow, which is the careful guess.
     """
     if not offers:
         raise InputError("no offer for the tasks; give at least one")
@@ -97,7 +99,7 @@ def workflow_times(
         if performance is None:
             places = _fill_by_speed(part, distinct, offer, deviation)
         else:
-            places = _fill(part, distinct, performance)
+            places = _fill(part, distinct, performance, deviation)
         rows[:, number] = number * count + places[alike]
     return TaskTimes(table, rows)
 
@@ -167,7 +169,7 @@ def _fill_by_speed(part: Floats, tasks: Profiles, offer: Offer, deviation: float
     return np.arange(len(total))
 
 
-def _fill(part: Floats, tasks: Profiles, performance: Performance) -> Integers:
+def _fill(part: Floats, tasks: Profiles, performance: Performance, deviation: float) -> Integers:
     """Rows of run times by measured performance; gives where each profile stands.
 
     They are in the order of their ratios, so that those between the same two are one block.
@@ -180,8 +182,8 @@ def _fill(part: Floats, tasks: Profiles, performance: Performance) -> Integers:
     below = np.clip(np.searchsorted(shapes.shares, share, side="right") - 1, 0, RATIOS - 2)
     way = (share - shapes.shares[below]) / np.diff(shapes.shares)[below]
     lower, upper = spread * (1 - way), spread * way
-    fixed = tasks.work / performance.speed
-    fixed += tasks.disk * shapes.disk_fixed + tasks.network * shapes.network_fixed
+    work, luck = tasks.work / performance.speed, _coarse(lognormal(deviation).values, part.shape[1])
+    fixed = tasks.disk * shapes.disk_fixed + tasks.network * shapes.network_fixed
     order = np.argsort(below, kind="stable")
     cuts = np.searchsorted(below[order], np.arange(RATIOS))
     for ratio in np.flatnonzero(np.diff(cuts)).tolist():
@@ -191,6 +193,7 @@ def _fill(part: Floats, tasks: Profiles, performance: Performance) -> Integers:
         if upper[chosen].any():
             block += np.multiply.outer(upper[chosen], shapes.at(ratio + 1))
         block += fixed[chosen][:, np.newaxis]
+        block += np.multiply.outer(work[chosen], luck)
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
     return places

@@ -17,8 +17,8 @@ from bursar.flow_target import FlowTarget
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet
 from bursar.model.market import Market
-from bursar.model.money import Money
-from bursar.model.time import SECOND, Time
+from bursar.model.money import Money, format_money
+from bursar.model.time import SECOND, Time, format_duration
 from bursar.plan.bmct import bmct
 from bursar.plan.dpds import dpds
 from bursar.plan.ensemble import EnsemblePlan, Member
@@ -65,8 +65,8 @@ def compare(target: FlowTarget, plan: FlowPlan) -> list[Compared]:
     told = [_told(f"bursar, {plan.name}", format_fleet(plan.fleet), makespan, cost)]
     told += [_placed(name, planner, given, machines) for name, planner in _PLACERS.items()]
     told.append(_by_icpcp(given, makespan))
-    budget = target.goal.budget or cost
-    return [*told, *_ensembles(given, budget, makespan)]
+    budget, deadline = target.goal.budget or cost, target.goal.deadline or makespan
+    return [*told, *_ensembles(given, budget, deadline)]
 
 
 def _told(planner: str, machines: str, makespan: Time, cost: Money) -> Compared:
@@ -102,7 +102,13 @@ def _by_icpcp(given: _Given, deadline: Time) -> Compared:
 def _scheduled(name: str, schedule: Schedule, given: _Given) -> Compared:
     counts = np.bincount(schedule.machines, minlength=len(given.market.offers)).tolist()
     fleet = {o.name: n for o, n in zip(given.market.offers, counts, strict=True) if n}
-    return _told(name, format_fleet(fleet), schedule.makespan, schedule.cost(given.market))
+    try:
+        schedule.check_limits(given.market)
+        why = ""
+    except InputError as error:
+        why = f"cannot be had: {error}"
+    told = _told(name, format_fleet(fleet), schedule.makespan, schedule.cost(given.market))
+    return msgspec.structs.replace(told, why=why)
 
 
 def _ensembles(given: _Given, budget: Money, deadline: Time) -> Iterator[Compared]:
@@ -120,5 +126,7 @@ def _ensembles(given: _Given, budget: Money, deadline: Time) -> Iterator[Compare
         if found:
             yield min(found, key=lambda pair: pair[0])[1]
         else:
-            why = "no kind of machine alone does it for this money in this time"
+            money = format_money(budget, given.market.currency)
+            time = format_duration(deadline)
+            why = f"no kind of machine alone does it for {money} in {time}, as it plans"
             yield Compared(planner=name, machines="", makespan_s=None, cost=None, why=why)

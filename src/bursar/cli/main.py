@@ -60,7 +60,14 @@ class Verbs(click.RichGroup):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="bursar")
 def bursar() -> None:
-    """Run bags of tasks on rented machines, and never spend more than you said."""
+    """Run bags of tasks and workflows on rented machines, and never spend more than you said."""
+
+
+def _in_one_line(error: click.ClickException) -> str:
+    """What is wrong with the words of a command line, and where to look."""
+    told = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    return told if context is None else f"{told}; see {context.command_path} --help"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -71,12 +78,13 @@ def main(arguments: list[str] | None = None) -> int:
         code: Any = bursar.main(args=arguments, prog_name="bursar", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        click.echo(f"bursar: {_in_one_line(error)}", err=True)
         code = error.exit_code
     except BursarError as error:
         click.echo(f"bursar: {error}", err=True)
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort):
+        click.echo("bursar: interrupted", err=True)
         code = 130
     except BrokenPipeError:
         # Whoever read our output has gone: nothing more to say, and nothing to flush at exit.

@@ -188,3 +188,4 @@ def _show_compared(others: Sequence[Compared], currency: str) -> None:
         for one in others
     ]
     print_table(("planner", "machines", "time", "cost", ""), rows, right="time cost")
+    say("HEFT and Hybrid.BMCT have all machines, booted, from the begin; bursar rents as it goes")

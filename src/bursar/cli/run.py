@@ -137,11 +137,14 @@ def _goal(job: Job, flow: Flow | None) -> Goal:
 
 
 def _programs(bag: Bag | None, flow: Flow | None) -> Iterable[tuple[str, ...]]:
-    """A command for each program that will be started; a task without any is told later."""
+    """A command for each program that must be there; a task without any is told later."""
     if bag is not None:
         return (bag.command(0),)
-    commands = () if flow is None else flow.commands
-    return {command[0]: command for command in commands if command}.values()
+    if flow is None:
+        return ()
+    made = {Path(flow.files.names[file]) for row in flow.files.written for file in row}
+    programs = {command[0]: command for command in flow.commands if command}
+    return [programs[name] for name in programs if "/" not in name or Path(name) not in made]
 
 
 def _check_command(command: tuple[str, ...]) -> None:
@@ -158,9 +161,8 @@ def _check_command(command: tuple[str, ...]) -> None:
 
 def _greeting(session: Session, request: Request) -> str:
     budget, market = request.goal.budget, request.market
-    cap = "free of charge"
-    if budget is not None and not market.is_free:
-        cap = f"budget {format_money(budget, market.currency)} ({NOT_INCLUDED})"
+    told = "no budget" if budget is None else f"budget {format_money(budget, market.currency)}"
+    cap = "free of charge" if market.is_free else f"{told} ({NOT_INCLUDED})"
     return (
         f"run {session.state.run}: {counted(session.state.total, 'task')}, {cap}\n"
         "Ctrl-C stops gently, twice stops now; nothing is lost"

@@ -163,6 +163,7 @@ def command(
     )
     target: FlowTarget | None = None
     if flow is None:
+        _refuse_flow(slower, choose, number)
         request = msgspec.structs.replace(request, bag=_bag(tasks))
         runtimes = _normal(runtime, deviation or "0s")
     else:
@@ -212,6 +213,11 @@ def _bag(tasks: int | None) -> Bag:
 def _refuse_bag(tasks: int | None, runtime: str | None) -> None:
     if tasks is not None or runtime is not None:
         raise InputError("a workflow has its own tasks: leave out --tasks and --runtime")
+
+
+def _refuse_flow(slower: float, choose: str | None, number: int | None) -> None:
+    if slower != 1 or choose is not None or number is not None:
+        raise InputError("--slower, --choose and --number are for workflows: give the file of one")
 
 
 def _normal(runtime: str | None, deviation: str) -> RuntimesOf:

@@ -30,8 +30,8 @@ def command(run: str | None, as_json: bool) -> None:
     elif not runs:
         click.echo("no runs here yet: start one with bursar run", err=True)
     else:
-        columns = ("run", "status", "tasks", "committed", "budget", "time")
-        print_table(columns, (_row(found) for found in runs), right="tasks committed budget time")
+        columns = ("run", "status", "done", "committed", "budget", "time")
+        print_table(columns, (_row(found) for found in runs), right="done committed budget time")
 
 
 def _show(found: RunDir, *, as_json: bool) -> None:
@@ -58,7 +58,7 @@ def _row(found: RunDir) -> tuple[str, ...]:
     return (
         found.name,
         _status(found, state),
-        f"{state.settled:,}/{state.total:,}",
+        f"{state.done:,}/{state.total:,}",
         format_money(state.ledger.committed, currency),
         "none" if budget is None else format_money(budget, currency),
         format_duration(state.now - paused(state, 0, state.now)),

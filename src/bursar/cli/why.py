@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import rich_click as click
 
 from bursar.cli.common import home, json_option, print_json, run_argument
+from bursar.journal.replay import load_state
 from bursar.journal.store import JournalReader
+from bursar.model.errors import InputError, shown
+from bursar.model.flow import Flow
 from bursar.model.time import seconds
 from bursar.report.decisions import clock, decisions
+from bursar.state import RunState
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @run_argument()
-@click.option("--task", type=int, metavar="N", help="Tell the story of this task instead.")
+@click.option("--task", metavar="N", help="Tell the story of this task, by number or name.")
 @json_option
-def command(run: str | None, task: int | None, as_json: bool) -> None:
+def command(run: str | None, task: str | None, as_json: bool) -> None:
     """Tell what was decided in a run, when, and why."""
     found = home().find(run)
     if task is not None:
@@ -30,18 +36,21 @@ def command(run: str | None, task: int | None, as_json: bool) -> None:
         click.echo(f"{clock(seconds(one.at_s)):>8}  {one.what}{reason}")
 
 
-def _story(journal: object, task: int, *, as_json: bool) -> None:
-    from pathlib import Path
-
-    from bursar.journal.replay import load_state
-    from bursar.model.errors import InputError
-
-    state = load_state(Path(str(journal)))
-    if not 1 <= task <= state.total:
-        raise InputError(f"no task {task}: the run has tasks 1 to {state.total}")
-    lines = state.story(task)
+def _story(journal: Path, task: str, *, as_json: bool) -> None:
+    state = load_state(journal)
+    lines = state.story(_number(task, state))
     if as_json:
         print_json(lines)
     else:
         for line in lines:
             click.echo(line)
+
+
+def _number(task: str, state: RunState) -> int:
+    """The task of this number, or of this name in a workflow."""
+    for before, work in state.work:
+        if isinstance(work, Flow) and task in work.names:
+            return before + work.names.index(task) + 1
+    if task.isdecimal() and 1 <= int(task) <= state.total:
+        return int(task)
+    raise InputError(f"no task {shown(task)}: the run has tasks 1 to {state.total}")

@@ -40,6 +40,9 @@ MOST_LACKING: Final = 3
 RECENT: Final = 16
 """The mean run time is of about so many attempts."""
 
+TELL_AND_FAIL: Final = ("/bin/sh", "-c", 'printf "%s\\n" "$0" >&2; exit 126')
+"""A command in place of one that cannot even begin, to be given the reason: its task fails."""
+
 External = ev.AnyEvent | Callable[[Time], ev.AnyEvent]
 """An event from outside, or what makes it once its time is known."""
 
@@ -214,7 +217,10 @@ class LocalWorld:
         if self._staging is None:
             return self._state.command(task)
         self._outputs.prepare()
-        return self._staging.prepare(task, attempt)
+        try:
+            return self._staging.prepare(task, attempt)
+        except OSError as error:
+            return (*TELL_AND_FAIL, f"cannot prepare the files of the task: {error}")
 
     def _cancel(self, decision: ev.CancelOrdered) -> None:
         self._staff.stop(decision.attempt, "cancelled")

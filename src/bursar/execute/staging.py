@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
@@ -59,14 +60,13 @@ def check_files(flow: Flow, mode: str, directory: Path) -> None:
     if mode not in MODES:
         raise InputError(f"files {shown(mode)}; they are {SHARED} or {COPIED}")
     written = {file for row in flow.files.written for file in row}
-    for index in range(flow.count):
-        for file in flow.files.read[index] if flow.files.read else ():
-            name = flow.files.names[file]
-            if file not in written and not (directory / name).exists():
-                raise InputError(
-                    f"task {shown(flow.names[index])} reads {shown(name)}, which no task writes"
-                    f" and which is not in {directory}; put it there"
-                )
+    for index, row in enumerate(flow.files.read):
+        names = [flow.files.names[file] for file in row if file not in written]
+        for name in _missing(directory, names):
+            raise InputError(
+                f"task {shown(flow.names[index])} reads {shown(name)}, which no task writes"
+                f" and which is not in {directory}; put it there"
+            )
     if mode == COPIED:
         for name in flow.files.names:
             path = PurePosixPath(name)
@@ -91,13 +91,12 @@ class SharedFiles:
             path = self._directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
             if task in self._begun:
-                path.unlink(missing_ok=True)
+                _remove(path)
         self._begun.add(task)
         return self._state.command(task)
 
     def lacking(self, task: int, attempt: int) -> list[str]:
-        names = _writes(self._state, task)
-        return [name for name in names if not (self._directory / name).exists()]
+        return _missing(self._directory, _writes(self._state, task))
 
     def publish(self, task: int) -> None:
         """They are where they should be."""
@@ -111,6 +110,9 @@ class CopiedFiles:
         self._directory = directory
         self._outputs = outputs
         self._store = outputs.root / FILES
+        self._written: set[str] = set()
+        """files that tasks write, of so many bags and workflows of the run: ..."""
+        self._looked_at = 0
 
     def prepare(self, task: int, attempt: int) -> tuple[str, ...]:
         place = self._outputs.of(attempt) / FILES
@@ -125,23 +127,37 @@ class CopiedFiles:
         return (*program, *self._state.command(task))
 
     def lacking(self, task: int, attempt: int) -> list[str]:
-        place = self._outputs.of(attempt) / FILES
-        return [name for name in _writes(self._state, task) if not (place / name).exists()]
+        return _missing(self._outputs.of(attempt) / FILES, _writes(self._state, task))
 
     def publish(self, task: int) -> None:
         """Link what was written, and remove the copies of what was read."""
         place = self._outputs.root / str(task) / FILES
-        for name in _reads(self._state, task):
-            _remove(place / name)
-        for name in _writes(self._state, task):
-            target = self._store / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if not target.exists():
-                os.link(place / name, target)
+        writes = [Path(name) for name in _writes(self._state, task)]
+        try:
+            for name in writes:
+                _provide(place / name, self._store / name)
+        except OSError as error:
+            raise InputError(
+                f"{self._store}: cannot keep what task {task} wrote: {error}; mend that, then go on"
+                " with bursar resume"
+            ) from None
+        holding = {path for name in writes for path in (name, *name.parents)}
+        for name in map(Path, _reads(self._state, task)):
+            if name not in holding:
+                with suppress(OSError):  # a copy that cannot be removed is in nobody's way
+                    _remove(place / name)
 
     def _source(self, name: str) -> str:
-        stored = self._store / name
-        return str(stored if stored.exists() else self._directory / name)
+        return str((self._store if self._is_written(name) else self._directory) / name)
+
+    def _is_written(self, name: str) -> bool:
+        """Whether some task writes this file."""
+        for _, work in self._state.work[self._looked_at :]:
+            if isinstance(work, Flow):
+                files = work.files
+                self._written.update(files.names[file] for row in files.written for file in row)
+        self._looked_at = len(self._state.work)
+        return name in self._written
 
 
 def publish_all(state: RunState, staging: Staging) -> None:
@@ -163,8 +179,38 @@ def _writes(state: RunState, task: int) -> Sequence[str]:
     return work.writes(index) if isinstance(work, Flow) else ()
 
 
-def _remove(copy: Path) -> None:
-    if copy.is_dir():
-        shutil.rmtree(copy)
+def _missing(directory: Path, names: Sequence[str]) -> list[str]:
+    """Those that are not there, for whatever reason."""
+    return [name for name in names if not os.path.exists(directory / name)]  # noqa: PTH110
+
+
+def _provide(source: Path, target: Path) -> None:
+    """Let a file, or the files of a directory, be found elsewhere, too, those that lack there.
+
+    Each appears as a whole. What is gone by now, since somebody tidied up, is left out.
+    """
+    if source.is_dir():
+        shutil.copytree(source, target, copy_function=_link, dirs_exist_ok=True)
     else:
-        copy.unlink(missing_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _link(str(source), str(target))
+
+
+def _link(source: str, target: str) -> None:
+    if os.path.lexists(target) or not os.path.exists(source):  # noqa: PTH110
+        return
+    if not os.path.islink(source):  # noqa: PTH114 (what it leads to may be somebody else's)
+        with suppress(OSError):  # not every file system has links, nor for files of others
+            os.link(source, target)
+            return
+    part = f"{target}.part"
+    shutil.copy(source, part)
+    os.replace(part, target)  # noqa: PTH105
+
+
+def _remove(path: Path) -> None:
+    """A file or a whole directory, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        path.unlink()

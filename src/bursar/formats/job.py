@@ -360,19 +360,24 @@ def _choice(*known: str) -> Callable[[Any, Path], str]:
 
 def read_confidence(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.5 <= value < 1:
-        raise InputError("must be a number from 0.5 to 0.999")
+        raise InputError("must be a number from 0.5 to below 1")
     return float(value)
 
 
 def read_deviation(value: Any) -> float:
     """A share of a run time, such as `30%` or `0.3`."""
-    text = str(value).strip()
+    problem = InputError("must be a share of a run time, such as 30%")
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise problem
     try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if isinstance(value, bool) or not 0 <= share <= LARGEST_DEVIATION:
-        raise InputError(f"{shown(text)} is no share of a run time; write for example 30%")
+        if isinstance(value, str) and value.endswith("%"):
+            share = float(value[:-1]) / 100
+        else:
+            share = float(value)
+    except (ValueError, OverflowError):
+        raise problem from None
+    if not 0 <= share <= LARGEST_DEVIATION:
+        raise problem
     return share
 
 

@@ -29,6 +29,7 @@ from bursar.beliefs.calibrated import OfferCalibration
 from bursar.beliefs.performance import Calibration
 from bursar.model.errors import InputError, one_line, shown
 from bursar.model.files import read_bytes, source_name
+from bursar.model.market import check_offer_name
 from bursar.model.reading import read_words
 from bursar.model.time import LONGEST, SECOND
 
@@ -78,7 +79,7 @@ def add_measurements(
     """Add to what is known of an offer; the file and its directory are made if need be."""
     path = Path(path)
     try:
-        read_words(offer)
+        check_offer_name(read_words(offer))
         for resource, rows in measured.items():
             _check(rows, f"{offer}, {resource}")
     except InputError as error:

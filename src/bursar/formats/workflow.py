@@ -221,6 +221,8 @@ def _add(flow: Workflow, name: str, task: Any, defaults: Mapping[str, Any]) -> N
 
 
 def _check_keys(table: Any, known: tuple[str, ...], where: str) -> None:
+    if table is None:
+        raise InputError(f"{where}: is empty; it must be a table with {', '.join(known)}")
     if not isinstance(table, dict):
         raise InputError(f"{where}: must be a table with {', '.join(known)}")
     for key in table:

@@ -41,5 +41,5 @@ def write_fleet(fleet: Fleet) -> str:
 
 def format_fleet(fleet: Fleet) -> str:
     """Print for people: `10 small + 3 large`."""
-    parts = [f"{count} {name}" for name, count in fleet.items() if count]
+    parts = [f"{count:,} {name}" for name, count in fleet.items() if count]
     return " + ".join(parts) or "no machines"

@@ -157,16 +157,21 @@ _MOST_SLOTS: Final = 10_000
 Value = TypeVar("Value")
 
 
+def check_offer_name(name: str) -> None:
+    if not all(letter.isalnum() or letter in _NAME_EXTRAS for letter in name):
+        raise InputError(f"name {shown(name)} may hold letters, digits and . _ - + / : only")
+
+
 def _read_offer(entry: Any, where: str) -> Offer:
     if not isinstance(entry, dict):
         raise InputError(f"{where}: must be a table, written [[offer]]")
     name = entry.get("name")
     if not isinstance(name, str) or not name:
         raise InputError(f'{where}: has no name; add name = "..."')
-    if not all(letter.isalnum() or letter in _NAME_EXTRAS for letter in name):
-        raise InputError(
-            f"{where}: name {shown(name)} may hold letters, digits and . _ - + / : only"
-        )
+    try:
+        check_offer_name(name)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
     where = f"{where} ({shown(name)})"
     for key in entry:
         if key not in _OFFER_KEYS:

@@ -92,14 +92,18 @@ class Schedule(msgspec.Struct, frozen=True, eq=False):
         """
         if len(self.machine) != graph.tasks:
             raise InputError(f"a schedule of {len(self.machine)} tasks for {graph.tasks}; plan all")
-        self._check_machines(market)
+        self._check_stays()
+        self.check_limits(market)
         self._check_tasks(microseconds(runtimes), market)
         self._check_files(graph, volumes, network)
         self._check_alone()
 
-    def _check_machines(self, market: Market) -> None:
+    def _check_stays(self) -> None:
         if np.any(self.rented < 0) or np.any(self.released < self.rented):
             raise InputError("a machine is released before it is rented, or rented before the plan")
+
+    def check_limits(self, market: Market) -> None:
+        """Raise if there are more machines of an offer at once than its limit."""
         for number, offer in enumerate(market.offers):
             own = self.machines == number
             if offer.limit is not None:

@@ -108,8 +108,10 @@ def money_line(state: RunState) -> str:
     """`$0.40 committed of $2.50`, and what that does not include."""
     currency = state.market.currency
     committed = f"{format_money(state.ledger.committed, currency)} committed"
-    if state.ledger.budget is None or state.market.is_free:
+    if state.market.is_free:
         return f"{committed} ({FREE})"
+    if state.ledger.budget is None:
+        return f"{committed} without a budget ({NOT_INCLUDED})"
     return f"{committed} of {format_money(state.ledger.budget, currency)} ({NOT_INCLUDED})"
 
 

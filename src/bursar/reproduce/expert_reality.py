@@ -136,6 +136,7 @@ class Instance(msgspec.Struct, frozen=True):
     """to its result; None: nothing is ever heard of it"""
     dies: Time | None
     """when its machine is taken away; None: never"""
+    machine: int
 
     def turnaround(self, deadline: Time) -> Time | None:
         """To a result that is accepted."""
@@ -183,7 +184,7 @@ class Grid:
         takes = round(self._lengths[task - 1] * self._slowness(machine))
         is_lost = self._host(machine).random() < self._bad or rng.random() < self._silent
         dies = self._deaths.get(machine.id)
-        self.instances[attempt] = Instance(task, now, None if is_lost else takes, dies)
+        self.instances[attempt] = Instance(task, now, None if is_lost else takes, dies, machine.id)
         if is_lost:
             self._failures[machine.id] += 1
             return None, "lost"

@@ -44,8 +44,9 @@ ASSUMED: Final = (
     " equation 2; that mean is kept if it is above the budget by no more than"
     f" {ERRORS:g} standard errors of {EXECUTIONS} executions, and Average breaks it if above by"
     " more",
-    "to keep a budget with a chance of 0.99, Prob aims at a third of the risk: with a chance of"
-    f" exactly 0.99, {KEPT - 1} or fewer of {EXECUTIONS} executions come about in 8 of 100 cases",
+    "to keep a budget with a chance of 0.99, Prob aims higher by two standard errors of its own"
+    f" samples: at exactly 0.99, {KEPT - 1} or fewer of {EXECUTIONS} executions come about in 8 of"
+    " 100 cases",
     "bandwidths of tasks being independent, the cost of a thousand tasks hardly varies, and a"
     " method that takes it for 2 % too low breaks the budget in nearly all executions",
 )

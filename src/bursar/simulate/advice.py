@@ -106,7 +106,7 @@ def situation_of(state: RunState, pools: TwoPools, book: PoolBook) -> Situation 
         conditions=Conditions(
             tasks=len(ages),
             unreliable=max(len(ages), pools.unreliable),
-            reliability=max(LEAST_RELIABILITY, known.gamma.after),
+            reliability=known.gamma.since(now).at_least(LEAST_RELIABILITY),
             turnarounds=known.turnarounds,
             reliable_time=known.reliable_time or max(1, round(known.mean / speedup)),
             unreliable_price=cheap,

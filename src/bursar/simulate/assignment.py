@@ -42,8 +42,8 @@ MOST_LANES: Final = 1024
 LOOKED_AT: Final = 16
 """lanes that are among the longest, at least, where a percentile is wanted"""
 HAIR: Final = 1e-9
-CAUTION: Final = 1 / 3
-"""of the risk that the user takes, the part that is aimed at"""
+CAUTION: Final = 2.0
+"""standard errors of a chance, by which it is aimed higher than what is asked for"""
 
 
 class AssignmentGoal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -291,11 +291,11 @@ def _fastest_by_chance(problem: _Problem, budget: float, share: float) -> Assign
     part in that is its mean cost, and its variance times z over twice the standard deviation of
     all; so that is its cost here, where z and the deviation are those of the last assignment.
 
-    What is kept on some samples may have been lucky: it is aimed at a fraction of the risk, and
-    what keeps the chance alone is taken only where nothing is found that does better.
+    What is kept on some samples may have been lucky: it is aimed higher by what chance explains,
+    and what keeps the chance alone is taken only where nothing is found that does better.
     """
     search = problem.search
-    safe = 1 - (1 - share) * CAUTION
+    safe = min(share + CAUTION * math.sqrt(share * (1 - share) / problem.samples), 1.0)
     told, margin = problem.verified(problem.cheapest()), 0.0
     nearest, kept = told, list[Assignment]()
     for turn in range(1, TURNS + 1):

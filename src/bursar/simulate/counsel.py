@@ -24,3 +24,6 @@ class Counsel:
     def saw(self, event: ev.AnyEvent, state: RunState) -> None:
         """Called after the event was applied."""
         raise NotImplementedError
+
+    def look(self, state: RunState) -> None:
+        """Decide what the past calls for, before a run that was resumed goes on."""

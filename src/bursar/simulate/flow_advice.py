@@ -5,6 +5,7 @@ they lie within the band, differences are chance. Once they do not, what is left
 planned again: with run times as they were seen, with the money and the time that are left. Few
 tasks have been seen by then, and few tell little: from there on, the plan is looked at again
 whenever a part of what is left has finished, and made anew if run times are other than it assumed.
+A run that is resumed with another goal is planned anew for that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bursar.beliefs.band_watch import BandWatch
 from bursar.beliefs.kind_times import Piggyback
 from bursar.beliefs.task_times import TaskTimes
 from bursar.model.assigned import Assigned
-from bursar.model.errors import InputError
+from bursar.model.errors import BursarError, InputError, one_line
 from bursar.model.flow import Flow, FlowFiles
 from bursar.model.goal import Goal
 from bursar.model.market import Offer
@@ -78,7 +79,9 @@ class FlowAdvisor(Counsel):
         self._assigned: Assigned | None = None
         self._fleet: dict[str, int] = {}
         self._is_busy = False
-        """a plan is being made"""
+        """a plan is being made, or none can be made any more"""
+        self._is_goal_new = False
+        """it was changed since the last plan was made"""
         self._finished = 0
         self._side: str | None = None
         """which way reality has left the band"""
@@ -89,17 +92,24 @@ class FlowAdvisor(Counsel):
         match event:
             case ev.PlanChosen() | ev.AssignmentChanged():
                 self._assigned, self._fleet = event.assigned, event.fleet
+                self._is_goal_new = False
+            case ev.GoalChanged():
+                self._is_goal_new = True
             case ev.AttemptEnded(outcome="success"):
                 self._learn(event, state)
+        self.look(state)
+
+    def look(self, state: RunState) -> None:
         if not self._is_busy and self.tell is not None and self._is_in_doubt():
             self._plan_anew(state)
 
     def _is_in_doubt(self) -> bool:
-        if self._watch.is_outside_band():
+        if self._watch.is_outside_band() or self._is_goal_new:
             return True
         if self._looks_again is None or self._finished < self._looks_again:
             return False
-        self._looks_again = self._finished + LEAST_SEEN
+        factors = len(self._flow.kind_names) * len(self._offers)
+        self._looks_again = self._finished + max(LEAST_SEEN, factors // PARTS)
         used = self._factors
         return any(abs(one / used[key] - 1) > TOLERANCE for key, one in self._means().items())
 
@@ -132,26 +142,39 @@ class FlowAdvisor(Counsel):
     # --- planning anew ---------------------------------------------------------------------------
 
     def _plan_anew(self, state: RunState) -> None:
-        rest, tell = rest_of(state, self._flow, self._before), self.tell
-        if tell is None or len(rest.tasks) == 0 or self._assigned is None:
-            return
+        rest, tell, assigned = rest_of(state, self._flow, self._before), self.tell, self._assigned
         self._is_busy = True
-        self._side = self._watch.side or self._side
+        if tell is None or len(rest.tasks) == 0 or assigned is None:
+            return
+        why = self._reason(len(rest.tasks))
         self._factors = self._means()
         self._looks_again = self._finished + max(LEAST_SEEN, len(rest.tasks) // PARTS)
+        self._is_goal_new = False
 
         def decide() -> None:
-            plan = self._best(rest)
-            assigned = self._with_rest(rest, plan)
-            why = (
-                f"tasks are {self._side} than predicted: {counted(len(rest.tasks), 'task')} that"
-                f" {'is' if len(rest.tasks) == 1 else 'are'} left planned anew"
-            )
+            """In a thread of its own perhaps."""
+            try:
+                plan = self._best(rest)
+            except BursarError as error:
+                lack = f"{why}, for which no plan could be made: {one_line(str(error))}"
+                tell(lambda now: ev.AssignmentChanged(now, assigned, self._fleet, lack))
+                return
+            changed = self._with_rest(assigned, rest, plan)
+            if (changed, plan.fleet) != (assigned, self._fleet):
+                tell(
+                    lambda now: ev.AssignmentChanged(
+                        now, changed, plan.fleet, f"{why} planned anew"
+                    )
+                )
             self._watch, self._is_busy = BandWatch(), False
-            if (assigned, plan.fleet) != (self._assigned, self._fleet):
-                tell(lambda now: ev.AssignmentChanged(now, assigned, plan.fleet, why))
 
         self.start(decide)
+
+    def _reason(self, left: int) -> str:
+        self._side = self._watch.side or self._side
+        is_goal = self._is_goal_new or self._side is None
+        cause = "the goal was changed" if is_goal else f"tasks are {self._side} than predicted"
+        return f"{cause}: {counted(left, 'task')} that {'is' if left == 1 else 'are'} left"
 
     def _best(self, rest: Rest) -> FlowPlan:
         """What keeps the goal; else what keeps the budget, as fast as it can; else the cheapest."""
@@ -177,13 +200,12 @@ class FlowAdvisor(Counsel):
         rows = np.arange(len(chosen) * len(table), dtype=np.int64).reshape(len(table), -1).T
         return TaskTimes(np.concatenate(table), np.ascontiguousarray(rows))
 
-    def _with_rest(self, rest: Rest, plan: FlowPlan) -> Assigned:
+    def _with_rest(self, assigned: Assigned, rest: Rest, plan: FlowPlan) -> Assigned:
         """The new offers for what is left; the others stay as they were."""
-        assert self._assigned is not None  # noqa: S101
         names = plan.assigned.offers
-        of_task = [names.index(self._assigned.offers[one]) for one in self._assigned.tasks]
+        of_task = [names.index(assigned.offers[one]) for one in assigned.tasks]
         for task, offer in zip(rest.tasks, plan.assigned.tasks, strict=True):
-            of_task[task] = offer
+            of_task[self._before + task] = offer
         return Assigned(names, tuple(of_task))
 
 

@@ -37,6 +37,7 @@ Integers = NDArray[np.int64]
 
 ASSIGNMENTS: Final = 10
 """from cheapest to fastest, that are packed"""
+FEWEST_ASSIGNMENTS: Final = 4
 STEPS: Final = 12
 """sizes of the fleet that are tried for each, from one machine to as many as are ever needed"""
 PLANS: Final = 8
@@ -127,8 +128,16 @@ class FlowPlanner:
     """Makes plans for one workflow on one market; the same seed, the same plans."""
 
     def __init__(
-        self, flow: Flow, offers: Sequence[Offer], times: TaskTimes, *, seed: int = 0
+        self,
+        flow: Flow,
+        offers: Sequence[Offer],
+        times: TaskTimes,
+        *,
+        seed: int = 0,
+        effort: float = 1.0,
     ) -> None:
+        """With less effort, fewer plans are compared, by fewer executions."""
+        self._effort = effort
         dag = flow.dag()
         graph = Graph.of_dag(dag)
         self._levels = levels(dag)
@@ -145,10 +154,10 @@ class FlowPlanner:
     def plans(self) -> list[FlowPlan]:
         """The plans that no other beats, by mean time and cost, from cheapest to fastest."""
         candidates = list(self._candidates())
-        few = _samples(FIRST_LOOK, len(candidates) * self._tasks)
+        few = _samples(FIRST_LOOK * self._effort, len(candidates) * self._tasks)
         looked = [self._judged(*one, few, self._seed) for one in candidates]
         kept = [candidates[n] for n in _unbeaten([plan.point for plan in looked])]
-        many = _samples(SECOND_LOOK, len(kept) * self._tasks)
+        many = _samples(SECOND_LOOK * self._effort, len(kept) * self._tasks)
         judged = [self._judged(*one, many, self._seed + 1) for one in kept]
         plans = [judged[n] for n in _unbeaten([plan.point for plan in judged])]
         plans.sort(key=lambda plan: plan.mean_cost)
@@ -173,7 +182,8 @@ class FlowPlanner:
             yield from (np.full(self._tasks, offer) for offer in range(len(self.offers)))
             return
         per_second = self._prices / [offer.billing / SECOND for offer in self.offers]
-        for found in frontier(self._workflow, per_second / 1e9, points=ASSIGNMENTS):
+        points = max(FEWEST_ASSIGNMENTS, round(ASSIGNMENTS * self._effort))
+        for found in frontier(self._workflow, per_second / 1e9, points=points):
             yield np.asarray(found.offers, dtype=np.int64)
 
     def _widest(self, of_task: Integers) -> Integers:
@@ -220,25 +230,32 @@ def pick(plans: Sequence[FlowPlan], goal: Goal, wish: Wish, currency: str) -> Fl
         return plans[knee([plan.point for plan in plans])]
     fitting = [plan for plan in plans if plan.keeps(goal, wish)]
     if not fitting:
-        raise InputError(_none_fits(plans, goal, wish.confidence, currency))
+        raise InputError(_none_fits(plans, goal, wish, currency))
     if goal.deadline is not None:
         return min(fitting, key=lambda plan: plan.mean_cost)
     return min(fitting, key=lambda plan: plan.point[0])
 
 
-def _none_fits(plans: Sequence[FlowPlan], goal: Goal, confidence: float, currency: str) -> str:
-    cheapest, fastest = plans[0], plans[-1]
+def _none_fits(plans: Sequence[FlowPlan], goal: Goal, wish: Wish, currency: str) -> str:
+    surely = f"with {wish.confidence:.0%} confidence"
     asked = []
     if goal.budget is not None:
-        asked.append(f"a budget of {format_money(goal.budget, currency)}")
+        how = "on average" if wish.on_average else surely
+        asked.append(f"a budget of {format_money(goal.budget, currency)} {how}")
     if goal.deadline is not None:
-        asked.append(f"a deadline of {format_duration(goal.deadline)}")
-    least = format_money(cheapest.cost(confidence), currency)
-    soonest = format_duration(fastest.makespan(confidence))
+        asked.append(f"a deadline of {format_duration(goal.deadline)} {surely}")
+
+    def cost(plan: FlowPlan) -> str:
+        amount = plan.mean_cost if wish.on_average else plan.cost(wish.confidence)
+        return format_money(amount, currency)
+
+    def time(plan: FlowPlan) -> str:
+        return format_duration(plan.makespan(wish.confidence))
+
+    cheapest, fastest = plans[0], plans[-1]
     return (
-        f"no plan keeps {' and '.join(asked)} with {confidence:.0%} confidence: the cheapest costs"
-        f" {least} and takes {format_duration(cheapest.makespan(confidence))}, the fastest takes"
-        f" {soonest} and costs {format_money(fastest.cost(confidence), currency)}; give more"
+        f"no plan keeps {' and '.join(asked)}: the cheapest costs {cost(cheapest)} and takes"
+        f" {time(cheapest)}, the fastest takes {time(fastest)} and costs {cost(fastest)}; give more"
     )
 
 
@@ -279,8 +296,8 @@ def shown(plans: Sequence[FlowPlan], best: FlowPlan | None) -> list[FlowPlan]:
     return found
 
 
-def _samples(effort: int, tasks: int) -> int:
-    return min(MOST, max(FEWEST, effort // max(1, tasks)))
+def _samples(effort: float, tasks: int) -> int:
+    return min(MOST, max(FEWEST, round(effort / max(1, tasks))))
 
 
 def _index(count: int, share: float) -> int:

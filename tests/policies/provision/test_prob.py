@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from random import Random
 
+import msgspec
 import pytest
 
 from bursar import events as ev
@@ -14,14 +16,17 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Bag
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
+from bursar.policies.replicate.random import RandomReplicas
 from bursar.simulate.fortune import ModelledFortune, given
 from bursar.simulate.run import simulate
 from bursar.state import RunState
 from bursar.testing import Scene, check_provisioner
+from bursar.testing.cases import hard_cases, play
 
 HOURS = Offer("hours", Money.parse("0.10"), boot=MINUTE)
 PAIRS = Offer("pairs", Money.parse("0.30"), slots=2)
@@ -64,8 +69,8 @@ class Watched(Scene):
 
     def rents(self):
         found = self.wishes()
-        assert all(isinstance(wish, Rent) for wish in found)
-        return [wish.offer for wish in found]
+        assert all(isinstance(wish, Rent | Wake) for wish in found)
+        return [wish.offer for wish in found if isinstance(wish, Rent)]
 
     def place(self):
         starts = AssignedPlacer(self.prob).place(self.state, self.at, Random(0))
@@ -123,6 +128,14 @@ def test_nothing_is_rented_for_tasks_that_wait():
 def test_another_assignment_brings_its_own_fleet():
     scene = Watched("hours", fleet={"hours": 1})
     scene.tell(ev.AssignmentChanged(0, Assigned(("seconds",), (0,)), {"seconds": 1}))
+    assert scene.rents() == ["seconds"]
+
+
+def test_a_task_of_an_offer_that_the_plan_has_given_up_gets_a_machine():
+    """It had failed when the plan was changed, and is tried again."""
+    scene = Watched("hours", "seconds", fleet={"seconds": 3})
+    assert sorted(scene.rents()) == ["hours", "seconds"]
+    scene.rent("hours")
     assert scene.rents() == ["seconds"]
 
 
@@ -195,6 +208,7 @@ def test_it_is_kept_until_its_minimum_charge_is_used_up():
     offer = Offer("seconds", Money(1), SECOND, minimum=HOUR, boot=MINUTE)
     scene, prob = Scene(offer, arrivals_open=True), Prob()
     scene.machine(stay=HOUR)
+    prob.saw(scene.events[-1], scene.state)
     assert list(prob.provision(scene.state, 30 * MINUTE, Random(0))) == [Wake(HOUR)]
     (gone,) = prob.provision(scene.state, HOUR, Random(0))
     assert isinstance(gone, Release)
@@ -304,3 +318,63 @@ def test_a_whole_workflow_is_done_within_its_fleet():
     used = {charge.machine: charge.offer.name for charge in state.ledger.charges()}
     for attempt in range(1, len(state.log) + 1):
         assert used[state.log.machine[attempt]] == meant[state.log.task[attempt] - 1]
+
+
+def hard_workflows(count):
+    """Hard cases with a workflow and a plan; sometimes a bag comes later, or another plan."""
+    for case in hard_cases(count, seed=5):
+        rng, tasks = Random(case.seed), Random(case.seed).randint(1, 12)
+        parents = tuple(
+            tuple(sorted(rng.sample(range(task), min(task, rng.randint(0, 2)))))
+            for task in range(tasks)
+        )
+        offers = [offer.name for offer in case.market.offers]
+        first, second = (
+            plan({name: rng.randint(0, 2) for name in offers}, *rng.choices(offers, k=tasks))
+            for _ in range(2)
+        )
+        later = rng.choice([0, MINUTE, HOUR])
+        changed = ev.AssignmentChanged(later, second.assigned, second.fleet)
+        bag = ev.WorkArrived(later, Bag(rng.randint(1, 4)))
+        yield msgspec.structs.replace(
+            case,
+            runtimes=tuple(rng.randint(1, 40 * MINUTE) for _ in range(tasks + 4)),
+            outside=(
+                ev.WorkflowArrived(0, flow_of(tasks, parents)),
+                first,
+                *rng.choice([(), (changed,), (bag,), (bag, changed)]),
+                ev.ArrivalsEnded(later),
+            ),
+        )
+
+
+@pytest.mark.parametrize("replicator", [NoReplicas, RandomReplicas])
+def test_workflows_keep_the_laws_in_hard_cases_and_come_to_an_end_that_is_understood(replicator):
+    for case in hard_workflows(120):
+        prob = Prob()
+        state = play(case, Policy(prob, AssignedPlacer(prob), replicator()))
+        assert state.ended is not None, case
+        assert "no machine was asked for" not in state.ended.why, case
+
+
+def chains(idle, tasks=3000):
+    """Seconds for ten chains, while so many machines that are paid by the hour are idle."""
+    prob, rng = Prob(), Random(0)
+    parents = (*[()] * (idle + 10), *((task,) for task in range(idle, idle + tasks - 10)))
+    times = [SECOND] * idle + [rng.randint(SECOND // 10, SECOND) for _ in range(tasks)]
+    work = flow_of(idle + tasks, parents)
+    began = time.process_time()
+    state = simulate(
+        Market("USD", "undated", (HOURS,)),
+        Goal(),
+        [ev.WorkflowArrived(0, work), plan({"hours": idle + 10}, *["hours"] * work.count)],
+        Policy(prob, AssignedPlacer(prob), NoReplicas()),
+        ModelledFortune(given(times)),
+    )
+    assert state.done == work.count
+    return time.process_time() - began
+
+
+def test_idle_machines_do_not_slow_a_run_down():
+    without = min(chains(idle=1) for _ in range(3))
+    assert chains(idle=3000) < 8 * without, "they cost time at every event"

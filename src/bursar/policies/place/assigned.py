@@ -14,7 +14,7 @@ from bursar.model.time import Time
 from bursar.policies.assigned_work import AssignedWork
 from bursar.policies.roles import Provisioner
 from bursar.state import RunState
-from bursar.view import View
+from bursar.view import Machine, View
 
 
 class AssignedPlacer:
@@ -30,11 +30,21 @@ class AssignedPlacer:
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         """The oldest machines first, so that the youngest get idle and can be given back."""
         starts: list[Start] = []
-        for number in sorted(view.idle):
-            machine = view.machines[number]
+        work = self.work
+        while (machine := self._next(view)) is not None:
             free = machine.offer.slots - len(machine.attempts)
             for offer in (machine.offer.name, None):
-                while free and self.work.count(offer):
-                    starts.append(Start(self.work.take(offer), number))
+                while free and work.count(offer):
+                    starts.append(Start(work.take(offer), machine.id))
                     free -= 1
+            if not free:
+                work.idle.remove(machine)
         return starts
+
+    def _next(self, view: View) -> Machine | None:
+        """The oldest machine for which something is ready."""
+        work = self.work
+        offers = work.idle.offers()
+        if not work.count(None):
+            offers = [offer for offer in offers if work.count(offer)]
+        return work.idle.oldest(offers, view)

@@ -12,6 +12,7 @@ that the plan allows; it takes one task after the other, and is given back
 from __future__ import annotations
 
 from collections.abc import Iterable
+from heapq import heappop, heappush
 from random import Random
 from typing import Final
 
@@ -35,8 +36,11 @@ class Prob:
         """the most machines of each offer"""
         self._idle_since: dict[int, Time] = {}
         """by machine, when its last attempt ended, or when it came up"""
-        self._looked_at: dict[int, Time] = {}
-        """by machine, when it is to be looked at, which is asked for once"""
+        self._kept: list[tuple[Time, int]] = []
+        """heap of (until when it is kept, machine) of all that are idle and paid by short units;
+        outdated entries are dropped when met"""
+        self._wakes_at: Time = 0
+        """when the first of them is to be looked at, which was asked for"""
 
     def saw(self, event: AnyEvent, state: RunState) -> None:
         self.work.saw(event, state)
@@ -44,9 +48,9 @@ class Prob:
             case PlanChosen() | AssignmentChanged():
                 self.fleet = dict(event.fleet)
             case AttemptEnded():
-                self._idle_since[state.log.machine[event.attempt]] = event.at
+                self._watch(state.log.machine[event.attempt], state, event.at)
             case MachineUp():
-                self._idle_since[event.machine] = event.at
+                self._watch(event.machine, state, event.at)
 
     def provision(
         self, view: View, now: Time, rng: Random
@@ -73,11 +77,15 @@ class Prob:
             if not standing and not self._is_to_be_had(name, view, now):
                 yield from self._make_do(name, view, now)
                 continue
-            room = self.fleet.get(name, 0) - standing
-            if room > 0:
-                needed = self.work.count(name) - _free_slots(name, view)
+            room, ready = self._most(name) - standing, self.work.count(name)
+            if room > 0 and not self.work.idle.have(ready, name, view):
+                needed = ready - _free_slots(name, view)
                 for _ in range(min(-(-needed // view.market[name].slots), room)):
                     yield Rent(name, reason="tasks are ready for it")
+
+    def _most(self, name: str) -> int:
+        """One at least: a task that failed before the plan was changed may be tried again."""
+        return max(1, self.fleet.get(name, 0))
 
     def _rent_for_others(self, view: View, now: Time) -> Iterable[Rent | Stop]:
         """What came after the plan was made goes to any machine; there must be one."""
@@ -100,7 +108,6 @@ class Prob:
         if others:
             other = min(others, key=_price_of_work)
             self.work.move(name, other.name)
-            self.fleet[other.name] = max(1, self.fleet.get(other.name, 0))
             if not standing:
                 yield Rent(other.name, reason=f"no {name} is to be had")
         elif not view.machines and not view.ledger.can_pay(view.market.cheapest_entry):
@@ -109,20 +116,34 @@ class Prob:
 
     # --- giving back -----------------------------------------------------------------------------
 
+    def _watch(self, number: int, state: RunState, now: Time) -> None:
+        self._idle_since[number] = now
+        machine = state.machines.get(number)
+        if machine is not None and not machine.attempts and not is_long(machine.offer):
+            heappush(self._kept, (self._kept_until(machine), number))
+
     def _give_back(self, view: View, now: Time) -> Iterable[Release | Wake]:
-        """The oldest machines take what is ready; the others are looked at, now or later."""
+        """The oldest machines take what is ready; the others go when their time has come."""
+        due: list[int] = []
+        while self._kept:
+            until, number = self._kept[0]
+            is_idle = number in view.idle and not view.machines[number].attempts
+            is_current = is_idle and until == self._kept_until(view.machines[number])
+            if is_current and until > now:
+                break
+            heappop(self._kept)
+            if is_current:
+                due.append(number)
+        needed = self._about_to_work(view) if due and view.ready else set()
+        for number in sorted(set(due) - needed):
+            yield Release(number, at_once=True, reason="idle, and nothing is ready for it")
+        if self._kept and not now < self._wakes_at <= self._kept[0][0]:
+            self._wakes_at = self._kept[0][0]
+            yield Wake(self._wakes_at)
+
+    def _about_to_work(self, view: View) -> set[int]:
         ready = {name: self.work.count(name) for name in self.work.offers()}
-        for number in sorted(view.idle):
-            machine = view.machines[number]
-            if _take(machine, ready) or machine.attempts or is_long(machine.offer):
-                continue
-            until = self._kept_until(machine)
-            if now < until:
-                if self._looked_at.get(number) != until:
-                    self._looked_at[number] = until
-                    yield Wake(until)
-            else:
-                yield Release(number, at_once=True, reason="idle, and nothing is ready for it")
+        return {number for number in sorted(view.idle) if _take(view.machines[number], ready)}
 
     def _kept_until(self, machine: Machine) -> Time:
         since = self._idle_since.get(machine.id, machine.rented)
