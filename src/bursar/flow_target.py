@@ -44,6 +44,8 @@ class FlowTarget(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def of(cls, flow: Flow, market: Market, goal: Goal, wish: Wish) -> FlowTarget:
         """Run times as machines were measured, else as the workflow tells them."""
         offers = tuple(offer for offer in market.offers if offer.limit != 0)
+        if not offers:
+            raise InputError("every offer of the market has the limit 0: no machine can be rented")
         performances = _performances(offers, wish.performance)
         deviation = DEVIATION if wish.deviation is None else wish.deviation
         is_guess = wish.deviation is None and len(performances) < len(offers)

@@ -48,7 +48,7 @@ def test_json_has_an_offer_for_each_task_and_the_distribution_of_the_makespan(fa
 
 
 def test_a_budget_that_buys_no_plan_is_told_and_nothing_is_run(fan):
-    out, err = fan.bursar("plan", "fan.yaml", "-m", "market.toml", "-b", "0.05")
+    out, err = fan.bursar("plan", "fan.yaml", "-m", "market.toml", "-b", "0.05", code=4)
     assert "does not fit" in out
     assert "No plan keeps a budget of $0.05" in err
     assert "no plan keeps" in fan.bursar("run", "fan.yaml", "-m", "market.toml", "-b", "0.05",

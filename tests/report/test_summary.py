@@ -222,6 +222,10 @@ def test_a_plan_is_told_as_predicted_against_actual():
     scene.pass_time(30 * MINUTE)
     scene.end(scene.start(2, other))
     assert (
+        "plan 'knee': predicted 1.0 h (at most 2.0 h) and $0.20 (at most $0.40); not finished"
+    ) in list(tell(scene.state))
+    scene.end(scene.start(3, other))
+    assert (
         "plan 'knee': predicted 1.0 h (at most 2.0 h), took 30.0 min;"
         " predicted $0.20 (at most $0.40), cost $0.10"
     ) in list(tell(scene.state))

@@ -18,7 +18,7 @@ from bursar.model.flow import Flow
 from bursar.model.money import Money, format_money
 from bursar.model.time import SECOND, format_duration, seconds
 from bursar.model.wording import counted
-from bursar.report.summary import prices_told
+from bursar.report.summary import EXIT_CODES, prices_told
 from bursar.simulate.flow_plans import FlowPlan
 
 SHARES: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
@@ -86,7 +86,7 @@ def plan_flow(target: FlowTarget, *, compared: bool, as_json: bool) -> int:
                 compared=others,
             )
         )
-        return 0
+        return _exit_code(target, best)
     click.echo(f"{flow.name}: {counted(flow.count, 'task')}. {prices_told(market)}.")
     _show(target, choices, best)
     for caution in target.cautions:
@@ -97,7 +97,14 @@ def plan_flow(target: FlowTarget, *, compared: bool, as_json: bool) -> int:
         _show_kinds(flow, best, plans.index(best) + 1)
     if others:
         _show_compared(others, market.currency)
-    return 0
+    return _exit_code(target, best)
+
+
+def _exit_code(target: FlowTarget, best: FlowPlan | None) -> int:
+    """Whether the goal can be met, for scripts."""
+    if best is not None:
+        return EXIT_CODES["done"]
+    return EXIT_CODES["deadline" if target.goal.budget is None else "budget"]
 
 
 def _choice(plan: FlowPlan, target: FlowTarget) -> FlowChoice:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from bursar.model.fleet import format_fleet
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _BAR = 24
+_SHORT_BAR = 10
+_NARROW = 100
+"""columns; below, the bar is short, so that the rest is seen"""
 
 
 @contextmanager
@@ -44,7 +48,8 @@ def line(state: RunState, forecast: Forecast) -> Text:
     from rich.text import Text
 
     share = state.settled / max(1, state.total)
-    bar = "#" * round(_BAR * share) + "." * (_BAR - round(_BAR * share))
+    length = _BAR if get_terminal_size().columns >= _NARROW else _SHORT_BAR
+    bar = "#" * round(length * share) + "." * (length - round(length * share))
     parts = [f"{state.settled:,}/{state.total:,} {bar}", _money(state)]
     if state.failed:
         parts.append(f"{state.failed:,} failed")

@@ -149,6 +149,13 @@ def _tell_time(state: RunState) -> str:
 def _tell_promise(state: RunState, plan: PlanChosen) -> str:
     """Predicted against actual."""
     currency = state.market.currency
+    if state.settled < state.total:
+        return (
+            f"plan '{plan.name}': predicted {format_duration(plan.makespan_p50)}"
+            f" (at most {format_duration(plan.makespan_upper)}) and"
+            f" {format_money(plan.cost_p50, currency)}"
+            f" (at most {format_money(plan.cost_upper, currency)}); not finished"
+        )
     actual = state.ledger.committed - state.committed_before_plan
     return (
         f"plan '{plan.name}': predicted {format_duration(plan.makespan_p50)}"

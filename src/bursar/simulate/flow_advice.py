@@ -42,6 +42,8 @@ PARTS: Final = 8
 """A plan made anew is looked at again when this part of what was left has finished, and ..."""
 LEAST_SEEN: Final = 5
 """... not before so many tasks have."""
+EFFORT: Final = 0.2
+"""that planning anew takes, by that of the first plan: it may be done often"""
 
 
 class Rest(msgspec.Struct, frozen=True):
@@ -179,7 +181,8 @@ class FlowAdvisor(Counsel):
     def _best(self, rest: Rest) -> FlowPlan:
         """What keeps the goal; else what keeps the budget, as fast as it can; else the cheapest."""
         times = self._corrected(rest.tasks)
-        planner = FlowPlanner(part_of(self._flow, rest.tasks), self._offers, times)
+        part = part_of(self._flow, rest.tasks)
+        planner = FlowPlanner(part, self._offers, times, effort=EFFORT)
         plans = planner.plans()
         for goal in (rest.goal, Goal(budget=rest.goal.budget)):
             try:

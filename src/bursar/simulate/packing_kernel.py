@@ -10,8 +10,8 @@ own, in every instant in which something happened:
 3. The most urgent tasks go to the oldest machines that are up.
 4. Machines that are empty now are given back if their time has come, else looked at when it comes.
    With long billing units that is the end of each lease, and then also of those that boot, unless
-   more is ready than older ones will take. With short units it is when they were idle for as long
-   as they boot, and not before the minimum charge is used up.
+   more is ready than older ones will take. With short units it is shortly before the end of the one
+   in which they have been idle for as long as they boot, and used up the minimum charge.
 
 The engine asks for the last before placing, for what will be empty then: the outcome is the same.
 
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from bursar.policies.provision.prob import EARLIEST, EARLY_PART
 from bursar.simulate.packing_desk import (
     BEGIN,
     BILLING,
@@ -191,7 +192,11 @@ def kept_until(machine: Array, terms: Array, now: int) -> int:
     """When a machine that is empty, and stays so, is given back."""
     if terms[LEASE] > 0:
         return lease_end(machine, terms, now)
-    return int(max(machine[SINCE] + terms[BOOT], machine[RENTED] + terms[MINIMUM]))
+    billing, rented = terms[BILLING], machine[RENTED]
+    early = min(billing // EARLY_PART, EARLIEST)
+    wanted = max(machine[SINCE] + terms[BOOT] - rented, terms[MINIMUM])
+    paid = max((wanted + billing - 1) // billing, 1) * billing
+    return int(rented + max(wanted, paid - early))
 
 
 def next_while_booting(machine: Array, terms: Array, now: int) -> int:

@@ -24,6 +24,8 @@ from bursar.testing.auditor import Auditor
 from bursar.testing.erratic import ErraticWorld
 from bursar.view import Machine
 
+CHECKED_STEPS: Final = 500
+"""After so many steps, the state is checked only once in as many: a check takes ever longer."""
 MOST_STEPS: Final = 5_000
 """More than a run of a hard case takes, if it gets on at all."""
 
@@ -169,9 +171,11 @@ def play(
     for event in case.outside:
         world.schedule(event)
     engine.step(())
-    for _ in range(most_steps):
+    for step in range(most_steps):
         if state.ended is not None:
             break
         engine.step(world.wait(engine.next_look()))
-        state.check()
+        if step < CHECKED_STEPS or step % CHECKED_STEPS == 0:
+            state.check()
+    state.check()
     return state

@@ -378,3 +378,14 @@ def chains(idle, tasks=3000):
 def test_idle_machines_do_not_slow_a_run_down():
     without = min(chains(idle=1) for _ in range(3))
     assert chains(idle=3000) < 8 * without, "they cost time at every event"
+
+
+def test_a_short_unit_once_paid_is_used_to_its_end_with_time_to_give_the_machine_back():
+    offer = Offer("fives", Money(1), 5 * SECOND)
+    scene, prob = Scene(offer, arrivals_open=True), Prob()
+    scene.machine(stay=HOUR)
+    prob.saw(scene.events[-1], scene.state)
+    end = 5 * SECOND - SECOND // 2
+    assert list(prob.provision(scene.state, 1, Random(0))) == [Wake(end)]
+    (gone,) = prob.provision(scene.state, end, Random(0))
+    assert gone == Release(1, at_once=True, reason=IDLE)

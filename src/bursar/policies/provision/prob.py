@@ -5,8 +5,8 @@ packed: a machine is rented when a task is ready for its offer and none is free,
 that the plan allows; it takes one task after the other, and is given back
 
 - at the end of a long billing unit (10 minutes or more) in which it is idle: until then it is paid;
-- with short units, when it was idle for as long as another would need to boot, since that is what
-  coming back would cost, and not before its minimum charge is used up.
+- with short units, at the end of the one in which it has been idle for as long as another would
+  need to boot, since that is what coming back would cost, and its minimum charge is used up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final
 from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.events import AnyEvent, AssignmentChanged, AttemptEnded, MachineUp, PlanChosen
 from bursar.model.market import Offer
-from bursar.model.time import MINUTE, Time
+from bursar.model.time import MINUTE, SECOND, Time
 from bursar.model.wording import counted
 from bursar.policies.assigned_work import AssignedWork
 from bursar.state import RunState
@@ -27,6 +27,10 @@ from bursar.view import Machine, View, money_left
 
 LONG_UNIT: Final[Time] = 10 * MINUTE
 """A billing unit from here on is used to its end."""
+EARLY_PART: Final = 10
+EARLIEST: Final[Time] = SECOND
+"""A machine with short units is given back this part of a unit before one ends, and at most so long
+before, since whoever takes it back needs some time."""
 
 
 class Prob:
@@ -111,7 +115,7 @@ class Prob:
             if not standing:
                 yield Rent(other.name, reason=f"no {name} is to be had")
         elif not view.machines and not view.ledger.can_pay(view.market.cheapest_entry):
-            left = f"{counted(len(view.ready), 'task')} left"
+            left = f"{counted(len(view.ready) + view.waiting, 'task')} left"
             yield Stop(f"{left}, and {money_left(view)} buys no machine")
 
     # --- giving back -----------------------------------------------------------------------------
@@ -146,8 +150,10 @@ class Prob:
         return {number for number in sorted(view.idle) if _take(view.machines[number], ready)}
 
     def _kept_until(self, machine: Machine) -> Time:
-        since = self._idle_since.get(machine.id, machine.rented)
-        return max(since + machine.offer.boot, machine.rented + machine.offer.minimum)
+        since, offer = self._idle_since.get(machine.id, machine.rented), machine.offer
+        wanted = max(since + offer.boot - machine.rented, offer.minimum)
+        early = min(offer.billing // EARLY_PART, EARLIEST)
+        return machine.rented + max(wanted, offer.paid_for(wanted) - early)
 
     def _is_needed(self, machine: Machine, view: View) -> bool:
         """Whether more is ready than those before it take: older ones, up rather than booting."""
