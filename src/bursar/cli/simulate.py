@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import rich_click as click
 
 from bursar import events as ev
 from bursar.beliefs.book import SampleBook
-from bursar.cli.common import json_option, print_json, print_table
+from bursar.cli.common import json_option, print_json, print_table, say
 from bursar.cli.flow_options import flow_options
 from bursar.cli.misfortune import Misfortune
 from bursar.engine import Observer
@@ -23,6 +24,7 @@ from bursar.model.market import Market
 from bursar.model.money import Money, format_money
 from bursar.model.reading import read_duration
 from bursar.model.time import Time, format_duration, parse_duration, seconds
+from bursar.model.wording import counted
 from bursar.model.work import Bag
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.perfect import Perfect
@@ -39,6 +41,10 @@ if TYPE_CHECKING:
 
 RuntimesOf = Callable[[int], Runtimes]
 """Run times by the seed of a run."""
+
+
+PATIENCE: Final = 10.0
+"""seconds after which somebody wants to know how it goes"""
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -190,7 +196,7 @@ def command(
     advised = target if slower != 1 else None
     summaries = [
         known_runs.get(one) or _simulate(request, runtimes(one), misfortune, one, advised)
-        for one in seeds
+        for one in _watched(seeds)
     ]
     study = Study(
         fleet=dict(request.full_fleet() if request.plan is None else request.plan.fleet),
@@ -202,6 +208,17 @@ def command(
         print_json(study)
     else:
         _show(study, request)
+
+
+def _watched(seeds: Sequence[int]) -> Iterator[int]:
+    """The seeds; whoever has to wait for their runs is told for how long."""
+    began = told = monotonic()
+    for number, seed in enumerate(seeds):
+        if monotonic() - told > PATIENCE:
+            told = monotonic()
+            left = format_duration(seconds((told - began) / number * (len(seeds) - number)))
+            say(f"{number:,} of {counted(len(seeds), 'run')} simulated, some {left} to go")
+        yield seed
 
 
 def _bag(tasks: int | None) -> Bag:
