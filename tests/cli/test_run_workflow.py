@@ -204,3 +204,11 @@ def test_a_deadline_alone_does_not_make_machines_free_of_charge(place):
     assert "committed without a budget (storage and transfer are not included)" in err
     assert "free" not in err
     assert "nothing here costs" not in err
+
+
+def test_a_joblog_has_the_commands_of_a_workflow_as_they_would_be_typed(place):
+    place.write("flow.yaml", "tasks: {a: {run: echo $HOME | wc}, b: {run: [echo, two words]}}")
+    place.bursar("run", "flow.yaml", "--name", "logged")
+    log = place.bursar("export", "logged", "--joblog", "-")[0].splitlines()
+    commands = sorted(line.split("\t")[-1] for line in log[1:])
+    assert commands == ["echo $HOME | wc", "echo 'two words'"]

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from bursar import events as ev
 from bursar.journal.replay import apply
 from bursar.journal.store import JournalReader, decode
+from bursar.model.flow import Flow
 from bursar.model.time import SECOND, Time
 from bursar.state import RunState
 from bursar.view import Attempt
@@ -86,7 +87,15 @@ def _row(attempt: Attempt, event: ev.AnyEvent, state: RunState) -> EndedAttempt:
         runtime=runtime / SECOND,
         exitval=exitval,
         signal=signal,
-        command=state.describe(attempt.task),
+        command=_command(attempt.task, state),
+    )
+
+
+def _command(task: int, state: RunState) -> str:
+    """What was run, without the name that a task of a workflow has."""
+    work, index = state.locate(task)
+    return (
+        work.typed(index) or work.names[index] if isinstance(work, Flow) else work.describe(index)
     )
 
 

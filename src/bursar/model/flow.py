@@ -67,10 +67,14 @@ class Flow(
 
     def describe(self, index: int) -> str:
         """One line for people."""
-        name, command = self.names[index], self.command(index)
-        if command[:2] == SHELL:
-            return one_line(f"{name}: {' '.join(command[2:])}")
-        return one_line(f"{name}: {shlex.join(command)}" if command else name)
+        name, typed = self.names[index], self.typed(index)
+        return one_line(f"{name}: {typed}") if typed else name
+
+    def typed(self, index: int) -> str:
+        """The command as somebody would type it, in one line; empty: there is none."""
+        command = self.command(index)
+        is_script = command[:2] == SHELL and len(command) == len(SHELL) + 1
+        return one_line(command[-1] if is_script else shlex.join(command)) if command else ""
 
     def reads(self, index: int) -> list[str]:
         return _named(self.files.names, self.files.read, index)
