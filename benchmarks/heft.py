@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Goal, Line, Result, best_of
 from bursar.plan.graph import Graph
-from bursar.plan.heft import Given, Network, compiled, heft
+from bursar.plan.heft import Given, Network, compiled, heft, place_by
 
 Floats = NDArray[np.float64]
 
@@ -124,25 +124,11 @@ def makespan_by_ranks_of_saga(problem: Problem) -> float:
     """Ours, where the mean move counts the moves from each machine to itself."""
     graph, network = Graph.of(problem.parents), Network.even(MACHINES, pace=PACE)
     given = Given.of(graph, problem.runtimes, problem.volumes, np.arange(MACHINES), network)
-    rank, chosen = np.zeros(graph.tasks), np.zeros(graph.tasks, np.int64)
-    begins, ends = np.zeros(graph.tasks), np.zeros(graph.tasks)
+    rank = np.zeros(graph.tasks)
     moves = problem.volumes * PACE * (MACHINES - 1) / (MACHINES + 1)
     mean = problem.runtimes.mean(axis=1)
     compiled().rank_upward(graph.parents_start, graph.parents, graph.order, mean, moves, rank)
-    compiled().place_all(
-        graph.parents_start,
-        graph.parents,
-        given.volumes,
-        graph.order[np.argsort(-rank[graph.order], kind="stable")],
-        given.runtimes,
-        given.machines,
-        given.latency,
-        given.pace,
-        chosen,
-        begins,
-        ends,
-    )
-    return float(ends.max())
+    return place_by(rank, given).makespan
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
+from tests.plan.shapes import montage
 
 from bursar.beliefs.histogram import Histogram
 from bursar.beliefs.performance import Performance, Profile, time_on
@@ -114,19 +115,6 @@ def test_a_bound_path_is_too_long_even_where_nothing_varies():
     given = problem(parents, [Profile(seconds * SECOND) for seconds in work])
     assert evaluation(given, binding=False).makespan((0,) * 6).mean == pytest.approx(13)
     assert evaluation(given).makespan((0,) * 6).mean == pytest.approx(22)
-
-
-def montage(side):
-    pictures = side * side
-    fits = [[at, at + 1] for at in range(pictures) if (at + 1) % side]
-    fits += [[at, at + side] for at in range(side * (side - 1))]
-    last = pictures + len(fits)
-    parents = [[] for _ in range(pictures)] + fits
-    parents += [list(range(pictures, last)), [last]]
-    parents += [[last + 1, picture] for picture in range(pictures)]
-    parents += [list(range(last + 2, last + 2 + pictures))]
-    kinds = [0] * pictures + [1] * len(fits) + [2, 3] + [4] * pictures + [5]
-    return parents, kinds
 
 
 def test_prob_finds_a_montage_longer_than_it_is():

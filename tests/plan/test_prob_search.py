@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.plan.shapes import montage
 
 from bursar.beliefs.histogram import Histogram
 from bursar.beliefs.performance import Performance, Profile
@@ -193,16 +194,8 @@ def test_a_dearer_offer_that_costs_less_in_the_end_is_found():
         assert (found.expected_time, found.expected_cost) == (pytest.approx(2), pytest.approx(4))
 
 
-def montage(side):
-    pictures = side * side
-    fits = [[at, at + 1] for at in range(pictures) if (at + 1) % side]
-    fits += [[at, at + side] for at in range(side * (side - 1))]
-    last = pictures + len(fits)
-    parents = [[] for _ in range(pictures)] + fits
-    parents += [list(range(pictures, last)), [last]]
-    parents += [[last + 1, picture] for picture in range(pictures)]
-    parents += [list(range(last + 2, last + 2 + pictures))]
-    kinds = [0] * pictures + [1] * len(fits) + [2, 3] + [4] * pictures + [5]
+def montage_problem(side):
+    parents, kinds = montage(side)
     rng = np.random.default_rng(7)
     works, volumes = rng.uniform(1, 20, len(kinds)), rng.integers(10**6, 10**7, len(kinds))
     profiles = [Profile(int(w * SECOND), int(v)) for w, v in zip(works, volumes, strict=True)]
@@ -210,8 +203,8 @@ def montage(side):
 
 
 def test_a_large_montage_is_assigned_group_by_group_in_seconds():
-    given = montage(30)
-    search(montage(3), Distributions(OFFERS))
+    given = montage_problem(30)
+    search(montage_problem(3), Distributions(OFFERS))
     begin = time.perf_counter()
     found = search(given, Distributions(OFFERS))
     assert time.perf_counter() - begin < 20
@@ -224,7 +217,7 @@ def test_a_large_montage_is_assigned_group_by_group_in_seconds():
 
 
 def test_more_money_does_not_make_it_slower():
-    given = montage(8)
+    given = montage_problem(8)
     found = [
         search(spending(given, share), Distributions(OFFERS), techniques=EXACT).expected_time
         for share in (0.1, 0.3, 0.5, 0.7, 0.9, 1.2)
@@ -236,7 +229,7 @@ def test_more_money_does_not_make_it_slower():
 
 
 def test_every_pruning_saves_what_it_is_there_to_save():
-    given = montage(8)
+    given = montage_problem(8)
     plain = search(given, Distributions(OFFERS), techniques=EXACT).tally
     off = {"bundle": False, "cluster": 1, "partial": False, "bounds": False}
     with_one = {

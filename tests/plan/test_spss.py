@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.plan.shapes import random_members
 
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
@@ -138,17 +139,7 @@ def test_alpha_is_a_share():
 
 @st.composite
 def ensembles(draw):
-    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    members = []
-    for _ in range(draw(st.integers(1, 5))):
-        tasks = draw(st.integers(1, 12))
-        degree = draw(st.sampled_from([0, 1, 3]))
-        parents = [
-            rng.choice(task, min(task, rng.poisson(degree)), replace=False).tolist()
-            for task in range(tasks)
-        ]
-        minutes = rng.lognormal(2.5, 1, tasks) * (rng.random(tasks) > 0.1)
-        members.append(workflow(parents, minutes, int(rng.integers(0, 3))))
+    members = draw(random_members(workflow))
     offer = Offer(
         "any",
         DOLLAR,

@@ -198,6 +198,20 @@ def test_the_engine_does_what_the_estimator_foresees(
     assert done.reliable_periods == foreseen.reliable_periods[0, repetition]
 
 
+def executed_as_foreseen(known, strategy, repetition):
+    """The engine takes as long as the estimator says, and as much of unreliable machines."""
+    foreseen = estimate(known, [strategy], repetition + 1)
+    done = Executed(known, strategy, repetition)
+    assert done.state.ended.status == "done"
+    assert done.makespan == foreseen.makespans[0, repetition]
+    assert done.tail == foreseen.tails[0, repetition]
+    rounded = min(known.tasks, known.unreliable) / 2
+    assert done.time["spot"] / SECOND + rounded == pytest.approx(
+        foreseen.unreliable_periods[0, repetition]
+    )
+    return done, foreseen
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     tasks=st.integers(1, 40),
@@ -223,15 +237,7 @@ def test_the_engine_does_so_where_rivals_are_called_back_and_losses_are_known(
         losses=np.sort(np.array(apart(losses, 103), dtype=np.int64)),
     )
     strategy = pick_strategy(known, pick)
-    foreseen = estimate(known, [strategy], repetition + 1)
-    done = Executed(known, strategy, repetition)
-    assert done.state.ended.status == "done"
-    assert done.makespan == foreseen.makespans[0, repetition]
-    assert done.tail == foreseen.tails[0, repetition]
-    rounded = min(tasks, unreliable) / 2
-    assert done.time["spot"] / SECOND + rounded == pytest.approx(
-        foreseen.unreliable_periods[0, repetition]
-    )
+    done, foreseen = executed_as_foreseen(known, strategy, repetition)
     rounded = min(tasks, foreseen.reliable_used[0, repetition]) / 2
     assert done.time["sure"] / SECOND + rounded == pytest.approx(
         foreseen.reliable_periods[0, repetition]
@@ -266,15 +272,7 @@ def test_the_engine_does_so_where_a_task_has_a_time_of_its_own(
     strategy = pick_strategy(known, pick)
     # A task that is longer than its deadline is never done without reliable machines.
     assume(strategy.copies is not None or strategy.deadline > known.turnarounds[-1])
-    foreseen = estimate(known, [strategy], repetition + 1)
-    done = Executed(known, strategy, repetition)
-    assert done.state.ended.status == "done"
-    assert done.makespan == foreseen.makespans[0, repetition]
-    assert done.tail == foreseen.tails[0, repetition]
-    rounded = min(tasks, unreliable) / 2
-    assert done.time["spot"] / SECOND + rounded == pytest.approx(
-        foreseen.unreliable_periods[0, repetition]
-    )
+    executed_as_foreseen(known, strategy, repetition)
 
 
 def test_a_task_that_is_given_up_as_too_long_is_waited_for_the_next_time():

@@ -25,11 +25,11 @@ from bursar.plan.ensemble import EnsemblePlan, Member
 from bursar.plan.graph import Graph
 from bursar.plan.heft import Network, Placement, heft
 from bursar.plan.icpcp import icpcp
-from bursar.plan.schedule import Schedule
+from bursar.plan.schedule import Schedule, microseconds
 from bursar.plan.spss import spss
 from bursar.policies.assigned_work import urgency
 from bursar.simulate.flow_plans import FlowPlan
-from bursar.simulate.packing import Packing
+from bursar.simulate.packing import Packing, whole_runtimes
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,8 +57,7 @@ def compare(target: FlowTarget, plan: FlowPlan) -> list[Compared]:
     market = Market(target.market.currency, target.market.date, offers)
     given = _Given(Graph.of_dag(target.flow.dag()), target.planned_times.means(), market)
     machines = [plan.fleet.get(offer.name, 0) for offer in offers]
-    times = given.means[np.arange(given.graph.tasks), plan.of_task]
-    runtimes = np.maximum(np.rint(times * SECOND), 1).astype(np.int64)
+    runtimes = whole_runtimes(given.means[np.arange(given.graph.tasks), plan.of_task])
     packing = Packing(given.graph, urgency(target.flow), offers)
     own = packing.run(plan.of_task, machines, runtimes[np.newaxis])
     makespan, cost = int(own.makespans[0]), own.cost(0)
@@ -86,7 +85,7 @@ def _placed(
     found = planner(given.graph, given.means, np.zeros(given.graph.edges), offer, network)
     used, place = np.unique(found.machine, return_inverse=True)
     boot = max(given.market.offers[number].boot for number in offer[used])
-    begin, end = (np.rint(row * SECOND).astype(np.int64) + boot for row in (found.begin, found.end))
+    begin, end = microseconds(found.begin) + boot, microseconds(found.end) + boot
     return _scheduled(name, Schedule.tight(given.market, offer[used], place, begin, end), given)
 
 

@@ -22,7 +22,7 @@ from bursar.policies.provision.prob import is_long
 from bursar.report.summary import Account, Summary, Tasks
 from bursar.request import PROB, Request
 from bursar.simulate.fortune import Runtimes
-from bursar.simulate.packing import Packing
+from bursar.simulate.packing import Packing, whole_runtimes
 from bursar.view import Machine
 
 AT_ONCE: Final = 4_000_000
@@ -104,7 +104,7 @@ def _packed(
     offers, times, flow = target.planned_offers, target.planned_times, target.flow
     rows = times.rows[np.arange(flow.count), assigned]
     luck = np.array([_luck(target, seed) for seed in seeds])
-    runtimes = np.maximum(np.rint(times.table[rows, luck] * SECOND), 1).astype(np.int64)
+    runtimes = whole_runtimes(times.table[rows, luck])
     packing = Packing(Graph.of_dag(flow.dag()), urgency(flow), offers)
     machines = [fleet.get(offer.name, 0) for offer in offers]
     runs = packing.run(assigned, machines, runtimes, threads=os.cpu_count() or 1)

@@ -68,7 +68,12 @@ def heft(
     order of the graph's edges. `machines` are their offers' numbers.
     """
     given = Given.of(graph, runtimes, volumes, machines, network)
-    rank = given.rank_upward()
+    return place_by(given.rank_upward(), given)
+
+
+def place_by(rank: Floats, given: Given) -> Placement:
+    """Place all tasks in the order of these ranks, the highest first."""
+    graph = given.graph
     by_rank = graph.order[np.argsort(-rank[graph.order], kind="stable")]
     chosen = np.zeros(graph.tasks, dtype=np.int64)
     begins, ends = np.zeros(graph.tasks), np.zeros(graph.tasks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from bursar import events as ev
@@ -12,7 +13,7 @@ Make = Callable[[Time], ev.AnyEvent]
 """An event, once its time is known."""
 
 
-class Counsel:
+class Counsel(ABC):
     """An observer that answers with events; nobody hears it until it is told whom to tell."""
 
     def __init__(self) -> None:
@@ -21,9 +22,9 @@ class Counsel:
         self.start: Callable[[Callable[[], None]], object] = lambda work: work()
         """does something that takes its time; in a real run beside it"""
 
+    @abstractmethod
     def saw(self, event: ev.AnyEvent, state: RunState) -> None:
         """Called after the event was applied."""
-        raise NotImplementedError
 
-    def look(self, state: RunState) -> None:
+    def look(self, state: RunState) -> None:  # noqa: B027 -- most have nothing to decide then
         """Decide what the past calls for, before a run that was resumed goes on."""

@@ -31,7 +31,7 @@ from bursar.plan.shape import levels
 from bursar.policies.assigned_work import urgency
 from bursar.simulate.assignment import frontier
 from bursar.simulate.makespan import WorkflowTimes
-from bursar.simulate.packing import PackedRuns, Packing
+from bursar.simulate.packing import PackedRuns, Packing, whole_runtimes
 
 Integers = NDArray[np.int64]
 
@@ -218,8 +218,7 @@ class FlowPlanner:
         table = self._workflow.table
         luck = np.random.default_rng(seed).integers(0, table.shape[1], (samples, self._tasks))
         drawn = table[self._workflow.rows_of(of_task), luck]
-        runtimes = np.maximum(np.rint(drawn * SECOND), 1).astype(np.int64)
-        return self._packing.run(of_task, fleet, runtimes, threads=os.cpu_count() or 1)
+        return self._packing.run(of_task, fleet, whole_runtimes(drawn), threads=os.cpu_count() or 1)
 
 
 def pick(plans: Sequence[FlowPlan], goal: Goal, wish: Wish, currency: str) -> FlowPlan:

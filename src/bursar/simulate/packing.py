@@ -23,6 +23,7 @@ from bursar.model.market import Offer
 from bursar.model.money import LARGEST, Money
 from bursar.model.time import LONGEST, Time
 from bursar.plan.graph import Graph
+from bursar.plan.schedule import microseconds
 from bursar.policies.provision.prob import is_long
 from bursar.simulate import packing_desk as desk
 from bursar.simulate import packing_kernel
@@ -33,6 +34,11 @@ Integers = NDArray[np.int64]
 
 WORD: Final = 64
 GROUP: Final = 64 * WORD
+
+
+def whole_runtimes(seconds: ArrayLike) -> Integers:
+    """In microseconds, as executions take them: at least one."""
+    return np.maximum(microseconds(np.asarray(seconds, dtype=np.float64)), 1)
 
 
 class PackedRuns(msgspec.Struct, frozen=True):
