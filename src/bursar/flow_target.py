@@ -49,11 +49,10 @@ class FlowTarget(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         performances = _performances(offers, wish.performance)
         deviation = DEVIATION if wish.deviation is None else wish.deviation
         is_guess = wish.deviation is None and len(performances) < len(offers)
-        deadline = flow.deadline if goal.deadline is None else goal.deadline
         return cls(
             flow=flow,
             market=market,
-            goal=Goal(goal.budget, deadline),
+            goal=flow.goal(goal),
             wish=wish,
             offers=offers,
             times=workflow_times(flow.dag(), offers, performances, deviation),

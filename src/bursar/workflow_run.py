@@ -52,13 +52,14 @@ def run_workflow(
     `interrupted`. What can be told before anything is run is told by a `BursarError`.
     """
     dag = workflow.build() if isinstance(workflow, Workflow) else workflow
-    until = dag.deadline if deadline is None else parse_duration(deadline)
+    flow = Flow.of(dag)
+    until = None if deadline is None else parse_duration(deadline)
     money = budget if budget is None or isinstance(budget, Money) else Money.parse(budget)
     request = Request(
         market=given_market(market),
-        goal=Goal(money, until),
+        goal=flow.goal(Goal(money, until)),
         limits=Limits(retries, None if timeout is None else parse_duration(timeout)),
-        flow=Flow.of(dag),
+        flow=flow,
         files=files,
         fleet=fleet,
         wish=Wish(

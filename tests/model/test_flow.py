@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from bursar.model.codec import decoder, encode
 from bursar.model.flow import Flow
+from bursar.model.goal import Goal
+from bursar.model.time import HOUR
 from bursar.model.workflow import Workflow
 
 
@@ -52,3 +54,9 @@ def test_a_workflow_without_commands_or_files_has_none(task):
     flow = Flow.of(work.build())
     assert flow.command(task) == ()
     assert flow.reads(task) == flow.writes(task) == []
+
+
+def test_the_deadline_of_a_workflow_is_the_goal_unless_another_is_told():
+    flow = Flow.of(variants())
+    assert flow.goal(Goal()).deadline == 2 * HOUR
+    assert flow.goal(Goal(deadline=HOUR)).deadline == HOUR

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import rich_click as click
 
 from bursar.cli.asking import ask_for_strategy
@@ -19,7 +18,6 @@ from bursar.formats.job import Job, is_workflow_file
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet
 from bursar.model.flow import Flow
-from bursar.model.goal import Goal
 from bursar.model.money import format_money
 from bursar.model.wording import counted
 from bursar.model.work import Bag
@@ -109,7 +107,7 @@ def make_request(job: Job, choose: str | None = None) -> Request:
         _check_command(command)
     request = Request(
         market=market,
-        goal=_goal(job, flow),
+        goal=job.goal() if flow is None else flow.goal(job.goal()),
         limits=job.limits(),
         bag=bag,
         flow=flow,
@@ -126,14 +124,6 @@ def make_request(job: Job, choose: str | None = None) -> Request:
         output=job.output,
     )
     return with_plan(request, choose)
-
-
-def _goal(job: Job, flow: Flow | None) -> Goal:
-    """What the command line or the job file says, else the deadline of the workflow."""
-    goal = job.goal()
-    if flow is not None and goal.deadline is None:
-        return msgspec.structs.replace(goal, deadline=flow.deadline)
-    return goal
 
 
 def _programs(bag: Bag | None, flow: Flow | None) -> Iterable[tuple[str, ...]]:

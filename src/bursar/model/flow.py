@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from bursar.model.errors import one_line
+from bursar.model.goal import Goal
 from bursar.model.time import Time
 
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ class Flow(
         command = self.command(index)
         is_script = command[:2] == SHELL and len(command) == len(SHELL) + 1
         return one_line(command[-1] if is_script else shlex.join(command)) if command else ""
+
+    def goal(self, told: Goal) -> Goal:
+        """What is wanted: as told, with its own deadline where none was."""
+        return Goal(told.budget, self.deadline) if told.deadline is None else told
 
     def reads(self, index: int) -> list[str]:
         return _named(self.files.names, self.files.read, index)

@@ -145,7 +145,7 @@ class FlowAdvisor(Counsel):
 
     def _plan_anew(self, state: RunState) -> None:
         rest, tell, assigned = rest_of(state, self._flow, self._before), self.tell, self._assigned
-        self._is_busy = True
+        self._is_busy = True  # for good, where nothing is left to plan
         if tell is None or len(rest.tasks) == 0 or assigned is None:
             return
         why = self._reason(len(rest.tasks))
