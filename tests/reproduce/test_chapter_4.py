@@ -15,13 +15,14 @@ from bursar.reproduce.bats_violations import (
     figure_rows,
     run_studies,
 )
+from bursar.reproduce.result import Verdict
 
 
 def test_every_printed_interval_and_schedule_comes_out() -> None:
     table, schedules = list(table_rows()), list(schedule_rows())
     assert len(table) == 36
     assert len([row for row in schedules if row.paper is not None]) >= 20
-    assert [row.what for row in (*table, *schedules) if not row.ok] == []
+    assert [row.what for row in (*table, *schedules) if row.verdict is Verdict.NO] == []
 
 
 def test_what_the_default_takes_for_possible_holds_the_mean_of_most_bags() -> None:
@@ -34,8 +35,8 @@ def test_what_the_default_takes_for_possible_holds_the_mean_of_most_bags() -> No
 
 def test_a_ratio_far_from_all_studies_is_told() -> None:
     ratios = np.array([0.88, 0.9, 0.92])
-    assert one_of_these("x", 0.9, ratios, 1.0).ok
-    assert not one_of_these("x", 0.5, ratios, 1.0).ok
+    assert one_of_these("x", 0.9, ratios, 1.0).verdict is Verdict.YES
+    assert one_of_these("x", 0.5, ratios, 1.0).verdict is Verdict.NO
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +50,9 @@ def test_budget_bounds_are_exceeded_as_rarely_as_the_thesis_says(
 ) -> None:
     rows = {row.what: row for row in claim_rows(few)}
     for what in ("by up to 5 %", "by 5 to 10 %", "at all"):
-        assert rows[f"cost above its bound {what}: executions, %"].ok
+        assert rows[f"cost above its bound {what}: executions, %"].verdict is Verdict.YES
     far = rows["cost above its bound by more than 10 %: executions, %"]
-    assert not far.ok  # the thesis says never
+    assert far.verdict is Verdict.NO  # the thesis says never
     assert isinstance(far.ours, float)
     assert 0 < far.ours < 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.reproduce.bats_fig_3_5 import LEFT, published, reproduce, schedule
+from bursar.reproduce.result import Verdict
 
 BAGS = 3
 
@@ -13,10 +14,10 @@ def test_every_printed_figure_is_near_ours() -> None:
     rows = reproduce("bats-fig-3.5", seeds=BAGS).rows
     printed = [row for row in rows if row.paper is not None]
     assert len(printed) == 13
-    assert [row.what for row in printed if not row.ok] == []
+    assert [row.what for row in printed if row.verdict is Verdict.NO] == []
     dearest = [row for row in rows if "dearest" in row.what]
     assert len(dearest) == 4
-    assert all(row.ok for row in dearest)
+    assert all(row.verdict is Verdict.YES for row in dearest)
 
 
 def test_the_fastest_schedule_leaves_three_tasks_over() -> None:

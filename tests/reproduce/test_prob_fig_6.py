@@ -13,6 +13,7 @@ from bursar.reproduce.prob_fig_6 import Compared, compare, rows
 from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, Methods
 from bursar.reproduce.prob_quality import least_by_group, least_of_all, small_cases
 from bursar.reproduce.prob_setting import PRICES, Case
+from bursar.reproduce.result import Verdict
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def compared(case: Case) -> list[Compared]:
 
 
 def failing(found: Compared) -> list[str]:
-    return [row.what for row in rows(found) if not row.ok]
+    return [row.what for row in rows(found) if row.verdict is Verdict.NO]
 
 
 def test_what_is_demanded_of_prob_holds_under_both_budgets(compared: list[Compared]) -> None:
@@ -97,7 +98,7 @@ def test_too_many_ways_by_group_are_not_tried(case: Case) -> None:
 def test_small_workflows_are_assigned_as_well_as_by_trying_all(compared: list[Compared]) -> None:
     found = prob_fig_6.figure("prob-fig-6", compared, 300)
     tried = [row for row in found.rows if "assignments" in row.what]
-    assert [row.what for row in tried if not row.ok] == []
+    assert [row.what for row in tried if row.verdict is Verdict.NO] == []
     assert sum("4,096" in row.what for row in tried) == 6
     assert sum("by level and kind" in row.what for row in tried) == 2
     assert [svg(plot)[:4] for plot in found.plots] == ["<svg"] * 4

@@ -17,11 +17,11 @@ from bursar.reproduce import (
 from bursar.reproduce.plot import svg
 from bursar.reproduce.prob_queries import Job, query
 from bursar.reproduce.prob_setting import Case
-from bursar.reproduce.result import ENTRIES, Reproduction
+from bursar.reproduce.result import ENTRIES, Reproduction, Verdict
 
 
 def failing(found: Reproduction) -> list[str]:
-    return [row.what for row in found.rows if not row.ok]
+    return [row.what for row in found.rows if row.verdict is Verdict.NO]
 
 
 def figures(found: Reproduction) -> dict[str, float]:
@@ -77,9 +77,8 @@ def test_what_average_leaves_out_grows_from_level_to_level() -> None:
     jobs = [Job(30, 60, 10, 20, 10), Job(10, 10, 5, 10, 1)]
     found = prob_table_3.rows(Case("query", query("query", jobs)), 300)
     grown, *levels = found
-    assert (grown.ours, grown.ok) == (3, True)
+    assert (grown.ours, grown.verdict) == (3, Verdict.YES)
     assert len(levels) == 4
-    assert all(row.ok for row in levels)
     assert [row.paper for row in levels] == [4.8, 7.4, 9.4, 10.5]
 
 

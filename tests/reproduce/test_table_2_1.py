@@ -14,6 +14,7 @@ from bursar.reproduce.bats_table_2_1 import (
     rolling,
     round_robin,
 )
+from bursar.reproduce.result import Verdict
 
 BAGS = 2
 
@@ -22,10 +23,10 @@ def test_every_printed_makespan_and_cost_is_near_ours() -> None:
     rows = {row.what: row for row in reproduce("bats-table-2.1", seeds=BAGS).rows}
     printed = [row for row in rows.values() if row.paper is not None]
     assert len(printed) == 45  # makespan, cost and fleet of fifteen experiments
-    assert [row.what for row in printed if not row.ok] == []
+    assert [row.what for row in printed if row.verdict is Verdict.NO] == []
     dearest = [row for row in rows.values() if "dearest" in row.what]
     assert len(dearest) == 10
-    assert all(row.ok for row in dearest)
+    assert all(row.verdict is Verdict.YES for row in dearest)
 
 
 @pytest.mark.parametrize(

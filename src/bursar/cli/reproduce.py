@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import rich_click as click
 
 from bursar.cli.common import json_option, print_json, print_table
 from bursar.model.errors import InputError, shown
-from bursar.reproduce.page import figure
+from bursar.model.wording import counted
+from bursar.reproduce.page import figure, tally
 from bursar.reproduce.plot import svg
-from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
+from bursar.reproduce.result import ENTRIES, Reproduction, Verdict, reproduce
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -21,7 +23,7 @@ from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
 def command(name: str | None, as_list: bool, plot: str | None, as_json: bool) -> int:
     """Compute a table or figure of a paper anew, and set it beside the published one.
 
-    Ends with 3 if a figure is not what it should be.
+    Each row says yes, no or not judged. Ends with 3 if a row says no.
     """
     if as_list:
         click.echo("\n".join(ENTRIES))
@@ -30,12 +32,34 @@ def command(name: str | None, as_list: bool, plot: str | None, as_json: bool) ->
         raise InputError("say which: bursar reproduce NAME; --list names them")
     found = reproduce(name)
     if as_json:
-        print_json({"name": found.name, "ok": found.ok, "rows": found.rows})
+        print_json(_values(found))
     else:
         _show(found)
     if plot is not None:
         _draw(found, plot)
-    return 0 if found.ok else 3
+    return 3 if found.failed else 0
+
+
+def _values(found: Reproduction) -> dict[str, object]:
+    counts = found.counts
+    return {
+        "name": found.name,
+        "rows": [
+            {
+                "what": row.what,
+                "paper": row.paper,
+                "ours": row.ours,
+                "low": row.low,
+                "high": row.high,
+                "band": row.reason,
+                "verdict": row.verdict,
+                "note": row.told,
+            }
+            for row in found.rows
+        ],
+        "published": counts.of_published,
+        "own demands": counts.of_own,
+    }
 
 
 def _draw(found: Reproduction, target: str) -> None:
@@ -57,12 +81,15 @@ def _show(found: Reproduction) -> None:
             figure(row.ours),
             figure(row.low),
             figure(row.high),
-            "yes" if row.ok else "NO",
-            row.note,
+            row.verdict.upper() if row.verdict is Verdict.NO else row.verdict,
+            row.told,
         )
         for row in found.rows
     )
-    columns = ("what", "paper", "ours", "low", "high", "ok", "note")
+    columns = ("what", "paper", "ours", "low", "high", "verdict", "note")
     print_table(columns, rows, right="paper ours low high")
+    click.echo(tally(found.counts))
+    for reason, count in Counter(row.reason for row in found.rows if row.reason).items():
+        click.echo(f"Band of {counted(count, 'row')}: {reason}", err=True)
     for line in found.assumed:
         click.echo(f"Assumed: {line}", err=True)

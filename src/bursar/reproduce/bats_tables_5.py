@@ -20,7 +20,7 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.plan.choices import least_budget
 from bursar.plan.knapsack import FleetChoice, fastest, fastest_within
-from bursar.reproduce.result import Reproduction, Row, shown_only, within
+from bursar.reproduce.result import Reproduction, Row, same, shown_only, within
 from bursar.simulate.distributions import Runtimes, multi_modal, normal, truncated_levy
 from bursar.simulate.kernels import Workshop, proportions
 
@@ -129,13 +129,14 @@ def _order(what: str, paper: Mapping[str, float], found: Study, *, demanded: boo
         chance = max(SMALLEST, 1.96 * spread * (2 / INSTANCES) ** 0.5)
         if printed * ours < 0 and abs(printed - ours) > chance:
             swapped.append(f"{one} - {other}: {printed:+.2f} printed, {ours:+.2f} here")
-    return Row(
-        what=f"{what}: order of the strategies",
-        paper=" < ".join(sorted(STRATEGIES, key=paper.__getitem__)),
-        ours=" < ".join(sorted(STRATEGIES, key=means.__getitem__)),
-        ok=not swapped or not demanded,
-        note="; ".join(swapped) or "the same, but for what may be chance",
-    )
+    title = f"{what}: order of the strategies"
+    printed_order = " < ".join(sorted(STRATEGIES, key=paper.__getitem__))
+    order = " < ".join(sorted(STRATEGIES, key=means.__getitem__))
+    if not demanded:
+        return shown_only(title, printed_order, order, "; ".join(swapped))
+    if not swapped:
+        return same(title, printed_order, printed_order, "the same, but for what may be chance")
+    return same(title, printed_order, order, why="; ".join(swapped))
 
 
 # --- the study -----------------------------------------------------------------------------------

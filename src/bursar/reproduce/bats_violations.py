@@ -35,7 +35,7 @@ from bursar.reproduce.bats_chapter_4 import (
     one_of_these,
     sure,
 )
-from bursar.reproduce.result import Reproduction, Row, shown_only, within
+from bursar.reproduce.result import Reproduction, Row, between, judged, shown_only, within
 from bursar.simulate.distributions import BAGS as DRAWS
 from bursar.simulate.distributions import Runtimes
 from bursar.simulate.kernels import Workshop
@@ -249,14 +249,12 @@ def _shares(of: str, excess: Floats, why_far: str) -> Iterator[Row]:
     limits = {"by up to 5 %": 10, "by 5 to 10 %": 2, "by more than 10 %": 0, "at all": 30}
     for what, share in _classes(excess).items():
         limit, ours = limits[what], round(100 * share, 2)
-        yield Row(
-            what=f"cost above its bound {what}: {of}, %",
-            paper=f"< {limit}" if limit else 0,
-            ours=ours,
-            low=0.0,
-            high=float(limit),
-            ok=ours < limit if limit else ours == 0,
-            note="" if limit else why_far,
+        yield judged(
+            f"cost above its bound {what}: {of}, %",
+            f"< {limit}" if limit else 0,
+            ours,
+            between(0.0, limit, "the range that the thesis states"),
+            why="" if limit else why_far,
         )
 
 

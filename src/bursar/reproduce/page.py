@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
-from bursar.reproduce.result import Figure, Reproduction
+from bursar.model.wording import counted
+from bursar.reproduce.result import Counts, Figure, Reproduction, Row, Verdict
+
+HEAD: Final = """\
+# Reproductions
+
+Published figures beside those that bursar computes. Written by `make reproduce`;
+`bursar reproduce NAME` computes one of them anew.
+
+A row says **yes** if ours lies within its band, **no** if it does not, and **not judged** if it has
+no band. A band is stated before the run, with its reason: what the source prints, its own spread,
+or the chance in so many draws. Rows without a published figure are demands of our own, or
+information.
+"""
 
 
 def figure(value: Figure) -> str:
@@ -20,30 +34,68 @@ def plot_file(found: Reproduction, number: int) -> str:
 
 
 def page(reproductions: Iterable[Reproduction]) -> str:
-    """Markdown: a table for each reproduction, and what was assumed."""
-    lines = [
-        "# Reproductions",
-        "",
-        "Published figures beside those that bursar computes. Written by `make reproduce`;",
-        "`bursar reproduce NAME` computes one of them anew.",
-        "",
-    ]
-    for found in reproductions:
+    """Markdown: a summary, a table for each reproduction, and what was assumed."""
+    every = list(reproductions)
+    lines = [HEAD, *_summary(every)]
+    for found in every:
         lines.extend(_section(found))
     return "\n".join(lines)
+
+
+def tally(counts: Counts) -> str:
+    """The counts in words."""
+    of = counts.of_published
+    told = (
+        f"{counts.rows:,} rows; {counted(counts.published, 'published figure')}:"
+        f" {of[Verdict.YES]} yes, {of[Verdict.NO]} no, {of[Verdict.NOT_JUDGED]} not judged"
+    )
+    own = counts.of_own
+    demands = own[Verdict.YES] + own[Verdict.NO]
+    return told + (f"; {own[Verdict.YES]} of {demands} demands of our own hold" if demands else "")
+
+
+def _summary(every: Sequence[Reproduction]) -> Iterator[str]:
+    yield "## Summary"
+    yield ""
+    yield f"{tally(Counts.of(row for found in every for row in found.rows))}."
+    yield ""
+    yield "| entry | rows | published | yes | no | not judged | own demands: yes | no |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    for found in every:
+        counts = found.counts
+        own = (counts.of_own[verdict] for verdict in (Verdict.YES, Verdict.NO))
+        cells = (counts.rows, counts.published, *counts.of_published.values(), *own)
+        link = f"[{found.name}](#{found.name.replace('.', '')})"
+        yield f"| {link} | {' | '.join(map(str, cells))} |"
+    yield ""
+    if any(found.failed for found in every):
+        yield "Each row that says no, and why:"
+        yield ""
+    for found in every:
+        for row in found.failed:
+            yield f"- {found.name}: {row.what}: {_apart(row)}: {row.why or 'not known why'}"
+    yield ""
+
+
+def _apart(row: Row) -> str:
+    """What is demanded, and what came out."""
+    ours = f"ours {figure(row.ours)}"
+    if row.paper is not None:
+        return f"paper {figure(row.paper)}, {ours}"
+    return f"{ours}, not {figure(row.low)} to {figure(row.high)}"
 
 
 def _section(found: Reproduction) -> Iterator[str]:
     yield f"## {found.name}"
     yield ""
-    yield f"{found.title} ({found.source})."
+    yield f"{found.title} ({found.source}). {tally(found.counts)}."
     yield ""
-    yield "| what | paper | ours | low | high | ok | note |"
-    yield "|---|---:|---:|---:|---:|---|---|"
+    yield "| what | paper | ours | low | high | band | verdict | note |"
+    yield "|---|---:|---:|---:|---:|---|---|---|"
     for row in found.rows:
         figures = (figure(value) for value in (row.paper, row.ours, row.low, row.high))
-        verdict = "yes" if row.ok else "**no**"
-        yield f"| {' | '.join((row.what, *figures, verdict, row.note))} |"
+        verdict = f"**{row.verdict}**" if row.verdict is Verdict.NO else str(row.verdict)
+        yield f"| {' | '.join((row.what, *figures, row.reason, verdict, row.told))} |"
     yield ""
     for number, plot in enumerate(found.plots):
         yield f"![{plot.title}](plots/{plot_file(found, number)})"

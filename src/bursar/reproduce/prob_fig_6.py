@@ -21,7 +21,7 @@ from bursar.reproduce.prob_execution import EXECUTIONS, SEED, Executions, Outcom
 from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, Choice, Methods
 from bursar.reproduce.prob_quality import DRAWN, NEAR, least_by_group, mean_makespan, small_rows
 from bursar.reproduce.prob_setting import BUDGETS, DATA, PRICES, Case
-from bursar.reproduce.result import Reproduction, Row, shown_only, within
+from bursar.reproduce.result import Reproduction, Row, between, judged, shown_only, within
 
 REPEATED: Final = 20
 """times so many executions; only their costs are drawn"""
@@ -146,7 +146,7 @@ def _rows_of_average(one: Compared) -> Iterator[Row]:
     note = f"it breaks the budget in {broken:.0f} % of the executions; paper: above 1"
     what = f"{one.name}: Average, mean cost by the budget"
     ours, low = outcome.cost / budget, 1.0 + slack
-    yield Row(what=what, paper=None, ours=ours, low=low, ok=ours > low, note=note)
+    yield within(what, None, ours, low, 2.0, note)
     if one.told == "tight":
         low = 100 * (1 - average.choice.believed_cost / _expected_cost(one.case, average.choice))
         what = f"{one.name}: Average takes the cost for too low, %"
@@ -167,7 +167,7 @@ def _row_of_worst(one: Compared) -> Row:
     worst = one.ours[WORST].outcome
     ours = 100 * (1 - prob / worst.time)
     note = f"{prob:,.0f} s; Worst-case spends {100 * worst.cost / one.budget:.0f} % of the budget"
-    return Row(what=what, paper=paper, ours=ours, low=0.0, high=100.0, ok=ours >= 0, note=note)
+    return judged(what, paper, ours, between(0.0, 100.0, "faster at all"), note=note)
 
 
 def _row_of_published(one: Compared) -> Row:

@@ -1,33 +1,131 @@
-"""What a reproduction is: rows that set a published figure beside ours, and what was assumed."""
+"""What a reproduction is: rows that set a published figure beside ours, and what was assumed.
+
+A row has one of three verdicts, and it follows from the row's band alone:
+
+- `yes`: ours lies within the band (both ends included), or equals what is printed;
+- `no`: it does not, and `why` says what is known of the reason, in one line;
+- `not judged`: the row has no band, and says nothing of whether a figure came out.
+
+A band has two ends and a reason, and is stated where the row is defined, before anything is
+computed. It comes from the source (the precision it prints, the spread it states, the range it
+gives) or from the chance in so many draws, never from our result. Write a row with
+
+- `judged(what, paper, ours, band, why=...)` where a source prints a figure;
+- `same(what, paper, ours, why=...)` where ours must equal it (text, counts, exact money);
+- `checked(what, ours, band)` for a demand of our own, of which no source prints a figure;
+- `shown_only(what, paper, ours)` where nothing is demanded: not judged;
+
+and a band with `rounded` (the source's own precision), `around` (a share of the figure either way)
+or `between` (a range that the source states).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
 from importlib import import_module
+from math import isfinite
 from typing import Final
 
 import msgspec
 
-from bursar.model.errors import InputError, instead_of, shown
+from bursar.model.errors import InputError, InvariantError, instead_of, shown
 from bursar.reproduce.plot import Plot
 
 Figure = float | int | str | None
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One published figure. `ok`: ours lies within low and high, or equals it where it is text.
+class Verdict(StrEnum):
+    """Whether a figure came out."""
 
-    `paper` is None where the source prints no figure; low and high are None where nothing is
-    demanded, and then the row is information.
-    """
+    YES = "yes"
+    NO = "no"
+    NOT_JUDGED = "not judged"
+
+
+class Band(msgspec.Struct, frozen=True):
+    """Where ours must lie: from low to high, and why just there, in one line."""
+
+    low: float
+    high: float
+    reason: str
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.low) and isfinite(self.high) and self.low <= self.high):
+            raise InvariantError(f"a band has two ends: {self.low} to {self.high}")
+
+    def holds(self, figure: Figure) -> bool:
+        """Text is within no band."""
+        return isinstance(figure, int | float) and self.low <= figure <= self.high
+
+
+class Exactly(msgspec.Struct, frozen=True):
+    """Ours must equal the published figure."""
+
+    reason: str = "as printed"
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure. `paper` is None where the source prints none."""
 
     what: str
     paper: Figure
     ours: Figure
-    low: float | None = None
-    high: float | None = None
-    ok: bool = True
+    band: Band | Exactly | None = None
     note: str = ""
+    why: str = ""
+    """what is known of the reason, if the figure does not come out"""
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.band is None:
+            return Verdict.NOT_JUDGED
+        if isinstance(self.band, Exactly):
+            holds = self.paper == self.ours
+        else:
+            holds = self.band.holds(self.ours)
+        return Verdict.YES if holds else Verdict.NO
+
+    @property
+    def low(self) -> float | None:
+        return self.band.low if isinstance(self.band, Band) else None
+
+    @property
+    def high(self) -> float | None:
+        return self.band.high if isinstance(self.band, Band) else None
+
+    @property
+    def reason(self) -> str:
+        """Of the band."""
+        return "" if self.band is None else self.band.reason
+
+    @property
+    def told(self) -> str:
+        """The note, and of a figure that does not come out the reason."""
+        why = (self.why or "not known why") if self.verdict is Verdict.NO else ""
+        return "; ".join(part for part in (self.note, why) if part)
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """How many rows there are, and what they say: of published figures, and of our own demands."""
+
+    rows: int
+    published: int
+    of_published: Mapping[Verdict, int]
+    of_own: Mapping[Verdict, int]
+
+    @staticmethod
+    def of(rows: Iterable[Row]) -> Counts:
+        every = list(rows)
+        published = Counter(row.verdict for row in every if row.paper is not None)
+        own = Counter(row.verdict for row in every if row.paper is None)
+        return Counts(
+            len(every),
+            published.total(),
+            {verdict: published[verdict] for verdict in Verdict},
+            {verdict: own[verdict] for verdict in Verdict},
+        )
 
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,32 +140,75 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     """drawn from the same computation as the rows"""
 
     @property
-    def ok(self) -> bool:
-        return all(row.ok for row in self.rows)
+    def failed(self) -> tuple[Row, ...]:
+        """Rows that say no."""
+        return tuple(row for row in self.rows if row.verdict is Verdict.NO)
+
+    @property
+    def counts(self) -> Counts:
+        return Counts.of(self.rows)
 
 
-def within(
-    what: str, paper: float | None, ours: float, low: float, high: float, note: str = ""
-) -> Row:
-    """A figure that must lie between two others."""
-    ok = low <= ours <= high
-    return Row(what=what, paper=paper, ours=ours, low=low, high=high, ok=ok, note=note)
+# --- bands ---------------------------------------------------------------------------------------
 
 
-def near(what: str, paper: float, ours: float, share: float, note: str = "") -> Row:
-    """A figure that must be near the published one: 0.1 allows ten per cent either way."""
+def between(low: float, high: float, reason: str) -> Band:
+    """A range that the source states, or that follows from what it says."""
+    return Band(low, high, reason)
+
+
+def around(paper: float, share: float, reason: str) -> Band:
+    """A share of the figure either way: 0.1 allows ten per cent."""
     reach = abs(paper) * share
-    return within(what, paper, ours, paper - reach, paper + reach, note)
+    return Band(paper - reach, paper + reach, reason)
 
 
-def same(what: str, paper: Figure, ours: Figure, note: str = "") -> Row:
+def rounded(paper: float, unit: float, reason: str = "") -> Band:
+    """Half a unit of the last printed digit either way: 0.78 is printed in units of 0.01."""
+    reason = reason or f"printed to {unit:g}"
+    return Band(paper - unit / 2, paper + unit / 2, reason)
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def judged(
+    what: str, paper: Figure, ours: Figure, band: Band, *, note: str = "", why: str = ""
+) -> Row:
+    """A published figure and its band, in which it must lie itself; `why` is told if ours fails."""
+    if isinstance(paper, int | float) and not band.holds(paper):
+        raise InvariantError(f"{what}: the band must hold the published figure, {paper}")
+    return Row(what=what, paper=paper, ours=ours, band=band, note=note, why=why)
+
+
+def checked(what: str, ours: Figure, band: Band, *, note: str = "", why: str = "") -> Row:
+    """A demand of our own: no source prints a figure."""
+    return Row(what=what, paper=None, ours=ours, band=band, note=note, why=why)
+
+
+def same(what: str, paper: Figure, ours: Figure, note: str = "", *, why: str = "") -> Row:
     """A figure that must be the published one."""
-    return Row(what=what, paper=paper, ours=ours, ok=paper == ours, note=note)
+    return Row(what=what, paper=paper, ours=ours, band=Exactly(), note=note, why=why)
 
 
 def shown_only(what: str, paper: Figure, ours: Figure, note: str = "") -> Row:
     """A figure worth knowing, of which nothing is demanded."""
     return Row(what=what, paper=paper, ours=ours, note=note)
+
+
+def within(
+    what: str, paper: float | None, ours: float, low: float, high: float, note: str = ""
+) -> Row:
+    """A band without a reason; use `judged` or `checked` instead."""
+    return Row(what=what, paper=paper, ours=ours, band=Band(low, high, ""), note=note)
+
+
+def near(what: str, paper: float, ours: float, share: float, note: str = "") -> Row:
+    """A band without a reason; use `judged` with `around` instead."""
+    return Row(what=what, paper=paper, ours=ours, band=around(paper, share, ""), note=note)
+
+
+# --- entries -------------------------------------------------------------------------------------
 
 
 ENTRIES: Final[Mapping[str, str]] = {
