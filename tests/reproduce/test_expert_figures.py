@@ -8,9 +8,26 @@ from click.testing import CliRunner
 
 from bursar.cli.reproduce import command
 from bursar.model.errors import InputError
-from bursar.reproduce import expert_fig_8, expert_fig_9, expert_fig_10, expert_fig_11
+from bursar.reproduce import (
+    expert_ar,
+    expert_fig_7,
+    expert_fig_8,
+    expert_fig_9,
+    expert_fig_10,
+    expert_fig_11,
+    expert_runtime,
+)
 from bursar.reproduce.expert_fig_7 import rows as rows_of_7
-from bursar.reproduce.expert_setting import LONGEST, MEAN, SHORTEST, Studied, pert, study_grid
+from bursar.reproduce.expert_setting import (
+    LONGEST,
+    MEAN,
+    SHORTEST,
+    Studied,
+    cost_band,
+    pert,
+    saving,
+    study_grid,
+)
 from bursar.reproduce.plot import svg
 from bursar.reproduce.result import Verdict
 
@@ -68,12 +85,65 @@ def test_efficient_strategies_never_use_more_reliable_machines_than_allowed(grid
     assert any(use.is_exhausted for use in uses)
 
 
-@pytest.mark.parametrize("name", ["expert-fig-9a", "expert-fig-9b"])
-def test_what_the_paper_says_of_static_strategies_comes_out(name: str) -> None:
-    found = expert_fig_9.reproduce(name)
-    assert [row.what for row in found.rows if row.verdict is Verdict.NO] == []
-    assert len([row for row in found.rows if row.low is not None]) >= 8
+def test_a_strategy_that_the_frontier_does_not_dominate_says_no() -> None:
+    found = expert_fig_9.reproduce("expert-fig-9a", FEW)
+    rows = {row.what: row for row in found.rows}
+    static = [row for what, row in rows.items() if "by the frontier" in what]
+    assert [row.what for row in static if row.verdict is Verdict.NO] == ["CN1T0 by the frontier"]
+    assert len(static) == 7
+    assert rows["AUR by the frontier"].ours == "not dominated"
+    assert rows["recommended costs less than CN-inf, %"].verdict is Verdict.YES
     assert svg(found.plots[0]).startswith("<svg")
+
+
+def test_savings_beyond_the_range_of_the_paper_say_no_and_why() -> None:
+    found = expert_fig_9.reproduce("expert-fig-9b", FEW)
+    published = [row for row in found.rows if row.paper is not None]
+    assert len(published) == 18
+    beyond = [row for row in published if isinstance(row.ours, float) and row.ours > 80]
+    assert len(beyond) >= 12
+    assert all(row.verdict is Verdict.NO and row.why for row in beyond)
+    assert svg(found.plots[0]).startswith("<svg")
+
+
+def test_what_is_left_after_a_saving_has_the_band() -> None:
+    band = saving(72, cost_band)
+    assert (band.low, band.high) == pytest.approx((100 - 28 * 1.07, 100 - 28 * 0.93))
+
+
+def test_the_figures_of_all_reliable_machines_imply_another_mean_than_the_table() -> None:
+    found = expert_ar.reproduce("expert-ar", FEW)
+    rows = {row.what: row for row in found.rows}
+    makespan, cost = rows["Mr 0.1: AR, makespan, s"], rows["Mr 0.1: AR, cost, cent/task"]
+    assert (makespan.ours, makespan.verdict) == (61_980, Verdict.NO)
+    assert cost.ours == pytest.approx(2_066 * 34 / 3600, abs=0.01)
+    assert "2,333 s" in makespan.why
+    assert "2,329 s" in cost.why
+    assert rows["mean of 2,331 s: AR, makespan, s"].ours == pytest.approx(70_000, rel=0.01)
+    recommended = rows["mean of 2,331 s: recommended, cost, cent/task"]
+    assert recommended.ours == pytest.approx(0.78, rel=0.05)
+    assert rows["section 1, grid: makespan, h"].verdict is Verdict.YES
+    assert rows["Mr 0.5: the recommended is better than AR by a factor of"].verdict is Verdict.NO
+
+
+def test_fewer_repetitions_are_quicker_and_less_accurate() -> None:
+    found = expert_runtime.reproduce("expert-runtime", repetitions=30, seeds=2)
+    rows = {row.what: row for row in found.rows}
+    assert rows["deviation of estimates with 1 repetition by that with 10"].verdict is Verdict.YES
+    assert (
+        rows["low resolution: cost of the cheapest by that of the paper's"].verdict is Verdict.YES
+    )
+    dozens = rows["strategies that are simulated"]
+    assert (dozens.ours, dozens.verdict) == (490, Verdict.NO)
+
+
+@pytest.mark.parametrize("entry", [expert_fig_7, expert_fig_10, expert_fig_11])
+def test_every_band_has_a_reason_and_every_no_a_cause(entry) -> None:
+    found = entry.reproduce("expert", repetitions=5)
+    judged = [row for row in found.rows if row.verdict is not Verdict.NOT_JUDGED]
+    assert len(judged) >= 3
+    assert all(row.reason for row in judged)
+    assert all(row.why for row in found.failed)
 
 
 def test_the_command_line_refuses_to_draw_a_table() -> None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import pytest
 
 from bursar.model.time import SECOND
-from bursar.reproduce.expert_reality import WORKLOADS, RealRun, execute
+from bursar.reproduce import expert_tail_start
+from bursar.reproduce.expert_reality import EXPERIMENTS, WORKLOADS, RealRun, execute
 from bursar.reproduce.expert_table_5 import (
-    EXPERIMENTS,
     OFFLINE,
     ONLINE,
-    OTHER_WAYS,
+    PUBLISHED,
     Compared,
     compare,
+    experiment_rows,
     mean_rows,
-    other_rows,
+    own_rows,
+    printed,
 )
+from bursar.reproduce.result import Verdict
 
 BY_NUMBER = {one.number: one for one in EXPERIMENTS}
 
@@ -27,8 +30,7 @@ def run() -> RealRun:
 
 @pytest.fixture(scope="module")
 def two() -> list[Compared]:
-    ways = (OFFLINE, ONLINE, *OTHER_WAYS)
-    return [compare(BY_NUMBER[number], ways=ways) for number in (6, 11)]
+    return [compare(BY_NUMBER[number]) for number in (6, 11)]
 
 
 def test_the_table_is_that_of_the_paper() -> None:
@@ -90,7 +92,40 @@ def test_a_grid_is_as_slow_as_its_workload(two: list[Compared]) -> None:
     assert slow.reliable_time == pytest.approx(2_290 * SECOND, rel=0.01)
 
 
-def test_what_is_demanded_is_what_the_paper_reached(two: list[Compared]) -> None:
-    assert [row.high for row in mean_rows([two])] == [10, 7, 20, 13]
-    papers = [row.paper for row in other_rows(two) if row.note == "the paper's way"]
-    assert papers == [10, 7, 20, 13]
+def test_the_published_estimates_are_judged_and_ours_stand_beside(two: list[Compared]) -> None:
+    judged, own = list(mean_rows([two])), list(own_rows([two]))
+    assert [row.paper for row in judged] == [10, 7, 20, 13]
+    assert all("as published" in row.what and row.why for row in judged)
+    assert [row.paper for row in own] == [None] * 4
+    assert [row.high for row in own] == [10, 7, 20, 13]
+
+
+def test_bands_of_the_means_come_from_the_deviations_that_are_printed(two: list[Compared]) -> None:
+    tails = [abs(one) for one in printed(PUBLISHED[0], 0)]
+    mean = sum(tails) / 13
+    error = (sum((one - mean) ** 2 for one in tails) / 12 / 13) ** 0.5
+    row = next(mean_rows([two]))
+    assert (row.low, row.high) == pytest.approx((10 - 2 * error, 10 + 2 * error))
+
+
+def test_every_row_of_an_experiment_is_judged(two: list[Compared]) -> None:
+    rows = list(experiment_rows(two[0]))
+    assert len(rows) == 8
+    assert all(row.verdict is not Verdict.NOT_JUDGED and row.reason for row in rows)
+    assert rows[2].paper == 6_394
+
+
+def test_estimates_as_published_begin_the_tail_with_as_many_tasks_as_the_real_run() -> None:
+    found = expert_tail_start.begun(BY_NUMBER[12])
+    assert found.run.tail_tasks == sum(
+        done > found.run.tail_start for done in found.run.results.values()
+    )
+    assert 0 < found.run.tail_tasks < 200
+    assert found.counted >= found.by_machines
+    assert len(set(found.watch.sizes)) > 1
+    assert found.watch.first is not None
+    assert found.watch.first > found.run.tail_start
+    varies, transient, closer = expert_tail_start.summary_rows([found])
+    assert (varies.paper, varies.verdict) == (1, Verdict.YES)
+    assert transient.verdict is (Verdict.YES if found.watch.is_transient else Verdict.NO)
+    assert isinstance(closer.ours, float)

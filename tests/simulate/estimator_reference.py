@@ -56,7 +56,7 @@ class Execution:
                 self.fill_queues()
                 if not self.fill_machines():
                     break
-            if self.tail_began is None and len(self.remaining) < self.conditions.unreliable:
+            if self.tail_began is None and self.is_tail():
                 self.tail_began = self.now
                 if self.remaining:
                     self.begin_tail()
@@ -65,6 +65,12 @@ class Execution:
                 tail = self.now - self.tail_began
                 return self.now, tail, self.periods["unreliable"], self.periods["reliable"]
             self.step()
+
+    def is_tail(self):
+        told = self.conditions.tail_tasks
+        if told is None:
+            return len(self.remaining) < self.conditions.unreliable
+        return len(self.remaining) <= told
 
     def begin_tail(self):
         if self.strategy.kind == Kind.COMBINED_THEN_BOTH:

@@ -60,9 +60,11 @@ def tried(draw, mean):
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_kernel_and_description_agree_on_small_bags_where_much_happens_at_once(data):
+    unreliable = data.draw(st.integers(1, 9))
     known = conditions(
         tasks=data.draw(st.integers(1, 25)),
-        unreliable=data.draw(st.integers(1, 9)),
+        unreliable=unreliable,
+        tail_tasks=data.draw(st.sampled_from([None, *range(1, unreliable)])),
         reliability=data.draw(st.sampled_from([0.2, 0.5, 0.8, 1.0])),
         times=data.draw(TIMES),
         reliable_time=data.draw(st.integers(1, 60)),
@@ -150,6 +152,8 @@ def test_replication_on_reliable_machines_shortens_the_tail_and_costs_more():
         ({"times": [0, 5]}, "at least 1 us"),
         ({"tasks": 0}, "at least 1 task"),
         ({"unreliable": 0}, "1 unreliable machine"),
+        ({"tail_tasks": 20}, "fewer than unreliable machines"),
+        ({"tail_tasks": 0}, "at least 1 task"),
         ({"reliable_time": 0}, "between 1 us and 100 years"),
         ({"reliable_price": Price(Money(-1))}, "must not be negative"),
     ],

@@ -7,9 +7,16 @@ from typing import Final
 import msgspec
 
 from bursar.plan.frontier import frontier
-from bursar.reproduce.expert_setting import ASSUMED, MACHINES, REPETITIONS, Studied, study_grid
+from bursar.reproduce.expert_setting import (
+    ASSUMED,
+    MACHINES,
+    REPETITIONS,
+    UNPRINTED,
+    Studied,
+    study_grid,
+)
 from bursar.reproduce.plot import Plot, Series
-from bursar.reproduce.result import Reproduction, Row, shown_only
+from bursar.reproduce.result import Reproduction, Row, between, judged, same, shown_only
 
 SAME: Final = 0.5
 """Machines by which the mean of those used may differ from Mr and still count as equal."""
@@ -64,12 +71,19 @@ def _rows(uses: list[Use]) -> tuple[Row, ...]:
     exhausted = sum(use.is_exhausted for use in uses)
     queued = sum(use.queue > 0 for use in uses)
     last = uses[-1]
-    note = f"{exhausted} of {len(uses)}"
+    most, less = between(50, 100, "said of most of them"), "less than Mr"
+    used = f"{last.used:.4f} of {last.ratio:.2f}"
     return (
-        shown_only("strategies that use all of Mr, %", "most", 100 * exhausted / len(uses), note),
-        shown_only("strategies with a queue, %", "most", 100 * queued / len(uses)),
-        shown_only("longest tail: Mr", None, last.ratio),
-        shown_only("longest tail: used Mr", "less than Mr", last.used),
+        judged(
+            "strategies that use all of Mr, %",
+            "most",
+            100 * exhausted / len(uses),
+            most,
+            note=f"{exhausted} of {len(uses)}",
+            why=UNPRINTED,
+        ),
+        judged("strategies with a queue, %", "most", 100 * queued / len(uses), most, why=UNPRINTED),
+        same("longest tail: used Mr", less, less if last.used < last.ratio else "all of Mr", used),
         shown_only("longest queue of the fastest, tasks", None, MACHINES * uses[0].queue),
         shown_only("longest queue of the cheapest, tasks", None, MACHINES * last.queue),
     )

@@ -19,12 +19,17 @@ no band. A band is stated before the run, with its reason: what the source print
 or the chance in so many draws. Rows without a published figure are demands of our own, or
 information.
 """
+PLAIN: Final = 1e3
+LARGE: Final = 1e9
+"""from and below this a figure is written without a fraction and without an exponent"""
 
 
 def figure(value: Figure) -> str:
     """A figure with about four digits."""
     if value is None:
         return ""
+    if isinstance(value, float) and PLAIN <= abs(value) < LARGE:
+        return f"{value:,.0f}"
     return f"{value:,.4g}" if isinstance(value, float) else str(value)
 
 

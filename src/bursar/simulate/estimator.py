@@ -82,6 +82,9 @@ class Conditions(msgspec.Struct, frozen=True):
     longer a task, the more often it is lost; 0: the reliability and the losses tell"""
     replacing: Time = 0
     """from the end of such a life to the next one"""
+    tail_tasks: int | None = None
+    """the tail begins when no more tasks remain; None: when there are fewer than machines of the
+    unreliable pool"""
 
     def __post_init__(self) -> None:
         if self.tasks < 1 or self.unreliable < 1:
@@ -92,6 +95,8 @@ class Conditions(msgspec.Struct, frozen=True):
                     raise InputError(f"a reliability of {chance:g}; use {LEAST_RELIABILITY:g} to 1")
         if len(self.ages) not in (0, self.tasks) or len(self.ages) > self.unreliable:
             raise InputError("in the tail each task has one instance under way")
+        if self.tail_tasks is not None and not 1 <= self.tail_tasks < self.unreliable:
+            raise InputError("a tail has at least 1 task, and fewer than unreliable machines")
         if self.has_own_times and len(self.ages):
             raise InputError("what is under way has no times of its own")
         if len(self.turnarounds) == 0:
@@ -213,6 +218,7 @@ def _world(conditions: Conditions) -> World:
         conditions.life,
         conditions.replacing,
         conditions.mean,
+        conditions.unreliable - 1 if conditions.tail_tasks is None else conditions.tail_tasks,
     ]
     _check_room(conditions)
     gamma = conditions.gamma

@@ -24,7 +24,8 @@ HAS_OWN_TIMES: Final = 9
 LIFE: Final = 10
 REPLACING: Final = 11
 MEAN: Final = 12
-FIGURES: Final = 13
+TAIL_TASKS: Final = 13
+FIGURES: Final = 14
 """places in a world's figures, and their number"""
 
 COPIES: Final = 0

@@ -4,7 +4,8 @@ At each moment at which something happens: results and given-up instances come f
 without a result, whose timeout has passed and which is in no queue, is queued, tasks in the order
 of their numbers; then free machines take from the queues, first come, first served, and what has a
 result by then is dropped. With a timeout of 0 the last two are repeated until nothing changes. The
-tail begins at the end of the first moment that leaves fewer tasks than unreliable machines.
+tail begins at the end of the first moment that leaves fewer tasks than unreliable machines, or as
+few as remained when a real tail began (section 6.3).
 
 Machines of a pool are alike, so that only their number counts. What happens later is kept in a heap
 of moments; its codes put all results of a moment before the timeouts of the same moment.
@@ -50,7 +51,6 @@ from bursar.simulate.estimator_desk import (
     LIVE,
     LONGEST_QUEUE,
     LOST,
-    MACHINES,
     MEAN,
     NAME,
     NEVER,
@@ -76,6 +76,7 @@ from bursar.simulate.estimator_desk import (
     STAGE,
     SUCCESS,
     TAIL,
+    TAIL_TASKS,
     TASKS,
     TIMEOUT,
     UNITS,
@@ -362,7 +363,7 @@ def open_tail(rules: Array, desk: Desk) -> None:
 
 
 def throughput(world: World, rules: Array, desk: Desk, luck: Any) -> None:
-    """From the beginning until fewer tasks remain than there are unreliable machines.
+    """From the beginning until fewer tasks remain than there are unreliable machines, or fewer yet.
 
     Then each of them has been sent, and no instance is queued: with one instance for each task, a
     queue means that all machines have another task.
@@ -372,7 +373,7 @@ def throughput(world: World, rules: Array, desk: Desk, luck: Any) -> None:
         spend_budget(world, rules, desk)
         take_dues(rules, desk)
         dispatch(world, rules, desk, luck)
-        if desk.counters[REMAINING] < world.figures[MACHINES]:
+        if desk.counters[REMAINING] <= world.figures[TAIL_TASKS]:
             break
         take_ends(world, desk)
 
