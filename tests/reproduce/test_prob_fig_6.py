@@ -9,10 +9,10 @@ import pytest
 from bursar.reproduce import prob_fig_6, prob_setting
 from bursar.reproduce.plot import svg
 from bursar.reproduce.prob_execution import Executions, Outcome
-from bursar.reproduce.prob_fig_6 import Compared, compare, rows
+from bursar.reproduce.prob_fig_6 import Compared, compare, most_too_low, published_rows, rows
 from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, Methods
 from bursar.reproduce.prob_quality import least_by_group, least_of_all, small_cases
-from bursar.reproduce.prob_setting import PRICES, Case
+from bursar.reproduce.prob_setting import PRICES, Case, of_average
 from bursar.reproduce.result import Verdict
 
 
@@ -34,6 +34,7 @@ def test_what_is_demanded_of_prob_holds_under_both_budgets(compared: list[Compar
     assert [one.told for one in compared] == ["tight", "loose"]
     assert [failing(one) for one in compared] == [[], []]
     assert [sum(row.low is not None for row in rows(one)) for one in compared] == [3, 4]
+    assert all(row.paper is None for one in compared for row in rows(one))
 
 
 def test_average_spends_more_than_it_believes_and_worst_case_less(
@@ -53,8 +54,34 @@ def test_a_static_method_of_99th_percentiles_finds_nothing_within_a_tight_budget
     tight = compared[0]
     assert WORST not in tight.ours
     assert WORST not in tight.published
-    row = next(row for row in rows(tight) if "faster than Worst-case" in row.what)
-    assert (row.paper, row.ours) == (36, "N/A")
+    row = next(row for row in published_rows(compared) if "faster than Worst-case" in row.what)
+    assert (row.paper, row.ours, row.verdict) == (36, "N/A", Verdict.NO)
+
+
+def test_the_published_search_is_judged_by_the_figures_of_the_paper(
+    compared: list[Compared],
+) -> None:
+    found = list(published_rows(compared))
+    papers = [row.paper for row in found if row.paper is not None]
+    assert papers == ["at most 1", 36, 12, "at most 1", 19, "some"]
+    judged = [row for row in found if row.paper is not None]
+    assert all(row.verdict is not Verdict.NOT_JUDGED and row.reason for row in judged)
+    faster = next(row for row in found if row.what.startswith("Q1, loose") and row.paper == 19)
+    assert faster.low is not None
+    assert faster.high is not None
+    assert 10 < faster.low < 18.5
+    assert faster.low + faster.high == pytest.approx(38)
+
+
+def test_no_mixture_of_offers_is_further_off_than_all_tasks_on_one(case: Case) -> None:
+    most, seen = most_too_low(case), case.seen_by(of_average)
+    static = seen.table.mean(axis=1)[seen.rows] * PRICES
+    expected, every = case.expected * PRICES, np.arange(case.graph.tasks)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        offers = rng.integers(0, 4, case.graph.tasks)
+        off = 100 * (1 - static[every, offers].sum() / expected[every, offers].sum())
+        assert 0 < off <= most
 
 
 def test_rows_tell_where_prob_breaks_its_budget_or_is_slower(compared: list[Compared]) -> None:

@@ -9,17 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bursar.model.errors import InputError
+from bursar.reproduce.everything import compute
 from bursar.reproduce.page import page, plot_file
 from bursar.reproduce.plot import svg
-from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
+from bursar.reproduce.result import Reproduction
 
 
 def computed(plots: Path | None) -> Iterator[Reproduction]:
-    for name in ENTRIES:
-        try:
-            found = reproduce(name)
-        except InputError as error:  # it needs data that is not here
-            print(f"{name} is left out: {error}", file=sys.stderr)
+    for name, found in compute():
+        if isinstance(found, InputError):
+            print(f"{name} is left out: {found}", file=sys.stderr)
             continue
         if plots is not None:
             plots.mkdir(parents=True, exist_ok=True)
@@ -28,4 +27,5 @@ def computed(plots: Path | None) -> Iterator[Reproduction]:
         yield found
 
 
-print(page(computed(Path(sys.argv[1]) if sys.argv[1:] else None)), end="")
+if __name__ == "__main__":
+    print(page(computed(Path(sys.argv[1]) if sys.argv[1:] else None)), end="")

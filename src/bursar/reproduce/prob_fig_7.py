@@ -14,24 +14,33 @@ from bursar.reproduce.plot import Plot, Series
 from bursar.reproduce.prob_execution import EXECUTIONS, Executions, Outcome
 from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, Choice, Methods
 from bursar.reproduce.prob_setting import DATA, LOOSE, NAMES, PRICES, Case
-from bursar.reproduce.result import Reproduction, Row, shown_only, within
+from bursar.reproduce.result import Reproduction, Row, between, checked, judged, rounded, shown_only
 
 Floats = NDArray[np.float64]
 
 SHOWN: Final = (PROB, AVERAGE, WORST)
 WITHIN: Final[Mapping[str, float]] = {AVERAGE: 70, PROB: 100}
 """Executions of a hundred that keep the budget."""
-HOURS: Final[Mapping[str, Mapping[str, str]]] = {
-    AVERAGE: {"m1.large": "161 h, $28.4", "m1.xlarge": "16 h, $5.7"},
-    WORST: {"m1.small": "507 h, $22.3"},
-    PROB: {"m1.large": "169 h, $29.6"},
+HOURS: Final[Mapping[str, Mapping[str, int]]] = {
+    AVERAGE: {"m1.large": 161, "m1.xlarge": 16},
+    WORST: {"m1.small": 507},
+    PROB: {"m1.large": 169},
 }
-"""Table 2."""
-NOTHING: Final = "0"
-LEAST_KEPT: Final = 98
-"""of 100 executions, with a chance of 0.99"""
-MOST_KEPT: Final = 70
-"""of 100 executions may Average keep the budget in, as in the paper"""
+"""Table 2; with $28.4, 5.7, 22.3 and 29.6."""
+ERRORS: Final = 2.0
+FEWEST: Final = 3
+"""a thing that is never seen may have come about so often"""
+SHARE_OFF: Final = 0.5
+"""per cent: hours are printed whole, and there are more than 160 of them"""
+KEPT: Final = between(98, 100, "a chance of 0.99 in 100 executions")
+WHY_KEPT: Final = (
+    "costs of 1,000 tasks with bandwidths of their own vary by less than 1 % here, so that a budget"
+    " is kept always or never; with shared luck see below"
+)
+WHY_HOURS: Final = (
+    "the paper's CyberShake moves many times as much; how much is not printed, nor are the"
+    " histograms that decide which type is worth its price"
+)
 ASSUMED: Final = (
     *prob_setting.ASSUMED,
     "with bandwidths that are drawn for each task, the cost of 1,000 tasks varies by less than 1 %;"
@@ -48,11 +57,11 @@ def reproduce(
 ) -> Reproduction:
     case = prob_setting.cybershake(folder) if given is None else given
     budget = case.budget(LOOSE)
-    choices = {
-        method: choice
-        for method, choice in Methods(case).ours(budget).items()
-        if choice is not None
-    }
+    methods = Methods(case)
+    choices, published = (
+        {method: choice for method, choice in found.items() if choice is not None}
+        for found in (methods.ours(budget), methods.published(budget))
+    )
     executions, alike = Executions(case, count), Executions(case, count, is_shared=True)
     outcomes = {method: executions.run(choice.offers) for method, choice in choices.items()}
     shared = {method: alike.run(choice.offers) for method, choice in choices.items()}
@@ -61,12 +70,36 @@ def reproduce(
         title=f"Time and cost of {case.name} in {count} executions, loose budget",
         source="Prob, figure 7 and Table 2",
         rows=(
+            *_published_rows(published, executions, alike, budget),
+            *(row for method in SHOWN for row in _table_2(method, published, executions)),
             *_rows(outcomes, shared, budget),
-            *(row for method in SHOWN for row in _table_2(case, method, choices, executions)),
         ),
         assumed=ASSUMED,
         plots=tuple(_plots(outcomes, budget)),
     )
+
+
+def _published_rows(
+    published: Mapping[str, Choice], executions: Executions, alike: Executions, budget: float
+) -> Iterator[Row]:
+    """The published search, as figure 7b has it."""
+    for method, paper in WITHIN.items():
+        if method not in published:
+            continue
+        offers = published[method].offers
+        outcome, shared = executions.run(offers), alike.run(offers)
+        count = len(outcome.costs)
+        error = ERRORS * 100 * (paper / 100 * (1 - paper / 100) / count) ** 0.5
+        reach = error or 100 * FEWEST / count
+        yield judged(
+            f"{method}, published search: executions within the budget, %",
+            paper,
+            100 * outcome.share_within(budget),
+            between(paper - reach, min(100, paper + reach), f"chance in {count} executions"),
+            note=f"{100 * shared.share_within(budget):.0f} with shared luck; it spends"
+            f" {100 * outcome.cost / budget:.1f} % of the budget",
+            why=WHY_KEPT,
+        )
 
 
 def _rows(
@@ -74,14 +107,13 @@ def _rows(
 ) -> Iterator[Row]:
     kept = {method: 100 * one.share_within(budget) for method, one in outcomes.items()}
     what = "{}: executions within the budget, %"
-    yield within(what.format(PROB), WITHIN[PROB], kept[PROB], LEAST_KEPT, 100)
-    yield within(what.format(AVERAGE), WITHIN[AVERAGE], kept[AVERAGE], 0, MOST_KEPT)
-    for method in (PROB_MEAN, WORST):
+    yield checked(what.format(PROB), kept[PROB], KEPT)
+    for method in (AVERAGE, PROB_MEAN, WORST):
         if method in kept:
             yield shown_only(what.format(method), None, kept[method])
     for method in (PROB, AVERAGE):
         told = 100 * shared[method].share_within(budget)
-        yield shown_only(f"{what.format(method)}, with shared luck", WITHIN[method], told)
+        yield shown_only(f"{what.format(method)}, with shared luck", None, told)
     first = outcomes[PROB]
     for method, one in outcomes.items():
         spread = f"deviation of the time {100 * one.times.std() / one.time:.1f} %, of the cost"
@@ -90,18 +122,27 @@ def _rows(
         yield shown_only(f"{method}: mean cost by the budget", None, one.cost / budget)
 
 
-def _table_2(
-    case: Case, method: str, choices: Mapping[str, Choice], executions: Executions
-) -> Iterator[Row]:
-    if method not in choices:
+def _table_2(method: str, published: Mapping[str, Choice], executions: Executions) -> Iterator[Row]:
+    """Hours of each type; as shares, too, since nothing is said of how much is moved."""
+    if method not in published:
         return
-    offers = choices[method].offers
+    offers = published[method].offers
     hours = executions.task_times(offers).mean(axis=1) / 3600
+    used = [float(hours[offers == number].sum()) for number in range(len(NAMES))]
+    printed, total = HOURS[method], sum(HOURS[method].values())
+    what = f"{method}, published search: hours of all types"
+    yield judged(what, total, sum(used), rounded(total, len(printed)), why=WHY_HOURS)
     for number, kind in enumerate(NAMES):
-        used = float(hours[offers == number].sum())
-        ours = f"{used:.2f} h, ${used * 3600 * PRICES[number]:.2f}" if used else NOTHING
-        note = f"{np.sum(offers == number):,} of {case.graph.tasks:,} tasks"
-        yield shown_only(f"{method}: {kind}", HOURS[method].get(kind, NOTHING), ours, note)
+        paper = 100 * printed.get(kind, 0) / total
+        cost = used[number] * 3600 * PRICES[number]
+        yield judged(
+            f"{method}, published search: share of the hours on {kind}, %",
+            paper,
+            100 * used[number] / sum(used),
+            between(paper - SHARE_OFF, paper + SHARE_OFF, "hours are printed whole"),
+            note=f"{used[number]:.2f} h, ${cost:.2f}; paper {printed.get(kind, 0)} h",
+            why=WHY_HOURS,
+        )
 
 
 def _plots(outcomes: Mapping[str, Outcome], budget: float) -> Iterator[Plot]:

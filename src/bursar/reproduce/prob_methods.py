@@ -22,6 +22,7 @@ from bursar.reproduce.prob_setting import PRICES, Case, of_average, of_worst_cas
 from bursar.simulate.assignment import AssignmentGoal, UnreachableError, choose
 from bursar.simulate.makespan import WorkflowTimes
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 PROB: Final = "Prob"
@@ -41,10 +42,10 @@ class Choice(msgspec.Struct, frozen=True, eq=False):
 
 
 class Methods:
-    """All methods, for one workflow."""
+    """All methods, for one workflow; moving files is free unless told otherwise."""
 
-    def __init__(self, case: Case) -> None:
-        self.case = case
+    def __init__(self, case: Case, network_costs: Floats | None = None) -> None:
+        self.case, self._network_costs = case, network_costs
 
     @cached_property
     def paths(self) -> Paths:
@@ -64,17 +65,17 @@ class Methods:
         return {
             PROB: self.prob(budget, CHANCE),
             PROB_MEAN: self.prob(budget),
-            AVERAGE: _ours(self._average, mean),
-            WORST: _ours(self._worst, mean),
+            AVERAGE: self._ours(self._average, mean),
+            WORST: self._ours(self._worst, mean),
         }
 
     def prob(self, budget: float, chance: float | None = None) -> Choice | None:
         """The fastest whose cost keeps the budget with this chance; None: in the mean."""
-        return _ours(self.case.times, AssignmentGoal(budget=budget, budget_chance=chance))
+        return self._ours(self.case.times, AssignmentGoal(budget=budget, budget_chance=chance))
 
     def published(self, budget: float) -> dict[str, Choice | None]:
         """By the published search, with all its techniques."""
-        problem, on = self.case.problem(budget), self.case.performances
+        problem, on = self.case.problem(budget, self._network_costs), self.case.performances
         return {
             PROB: self._published(problem, Distributions(on)),
             AVERAGE: self._published(problem, Scalars.average(on)),
@@ -87,11 +88,10 @@ class Methods:
         taken = time.perf_counter() - began
         return None if found is None else Choice(found.offers, found.expected_cost, taken)
 
-
-def _ours(times: WorkflowTimes, goal: AssignmentGoal) -> Choice | None:
-    began = time.perf_counter()
-    try:
-        found = choose(times, PRICES, goal)
-    except UnreachableError:
-        return None
-    return Choice(found.offers, found.expected_cost, time.perf_counter() - began)
+    def _ours(self, times: WorkflowTimes, goal: AssignmentGoal) -> Choice | None:
+        began = time.perf_counter()
+        try:
+            found = choose(times, PRICES, goal, fixed_costs=self._network_costs)
+        except UnreachableError:
+            return None
+        return Choice(found.offers, found.expected_cost, time.perf_counter() - began)

@@ -162,15 +162,15 @@ class Case:
         costs = (self.expected * PRICES).sum(axis=0)
         return float(costs[0] + share * (costs[-1] - costs[0]))
 
-    def problem(self, budget: float) -> Problem:
-        """For the search as it was published."""
+    def problem(self, budget: float, network_costs: Floats | None = None) -> Problem:
+        """For the search as it was published; moving files is free unless told otherwise."""
         rows = zip(*(row.tolist() for row in self.profiles), strict=True)
         given = [
             Profile(round(work * SECOND), round(disk), round(network))
             for work, disk, network in rows
         ]
-        free = np.zeros(self.graph.tasks)
-        return Problem(self.graph, self.kinds, given, self.performances, PRICES, free, budget)
+        moved = np.zeros(self.graph.tasks) if network_costs is None else network_costs
+        return Problem(self.graph, self.kinds, given, self.performances, PRICES, moved, budget)
 
 
 def _offers() -> list[Offer]:

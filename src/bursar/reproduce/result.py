@@ -237,6 +237,8 @@ ENTRIES: Final[Mapping[str, str]] = {
     "prob-fig-7": "prob_fig_7",
     "prob-table-3": "prob_table_3",
     "prob-overhead": "prob_overhead",
+    "prob-arrivals": "prob_arrivals",
+    "prob-network-cost": "prob_network_cost",
 }
 """Name to the module of `bursar.reproduce` that has its `reproduce()`."""
 

@@ -1,0 +1,33 @@
+"""All reproductions, two at a time; those that measure seconds come last, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Final
+
+from bursar.model.errors import InputError
+from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
+
+AT_ONCE: Final = 2
+TIMED: Final = frozenset({"expert-runtime", "prob-overhead"})
+"""what else runs would be measured with them"""
+
+
+def compute(names: Iterable[str] = ENTRIES) -> Iterator[tuple[str, Reproduction | InputError]]:
+    """By name, in the order given; an error where the data that one needs is not here."""
+    wanted = list(names)
+    found: dict[str, Reproduction | InputError] = {}
+    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
+        others = [name for name in wanted if name not in TIMED]
+        found.update(zip(others, pool.map(_computed, others), strict=True))
+    found.update((name, _computed(name)) for name in wanted if name in TIMED)
+    yield from ((name, found[name]) for name in wanted)
+
+
+def _computed(name: str) -> Reproduction | InputError:
+    try:
+        return reproduce(name)
+    except InputError as error:  # it needs data that is not here
+        return error
