@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from bursar.cli import reproduce as cli
 from bursar.model.errors import InvariantError
-from bursar.reproduce.page import page
+from bursar.reproduce.page import figure, page
 from bursar.reproduce.result import (
     Reproduction,
     Verdict,
@@ -107,6 +107,20 @@ def test_the_page_has_the_band_and_its_reason_in_every_row():
     bad = "**no** | a note; the distribution is not printed |"
     assert f"| bad | 72 | 86.5 | 72 | 78 | the range of section 6.1 | {bad}" in text
     assert "| open | 4 | 5 |  |  |  | not judged |  |" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (15_640.4, "15,640"),
+        (0.67744, "0.6774"),
+        (61980, "61980"),
+        (9.33e17, "9.33e+17"),
+        (None, ""),
+    ],
+)
+def test_figures_have_about_four_digits_and_no_needless_exponent(value, told):
+    assert figure(value) == told
 
 
 def invoked(monkeypatch, *arguments):

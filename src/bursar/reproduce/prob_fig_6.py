@@ -45,9 +45,7 @@ KEPT: Final = 98
 """of 100 executions must keep a budget that is a 99th percentile"""
 NONE_FOUND: Final = "N/A"
 """Worst-case finds nothing within the budget"""
-UNPRINTED: Final = (
-    "neither the histograms nor what the workflows move are printed, ours are assumed"
-)
+UNPRINTED: Final = "neither the histograms nor what the workflows move are printed"
 ERRORS: Final = 3.0
 """so many standard errors may a mean be off"""
 GROUP_SAMPLES: Final = 256

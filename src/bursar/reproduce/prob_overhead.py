@@ -256,7 +256,7 @@ def _rows_of_techniques(one: Measured) -> Iterator[Row]:
 def _rows_of_all_techniques(found: Sequence[Measured]) -> Iterator[Row]:
     specific = fmean(_saved(one, "both of these") for one in found)
     note = "mean of the workflows; that clusters take twice as long is not counted"
-    why = "operations are counted here; the paper has seconds, of workflows that are not printed"
+    why = "operations are counted here; the paper does not say what is, and its workflows differ"
     what = "bundling and clustering save, %"
     yield judged(what, 20, specific, rounded(20, 1), note=note, why=why)
     partial = max(_saved(one, "partial evaluation") for one in found)
