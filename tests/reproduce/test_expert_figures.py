@@ -137,6 +137,13 @@ def test_fewer_repetitions_are_quicker_and_less_accurate() -> None:
     assert (dozens.ours, dozens.verdict) == (490, Verdict.NO)
 
 
+def test_a_figure_of_which_no_number_is_printed_is_not_judged() -> None:
+    found = expert_fig_8.reproduce("expert-fig-8", repetitions=5)
+    assert found.counts.published == 0
+    assert {row.verdict for row in found.rows} == {Verdict.NOT_JUDGED}
+    assert svg(found.plots[0]).startswith("<svg")
+
+
 @pytest.mark.parametrize("entry", [expert_fig_7, expert_fig_10, expert_fig_11])
 def test_every_band_has_a_reason_and_every_no_a_cause(entry) -> None:
     found = entry.reproduce("expert", repetitions=5)

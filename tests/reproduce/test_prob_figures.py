@@ -8,8 +8,11 @@ import pytest
 
 from bursar.model.errors import InputError
 from bursar.reproduce import (
+    prob_arrivals,
     prob_fig_3,
+    prob_fig_6,
     prob_fig_7,
+    prob_network_cost,
     prob_overhead,
     prob_setting,
     prob_table_3,
@@ -114,7 +117,9 @@ def test_the_products_search_is_no_worse_than_monte_carlo(overhead: Reproduction
     assert figures(overhead)["Q9: the product's search, time by that of Monte-Carlo"] <= 1.01
 
 
-@pytest.mark.parametrize("entry", [prob_fig_7, prob_overhead])
+@pytest.mark.parametrize(
+    "entry", [prob_fig_6, prob_fig_7, prob_overhead, prob_arrivals, prob_network_cost]
+)
 def test_absent_data_is_told_in_one_line(entry, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such workflow"):
         entry.reproduce("prob", folder=tmp_path)

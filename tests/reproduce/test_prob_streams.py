@@ -47,7 +47,7 @@ def test_machines_are_paid_for_what_the_tasks_take_and_the_rest_of_a_unit(case: 
 
 
 def test_what_is_demanded_of_a_stream_holds(case: Case) -> None:
-    found = list(prob_arrivals.rows(case, 20))
+    found = prob_arrivals.reproduce("prob-arrivals", given=[case], jobs=20).rows
     own = [row for row in found if row.paper is None]
     assert [row.what for row in own if row.verdict is Verdict.NO] == []
     assert sum(row.verdict is Verdict.YES for row in own) >= 2
@@ -90,7 +90,7 @@ def test_the_products_search_reckons_with_the_network_as_well() -> None:
 
 
 def test_rows_of_the_network_are_demanded_and_hold(case: Case) -> None:
-    found = list(prob_network_cost.rows(case, 40))
-    demanded = [row for row in found if row.band is not None]
+    found = prob_network_cost.reproduce("prob-network-cost", given=[case], count=40)
+    demanded = [row for row in found.rows if row.band is not None]
     assert len(demanded) == 6
     assert [row.what for row in demanded if row.verdict is Verdict.NO] == []
