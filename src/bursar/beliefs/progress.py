@@ -2,7 +2,8 @@
 
 An observer: it learns from the events of a run, live or replayed from its journal, and policies
 read it. Run times are kept by offer; only successes count. Those of attempts under way are
-estimated from the longer ones that were seen, so that the mean is not biased to short tasks.
+estimated from the longer ones that were seen, so that the mean is not biased to short tasks: from
+those of the sample alone where it is to be as published, else from all.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 import msgspec
 
 from bursar import events as ev
+from bursar.beliefs.sampling import sample_size
 from bursar.beliefs.survival import Survival
 from bursar.model.time import Time
 from bursar.state import RunState
@@ -40,8 +42,8 @@ class Seen:
         """of `ordered` from each place to the end; empty where it must be made anew"""
         self.begun: set[int] = set()
         """live attempts that belong to the sample: the first of their offer to be started"""
-        self.sampled = 0
-        """attempts of the sample that succeeded"""
+        self.sampled: list[Time] = []
+        """run times of the sample's attempts that succeeded, ascending"""
 
     def add(self, runtime: Time) -> None:
         self.count += 1
@@ -67,6 +69,14 @@ class Seen:
         if not self._sums:
             self._add_up()
         return self._sums[longer] // (len(self.ordered) - longer)
+
+    def expected_by_sample(self, elapsed: Time) -> Time:
+        """tau_e as published (section 2.2.1): the mean of the sample's run times that are longer.
+
+        Where none is longer the thesis has no figure; then it is as long as it has run.
+        """
+        longer = self.sampled[bisect_right(self.sampled, elapsed) :]
+        return sum(longer) // len(longer) if longer else elapsed
 
     def survival(self, ages: Sequence[Time]) -> Survival:
         """Of the tasks that ended here, and of attempts under way that have these ages."""
@@ -96,10 +106,15 @@ class Deeds(msgspec.Struct):
 
 
 class Progress:
-    """Run times by offer, and what each machine did. `sample` tasks tell enough of an offer."""
+    """Run times by offer, and what each machine did.
 
-    def __init__(self, sample: int = 30) -> None:
-        self.sample = sample
+    `sample` tasks tell enough of an offer; by default as many as equation 2.1 says for the bag.
+    """
+
+    def __init__(self, sample: int | None = None) -> None:
+        self._sample = sample
+        self._sizes: dict[int, int] = {}
+        """of the sample, by the size of the bag; only that of the last bag is kept"""
         self.seen: dict[str, Seen] = {}
         self.machines: dict[int, Deeds] = {}
         """those not down"""
@@ -109,7 +124,7 @@ class Progress:
             self._ended(event, state)
         elif isinstance(event, ev.AttemptStarted):
             seen = self.of(state.machines[event.machine].offer.name)
-            if seen.sampled + len(seen.begun) < self.sample:
+            if len(seen.sampled) + len(seen.begun) < self.sample_of(state.total):
                 seen.begun.add(event.attempt)
         elif isinstance(event, ev.MachineRented):
             self.machines[event.machine] = Deeds()
@@ -124,7 +139,8 @@ class Progress:
         if event.outcome == "success":
             runtime = max(1, event.runtime)
             seen.add(runtime)
-            seen.sampled += event.attempt in seen.begun
+            if event.attempt in seen.begun:
+                insort(seen.sampled, runtime)
             deeds = self.machines.setdefault(machine.id, Deeds())
             deeds.tasks += 1
             deeds.time += runtime
@@ -136,19 +152,33 @@ class Progress:
             seen = self.seen[offer] = Seen()
         return seen
 
-    def is_sampled(self, offer: str) -> bool:
-        """The sample of this offer has ended."""
-        return self.of(offer).sampled >= self.sample
+    def sample_of(self, bag: int) -> int:
+        """Tasks of the sample, for a bag of so many."""
+        if self._sample is not None:
+            return self._sample
+        if bag not in self._sizes:
+            self._sizes = {bag: sample_size(bag)}
+        return self._sizes[bag]
+
+    def is_sampled(self, offer: str, bag: int) -> bool:
+        """The sample of this offer has ended, for a bag of so many tasks."""
+        return len(self.of(offer).sampled) >= self.sample_of(bag)
+
+    def learn_sample(self, offer: str, runtimes: Iterable[Time]) -> None:
+        """Begin with what a sampling phase of its own has shown (section 3.2.2)."""
+        seen = self.of(offer)
+        for runtime in runtimes:
+            seen.add(runtime)
+            insort(seen.sampled, runtime)
 
     def mean(self, offer: str, elapsed: Iterable[Time] = ()) -> Time | None:
-        """T_i: the mean run time on an offer, attempts that have run for so long included.
-
-        None: no task was done there.
+        """T_i: the mean run time on an offer, attempts that have run for so long included by what
+        the sample says of them. None: no task was done there.
         """
         seen = self.of(offer)
         if not seen.count:
             return None
-        running = [seen.expected(time) for time in elapsed]
+        running = [seen.expected_by_sample(time) for time in elapsed]
         return max(1, (seen.total + sum(running)) // (seen.count + len(running)))
 
     def expected(self, offer: str, elapsed: Time = 0) -> Time | None:

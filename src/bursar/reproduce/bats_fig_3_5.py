@@ -26,7 +26,7 @@ from bursar.plan.knapsack import fastest
 from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.bats import Bats
-from bursar.policies.provision.bats_published import PublishedBats
+from bursar.policies.provision.bats_published import Cushion, PublishedBats
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
 from bursar.reproduce.bats_scenarios import TASKS, scenario
@@ -89,8 +89,8 @@ def schedule() -> Choice:
     return found
 
 
-def published(seed: int, budget: Money, cushion: int) -> Ran:
-    """The algorithm of chapters 2 and 3; `cushion` is how many tasks the money aside is for."""
+def published(seed: int, budget: Money, cushion: Cushion | None = None) -> Ran:
+    """The algorithm of chapters 2 and 3; the cushion's money is part of the budget."""
     progress, left = _sampled(seed)
     bats = Bats(progress, faithful=True, cushion=cushion)
     return _run(seed, budget, Policy(bats, RandomPlacer(), NoReplicas()), bats, left)
@@ -108,10 +108,7 @@ def _sampled(seed: int) -> tuple[Progress, Runtimes]:
     runtimes = normal(np.random.default_rng(seed), TASKS)
     progress = Progress()
     for offer in MARKET.offers:
-        seen = progress.of(offer.name)
-        for runtime in _moved(runtimes[LEFT:]).tolist():
-            seen.add(runtime)
-        seen.sampled = progress.sample
+        progress.learn_sample(offer.name, _moved(runtimes[LEFT:]).tolist())
     return progress, _moved(runtimes[:LEFT])
 
 
@@ -140,8 +137,9 @@ def _run(seed: int, budget: Money, policy: Policy, bats: Bats, runtimes: Runtime
 def reproduce(name: str, seeds: int = SEEDS) -> Reproduction:
     chosen = schedule()
     budget, more = chosen.cost, chosen.cost + chosen.cushion
-    cushioned = [published(seed, more, chosen.risk) for seed in range(seeds)]
-    plain = [published(seed, budget, 0) for seed in range(seeds)]
+    aside = Cushion(chosen.risk, chosen.cushion)
+    cushioned = [published(seed, more, aside) for seed in range(seeds)]
+    plain = [published(seed, budget) for seed in range(seeds)]
     delay = _minutes(plain) - _minutes(cushioned)
     rows = [
         same("budget of the fastest schedule, $", "1920.00", str(budget)),

@@ -13,7 +13,7 @@ from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Progress
 from bursar.events import AnyEvent
 from bursar.model.time import Time
-from bursar.policies.provision.bats_published import PublishedBats
+from bursar.policies.provision.bats_published import Cushion, PublishedBats
 from bursar.policies.provision.bats_rolling import RollingBats
 from bursar.state import RunState
 from bursar.view import Machine, View
@@ -21,7 +21,11 @@ from bursar.view import Machine, View
 
 class Bats:
     def __init__(
-        self, progress: Progress | None = None, *, faithful: bool = False, cushion: int = 0
+        self,
+        progress: Progress | None = None,
+        *,
+        faithful: bool = False,
+        cushion: Cushion | None = None,
     ) -> None:
         self.progress = progress or Progress()
         self.way: PublishedBats | RollingBats = (

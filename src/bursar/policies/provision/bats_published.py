@@ -3,6 +3,8 @@
 The sampling phase runs on as many machines of every offer as the sample has tasks. Then the
 knapsack chooses a fleet for the money that is left; every five minutes it is checked that the paid
 and planned time does the tasks that are left, and if not the fleet is chosen anew.
+
+Where the thesis is silent or at odds with itself, docs/policies.md says what is done here.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ from math import floor
 from random import Random
 from typing import Final
 
+import msgspec
+
 from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Deeds, Progress
-from bursar.model.money import format_money
+from bursar.model.money import ZERO, Money, format_money
 from bursar.model.time import MINUTE, Time
 from bursar.model.wording import counted
 from bursar.plan.knapsack import FleetChoice, fastest, fastest_within
@@ -26,12 +30,35 @@ PARTS_OF_A_UNIT: Final = 12
 """The interval is the shortest billing unit over so many, where that is longer."""
 
 
-class PublishedBats:
-    """`cushion` is Delta-N: tasks that may exceed the plan before it is changed (section 3.2.1)."""
+class Cushion(msgspec.Struct, frozen=True):
+    """What is kept aside for the last tasks (sections 3.1.5 and 3.2.1)."""
 
-    def __init__(self, progress: Progress, cushion: int = 0) -> None:
+    tasks: int = 0
+    """Delta-N: so many may exceed the plan before it is changed"""
+    money: Money = ZERO
+    """Delta-B: of the budget, but no configuration is bought with it"""
+
+
+class Prospect(msgspec.Struct, frozen=True):
+    """What one machine is expected to do in the unit in which its tasks under way end."""
+
+    crossed: int
+    """units that those tasks enter beyond the paid ones"""
+    spare: float
+    """delta: what is left of that unit; below zero where a marked machine is gone before"""
+    speed: float
+    """v: tasks in a microsecond"""
+
+    @property
+    def tasks(self) -> int:
+        """ft: whole tasks that fit"""
+        return floor(self.spare * self.speed) if self.spare >= 0 else 0
+
+
+class PublishedBats:
+    def __init__(self, progress: Progress, cushion: Cushion | None = None) -> None:
         self.progress = progress
-        self.cushion = cushion
+        self.cushion = cushion or Cushion()
         self.choice: FleetChoice | None = None
         """the configuration; None during the sampling phase"""
         self.first: FleetChoice | None = None
@@ -78,12 +105,14 @@ class PublishedBats:
 
     def _is_sampled(self, view: View) -> bool:
         return all(
-            self.progress.is_sampled(offer.name) for offer in view.market.offers if offer.limit != 0
+            self.progress.is_sampled(offer.name, view.total)
+            for offer in view.market.offers
+            if offer.limit != 0
         )
 
     def _sample(self, view: View) -> Iterator[Rent]:
         """Initial workers: the smaller of a tenth of the bag and the sample, on every offer."""
-        workers = max(1, min(view.total // 10, self.progress.sample))
+        workers = max(1, min(view.total // 10, self.progress.sample_of(view.total)))
         return self._acquire(view, {offer.name: workers for offer in view.market.offers})
 
     # --- configuring -----------------------------------------------------------------------------
@@ -93,10 +122,10 @@ class PublishedBats:
 
         Nothing changes while the time that is paid for does all tasks.
         """
-        left = view.ledger.left
         tasks = self.tasks_beyond_paid(view, now)
         if tasks <= 0:
             return []
+        left = self._money_left(view, now)
         runtimes = self._runtimes(view, now)
         offers = view.market.offers
         if left is None:
@@ -104,7 +133,7 @@ class PublishedBats:
         else:
             found = fastest_within(offers, runtimes, tasks, left)
         if found is None:
-            money = "nothing" if left is None else format_money(left, view.market.currency)
+            money = format_money(left or ZERO, view.market.currency)
             bag = f"about {counted(tasks, 'task')} left"
             return [Stop(f"{bag}, for more than the {money} that is left")]
         self.choice = found
@@ -112,11 +141,31 @@ class PublishedBats:
         marks = list(self._marks(view, found.fleet))
         marked = {mark.machine for mark in marks}
         self._plan_ends = {
-            machine.id: machine.until + found.units[machine.offer.name] * machine.offer.billing
+            machine.id: machine.until
+            + (self.prospect(machine, view, now).crossed + found.units[machine.offer.name])
+            * machine.offer.billing
             for machine in _kept(view)
             if machine.id not in marked
         }
         return [*marks, *self._acquire(view, found.fleet)]
+
+    def _money_left(self, view: View, now: Time) -> Money | None:
+        """What a configuration may cost: what is left, less the units that tasks under way will
+        enter ("to estimate the cost of a task k still running we use again its tau_ke value",
+        section 2.2.3), and without the cushion (section 3.2.1). None: there is no budget.
+        """
+        left = view.ledger.left
+        if left is None:
+            return None
+        due = sum(
+            (
+                machine.offer.price * self.prospect(machine, view, now).crossed
+                for machine in _kept(view)
+            ),
+            ZERO,
+        )
+        reserved = due + self.cushion.money
+        return left - reserved if left > reserved else ZERO
 
     def _marks(self, view: View, fleet: Mapping[str, int]) -> Iterator[Release]:
         """Machines beyond the configuration, those first whose paid time ends first."""
@@ -139,28 +188,31 @@ class PublishedBats:
 
     def is_violated(self, view: View, now: Time) -> bool:
         """Whether N_e > N_p + Delta-N."""
-        return self.tasks_beyond_paid(view, now) > self.tasks_planned(view, now) + self.cushion
+        planned = self.tasks_planned(view, now)
+        return self.tasks_beyond_paid(view, now) > planned + self.cushion.tasks
 
     def tasks_beyond_paid(self, view: View, now: Time) -> int:
-        """N_e: tasks left in the bag once the time that is paid for has passed on each machine."""
+        """N_e: tasks left in the bag once the time that is paid for has passed on each machine.
+
+        What a marked machine has under way at its end comes back to the bag.
+        """
         left = len(view.ready)
         for machine in _present(view):
-            spare, speed = self._spare(machine, view, now)
-            left -= floor(spare * speed) if spare >= 0 else 0
-            if machine.marked and spare < 0:
+            prospect = self.prospect(machine, view, now)
+            left -= prospect.tasks
+            if prospect.spare < 0:
                 left += len(machine.attempts)
         return left
 
     def tasks_planned(self, view: View, now: Time) -> int:
-        """N_p: tasks that the planned units after the paid ones do, with what is left over of
-        those (eta).
-        """
+        """N_p: tasks that the planned units after that do, with what is left over of it (eta)."""
         planned = 0
         for machine in _kept(view):
-            spare, speed = self._spare(machine, view, now)
-            over = spare - floor(spare * speed) / speed if spare >= 0 else spare
-            further = max(0, self._plan_end(machine) - machine.until)
-            planned += max(0, floor((further + over) * speed))
+            prospect = self.prospect(machine, view, now)
+            over = prospect.spare - prospect.tasks / prospect.speed
+            reached = machine.until + prospect.crossed * machine.offer.billing
+            further = max(0, self._plan_end(machine) - reached)
+            planned += floor((further + over) * prospect.speed)
         return planned
 
     def _plan_end(self, machine: Machine) -> Time:
@@ -170,20 +222,22 @@ class PublishedBats:
             self._plan_ends[machine.id] = machine.rented + units * machine.offer.billing
         return self._plan_ends.get(machine.id, machine.until)
 
-    def _spare(self, machine: Machine, view: View, now: Time) -> tuple[float, float]:
-        """Paid time left after the tasks under way (delta), below zero where they take longer,
-        and the machine's speed (v).
+    def prospect(self, machine: Machine, view: View, now: Time) -> Prospect:
+        """Delta is ATU - up_e mod ATU: tasks under way may take a machine to a further unit, unless
+        it is marked (section 2.2.3). The speed counts what is under way, too.
         """
-        seen = self.progress.of(machine.offer.name)
+        offer, seen = machine.offer, self.progress.of(machine.offer.name)
         deeds = self.progress.machines.get(machine.id, Deeds())
         elapsed = [now - view.attempts[number].started for number in machine.attempts]
-        running = [max(1, seen.expected(time)) for time in elapsed]
+        running = [max(1, seen.expected_by_sample(time)) for time in elapsed]
         done, time = deeds.tasks + len(running), deeds.time + sum(running)
-        slots = machine.offer.slots
-        mean = time / done if done else self.progress.mean(machine.offer.name) or HUGE
-        rest = sum(running) - sum(elapsed)
-        begin = max(now, machine.rented + machine.offer.boot)
-        return machine.until - begin - rest / slots, slots / mean
+        mean = time / done if done else self.progress.mean(offer.name) or HUGE
+        begin = max(now, machine.rented + offer.boot)
+        spare = machine.until - begin - (sum(running) - sum(elapsed)) / offer.slots
+        crossed = 0
+        if not machine.marked and spare <= 0:
+            crossed = 1 + int(-spare // offer.billing)
+        return Prospect(crossed, spare + crossed * offer.billing, offer.slots / mean)
 
     def _runtimes(self, view: View, now: Time) -> dict[str, Time | None]:
         elapsed: dict[str, list[Time]] = {}
