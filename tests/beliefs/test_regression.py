@@ -26,6 +26,15 @@ def test_points_on_a_line_give_that_line(slope, intercept):
     assert line.apply(123.0) == pytest.approx(intercept + slope * 123, rel=1e-6, abs=1e-6)
 
 
+def test_where_points_are_off_the_line_run_times_on_the_other_offer_are_fitted():
+    """Squares of residuals in y are least: 4.75 / 5; x fitted to y would say 6.6875 / 4.75."""
+    line = least_squares([(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.5)])
+    assert line.slope == pytest.approx(0.95)
+    assert line.intercept == pytest.approx(2.625 - 0.95 * 2.5)
+    assert line.r2 == pytest.approx(4.75**2 / (5 * 6.6875))
+    assert line.points == 4
+
+
 def test_noise_lowers_the_fit_but_a_line_stays_a_line():
     relation = relate(points(0.5, 10, [3, -4, 2, -1, 4, -3, 1]))
     assert relation.line.slope == pytest.approx(0.5, abs=0.05)

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bursar.beliefs.incidence import current_reliability
 from bursar.beliefs.reliability import (
     History,
     Instance,
@@ -121,6 +122,24 @@ def test_of_what_is_sent_from_now_on_gamma_is_halfway_between_old_and_recent_mea
     assert gamma.after == gamma.at(1050) == gamma.at(10**9) == pytest.approx((0.6 + 0.9) / 2)
     assert online_reliability(history, 10**6, DEADLINE).after == pytest.approx(0.7), "all is old"
     assert online_reliability(History.of(recent), 1050, DEADLINE).after == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("reliability", [online_reliability, current_reliability])
+@pytest.mark.parametrize(("age", "is_old"), [(DEADLINE, False), (DEADLINE + 1, True)])
+def test_the_first_epoch_ends_before_the_tail_less_the_deadline(reliability, age, is_old):
+    """Full knowledge is of what was sent at t' < T_tail - D (ExPERT, section 4.3)."""
+    tail = 1000
+
+    def known(sent, results):
+        return [
+            Instance(sent, 10) if n < results else Instance(sent, until=sent + 10)
+            for n in range(20)
+        ]
+
+    made = [*known(0, 20), *known(tail - age, 10), *known(tail - 50, 16)]
+    gamma = reliability(History.of(made), tail, DEADLINE)
+    first, second = (0.75, 0.8) if is_old else (1.0, 0.65)
+    assert gamma.after == pytest.approx((first + second) / 2)
 
 
 def test_nothing_that_happens_later_is_known():

@@ -15,6 +15,16 @@ def test_the_sample_has_the_published_size(bag, size):
     assert sample_size(bag) == size
 
 
+@pytest.mark.parametrize(("bag", "size"), [(9, 8), (66, 22), (168, 27), (222, 28)])
+def test_one_task_of_the_bag_is_free(bag, size):
+    """N z^2 / (z^2 + 2 (N - 1) Delta^2): with N in the place of N - 1 each is one less."""
+    square = 1.96**2
+    exact = bag * square / (square + 2 * (bag - 1) * 0.25**2)
+    assert size - 1 < exact <= size
+    assert sample_size(bag) == size
+    assert bag * square / (square + 2 * bag * 0.25**2) < size - 1
+
+
 @given(st.integers(1, 10**7), st.floats(0.5, 0.995), st.floats(0.05, 0.5))
 def test_a_sample_fits_its_bag_and_does_not_shrink_as_the_bag_grows(bag, confidence, error):
     size = sample_size(bag, confidence, error)

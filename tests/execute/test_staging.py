@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 
 import pytest
@@ -240,6 +241,32 @@ def test_files_are_copied_where_there_are_no_links(tmp_path, monkeypatch):
     files = perform_all(place, staging, 1)
     assert (files / "made").read_text() == "1\n"
     assert [path.name for path in files.iterdir()] == ["made"]
+
+
+def test_a_copy_that_was_cut_off_is_not_taken_for_the_file(tmp_path, monkeypatch):
+    """Files appear as a whole: what the disk has no room for today is copied on resume."""
+
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    long = 100_000
+    place, staging = stage_for(
+        tmp_path, "copied", (f"head -c {long} /dev/zero > made", [], ["made"])
+    )
+    monkeypatch.setattr(os, "link", refuse)
+    perform(place, staging, 1)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (long // 2, limits[1]))
+    try:
+        with pytest.raises(InputError, match="cannot keep what task 1 wrote"):
+            staging.publish(1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    target = place[1].root / "files" / "made"
+    assert not target.exists()
+    publish_all(place[2].state, staging)
+    assert target.stat().st_size == long
+    assert [path.name for path in target.parent.iterdir()] == ["made"]
 
 
 def test_what_cannot_be_published_is_told_in_one_line(tmp_path):

@@ -8,11 +8,12 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.plan.choices import (
     choose,
     choose_by_deadline,
+    delta_n,
     least_budget,
     list_choices,
     most_profitable,
 )
-from bursar.plan.knapsack import fastest
+from bursar.plan.knapsack import fastest, fastest_within
 
 OFFERS = (
     Offer("small", Money.parse("0.08"), HOUR, limit=10),
@@ -49,13 +50,30 @@ def test_no_choice_costs_more_than_its_budget_and_cushion(tasks, small, large):
 
 
 def test_a_risky_plan_is_refined_by_steps_of_one_per_cent():
-    """Tasks of 50 minutes: each hour leaves ten minutes that no task fits in."""
+    """Tasks of 50 minutes: two hours do 2.4 of them, but only two whole ones.
+
+    $102 buy 51 machines for two hours: 102 of 122 tasks, though 122.4 by the clock. Until 61
+    machines do all of them the budget grows by a hundredth of $100 at a time.
+    """
     offers = (Offer("only", Money.parse(1), HOUR, limit=100),)
     runtimes = {"only": 50 * MINUTE}
-    plain = least_budget(offers, runtimes, 60)
-    found = choose("x", offers, runtimes, 60, plain, 120)
-    assert found.risk <= 0
-    assert found.cushion >= ZERO
+    first = fastest_within(offers, runtimes, 122, Money.parse(102))
+    assert (first.fleet, first.units) == ({"only": 51}, {"only": 2})
+    by_name = {"only": offers[0]}
+    assert delta_n(first, by_name, runtimes, 122) == 20
+    found = choose("x", offers, runtimes, 122, Money.parse(102))
+    assert (found.risk, found.fleet) == (20, {"only": 51}), "ten per cent are not enough"
+    assert found.cushion == ZERO
+
+    found = choose("x", offers, runtimes, 122, Money.parse(100), 115)
+    steps = [fastest_within(offers, runtimes, 122, Money.parse(115 + n)) for n in range(11)]
+    risks = [delta_n(step, by_name, runtimes, 122) for step in steps]
+    needed = next(n for n, risk in enumerate(risks) if risk <= 0)
+    assert needed == 7, risks
+    assert found.budget == Money.parse(115)
+    assert found.cushion == Money.parse(needed)
+    assert (found.fleet, found.units, found.risk) == ({"only": 61}, {"only": 2}, 0)
+    assert found.cost == Money.parse(122)
 
 
 def test_where_every_machine_is_in_use_a_cushion_pays_for_the_tasks_left_over():

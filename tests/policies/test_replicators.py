@@ -200,13 +200,16 @@ def run(replicator, runtimes, fleet, **options):
 
 @pytest.mark.parametrize("replicator", ["stochastic", "random", "stochastic-random"])
 def test_replicas_shorten_a_run_and_cost_nothing(replicator):
-    runtimes = [30 * MINUTE] * 20
-    fleet = {"slow": 4, "fast": 1}
+    """At 24 minutes the last two tasks start on slow machines, and both fast ones are idle."""
+    runtimes = [24 * MINUTE] * 10
+    fleet = {"slow": 2, "fast": 2}
     plain = run("none", runtimes, fleet)
     found = run(replicator, runtimes, fleet)
+    assert (len(plain.log), len(found.log)) == (10, 12)
     assert found.ended.status == "done"
-    assert found.last_settled <= plain.last_settled
-    assert found.ledger.committed <= plain.ledger.committed
+    assert plain.last_settled == (24 + 24) * MINUTE
+    assert found.last_settled == (24 + 8) * MINUTE
+    assert found.ledger.committed == plain.ledger.committed == Money.parse(2 * 1 + 2 * 4)
 
 
 def test_a_task_that_moves_to_a_faster_machine_is_done_once():

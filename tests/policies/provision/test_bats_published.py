@@ -1,4 +1,4 @@
-"""BaTS as published: what it reckons while it watches a plan (BaTS thesis, sections 2.2 and 3.2)."""
+"""BaTS as published: what it reckons while it watches a plan (thesis, sections 2.2 and 3.2)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Watched(Scene):
 
 
 def test_the_speed_of_a_machine_counts_the_task_under_way():
-    """v = (nt + 1) / (rt + tau_e): one task in 5 minutes, and one of which 20 are expected."""
+    """Speed is (nt + 1) / (rt + tau_e): one task in 5 minutes, and one of which 20 are expected."""
     scene = Watched(tasks=9)
     machine = scene.machine()
     attempt = scene.start(1, machine)
