@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bursar.model.money import Money
+from bursar.reproduce.bats_failures import reproduce as ten_per_cent_more
+from bursar.reproduce.bats_scenarios import TASKS
 from bursar.reproduce.bats_table_2_1 import (
     SCENARIOS,
-    TASKS,
     Scenario,
     published,
     reproduce,
@@ -19,14 +20,25 @@ from bursar.reproduce.result import Verdict
 BAGS = 2
 
 
-def test_every_printed_makespan_and_cost_is_near_ours() -> None:
-    rows = {row.what: row for row in reproduce("bats-table-2.1", seeds=BAGS).rows}
-    printed = [row for row in rows.values() if row.paper is not None]
-    assert len(printed) == 45  # makespan, cost and fleet of fifteen experiments
-    assert [row.what for row in printed if row.verdict is Verdict.NO] == []
-    dearest = [row for row in rows.values() if "dearest" in row.what]
+def test_every_printed_figure_but_one_fleet_comes_out() -> None:
+    found = reproduce("bats-table-2.1", seeds=BAGS)
+    printed = [row for row in found.rows if row.paper is not None]
+    # makespan, cost and fleet of fifteen experiments, ten of which must finish, and one N_e
+    assert len(printed) == 45 + 10 + 1
+    assert not [row for row in printed if row.verdict is Verdict.NOT_JUDGED]
+    assert {row.what for row in found.failed} <= {"S4-1 BaTS_Bmin ($1128): fleet"}
+    dearest = [row for row in found.rows if "dearest" in row.what]
     assert len(dearest) == 10
     assert all(row.verdict is Verdict.YES for row in dearest)
+
+
+def test_budgets_ten_per_cent_above_the_least_fail_less_often_than_printed() -> None:
+    """The thesis's one run failed in two scenarios; ours do so by chance, in a few bags."""
+    found = ten_per_cent_more("bats-failures", seeds=BAGS)
+    assert len([row for row in found.rows if row.paper is not None]) == 7
+    failed = {row.what for row in found.failed}
+    assert {"S4-3, $931: share of runs that finish"} <= failed
+    assert not [what for what in failed if "default" in what or "S1-1" in what or "S4-1" in what]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +55,7 @@ def test_every_printed_makespan_and_cost_is_near_ours() -> None:
 def test_the_sampling_phase_leads_to_the_printed_fleet(
     scenario: str, budget: int, fleet: tuple[int, int]
 ) -> None:
-    assert published(SCENARIOS[scenario], Money.parse(budget), seed=1).fleet == fleet
+    assert published(SCENARIOS[scenario], Money.parse(budget), seed=1).last_fleet == fleet
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)

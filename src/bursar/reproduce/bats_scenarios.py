@@ -8,10 +8,13 @@ import numpy as np
 
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
-from bursar.model.time import HOUR, Time
-from bursar.simulate.distributions import normal
+from bursar.model.time import HOUR, SECOND, Time
+from bursar.simulate.distributions import Runtimes, normal
 
 TASKS: Final = 1000
+MEAN: Final = 910 * SECOND
+"""of the one bag that all experiments of chapters 2 and 3 execute, on cluster 0. It is not printed;
+the budgets and the Delta-N of table 3.2 leave 15.14 to 15.18 minutes."""
 
 SCENARIOS: Final = {
     "S4-1": (12, 1),
@@ -36,5 +39,10 @@ def scenario(name: str, limit: int = 32) -> Market:
 
 
 def bag(seed: int) -> list[Time]:
-    """1,000 run times, normal with mean 15 and variance 5 minutes, on a machine of cluster 0."""
-    return [int(time) for time in normal(np.random.default_rng(seed), TASKS)]
+    """1,000 run times on a machine of cluster 0: normal, variance 5 minutes, the thesis's mean."""
+    return [int(time) for time in moved(normal(np.random.default_rng(seed), TASKS))]
+
+
+def moved(runtimes: Runtimes) -> Runtimes:
+    """The run times, each longer or shorter by as much as their mean is off that of the thesis."""
+    return np.maximum(1, runtimes + (MEAN - round(float(runtimes.mean()))))

@@ -2,21 +2,23 @@
 
 1,000 tasks of N(15, 5) minutes on two clusters of 32 machines. The published algorithm is held
 against the printed figures, and `bats` as it is by default against round robin and the budgets.
+The thesis executes one bag in all experiments; ours have its mean, which table 3.2 gives away.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 from typing import Final
 
 import msgspec
-import numpy as np
 
+from bursar import events as ev
+from bursar.model.errors import InvariantError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
-from bursar.model.time import HOUR, MINUTE, Time
+from bursar.model.time import HOUR
 from bursar.model.work import Bag
 from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.place.random import RandomPlacer
@@ -26,21 +28,38 @@ from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.insured import Insured
 from bursar.policies.replicate.none import NoReplicas
-from bursar.reproduce.result import Reproduction, Row, near, shown_only, within
-from bursar.simulate.distributions import normal
+from bursar.reproduce.bats_executions import (
+    SPREAD,
+    SPREAD_REASON,
+    Ran,
+    cost,
+    dearest_row,
+    finish_row,
+    finished,
+    minutes,
+    told,
+    usual,
+)
+from bursar.reproduce.bats_scenarios import TASKS, bag
+from bursar.reproduce.result import (
+    Reproduction,
+    Row,
+    around,
+    between,
+    checked,
+    judged,
+    same,
+    shown_only,
+)
 from bursar.simulate.fortune import ModelledFortune, given
 from bursar.simulate.run import simulate
 from bursar.state import RunState
 
-TASKS: Final = 1_000
 SEEDS: Final = 30
 DEFAULT_SEEDS: Final = range(700, 716)
 """Bags on which the default is tried: others than those on which its constants were chosen."""
 MACHINES: Final = 32
-SHARE: Final = 0.10
-"""How far from the printed figure makespan and cost may be."""
-SLOWER: Final = 1.05
-"""How much slower than round robin the default may be with the money of round robin."""
+SLOWER: Final = between(0.0, 1.05, "with the money of RR at most 5 % slower than RR")
 
 
 class Printed(msgspec.Struct, frozen=True):
@@ -117,15 +136,6 @@ SCENARIOS: Final = {
 }
 
 
-class Ran(msgspec.Struct, frozen=True):
-    """One simulated run. `fleet` is the first configuration after the sampling phase."""
-
-    makespan: Time
-    cost: Money
-    done: int
-    fleet: tuple[int, int]
-
-
 def market(scenario: Scenario) -> Market:
     return Market(
         "USD",
@@ -157,27 +167,60 @@ def published(scenario: Scenario, budget: Money, seed: int) -> Ran:
     return _ran(state, {} if first is None else first.fleet)
 
 
+class FirstLook:
+    """An observer that notes N_e as it was before the first configuration was chosen."""
+
+    def __init__(self, way: PublishedBats) -> None:
+        self._way = way
+        self._latest = 0
+        self.tasks: int | None = None
+        """N_e then"""
+
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        if self.tasks is None and self._way.first is not None:
+            self.tasks = self._latest
+        elif self.tasks is None and isinstance(event, ev.AttemptEnded):
+            self._latest = self._way.tasks_beyond_paid(state, event.at)
+
+
+def left_after_sampling(scenario: Scenario, budget: Money, seed: int) -> int:
+    """The estimated number of tasks left in the bag when the sample has ended."""
+    bats = Bats(faithful=True)
+    if not isinstance(bats.way, PublishedBats):
+        raise InvariantError("as published")
+    look = FirstLook(bats.way)
+    _simulated(scenario, budget, Policy(bats, RandomPlacer(), NoReplicas()), seed, look)
+    return look.tasks or 0
+
+
 def rolling(scenario: Scenario, budget: Money, seed: int) -> Ran:
     bats = Bats()
     policy = Policy(bats, FittingPlacer(bats), Insured(bats))
     return _ran(_simulated(scenario, budget, policy, seed), {})
 
 
-def _simulated(scenario: Scenario, budget: Money | None, policy: Policy, seed: int) -> RunState:
-    runtimes = normal(np.random.default_rng(seed), TASKS).tolist()
+def _simulated(
+    scenario: Scenario,
+    budget: Money | None,
+    policy: Policy,
+    seed: int,
+    *observers: FirstLook,
+) -> RunState:
     return simulate(
         market(scenario),
         Goal(budget),
         Bag(TASKS),
         policy,
-        ModelledFortune(given(runtimes)),
+        ModelledFortune(given(bag(seed))),
         seed=seed,
+        observers=observers,
     )
 
 
 def _ran(state: RunState, fleet: dict[str, int]) -> Ran:
+    """`fleet` is the first configuration after the sampling phase."""
     counts = (fleet.get("cluster0", 0), fleet.get("cluster1", 0))
-    return Ran(state.last_settled, state.ledger.committed, state.done, counts)
+    return Ran(state.last_settled, state.ledger.committed, state.done, ((0, counts),))
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -190,6 +233,8 @@ def reproduce(name: str, seeds: int = SEEDS) -> Reproduction:
         robins = [round_robin(scenario, seed) for seed in range(seeds)]
         for printed in scenario.rows:
             rows.extend(_printed_rows(title, scenario, printed, robins))
+        if title == "S4-1":
+            rows.append(_left_row(scenario, seeds))
         better.extend(_default_rows(title, scenario, DEFAULT_SEEDS[:seeds]))
     return Reproduction(
         name=name,
@@ -197,12 +242,12 @@ def reproduce(name: str, seeds: int = SEEDS) -> Reproduction:
         source="BaTS thesis, table 2.1, makespans from section 2.3.4",
         rows=(*rows, *better),
         assumed=(
-            f"means of {seeds} bags (the default: {len(DEFAULT_SEEDS[:seeds])} others); the thesis"
-            " has one, whose tasks take some 15.2 minutes on average (see the makespans of B_min)",
+            f"means of {seeds} bags (the default: {len(DEFAULT_SEEDS[:seeds])} others), each moved"
+            " to the mean of the thesis's one bag: 910 s on cluster 0, as in table 3.2",
             "machines come up at once; the thesis's took a while, which it does not print",
             "eta is the paid time that fits no task: ATU - up_e mod ATU - ft / v",
             "a fleet is the first configuration after the sampling phase, the most frequent one;"
-            " in S1-1 the clusters are alike and may be swapped",
+            " in S1-1 the clusters are alike, and the larger number is told first",
         ),
     )
 
@@ -211,24 +256,36 @@ def _printed_rows(
     title: str, scenario: Scenario, printed: Printed, robins: Sequence[Ran]
 ) -> Iterator[Row]:
     """Makespan, cost and fleet of one experiment beside the printed ones."""
-    what = f"{title} {printed.experiment}"
-    runs, finished = robins, ""
+    what, runs = f"{title} {printed.experiment}", robins
     if printed.budget is not None:
         budget = Money.parse(printed.budget)
         runs = [published(scenario, budget, seed) for seed in range(len(robins))]
         what = f"{what} (${printed.budget})"
-        most = max(run.cost for run in runs)
-        finished = _short(runs)
-        yield within(f"{what}: dearest, $", None, float(most), 0.0, float(budget))
-    yield near(f"{what}: makespan, min", round(printed.minutes, 2), _minutes(runs), SHARE, finished)
-    yield near(f"{what}: cost, $", float(printed.cost), _cost(runs), SHARE)
-    fleet, times = Counter(run.fleet for run in runs).most_common(1)[0]
-    yield shown_only(
-        f"{what}: fleet",
-        f"{printed.fleet[0]} + {printed.fleet[1]}",
-        f"{fleet[0]} + {fleet[1]}",
-        f"in {times} of {len(runs)} runs",
-    )
+        yield finish_row(what, runs, TASKS)
+        yield dearest_row(what, runs, budget)
+    paper = round(printed.minutes, 2)
+    band = around(paper, SPREAD, SPREAD_REASON)
+    yield judged(f"{what}: makespan, min", paper, minutes(runs), band)
+    band = around(printed.cost, SPREAD, SPREAD_REASON)
+    yield judged(f"{what}: cost, $", float(printed.cost), cost(runs), band)
+    alike = scenario.price == 3 and scenario.speed == 1
+    fleets = [tuple(sorted(run.last_fleet, reverse=True)) for run in runs]
+    fleet, note = usual(fleets if alike else [run.last_fleet for run in runs])
+    yield same(f"{what}: fleet", told(printed.fleet), told(fleet), note, why=_WHY_FLEET)
+
+
+_WHY_FLEET: Final = (
+    "which fleet the money pays for turns on when the sample ends and on its mean, to a per cent;"
+    " of the thesis's bag only the mean is known"
+)
+
+
+def _left_row(scenario: Scenario, seeds: int) -> Row:
+    """Section 2.3.4: N_e when the sample of S4-1 has ended."""
+    found = [left_after_sampling(scenario, Money.parse(2034), seed) for seed in range(seeds)]
+    band = between(784 - 60, 784 + 60, "one task of each of the 60 machines either way")
+    note = f"{min(found)} to {max(found)}"
+    return judged("S4-1: N_e after the sampling phase", 784, fmean(found), band, note=note)
 
 
 def _default_rows(title: str, scenario: Scenario, seeds: Sequence[int]) -> Iterator[Row]:
@@ -238,27 +295,21 @@ def _default_rows(title: str, scenario: Scenario, seeds: Sequence[int]) -> Itera
     ratios = [run.makespan / robin.makespan for run, robin in zip(runs, robins, strict=True)]
     dearer = sum(run.cost > robin.cost for run, robin in zip(runs, robins, strict=True))
     what = f"{title} default, budget of RR"
-    note = f"slowest {max(ratios):.2f}"
-    yield within(f"{what}: makespan / RR", None, _mean(ratios), 0.0, SLOWER, note)
-    yield within(f"{what}: runs dearer than RR", None, dearer, 0, 0)
-    yield within(f"{what}: finished", None, _finished(runs), 1.0, 1.0, _short(runs))
+    yield checked(
+        f"{what}: makespan / RR", fmean(ratios), SLOWER, note=f"slowest {max(ratios):.2f}"
+    )
+    yield checked(f"{what}: runs dearer than RR", dearer, between(0, 0, "RR's cost is the budget"))
+    yield _all_finish(what, runs)
     tight = [rolling(scenario, Money.parse(scenario.tight), seed) for seed in seeds]
     what = f"{title} default, ${scenario.tight}"
-    yield within(f"{what}: finished", None, _finished(tight), 1.0, 1.0, _short(tight))
-    yield shown_only(f"{what}: makespan, min", None, _minutes(tight))
-    yield shown_only(f"{what}: cost, $", None, _cost(tight))
+    yield _all_finish(what, tight)
+    yield shown_only(f"{what}: makespan, min", None, minutes(tight))
+    yield shown_only(f"{what}: cost, $", None, cost(tight))
 
 
-def _mean(figures: Sequence[float]) -> float:
-    return sum(figures) / len(figures)
-
-
-def _minutes(runs: Sequence[Ran]) -> float:
-    return _mean([run.makespan / MINUTE for run in runs])
-
-
-def _cost(runs: Sequence[Ran]) -> float:
-    return _mean([float(run.cost) for run in runs])
+def _all_finish(what: str, runs: Sequence[Ran]) -> Row:
+    band = between(len(runs), len(runs), "every run ends its bag")
+    return checked(f"{what}: runs that finish", finished(runs, TASKS), band, note=_short(runs))
 
 
 def _short(runs: Sequence[Ran]) -> str:
@@ -267,7 +318,3 @@ def _short(runs: Sequence[Ran]) -> str:
     if not left:
         return ""
     return f"{len(left)} of {len(runs)} runs end without money, with at most {max(left)} tasks left"
-
-
-def _finished(runs: Sequence[Ran]) -> float:
-    return _mean([float(run.done == TASKS) for run in runs])

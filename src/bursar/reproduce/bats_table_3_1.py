@@ -22,8 +22,9 @@ from bursar.policies.provision.fixed import Fixed
 from bursar.policies.provision.sample import Sample
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
+from bursar.reproduce.bats_executions import SPREAD, SPREAD_REASON
 from bursar.reproduce.bats_scenarios import SCENARIOS, TASKS, bag, scenario
-from bursar.reproduce.result import Reproduction, Row, near
+from bursar.reproduce.result import Reproduction, Row, around, judged, same
 from bursar.simulate.fortune import ModelledFortune, given
 from bursar.simulate.run import simulate
 from bursar.state import RunState
@@ -50,19 +51,27 @@ def reproduce(name: str) -> Reproduction:
             for what, published, found in zip(
                 ("sampling", "cheapest", "fastest"), paper, ours, strict=True
             ):
-                rows.append(near(f"{key}, {kind}: {what}, $", published, found, 0.1))
+                rows.append(_row(f"{key}, {kind}: {what}, $", published, found))
     return Reproduction(
         name=name,
         title="Costs of sampling, of the cheapest and of the fastest schedule",
         source="BaTS thesis, table 3.1",
         rows=tuple(rows),
         assumed=(
-            f"means over {SEEDS} bags; seven workers of each cluster sample with regression, thirty"
+            f"means over {SEEDS} bags, each moved to the mean of the thesis's (910 s, as in table"
+            " 3.2); seven workers of each cluster sample with regression, thirty"
             " without (sections 2.3.1 and 3.2.2)",
             "without regression the cheapest goes on with one machine of the most profitable kind"
             " after the sampling hour, and the fastest is all machines from the beginning",
         ),
     )
+
+
+def _row(what: str, published: int, found: float) -> Row:
+    """What the sampling hour costs is certain; what the rest costs depends on the bag."""
+    if "sampling" in what:
+        return same(what, published, round(found, 9))
+    return judged(what, published, found, around(published, SPREAD, SPREAD_REASON))
 
 
 def _means(market: Market) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -213,8 +213,10 @@ def near(what: str, paper: float, ours: float, share: float, note: str = "") -> 
 
 ENTRIES: Final[Mapping[str, str]] = {
     "bats-table-2.1": "bats_table_2_1",
+    "bats-failures": "bats_failures",
     "bats-table-3.1": "bats_table_3_1",
     "bats-table-3.2": "bats_table_3_2",
+    "bats-fig-3.4": "bats_fig_3_4",
     "bats-fig-3.5": "bats_fig_3_5",
     "bats-table-4.2": "bats_table_4_2",
     "bats-violations": "bats_violations",

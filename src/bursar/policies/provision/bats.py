@@ -13,6 +13,7 @@ from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Progress
 from bursar.events import AnyEvent
 from bursar.model.time import Time
+from bursar.plan.knapsack import FleetChoice
 from bursar.policies.provision.bats_published import Cushion, PublishedBats
 from bursar.policies.provision.bats_rolling import RollingBats
 from bursar.state import RunState
@@ -20,16 +21,21 @@ from bursar.view import Machine, View
 
 
 class Bats:
+    """`cushion` and `selected`, a schedule of the list of choices, are for the published way."""
+
     def __init__(
         self,
         progress: Progress | None = None,
         *,
         faithful: bool = False,
         cushion: Cushion | None = None,
+        selected: FleetChoice | None = None,
     ) -> None:
         self.progress = progress or Progress()
         self.way: PublishedBats | RollingBats = (
-            PublishedBats(self.progress, cushion) if faithful else RollingBats(self.progress)
+            PublishedBats(self.progress, cushion, selected)
+            if faithful
+            else RollingBats(self.progress)
         )
 
     def saw(self, event: AnyEvent, state: RunState) -> None:

@@ -56,9 +56,17 @@ class Prospect(msgspec.Struct, frozen=True):
 
 
 class PublishedBats:
-    def __init__(self, progress: Progress, cushion: Cushion | None = None) -> None:
+    """With a schedule that the user has selected there is no sampling phase (figure 2.4)."""
+
+    def __init__(
+        self,
+        progress: Progress,
+        cushion: Cushion | None = None,
+        selected: FleetChoice | None = None,
+    ) -> None:
         self.progress = progress
         self.cushion = cushion or Cushion()
+        self._selected = selected
         self.choice: FleetChoice | None = None
         """the configuration; None during the sampling phase"""
         self.first: FleetChoice | None = None
@@ -74,6 +82,10 @@ class PublishedBats:
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if not view.ready:
             return _idle_releases(view) if view.idle and not view.arrivals_open else ()
+        if self.choice is None and self._selected is not None:
+            self.choice = self.first = self._selected
+            self._next_look = now + self._interval(view)
+            return [*self._acquire(view, self._selected.fleet), *self._wakes(view)]
         if self.choice is None and self._is_sampled(view):
             return [*self._configure(view, now), *self._wakes(view)]
         if now < self._next_look:
