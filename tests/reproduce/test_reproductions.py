@@ -6,10 +6,19 @@ from bursar.model.errors import InputError
 from bursar.reproduce.result import Verdict, reproduce
 
 
-@pytest.mark.parametrize("name", ["bats-kohonen", "bats-sarsa", "bats-table-3.1", "bats-table-3.2"])
-def test_published_figures_come_out(name):
+@pytest.mark.parametrize(
+    ("name", "failed"),
+    [
+        ("bats-kohonen", []),
+        ("bats-sarsa", ["cheapest"]),  # an exact solver finds a faster fleet for the same money
+        ("bats-table-3.1", []),
+        ("bats-table-3.2", []),
+    ],
+)
+def test_published_figures_come_out(name, failed):
     found = reproduce(name)
-    assert [row.what for row in found.rows if row.verdict is Verdict.NO] == []
+    assert [row.what for row in found.failed] == failed
+    assert [row.what for row in found.rows if row.verdict is Verdict.NOT_JUDGED] == []
     assert len(found.rows) >= 6
 
 

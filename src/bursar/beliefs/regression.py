@@ -44,6 +44,16 @@ class Line(msgspec.Struct, frozen=True):
     def apply(self, runtime: float) -> float:
         return self.intercept + self.slope * runtime
 
+    def inverse(self) -> Line:
+        """Back from the other offer to the base; the slope must not be zero (section 3.1.3)."""
+        return Line(1 / self.slope, -self.intercept / self.slope, self.r2, self.points)
+
+    def after(self, first: Line) -> Line:
+        """This line, of what `first` makes of a run time."""
+        intercept = self.apply(first.intercept)
+        points = min(self.points, first.points)
+        return Line(self.slope * first.slope, intercept, self.r2 * first.r2, points)
+
 
 class Relation(msgspec.Struct, frozen=True):
     """What could be found out about two offers."""

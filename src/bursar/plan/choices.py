@@ -52,12 +52,19 @@ def most_profitable(offers: Sequence[Offer], runtimes: Runtimes) -> Offer:
     """The offer that does a task for the least money, by rate (section 2.3.3)."""
     known = [offer for offer in offers if runtimes.get(offer.name) and offer.limit != 0]
 
-    def cost_of_a_task(offer: Offer) -> tuple[float, float]:
-        runtime = runtimes[offer.name] or 0
-        rate = offer.price.nanos / (offer.billing * offer.slots)
-        return rate * runtime, runtime / offer.slots
+    def worth(offer: Offer) -> tuple[float, float]:
+        return _cost_of_a_task(offer, runtimes), (runtimes[offer.name] or 0) / offer.slots
 
-    return min(known, key=cost_of_a_task)
+    return min(known, key=worth)
+
+
+def profitability(offer: Offer, cheapest: Offer, runtimes: Runtimes) -> float:
+    """The speed-up over the cheapest offer by the increase in price (section 2.3.3).
+
+    It is (T_m / T_i) x (c_m / c_i): above one where money is better spent here.
+    """
+    here, there = (_cost_of_a_task(each, runtimes) for each in (offer, cheapest))
+    return there / here
 
 
 def least_budget(offers: Sequence[Offer], runtimes: Runtimes, tasks: int) -> Money:
@@ -163,6 +170,12 @@ def choose_by_deadline(
         cushion=ZERO,
         risk=delta_n(found, by_name, runtimes, tasks),
     )
+
+
+def _cost_of_a_task(offer: Offer, runtimes: Runtimes) -> float:
+    """If all paid time is used, in billionths."""
+    rate = offer.price.nanos / (offer.billing * offer.slots)
+    return rate * (runtimes[offer.name] or 0)
 
 
 def _name(end: str, sign: str, share: int) -> str:
