@@ -12,7 +12,7 @@ from bursar.model.errors import InvariantError
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, Time
-from bursar.reproduce.result import Row, within
+from bursar.reproduce.result import Row, between, judged
 from bursar.simulate.distributions import Runtimes
 
 TASKS: Final = 1000
@@ -31,6 +31,7 @@ OFFERS: Final = (
 CHANCE: Final = 2.58
 """Standard deviations of a study by which the printed figure may differ: 99 % of studies do less.
 """
+CHANCE_REASON: Final = "chance: 2.58 standard deviations of such a study"
 
 
 Found = TypeVar("Found")
@@ -54,7 +55,12 @@ def means(mean: float) -> dict[str, Time | None]:
 
 
 def one_of_these(
-    what: str, paper: float, studies: NDArray[np.float64], most: float, note: str = ""
+    what: str,
+    paper: float,
+    studies: NDArray[np.float64],
+    most: float,
+    note: str = "",
+    why: str = "",
 ) -> Row:
     """A printed figure that is the outcome of one study, beside the mean of many such studies.
 
@@ -62,5 +68,5 @@ def one_of_these(
     how far the printed figure may be from their mean. No figure is below zero or above `most`.
     """
     ours, reach = float(studies.mean()), CHANCE * float(studies.std(ddof=1))
-    low, high = max(0.0, paper - reach), min(most, paper + reach)
-    return within(what, paper, round(ours, 3), round(low, 3), round(high, 3), note)
+    band = between(max(0.0, paper - reach), min(most, paper + reach), CHANCE_REASON)
+    return judged(what, paper, round(ours, 3), band, note=note, why=why)
