@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar.beliefs.bounds import Confidence, OfferBelief, Squad, aggregate, published_bound
+from bursar.beliefs.bounds import (
+    Confidence,
+    OfferBelief,
+    PublishedPrediction,
+    Squad,
+    aggregate,
+    published_bound,
+)
 from bursar.model.errors import InputError
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -114,3 +121,43 @@ def test_a_sample_that_allows_a_mean_of_zero_has_no_published_bound():
         published_bound([(A, 1, np.array([1000], dtype=np.int64))], 100)
     with pytest.raises(InputError, match="without machines"):
         published_bound([(A, 0, sample(15, 1))], 100)
+
+
+def test_the_interval_of_the_aggregated_deviation_is_that_of_equation_4_11():
+    """Two offers whose means differ, so that it matters which end of an interval goes where."""
+    squads = [Squad(3, OfferBelief(15.0, 4.0, 200)), Squad(5, OfferBelief(4.0, 2.0, 200))]
+    found = aggregate(squads, Confidence())
+    counts = [squad.count for squad in squads]
+    mean = [squad.belief.mean_interval(0.9) for squad in squads]
+    spread = [squad.belief.deviation_interval(0.9) for squad in squads]
+
+    def bound(near, far, deviations):
+        rate = sum(a / m for a, m in zip(counts, near, strict=True))
+        s1 = sum(a * m for a, m in zip(counts, near, strict=True)) / rate
+        terms = zip(counts, far, deviations, strict=True)
+        s2 = sum(a / m * d**2 for a, m, d in terms) / rate
+        s3 = (sum(counts) / sum(a / m for a, m in zip(counts, far, strict=True))) ** 2
+        return sqrt(s1 + s2 - s3) / sum(counts)
+
+    lows, highs = [i.low for i in mean], [i.high for i in mean]
+    interval = found.deviation_interval
+    assert interval.high == pytest.approx(bound(highs, lows, [i.high for i in spread]))
+    assert interval.low == pytest.approx(bound(lows, highs, [i.low for i in spread]))
+    assert interval.low < found.deviation < interval.high
+
+
+def test_the_bound_of_the_cost_pays_for_the_bound_of_the_makespan():
+    """One machine: 9.9 hours are estimated, the bound takes it to the twelfth."""
+    bound = published_bound([(A, 1, sample(14.85, sqrt(5)))], 40)
+    assert (bound.makespan // (60 * MINUTE), bound.makespan_bound // (60 * MINUTE)) == (9, 11)
+    assert (bound.cost, bound.cost_bound) == (Money.parse(30), Money.parse(36))
+
+
+def test_a_joint_confidence_is_divided_among_the_three():
+    """0.7 is 0.9 for each, as 3 x 0.9 - 2 (4.13)."""
+    parts = thesis_fleet(sample(15.08, sqrt(5)))
+    promised = PublishedPrediction(parts, 970)
+    plain = published_bound(parts, 970)
+    assert promised.makespan(0.7) == plain.makespan_bound
+    assert promised.cost(0.7) == plain.cost_bound
+    assert promised.makespan() == plain.makespan

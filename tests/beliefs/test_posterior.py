@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import skew
 
-from bursar.beliefs.posterior import MOST_ATOMS, possible_runtimes
+from bursar.beliefs.posterior import MOST_ATOMS, _excess, _skewness, possible_runtimes
 from bursar.model.errors import InputError
 from bursar.model.time import MINUTE
 from bursar.simulate.distributions import BAGS
@@ -109,3 +110,31 @@ def test_a_shared_sample_needs_the_same_tasks_on_each_offer():
     for samples in ([np.array([1, 2]), np.array([1])], [np.array([], dtype=np.int64)]):
         with pytest.raises(InputError, match="same tasks"):
             possible_runtimes(samples, 10, np.random.default_rng(0))
+
+
+def test_a_skewed_sample_may_have_missed_long_tasks():
+    """Hall's correction: the mean may be much longer than a plain t interval allows for."""
+    sample = np.array([100] * 18 + [900, 1500])
+    low, high = np.quantile(means(sample, 20_000), [0.05, 0.95])
+    assert low > sample.mean() - 100
+    assert high > sample.mean() + 400
+    assert _skewness(sample.astype(float)) == pytest.approx(skew(sample, bias=False))
+
+
+def test_unseen_tasks_make_the_mean_longer_by_their_chance():
+    """One task in n + 1 is longer than all seen, by the excess."""
+    sample = BAGS["normal"](np.random.default_rng(3), 30)
+    longer = means(sample, 40_000).mean() - sample.mean()
+    assert longer == pytest.approx(_excess(sample.astype(float)) / 31, rel=0.5)
+
+
+def test_with_two_tasks_nearly_any_mean_is_possible():
+    """Student's t with one degree of freedom: 5.6 % lie beyond 4 deviations of the mean."""
+    found = means(np.array([900, 1100]), 20_000)
+    assert 0.05 < np.mean(found > 1000 + 4 * 141.4) < 0.08
+
+
+def test_what_stands_for_a_large_sample_does_not_depend_on_its_order():
+    mixed = np.array([100, 900] * MOST_ATOMS)
+    rows = possible_runtimes([mixed], 50, np.random.default_rng(0))[0].atoms
+    assert (rows.max(axis=1) > 5 * rows.min(axis=1)).all()

@@ -91,3 +91,49 @@ def test_where_there_is_no_line_people_are_told_why():
         least_squares([(5, 1), (5, 2)])
     with pytest.raises(InputError, match="two points"):
         least_squares([(1, 1)])
+
+
+def test_a_flat_line_explains_all_there_is():
+    line = least_squares([(1.0, 5.0), (2.0, 5.0), (4.0, 5.0)])
+    assert (line.slope, line.r2) == (0, 1)
+
+
+@pytest.mark.parametrize(("noise", "is_believed"), [(8, True), (20, False)])
+def test_a_line_is_believed_only_if_it_explains_four_fifths(noise, is_believed):
+    """Ratios lie far apart, so that there is no common one either."""
+    wobble = [noise, -noise, noise, -noise, noise, -noise, noise]
+    spoilt = points(0.2, 200, wobble)
+    assert (least_squares(spoilt).r2 >= 0.8) == is_believed
+    assert (relate(spoilt).line is not None) == is_believed
+
+
+@pytest.mark.parametrize(("apart", "is_believed"), [(0.14, True), (0.17, False), (0.3, False)])
+def test_a_common_ratio_is_believed_if_ratios_deviate_by_less_than_their_sixth(apart, is_believed):
+    """Three equal tasks: the deviation of the ratios is `apart`, with one degree lost."""
+    alike = [(100.0, 100 * (1 - apart)), (100.0, 100.0), (100.0, 100 * (1 + apart))]
+    relation = relate(alike)
+    assert (relation.line is not None) == is_believed
+
+
+def test_a_common_ratio_counts_long_tasks_for_more():
+    odd = [(90.0, 47.0), (100.0, 48.0), (110.0, 54.0), (120.0, 55.0), (95.0, 51.0), (105.0, 49.0)]
+    line = relate(odd).line
+    assert line.intercept == 0
+    assert line.slope == pytest.approx(304 / 620, rel=1e-12)
+    assert line.slope != pytest.approx(sum(y / x for x, y in odd) / 6, rel=1e-4)
+
+
+def test_a_point_is_an_outlier_only_if_it_is_far_from_all_and_far_for_its_length():
+    usual = [1.0, -1.0, 1.0, 0.0, -1.0, 1.0, -1.0]
+    assert relate(points(0.5, 10, [*usual[:3], 5.0, *usual[4:]])).outliers == ()
+    near_for_its_length = points(0.5, 1000, [*usual[:3], 20.0, *usual[4:]])
+    assert relate(near_for_its_length).outliers == ()
+    far = points(0.5, 10, [*usual[:3], 60.0, *usual[4:]])
+    assert relate(far).outliers == (3,)
+
+
+def test_where_more_than_a_quarter_are_far_off_none_is_an_outlier():
+    spoilt = points(0.5, 10, [1, -1, 900, 900, -1, 1, -1])
+    assert relate(spoilt).outliers == ()
+    eight = [*points(0.5, 10, [1, -1, 900, 900, -1, 1, -1]), (550.0, 286.0)]
+    assert relate(eight).outliers == (2, 3)

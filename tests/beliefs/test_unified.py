@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 
 from bursar.beliefs import unified
 from bursar.beliefs.unified import SortedTimes, UnifiedRuntimes
+from bursar.model.market import Offer
+from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
+from bursar.testing import Scene
 
 TIMES = st.lists(st.integers(0, 200), max_size=60)
 
@@ -59,3 +62,35 @@ def test_what_is_learned_is_never_lost(finished):
     for offer, runtime in finished:
         known.learn(offer, runtime)
     assert sum(map(len, known._times._buckets)) == len(finished)
+
+
+def test_lines_are_drawn_anew_as_more_becomes_known():
+    known = UnifiedRuntimes()
+    for _ in range(10):
+        known.learn("slow", 60)
+        known.learn("fast", 30)
+    assert known.convert(60, "slow", "fast") == 30
+    for _ in range(90):
+        known.learn("fast", 10)
+    assert known.convert(60, "slow", "fast") == 12, "a mean of 12 by now"
+
+
+def test_an_offer_without_a_line_is_told_by_one_that_has_one():
+    """Tasks take as long on both, so `new` is as fast as `known` was said to be."""
+    known = UnifiedRuntimes({"known": 2_000_000, "base": 1_000_000})
+    known.learn("new", 50)
+    known.learn("known", 50)
+    known.learn("new", 50)
+    assert known.convert(50, "new", "base") == 100
+    assert known.convert(50, "new", "known") == 50
+
+
+def test_only_the_attempt_that_counts_is_learned_from():
+    scene = Scene(Offer("any", Money.parse(1)), tasks=1)
+    known = UnifiedRuntimes({"any": 1_000_000})
+    attempts = [scene.start(1, scene.machine()) for _ in range(2)]
+    for attempt in attempts:
+        scene.pass_time(MINUTE)
+        scene.end(attempt)
+        known.saw(scene.events[-1], scene.state)
+    assert known.expected_total("any", 0) == MINUTE

@@ -12,6 +12,7 @@ from bursar.plan.choices import (
     least_budget,
     list_choices,
     most_profitable,
+    profitability,
 )
 from bursar.plan.knapsack import fastest, fastest_within
 
@@ -113,3 +114,55 @@ def test_profits_compare_prices_per_time_and_run_times_per_slot():
     runtimes = dict.fromkeys(("hourly", "fine", "wide", "none"), MINUTE)
     assert most_profitable([hourly, fine, none_left], runtimes) is fine
     assert most_profitable([hourly, fine, wide, none_left], runtimes) is wide
+
+
+def test_slots_count_in_the_least_budget_and_in_what_is_left_over():
+    """Four slots: 100 tasks of half an hour take 12.5 hours; in an hour a machine does eight."""
+    offers = (Offer("wide", Money.parse(2), HOUR, limit=20, slots=4),)
+    runtimes = {"wide": 30 * MINUTE}
+    assert least_budget(offers, runtimes, 100) == Money.parse(2 * 13)
+    choice = fastest_within(offers, runtimes, 100, Money.parse(26))
+    assert (choice.fleet, choice.units) == ({"wide": 13}, {"wide": 1})
+    assert delta_n(choice, {"wide": offers[0]}, runtimes, 100) == 100 - 13 * 8
+
+
+def test_the_cushion_is_paid_at_the_price_of_the_most_profitable_offer():
+    offers = (
+        Offer("dear", Money.parse(7), HOUR, limit=1),
+        Offer("cheap", Money.parse(2), HOUR, limit=3),
+    )
+    runtimes = {"dear": 50 * MINUTE, "cheap": 50 * MINUTE}
+    found = choose("x", offers, runtimes, 9, fastest(offers, runtimes, 9).cost)
+    assert found.risk == 1
+    assert found.cushion == Money.parse(2)
+
+
+def test_choices_between_have_budgets_evenly_between_the_ends():
+    choices = {c.name: c.budget for c in list_choices(OFFERS, RUNTIMES, 1000, between=3)}
+    low, high = choices["cheapest"].nanos, choices["fastest"].nanos
+    evenly = [low + (high - low) * part // 4 for part in (1, 2, 3)]
+    found = [choices[f"between {share} %"].nanos for share in (25, 50, 75)]
+    assert found == evenly
+
+
+def test_no_choice_has_less_than_the_least_budget():
+    """Where all machines cost little more than one, a fifth less is not enough."""
+    offers = (Offer("only", Money.parse(1), HOUR, limit=2),)
+    choices = list_choices(offers, {"only": HOUR}, 40)
+    assert [choice.name for choice in choices if "-" in choice.name] == []
+    assert min(choice.budget for choice in choices) == Money.parse(40)
+
+
+def test_the_risk_of_a_choice_by_a_deadline_is_told():
+    offers = (Offer("only", Money.parse(1), HOUR, limit=100),)
+    found = choose_by_deadline(offers, {"only": 50 * MINUTE}, 122, 2 * HOUR)
+    assert (found.fleet, found.units) == ({"only": 51}, {"only": 2})
+    assert found.risk == 20
+
+
+def test_profitability_is_the_gain_in_speed_by_the_increase_in_price():
+    """Section 2.3.3: four times as fast for three times the price."""
+    base, better = Offer("base", Money.parse(3)), Offer("better", Money.parse(9))
+    runtimes = {"base": 16 * MINUTE, "better": 4 * MINUTE}
+    assert profitability(better, base, runtimes) == pytest.approx(4 / 3)
+    assert profitability(base, base, runtimes) == 1
