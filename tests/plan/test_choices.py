@@ -146,11 +146,17 @@ def test_choices_between_have_budgets_evenly_between_the_ends():
 
 
 def test_no_choice_has_less_than_the_least_budget():
-    """Where all machines cost little more than one, a fifth less is not enough."""
-    offers = (Offer("only", Money.parse(1), HOUR, limit=2),)
-    choices = list_choices(offers, {"only": HOUR}, 40)
-    assert [choice.name for choice in choices if "-" in choice.name] == []
-    assert min(choice.budget for choice in choices) == Money.parse(40)
+    """A fifth less than both machines cost buys the slow one; it is not the most profitable."""
+    offers = (
+        Offer("quick", Money.parse(10), HOUR, limit=1),
+        Offer("slow", Money.parse(1), HOUR, limit=1),
+    )
+    runtimes = {"quick": MINUTE, "slow": 11 * MINUTE}
+    assert least_budget(offers, runtimes, 1) == Money.parse(10)
+    assert fastest_within(offers, runtimes, 1, Money.parse("8.8")).fleet == {"slow": 1}
+    budgets = {choice.name: choice.budget for choice in list_choices(offers, runtimes, 1)}
+    assert "fastest -20 %" not in budgets
+    assert min(budgets.values()) == Money.parse(10)
 
 
 def test_the_risk_of_a_choice_by_a_deadline_is_told():

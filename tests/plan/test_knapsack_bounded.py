@@ -194,3 +194,12 @@ def test_speeds_that_differ_beyond_64_bits_are_told_apart():
     bounded = Bounded([value, value + 1], [5, 5], [2, 3])
     assert bounded.most(20, 1, 0) == 4 * value + 3
     assert preferred(bounded, 4 * value + 3, 20) == [1, 3]
+
+
+@pytest.mark.parametrize(("machines", "first"), [(5, 10), (1, 10)])
+def test_a_fleet_faster_than_the_first_step_is_charged_for_it(machines, first):
+    """Work for five units on one machine; ten are the least that is charged."""
+    goal = Goal(money=100, work=50, given=0, step=first, slowest=1)
+    cost, counts = Bounded([10], [1], [machines]).cheapest(goal)
+    assert (cost, counts) == (10, [1])
+    assert Bounded([10], [1], [machines]).first_step(goal) == first
