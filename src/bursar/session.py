@@ -383,8 +383,9 @@ def check_budget(state: RunState, goal: Goal) -> None:
         raise InputError("this market costs money: say how much may be spent with --budget")
     if goal.budget is not None and goal.budget < state.ledger.committed:
         currency = state.market.currency
+        committed = format_money(state.ledger.committed, currency, up=True)
         raise InputError(
-            f"{format_money(state.ledger.committed, currency)} is committed already: a budget of "
+            f"{committed} is committed already: a budget of "
             f"{format_money(goal.budget, currency)} would be below it; give more"
         )
 

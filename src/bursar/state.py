@@ -24,6 +24,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import ZERO
 from bursar.model.time import Time, format_duration
+from bursar.model.wording import cut
 from bursar.model.work import Bag
 from bursar.precedence import Precedence
 from bursar.view import Attempt, Machine, Refusal
@@ -167,7 +168,7 @@ class RunState:
     def story(self, task: int) -> list[str]:
         """What happened to a task, a line an attempt."""
         status = TaskStatus(self.status[task]).name.lower()
-        lines = [f"task {task} ({self.describe(task)}): {status}"]
+        lines = [f"task {task} ({cut(self.describe(task))}): {status}"]
         offers = {charge.machine: charge.offer.name for charge in self.ledger.charges()}
         for attempt in range(1, len(self.log) + 1):
             if self.log.task[attempt] != task:

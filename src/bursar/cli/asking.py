@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from bursar.cli.common import print_table, say
+from bursar.model.errors import shown
+from bursar.model.money import Money, format_money
 from bursar.model.time import format_duration, seconds
 
 if TYPE_CHECKING:
@@ -23,18 +25,18 @@ def ask_for_strategy(advice: Advice) -> int:
 
     knee = knee_place(advice)
     places = _offered(len(advice.points), knee)
-    say("The tail begins. Which strategy? (cheapest first; the run goes on meanwhile)")
+    say("The last tasks are running. Which strategy for them? (the run goes on meanwhile)")
     columns = ("#", "N", "T", "D", "reliable", "time", "cost", "")
     rows = [_row(number, place, advice, knee) for number, place in enumerate(places, 1)]
     print_table(columns, rows, right="# N T D reliable time cost", err=True)
     while True:
-        click.echo(f"number (else {places.index(knee) + 1}): ", err=True, nl=False)
+        click.echo(f"number (Enter for {places.index(knee) + 1}): ", err=True, nl=False)
         answer = sys.stdin.readline().strip()
         if not answer:
             return knee
         if answer.isdecimal() and 1 <= int(answer) <= len(places):
             return places[int(answer) - 1]
-        say(f"{answer!r} is none of 1 to {len(places)}")
+        say(f"{shown(answer)} is not a number from 1 to {len(places)}")
 
 
 def _offered(count: int, knee: int) -> list[int]:
@@ -52,6 +54,6 @@ def _row(number: int, place: int, advice: Advice, knee: int) -> tuple[str, ...]:
         format_duration(strategy.deadline),
         str(strategy.reliable_machines(conditions.unreliable)),
         format_duration(seconds(makespan)),
-        f"{cost * conditions.tasks:.2f} {advice.situation.currency}",
+        format_money(Money.nearest(cost * conditions.tasks), advice.situation.currency),
         "<- knee" if place == knee else "",
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
-from typing import Any
+from typing import Any, Final
 
 import rich_click as click
 from click.shell_completion import CompletionItem
@@ -14,6 +15,12 @@ from click.shell_completion import CompletionItem
 from bursar.journal.runs import Home
 from bursar.model.codec import encode
 from bursar.model.errors import shown
+from bursar.model.wording import printable
+
+WIDTH: Final = 100
+"""columns of a table that no terminal shows"""
+_CONTROLS: Final = re.compile("[\x7f-\x9f]")
+"""control codes that JSON leaves as they are; it may only have them within text"""
 
 
 def home() -> Home:
@@ -74,20 +81,33 @@ words_settings = {"allow_interspersed_args": False, "help_option_names": ["-h", 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
 
+# --- everything that is printed ------------------------------------------------------------------
+
+
 def print_json(value: Any) -> None:
-    click.echo(encode(value).decode())
+    """For programs; a terminal that is given it sees no control codes either."""
+    text = encode(value).decode()
+    click.echo(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def say(line: str, *, quiet: bool = False) -> None:
     """Tell people, on stderr; data goes to stdout."""
     if not quiet:
-        click.echo(line, err=True)
+        click.echo(printable(line), err=True)
+
+
+def show(line: str) -> None:
+    """A line that was asked for, on stdout."""
+    click.echo(printable(line))
 
 
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], right: str = "", *, err: bool = False
 ) -> None:
-    """A table on stdout, or on stderr; `right` names the columns that are figures."""
+    """A table on stdout, or on stderr; `right` names the columns that are figures.
+
+    It is as wide as the terminal, or fits 100 columns: text that has no room goes on below.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -96,6 +116,6 @@ def print_table(
     for column in columns:
         table.add_column(column, justify="right" if column in right.split() else "left")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    width = None if (sys.stderr if err else sys.stdout).isatty() else 200
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    width = None if (sys.stderr if err else sys.stdout).isatty() else WIDTH
     Console(width=width, highlight=False, stderr=err).print(table)

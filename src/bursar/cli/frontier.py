@@ -9,21 +9,24 @@ import msgspec
 import rich_click as click
 
 from bursar.beliefs.pool import Characterisation
-from bursar.cli.common import json_option, print_json, print_table, say
+from bursar.cli.common import json_option, print_json, print_table, say, show
 from bursar.cli.frontier_input import Known, Options, what_is_known
-from bursar.model.money import Money
+from bursar.model.money import Money, format_money
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import SECOND, format_duration, parse_duration, seconds
 from bursar.model.wording import counted
 from bursar.plan.dominance import Point
-from bursar.plan.frontier import check_preference, knee_of, prefer
+from bursar.plan.frontier import check_preference, frontier, knee_of, prefer
 from bursar.plan.refine import Grid, Space, search
 from bursar.plan.strategies import static_strategies
+from bursar.report.summary import NOT_INCLUDED
 from bursar.simulate.estimator import Conditions, Estimates, estimate
 
 LAST_SEED: Final = (1 << 64) - 1
 MOST_SHOWN: Final = 20
 """Strategies of the frontier that people see; those with a mark are always among them."""
+SEE: Final = "see "
+"""begins the mark of a strategy that another beats"""
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -58,6 +61,10 @@ class Choice(msgspec.Struct, frozen=True):
     p90: Spread
     marks: list[str]
 
+    @property
+    def is_beaten(self) -> bool:
+        return any(mark.startswith(SEE) for mark in self.marks)
+
 
 class Learned(msgspec.Struct, frozen=True):
     """What the history told."""
@@ -89,9 +96,9 @@ class Found(msgspec.Struct, frozen=True):
     faithful: bool
     """costs are as published: attempts without a result are free, and nothing is called back"""
     frontier: list[Choice]
-    """from the cheapest to the fastest"""
+    """from the cheapest to the fastest of all, static strategies among them by their names"""
     usual: list[Choice]
-    """the static strategies"""
+    """the static strategies, also those on the frontier"""
     preferred: int | None
     """its number on the frontier, from 1"""
 
@@ -172,7 +179,7 @@ def command(
     for caution in found.history.cautions if found.history is not None else ():
         say(f"note: {caution}")
     if found.preferred is None:
-        say("no strategy is expected to keep within that; allow more money or time")
+        say("no strategy is expected to stay within that; allow more money or time")
 
 
 # --- what is found -------------------------------------------------------------------------------
@@ -186,16 +193,18 @@ def _find(known: Known, wish: Wish, grid: Grid, repetitions: int, seed: int) -> 
         return estimate(conditions, strategies, repetitions, seed=seed).means()
 
     searched = search(space, points_of, grid)
-    front = [searched.strategies[index] for index in searched.frontier]
+    candidates = [searched.strategies[index] for index in searched.frontier]
     usual = static_strategies(conditions.mean, known.ratio, conditions.tasks)
-    strategies = [*front, *usual]
+    strategies = [*candidates, *usual]
     estimates = estimate(conditions, strategies, repetitions, seed=seed)
     means = estimates.means()
-    points = means[: len(front)]
+    front = frontier(means)  # of all, so that nothing below it is cheaper or faster than its ends
+    points = [means[index] for index in front]
     best = prefer(points, wish.prefer, budget=wish.budget, deadline=wish.deadline)
     marks = _marks(points, wish, best)
 
-    def choice(index: int, told: list[str]) -> Choice:
+    def choice(index: int) -> Choice:
+        told = marks.get(front.index(index), []) if index in front else [_see(means[index], points)]
         return _choice(strategies[index], estimates, index, means[index], conditions, told)
 
     return Found(
@@ -210,11 +219,8 @@ def _find(known: Known, wish: Wish, grid: Grid, repetitions: int, seed: int) -> 
         repetitions=repetitions,
         sampled=len(searched.strategies),
         faithful=not conditions.is_real,
-        frontier=[choice(index, marks.get(index, [])) for index in range(len(front))],
-        usual=[
-            choice(index, _beaten(means[index], points))
-            for index in range(len(front), len(strategies))
-        ],
+        frontier=[choice(index) for index in front],
+        usual=[choice(index) for index in range(len(candidates), len(strategies))],
         preferred=None if best is None else best + 1,
     )
 
@@ -233,14 +239,14 @@ def _marks(front: Sequence[Point], wish: Wish, best: int | None) -> dict[int, li
     return marks
 
 
-def _beaten(point: Point, front: Sequence[Point]) -> list[str]:
-    """Which strategy of the frontier is better than a static one, the fastest of those."""
+def _see(point: Point, front: Sequence[Point]) -> str:
+    """Which strategy of the frontier beats one that is not on it, the fastest of those."""
     better = [
         number
         for number, (makespan, cost) in enumerate(front, 1)
-        if makespan <= point[0] and cost <= point[1] and (makespan, cost) != point
+        if makespan <= point[0] and cost <= point[1]
     ]
-    return [f"see {better[-1]}"] if better else []
+    return f"{SEE}{better[-1]}"
 
 
 def _choice(
@@ -272,31 +278,40 @@ def _choice(
 
 
 def _show(found: Found) -> None:
-    click.echo(
+    show(
         f"{counted(found.tasks, 'task')}, {counted(found.unreliable, 'unreliable machine')}:"
         f" {found.reliability:.1%} of attempts return a result,"
         f" after {format_duration(seconds(found.mean_turnaround_s))} on average."
     )
-    columns = ("#", "N", "T", "D", "reliable", "makespan", "P90", "tail", "cost", "cost-P90", "")
-    rows = [_row(str(place + 1), found.frontier[place], found) for place in _shown(found)]
-    rows += [_row(one.name, one, found) for one in found.usual]
-    print_table(columns, rows, right="N T D reliable makespan P90 tail cost cost-P90")
+    columns = ("#", "N", "T", "D", "reliable", "makespan", "P90", "cost", "cost-P90", "")
+    rows = [
+        _row(f"{place + 1} {found.frontier[place].name}".strip(), found.frontier[place], found)
+        for place in _shown(found)
+    ]
+    rows += [_row(one.name, one, found) for one in found.usual if one.is_beaten]
+    print_table(columns, rows, right="N T D reliable makespan P90 cost cost-P90")
+    tried = found.sampled + len(found.usual)
     for line in (
-        f"Means and P90 of {counted(found.repetitions, 'simulation')} of each of {found.sampled}"
-        " strategies; no other of them is both faster and cheaper than those with numbers.",
-        "N: attempts of a task on unreliable machines in the tail; T: time between them;"
-        " D: after it an attempt is given up;",
-        "names: the usual strategies; see 3: number 3 is neither slower nor dearer",
+        f"Means and P90 of {counted(found.repetitions, 'simulation')} of each of {tried}"
+        " strategies; no other of them is",
+        "both faster and cheaper than those with numbers.",
+        "N: attempts of a task on unreliable machines in the tail; T: time between them;",
+        "D: time after which an attempt is given up; names: the usual strategies;",
+        "see 3: number 3 is neither slower nor more expensive",
     ):
         say(line)
-    if found.currency is not None:
-        say(f"Costs are in {found.currency}, prices of {found.prices_of}.")
+    if found.currency is None:
+        say(f"Costs are in the currency of the prices; {NOT_INCLUDED}.")
+    else:
+        say(f"Costs are in {found.currency}, prices of {found.prices_of}; {NOT_INCLUDED}.")
 
 
 def _shown(found: Found) -> list[int]:
     """Places on the frontier: the marked, those that others refer to, and some between them."""
     front = found.frontier
-    told = {int(mark.removeprefix("see ")) - 1 for one in found.usual for mark in one.marks}
+    beaten = [one for one in found.usual if one.is_beaten]
+    told = {int(mark.removeprefix(SEE)) - 1 for one in beaten for mark in one.marks}
+    told |= {place for place, one in enumerate(front) if one.name}
     told |= {place for place, one in enumerate(front) if one.marks}
     spread = min(len(front), MOST_SHOWN)
     told |= {(len(front) - 1) * step // max(1, spread - 1) for step in range(spread)}
@@ -310,11 +325,10 @@ def _row(title: str, one: Choice, found: Found) -> tuple[str, ...]:
         format_duration(seconds(one.timeout_s)) if one.timeout_s else "0",
         format_duration(seconds(one.deadline_s)),
         str(one.reliable),
+        *(format_duration(seconds(time)) for time in (one.makespan_s, one.p90.makespan_s)),
         *(
-            format_duration(seconds(time))
-            for time in (one.makespan_s, one.p90.makespan_s, one.tail_s)
+            format_money(Money.nearest(cost), found.currency)
+            for cost in (one.cost, one.p90.cost_per_task * found.tasks)
         ),
-        f"{one.cost:.2f}",
-        f"{one.p90.cost_per_task * found.tasks:.2f}",
         ", ".join(one.marks).replace("preferred", "<- preferred"),
     )

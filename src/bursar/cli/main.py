@@ -11,6 +11,7 @@ import rich_click as click
 from click import Command
 
 from bursar import __version__
+from bursar.model.compiling import on_compilation
 from bursar.model.errors import BursarError
 
 VERBS: Final = {
@@ -29,6 +30,8 @@ VERBS: Final = {
     "reproduce": "Compute the tables and figures of the papers anew.",
     "completion": "Print the completion script for your shell.",
 }
+
+COMPILING: Final = "compiling the simulation: once on this computer, takes up to a minute ..."
 
 click.rich_click.TEXT_MARKUP = "rich"
 click.rich_click.STYLE_OPTIONS_TABLE_LEADING = 0
@@ -70,21 +73,28 @@ def _in_one_line(error: click.ClickException) -> str:
     return told if context is None else f"{told}; see {context.command_path} --help"
 
 
+def _say(line: str) -> None:
+    from bursar.cli.common import say  # late: `bursar --help` does without what it needs
+
+    say(line)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The program: its exit code is 0 goal met, 1 internal, 2 usage, 3 tasks failed, 4 budget,
     5 deadline, 130 interrupted.
     """
+    on_compilation(lambda: _say(COMPILING))
     try:
         code: Any = bursar.main(args=arguments, prog_name="bursar", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        click.echo(f"bursar: {_in_one_line(error)}", err=True)
+        _say(f"bursar: {_in_one_line(error)}")
         code = error.exit_code
     except BursarError as error:
-        click.echo(f"bursar: {error}", err=True)
+        _say(f"bursar: {error}")
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("bursar: interrupted", err=True)
+        _say("bursar: interrupted")
         code = 130
     except BrokenPipeError:
         # Whoever read our output has gone: nothing more to say, and nothing to flush at exit.

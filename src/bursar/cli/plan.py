@@ -251,8 +251,8 @@ def _sample(job: Job, workers: int, budget: str | None) -> tuple[RunDir, RunEnde
             f" {'free of charge' if request.market.is_free else most}",
             quiet=quiet,
         )
-        with progress(state, quiet=quiet) as forecast:
-            ended = session.execute([forecast])
+        with progress(state, quiet=quiet) as live:
+            ended = session.execute([live.forecast])
         cost = format_money(state.ledger.committed, request.market.currency)
         kept = (
             f"{counted(state.done, 'task')} done and kept in {format_duration(state.now)}, {cost}"

@@ -4,67 +4,131 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from shutil import get_terminal_size
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
 from bursar.model.time import SECOND, format_duration
+from bursar.model.wording import counted, printable
 from bursar.report.forecast import Forecast
 from bursar.state import RunState
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from rich.live import Live
 
-_BAR = 24
-_SHORT_BAR = 10
-_NARROW = 100
-"""columns; below, the bar is short, so that the rest is seen"""
+T = TypeVar("T")
+
+_BAR: Final = 24
+_SHORT_BAR: Final = 10
+_BETWEEN: Final = "   "
+
+
+class Shown:
+    """The line while a run goes on; `live` is None where nobody can see it."""
+
+    def __init__(self, state: RunState) -> None:
+        self.forecast = Forecast()
+        self.live: Live | None = None
+        self._state = state
+
+    def while_hidden(self, ask: Callable[[], T]) -> T:
+        """Somebody is asked: the line makes room, and comes back after the answer."""
+        live = self.live
+        if live is None:
+            return ask()
+        live.stop()
+        try:
+            return ask()
+        finally:
+            if self._state.ended is None:
+                live.start()
 
 
 @contextmanager
-def progress(state: RunState, *, quiet: bool) -> Iterator[Forecast]:
+def progress(state: RunState, *, quiet: bool) -> Iterator[Shown]:
     """Show a line on stderr while the run goes on, if somebody can see it."""
-    forecast = Forecast()
+    shown = Shown(state)
     if quiet or not sys.stderr.isatty():
-        yield forecast
+        yield shown
         return
     from rich.console import Console
     from rich.live import Live
-
-    console = Console(stderr=True, highlight=False)
-    with Live(
-        console=console,
-        get_renderable=lambda: line(state, forecast),
-        refresh_per_second=5,
-        transient=True,
-    ):
-        yield forecast
-
-
-def line(state: RunState, forecast: Forecast) -> Text:
     from rich.text import Text
 
-    share = state.settled / max(1, state.total)
-    length = _BAR if get_terminal_size().columns >= _NARROW else _SHORT_BAR
-    bar = "#" * round(length * share) + "." * (length - round(length * share))
-    parts = [f"{state.settled:,}/{state.total:,} {bar}", _money(state)]
-    if state.failed:
-        parts.append(f"{state.failed:,} failed")
-    remaining = forecast.remaining(state)
-    if remaining is not None:
-        end = time.strftime("%H:%M:%S", time.localtime(time.time() + remaining / SECOND))
-        parts.append(f"ends {end} (in {format_duration(remaining)})")
-    parts.append(format_fleet(dict(state.fleet)))
-    if state.stopping is not None:
-        parts.append("stopping")
-    return Text("   ".join(parts), no_wrap=True, overflow="ellipsis")
+    console = Console(stderr=True, highlight=False)
+
+    def draw() -> Text:
+        # The last column stays empty: some terminals go to the next line once it is written.
+        return Text(line(state, shown.forecast, console.width - 1), no_wrap=True)
+
+    shown.live = Live(console=console, get_renderable=draw, refresh_per_second=5, transient=True)
+    with shown.live:
+        yield shown
 
 
-def _money(state: RunState) -> str:
-    currency = state.market.currency
+def line(state: RunState, forecast: Forecast, width: int) -> str:
+    """What matters most, as far as there is room for it."""
+    from rich.cells import cell_len, set_cell_size
+
+    count = f"{state.settled:,}/{state.total:,}"
+    for parts in _versions(state, forecast, count):
+        text = printable(_BETWEEN.join(part for part in parts if part))
+        if cell_len(text) <= width:
+            return text
+    return text if cell_len(text) <= width else set_cell_size(text, max(0, width)).rstrip()
+
+
+def _versions(state: RunState, forecast: Forecast, count: str) -> Iterator[Sequence[str]]:
+    """The line, shorter and shorter: first the bar gives way, then what can be asked for later."""
+    failed = f"{state.failed:,} failed" if state.failed else ""
+    machines = dict(state.fleet)  # a copy: another thread draws than drives the run
+    waits, fleet = _awaited(state), format_fleet(machines)
+    many = counted(sum(machines.values()), "machine")
+    end, remaining = _end(forecast, state)
+    money, committed = _money(state, budget=True), _money(state, budget=False)
+    yield [f"{count} {_bar(state, _BAR)}", waits, money, failed, end, fleet]
+    yield [f"{count} {_bar(state, _SHORT_BAR)}", waits, money, failed, end, fleet]
+    yield [f"{count} {_bar(state, _SHORT_BAR)}", waits, money, failed, end, many]
+    yield [f"{count} {_bar(state, _SHORT_BAR)}", waits, money, failed, remaining, many]
+    yield [count, waits, money, failed, remaining]
+    yield [count, waits, committed, failed, remaining]
+    yield [count, waits, committed, failed]
+    yield [count, waits or committed]
+    yield [count]
+
+
+def _bar(state: RunState, length: int) -> str:
+    full = round(length * state.settled / max(1, state.total))
+    return "#" * full + "." * (length - full)
+
+
+def _awaited(state: RunState) -> str:
+    """While a run stops: what it still waits for."""
+    if state.stopping is None:
+        return ""
+    running = {attempt.task for attempt in list(state.attempts.values())}
+    if running and not state.stopping.now:
+        return f"stopping, waiting for {counted(len(running), 'task')} to finish"
+    if state.machines:
+        return f"stopping, releasing {counted(len(state.machines), 'machine')}"
+    return "stopping"
+
+
+def _end(forecast: Forecast, state: RunState) -> tuple[str, str]:
+    """When the run will end, with the clock and without."""
+    remaining = None if state.stopping is not None else forecast.remaining(state)
+    if remaining is None:
+        return "", ""
+    end = time.strftime("%H:%M:%S", time.localtime(time.time() + remaining / SECOND))
+    left = format_duration(remaining)
+    return f"ends {end} (in {left})", f"ends in {left}"
+
+
+def _money(state: RunState, *, budget: bool) -> str:
+    if state.market.is_free:
+        return ""
+    currency, cap = state.market.currency, state.ledger.budget
     committed = f"{format_money(state.ledger.committed, currency)} committed"
-    budget = state.ledger.budget
-    return committed if budget is None else f"{committed} of {format_money(budget, currency)}"
+    return f"{committed} of {format_money(cap, currency)}" if budget and cap else committed

@@ -13,7 +13,7 @@ from bursar.journal.replay import load_state
 from bursar.model.goal import Goal
 from bursar.model.reading import read_duration, read_money
 from bursar.model.wording import counted
-from bursar.report.summary import EXIT_CODES, summarise, tell
+from bursar.report.summary import EXIT_CODES, budget_told, summarise, tell
 from bursar.session import Session, check_budget
 from bursar.state import RunState
 
@@ -50,7 +50,9 @@ def command(
     with Session.take_up(found, goal, retry_failed=retry_failed) as session:
         os.chdir(session.directory)
         left = session.state.total - session.state.settled
-        say(f"run {session.state.run}: {counted(left, 'task')} left", quiet=quiet)
+        state = session.state
+        cap = budget_told(state.market, state.goal.budget)
+        say(f"run {state.run}: {counted(left, 'task')} left, {cap}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=as_json)
 
 

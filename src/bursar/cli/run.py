@@ -15,13 +15,12 @@ from bursar.cli.flow_options import flow_options
 from bursar.cli.progress import progress
 from bursar.execute.staging import SHARED
 from bursar.formats.job import Job, is_workflow_file
-from bursar.model.errors import InputError
+from bursar.model.errors import InputError, shown
 from bursar.model.fleet import format_fleet
 from bursar.model.flow import Flow
-from bursar.model.money import format_money
 from bursar.model.wording import counted
 from bursar.model.work import Bag
-from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, summarise, tell
+from bursar.report.summary import EXIT_CODES, budget_told, summarise, tell
 from bursar.request import Request
 from bursar.session import Session, with_plan
 
@@ -88,7 +87,9 @@ def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -
     with Session.take_up(found, goal, plan=chosen) as session:
         os.chdir(session.directory)
         quiet = bool(options.get("quiet"))
-        say(f"run {found.name}: {chosen.name}, {format_fleet(chosen.fleet)}", quiet=quiet)
+        cap = budget_told(session.state.market, session.state.goal.budget)
+        fleet = format_fleet(chosen.fleet)
+        say(f"run {found.name}: {chosen.name}, {fleet}, {cap}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=bool(options.get("json")))
 
 
@@ -143,29 +144,27 @@ def _check_command(command: tuple[str, ...]) -> None:
 
     program = command[0]
     if which(program) is None:
-        where = "is no program one can start" if Path(program).exists() else "does not exist"
+        where = "cannot be executed" if Path(program).exists() else "does not exist"
         raise InputError(
-            f"the command '{program}' {where}; check its path and that it is executable"
+            f"the command {shown(program)} {where}; check its path and that it is executable"
         )
 
 
 def _greeting(session: Session, request: Request) -> str:
-    budget, market = request.goal.budget, request.market
-    told = "no budget" if budget is None else f"budget {format_money(budget, market.currency)}"
-    cap = "free of charge" if market.is_free else f"{told} ({NOT_INCLUDED})"
+    cap = budget_told(request.market, request.goal.budget)
     return (
         f"run {session.state.run}: {counted(session.state.total, 'task')}, {cap}\n"
-        "Ctrl-C stops gently, twice stops now; nothing is lost"
+        "Ctrl-C lets running tasks finish, twice stops now; nothing is lost"
     )
 
 
 def drive(session: Session, *, quiet: bool, as_json: bool) -> int:
-    """Execute a session, show how it goes, and tell how it ended."""
-    session.ask = ask_for_strategy
-    with progress(session.state, quiet=quiet) as forecast:
-        ended = session.execute([forecast])
+    """Execute a session, show how it goes, and tell how it ended; the cap was shown before."""
+    with progress(session.state, quiet=quiet) as live:
+        session.ask = lambda advice: live.while_hidden(lambda: ask_for_strategy(advice))
+        ended = session.execute([live.forecast])
     if not quiet:
-        for line in tell(session.state):
+        for line in tell(session.state, first=False):
             say(line)
     if as_json:
         print_json(summarise(session.state))

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from hashlib import sha256
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
+
+_waiting: Final[list[Callable[[], None]]] = []
+"""who wants to know of the first compilation, until numba is there to tell"""
+
+
+def on_compilation(tell: Callable[[], None]) -> None:
+    """Call this once, when numba begins to compile something that was not kept.
+
+    That takes up to a minute, which a program does not let people spend before a blank screen.
+    Machine code that was kept is loaded without a call.
+    """
+    _waiting.append(tell)
 
 
 def compile_kept(function: Callable[..., Any], stamp: str = "") -> Callable[..., Any]:
@@ -22,12 +35,32 @@ def compile_kept(function: Callable[..., Any], stamp: str = "") -> Callable[...,
     if stamp:
         named = FunctionType(function.__code__, function.__globals__)
         named.__qualname__ = f"{function.__qualname__}_{stamp}"
+    _listen()
     result: Callable[..., Any]
     try:
         result = numba.njit(cache=True, nogil=True)(named)
     except RuntimeError:
         result = numba.njit(nogil=True)(named)
     return result
+
+
+def _listen() -> None:
+    """Let those who wait hear of the first compilation, in whichever thread it happens."""
+    from numba.core import event
+
+    class Begin(event.Listener):
+        def __init__(self, tell: Callable[[], None]) -> None:
+            self._once = [tell]
+
+        def on_start(self, _: Any) -> None:
+            with suppress(IndexError):  # a second compilation, or one in another thread
+                self._once.pop()()
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    while _waiting:
+        event.register("numba:compile", Begin(_waiting.pop()))  # type: ignore[no-untyped-call]
 
 
 def stamp_of(sources: Iterable[str]) -> str:

@@ -11,6 +11,10 @@ from bursar.model.errors import InputError, shown
 
 NANOS: Final = 1_000_000_000
 DECIMALS: Final = 9
+CENTS: Final = 2
+"""decimals that people see at least"""
+SIGNIFICANT: Final = 3
+"""digits that people see at least"""
 LARGEST: Final = 9_000_000_000 * NANOS
 """Amounts stay within 64 bits, so that compiled kernels can hold them too."""
 
@@ -59,6 +63,11 @@ class Money:
         if nanos > LARGEST:
             raise InputError(f"{shown(value)} is more than {LARGEST // NANOS:,}; use less")
         return cls(-nanos if match["sign"] == "-" else nanos)
+
+    @classmethod
+    def nearest(cls, estimate: float) -> Money:
+        """An estimate as an amount, to be shown; the ledger never holds one."""
+        return cls(round(estimate * NANOS))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("Money never changes; make a new amount")
@@ -127,9 +136,27 @@ ZERO: Final = Money(0)
 _SIGNS: Final = {"USD": "$", "EUR": "€", "GBP": "£"}
 
 
-def format_money(amount: Money, currency: str) -> str:
-    """Print with the currency: `$2.50`, `-$2.50`, `2.50 CHF`."""
-    symbol = _SIGNS.get(currency)
-    if symbol is None:
-        return f"{amount} {currency}"
-    return f"-{symbol}{amount * -1}" if amount < ZERO else f"{symbol}{amount}"
+def format_money(amount: Money, currency: str | None, *, up: bool = False) -> str:
+    """Print for people with the currency: `$2.50`, `-$2.50`, `$0.000123`, `1,250.00 CHF`.
+
+    At least cents and at least three significant digits, so that fractions of a cent can be told
+    apart. Rounded to the nearest; with `up` never down, for an amount that is enough when somebody
+    types it as a budget. Files and `--json` have the exact amount, `str(amount)`, instead. Without
+    a currency, the figure alone.
+    """
+    figure = _figure(abs(amount.nanos), up=up and amount > ZERO)
+    sign = "-" if amount < ZERO and figure.strip("0.") else ""
+    symbol = _SIGNS.get(currency or "")
+    if symbol is not None:
+        return f"{sign}{symbol}{figure}"
+    return f"{sign}{figure} {currency}" if currency else f"{sign}{figure}"
+
+
+def _figure(nanos: int, *, up: bool) -> str:
+    """An amount of zero or more, rounded; whole cents have two decimals."""
+    decimals = max(CENTS, min(DECIMALS, DECIMALS + SIGNIFICANT - len(str(nanos))))
+    step: int = 10 ** (DECIMALS - decimals)
+    rounded = (nanos + (step - 1 if up else step // 2)) // step * step
+    whole, rest = divmod(rounded, NANOS)
+    is_cents = rest % 10 ** (DECIMALS - CENTS) == 0
+    return f"{whole:,}.{f'{rest:09d}'[: CENTS if is_cents else decimals]}"

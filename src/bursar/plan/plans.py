@@ -231,7 +231,7 @@ def _within_budget(
     least = min([*others, *(one.cost for one in work.ends(cheapest))])
     raise InputError(
         f"a budget of {format_money(budget, currency)} finishes no plan;"
-        f" the smallest that would do is about {format_money(least, currency)}"
+        f" the smallest that would do is about {format_money(least, currency, up=True)}"
     )
 
 

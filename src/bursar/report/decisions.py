@@ -82,7 +82,7 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
 def _tell_strategy(event: ev.StrategyChosen, state: RunState) -> str:
     if not event.makespan:
         return event.why
-    cost = format_money(Money.parse(f"{event.cost:.2f}"), state.market.currency)
+    cost = format_money(Money.nearest(event.cost), state.market.currency)
     return f"{event.why}; expected are {format_duration(event.makespan)} and {cost} more"
 
 

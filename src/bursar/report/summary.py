@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -9,9 +10,10 @@ import msgspec
 
 from bursar.events import PlanChosen, Status
 from bursar.model.market import Market
-from bursar.model.money import format_money
+from bursar.model.money import Money, format_money
 from bursar.model.time import SECOND, Time, format_duration
-from bursar.model.wording import counted
+from bursar.model.wording import counted, cut
+from bursar.model.work import Bag
 from bursar.state import RunState
 
 EXIT_CODES: Final[dict[Status, int]] = {
@@ -23,8 +25,8 @@ EXIT_CODES: Final[dict[Status, int]] = {
     "planned": 0,
 }
 NOT_INCLUDED: Final = "storage and transfer are not included"
-"""Said wherever the cap is shown."""
-FREE: Final = "nothing here costs money"
+"""Said once in a command, where the cap is first shown."""
+FREE: Final = "free of charge"
 """Said instead where there is nothing to cap."""
 
 STATUS_TOLD: Final[dict[Status, str]] = {
@@ -96,33 +98,40 @@ def paused(state: RunState, begin: Time, end: Time) -> Time:
     return sum(max(0, min(to, end) - max(since, begin)) for since, to in state.pauses)
 
 
-def prices_told(market: Market) -> str:
-    """`Prices of 2012-09-21, USD`, and what they leave out."""
+def prices_told(market: Market, *, first: bool = True) -> str:
+    """`Prices of 2012-09-21, USD`, and if the command has not yet said it, what they leave out."""
     if market.is_free:
         return f"{FREE[0].upper()}{FREE[1:]}"
     prices = "Undated prices" if market.date == "undated" else f"Prices of {market.date}"
-    return f"{prices}, {market.currency}; {NOT_INCLUDED}"
+    return f"{prices}, {market.currency}{f'; {NOT_INCLUDED}' if first else ''}"
 
 
-def money_line(state: RunState) -> str:
-    """`$0.40 committed of $2.50`, and what that does not include."""
-    currency = state.market.currency
-    committed = f"{format_money(state.ledger.committed, currency)} committed"
+def budget_told(market: Market, budget: Money | None) -> str:
+    """The cap where it is first shown: `budget $2.50 (storage and transfer are not included)`."""
+    if market.is_free:
+        return FREE
+    told = "no budget" if budget is None else f"budget {format_money(budget, market.currency)}"
+    return f"{told} ({NOT_INCLUDED})"
+
+
+def money_line(state: RunState, *, first: bool = True) -> str:
+    """`$0.40 committed of $2.50`, and if it is the first to show the cap, what that leaves out."""
     if state.market.is_free:
-        return f"{committed} ({FREE})"
-    if state.ledger.budget is None:
-        return f"{committed} without a budget ({NOT_INCLUDED})"
-    return f"{committed} of {format_money(state.ledger.budget, currency)} ({NOT_INCLUDED})"
+        return FREE
+    currency, budget = state.market.currency, state.ledger.budget
+    cap = "without a budget" if budget is None else f"of {format_money(budget, currency)}"
+    told = f"{format_money(state.ledger.committed, currency)} committed {cap}"
+    return f"{told} ({NOT_INCLUDED})" if first else told
 
 
-def tell(state: RunState) -> Iterator[str]:
-    """The end of a run for people, line by line."""
+def tell(state: RunState, *, first: bool = True) -> Iterator[str]:
+    """The end of a run for people, line by line; `first` if the cap was not shown before."""
     ended = state.ended
     status = "running" if ended is None else ended.status
     told = "running" if ended is None else STATUS_TOLD[ended.status]
     yield (
         f"{state.run}: {told}. {state.done:,} of {counted(state.total, 'task')} done"
-        f" in {_tell_time(state)}, {money_line(state)}"
+        f" in {_tell_time(state)}, {money_line(state, first=first)}"
     )
     if state.plan is not None:
         yield _tell_promise(state, state.plan)
@@ -167,12 +176,18 @@ def _tell_promise(state: RunState, plan: PlanChosen) -> str:
 
 
 def _tell_failures(state: RunState) -> Iterator[str]:
-    for task, failure in list(state.failed_tasks.items())[:_FAILURES_SHOWN]:
+    groups = _alike(state)
+    for tasks in groups[:_FAILURES_SHOWN]:
+        failure = state.failed_tasks[tasks[0]]
         code = f"exit code {failure.exit_code}" if (failure.exit_code or 0) > 0 else ""
-        yield f"failed: task {task}{f' ({code})' if code else ''}: {state.describe(task)}"
-        yield from (f"    {line}" for line in failure.why.splitlines() if line != code)
-    if len(state.failed_tasks) > _FAILURES_SHOWN:
-        yield f"... and {len(state.failed_tasks) - _FAILURES_SHOWN:,} more failed"
+        told = f"{f' ({code})' if code else ''}: {cut(state.describe(tasks[0]))}"
+        if len(tasks) == 1:
+            yield f"failed: task {tasks[0]}{told}"
+        else:
+            yield f"failed: {counted(len(tasks), 'task')} alike, such as task {tasks[0]}{told}"
+        yield from (f"    {cut(line)}" for line in failure.why.splitlines() if line != code)
+    if groups[_FAILURES_SHOWN:]:
+        yield f"... and {sum(map(len, groups[_FAILURES_SHOWN:])):,} more failed"
     if state.blocked:
         needs = "needs" if state.blocked == 1 else "need"
         yield f"not begun: {counted(state.blocked, 'task')} that {needs} a failed one"
@@ -180,6 +195,28 @@ def _tell_failures(state: RunState) -> Iterator[str]:
         yield from _tell_kept_failures(state)
         them = "it" if len(state.failed_tasks) == 1 else "them"
         yield f"retry {them} with: bursar resume {state.run} --retry-failed"
+
+
+def _alike(state: RunState) -> list[list[int]]:
+    """Failed tasks, those together that ended alike but for numbers and their own arguments.
+
+    What befell most tasks comes first.
+    """
+    groups: dict[tuple[int | None, str], list[int]] = {}
+    for task, failure in state.failed_tasks.items():
+        why = failure.why
+        for word in sorted(_arguments(state, task), key=len, reverse=True):
+            if word in why:
+                why = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", "{}", why)
+        groups.setdefault((failure.exit_code, re.sub(r"\d+", "0", why)), []).append(task)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def _arguments(state: RunState, task: int) -> set[str]:
+    """Words that are a task's own."""
+    work, index = state.locate(task)
+    rows = work.rows if isinstance(work, Bag) else None
+    return {*state.command(task)[1:], *(rows[index] if rows else ())} - {""}
 
 
 def _tell_kept_failures(state: RunState) -> Iterator[str]:

@@ -246,7 +246,7 @@ def _none_fits(plans: Sequence[FlowPlan], goal: Goal, wish: Wish, currency: str)
 
     def cost(plan: FlowPlan) -> str:
         amount = plan.mean_cost if wish.on_average else plan.cost(wish.confidence)
-        return format_money(amount, currency)
+        return format_money(amount, currency, up=True)
 
     def time(plan: FlowPlan) -> str:
         return format_duration(plan.makespan(wish.confidence))

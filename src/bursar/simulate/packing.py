@@ -20,7 +20,7 @@ from bursar.guard import HORIZON
 from bursar.model.compiling import compile_kept, stamp_of
 from bursar.model.errors import InputError
 from bursar.model.market import Offer
-from bursar.model.money import LARGEST, Money
+from bursar.model.money import LARGEST, Money, format_money
 from bursar.model.time import LONGEST, Time
 from bursar.plan.graph import Graph
 from bursar.plan.schedule import microseconds
@@ -63,7 +63,8 @@ class PackedRuns(msgspec.Struct, frozen=True):
             int(most) * price for most, price in zip(self.units.max(axis=0), nanos, strict=True)
         )
         if dearest > LARGEST:
-            raise InputError(f"an execution may cost {Money(dearest)}; check the prices")
+            told = format_money(Money(dearest), None)
+            raise InputError(f"an execution may cost {told}; check the prices")
         costs: Integers = self.units @ np.array(nanos, dtype=np.int64)
         return costs
 

@@ -56,8 +56,6 @@ SMALLEST_PART: Final = 20
 LIKELY: Final = 1.3
 """Standard deviations that make a deadline hold nine times in ten."""
 FOREVER: Final = 2**62
-SHOWN: Final = Money.parse("0.0001").nanos
-"""Estimates are told in such steps."""
 HOPELESS: Final = 3.0
 """Standard errors by which run times may prove shorter before a run is given up."""
 
@@ -396,12 +394,12 @@ class RollingBats:
             machine.offer.slots * ((machine.until - now) / shortest[machine.offer.name] + 1)
             for machine in there
         )
-        need = Money(ceil(max(0.0, len(view.ready) - paid) * cost / SHOWN) * SHOWN)
+        need = Money(ceil(max(0.0, len(view.ready) - paid) * cost))
         if need <= left:
             return None
         currency = view.market.currency
         return (
-            f"{_left(view)}, which need {format_money(need, currency)} or more;"
+            f"{_left(view)}, which need {format_money(need, currency, up=True)} or more;"
             f" {format_money(left, currency)} is left"
         )
 
