@@ -1,9 +1,16 @@
 """A place of its own for each test, and bursar as a real process in it."""
 
+import fcntl
 import json
 import os
+import pty
+import re
+import select
+import struct
 import subprocess
 import sys
+import termios
+import time
 
 import pytest
 
@@ -22,6 +29,69 @@ billing = "1s"
 limit = 1
 speed = 2.0
 """
+
+
+class Terminal:
+    """A pseudo terminal, and bursar in it; `text` is all that reached it."""
+
+    def __init__(self, place, words, columns):
+        self.controller, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "bursar", *words],
+            cwd=place.path,
+            env={**place.environment, "TERM": "xterm"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+        self.text = ""
+
+    def read(self, until=None, timeout=120):
+        """Read until this is printed, or to the end."""
+        begin = time.monotonic()
+        while until is None or until not in self.text:
+            assert time.monotonic() - begin < timeout, self.text
+            if not self.more():
+                break
+        return self.text
+
+    def more(self):
+        """Read what is printed within a second; false once the other side is closed."""
+        if select.select([self.controller], [], [], 1)[0]:
+            try:
+                data = os.read(self.controller, 65536)
+            except OSError:
+                return False
+            self.text += data.decode(errors="replace")
+        return True
+
+    def type(self, text):
+        os.write(self.controller, text.encode())
+
+    def end(self, code=0):
+        self.read()
+        assert self.process.wait(timeout=60) == code, self.text
+        return self.text
+
+    def lines(self):
+        """What was printed between line ends and returns, without movements and colours."""
+        plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.text)
+        return [line for line in re.split(r"[\r\n]+", plain) if line]
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.controller)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
 
 
 class Place:
@@ -58,6 +128,10 @@ class Place:
         assert process.returncode == code, f"exit {process.returncode}\n{out}\n{err}"
         assert "Traceback" not in err
         return out, err
+
+    def terminal(self, *words, columns=80):
+        """Run in a terminal of so many columns."""
+        return Terminal(self, words, columns)
 
     def json(self, *words, code=0):
         return json.loads(self.bursar(*words, "--json", code=code)[0])

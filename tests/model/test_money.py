@@ -167,9 +167,42 @@ def test_money_is_not_a_number():
     assert Money(0) != 0
 
 
+@pytest.mark.parametrize(
+    ("exact", "nearest", "up"),
+    [
+        ("0", "$0.00", "$0.00"),
+        ("0.08", "$0.08", "$0.08"),
+        ("0.0892", "$0.0892", "$0.0892"),
+        ("0.5634", "$0.563", "$0.564"),
+        ("0.9996", "$1.00", "$1.00"),
+        ("1.2341", "$1.23", "$1.24"),
+        ("1234567.891", "$1,234,567.89", "$1,234,567.90"),
+        ("0.00001234", "$0.0000123", "$0.0000124"),
+        ("0.00017", "$0.000170", "$0.000170"),
+        ("0.000000001", "$0.000000001", "$0.000000001"),
+    ],
+)
+def test_people_see_cents_and_three_significant_digits(exact, nearest, up):
+    amount = Money.parse(exact)
+    assert format_money(amount, "USD") == nearest
+    assert format_money(amount, "USD", up=True) == up
+
+
+@given(amounts, amounts)
+def test_what_is_printed_is_in_order_and_close_and_with_up_enough(amount, other):
+    def printed(money, **how):
+        return Money.parse(format_money(money, None, **how))
+
+    assert printed(amount, up=True) >= amount or amount < ZERO
+    assert abs((printed(amount) - amount).nanos) * 200 <= max(abs(amount.nanos), 200)
+    if amount <= other:
+        assert printed(amount) <= printed(other)
+
+
 def test_money_is_printed_with_its_currency_and_sign():
     assert format_money(Money.parse("2.5"), "USD") == "$2.50"
     assert format_money(Money.parse("-2.5"), "EUR") == "-€2.50"
-    assert format_money(Money.parse("-2.505"), "CHF") == "-2.505 CHF"
+    assert format_money(Money.parse("-2.505"), "CHF") == "-2.51 CHF"
+    assert format_money(Money.parse("1250"), None) == "1,250.00"
     assert repr(Money.parse("0.000000001")) == "Money('0.000000001')"
     assert float(Money.parse("0.25")) == 0.25

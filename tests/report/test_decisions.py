@@ -7,7 +7,7 @@ from bursar.model.goal import Goal
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, SECOND
-from bursar.report.decisions import clock, decisions
+from bursar.report.decisions import clock, decisions, grouped
 from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"))
@@ -20,12 +20,12 @@ def scene():
 
 
 def last(scene):
-    *_, told = decisions(scene.events)
-    return told.what, told.why
+    *_, made = decisions(scene.events)
+    return made.told.what, made.told.why
 
 
 def test_a_run_begins_with_what_it_was_made_with(scene):
-    first, *_ = decisions(scene.events)
+    first, *_ = (made.told for made in decisions(scene.events))
     assert first.what == "run created"
     assert first.why.startswith("$2.50; ")
 
@@ -33,7 +33,7 @@ def test_a_run_begins_with_what_it_was_made_with(scene):
 def test_every_decision_is_told_with_its_time_and_reason(scene):
     scene.pass_time(90 * SECOND)
     scene.tell(ev.MachineRented(scene.at, 1, "small", HOUR, "to fill the fleet"))
-    *_, told = decisions(scene.events)
+    *_, told = (made.told for made in decisions(scene.events))
     assert told.at_s == 90
     assert told.what == "+1 small (small-1) at $0.10 a unit"
     assert told.why == "to fill the fleet"
@@ -91,14 +91,74 @@ def test_the_ordinary_course_of_a_run_is_not_told(scene):
     scene.end(scene.start(1, machine))
     scene.release(machine)
     scene.down(machine)
-    told = [one.what for one in decisions(scene.events)][before:]
+    told = [made.told.what for made in decisions(scene.events)][before:]
     assert told == ["+1 small (small-1) at $0.10 a unit", "-1 small-1"]
 
 
-def test_another_attempt_of_a_running_task_is_told_even_without_a_reason(scene):
+def test_every_replica_has_a_reason_even_if_its_policy_gives_none(scene):
     scene.start(1, scene.machine())
     scene.start(1, scene.machine())
-    assert last(scene) == ("start task 1 on small-2", "")
+    what, why = last(scene)
+    assert what == "start a replica of task 1 on small-2"
+    assert why == "by the replicator none, which gives no reason"
+    scene.tell(ev.AttemptStarted(scene.at, 3, 1, scene.machine(), "expected to end sooner"))
+    assert last(scene) == ("start a replica of task 1 on small-3", "expected to end sooner")
+
+
+def told_together(scene):
+    return [(one.at_s, one.what, one.why) for one in grouped(list(decisions(scene.events)))][1:]
+
+
+def test_like_decisions_are_told_together_with_their_count():
+    scene = Scene(SMALL, Offer("large", Money.parse("0.40")), tasks=3, budget="9")
+    for machine in range(1, 11):
+        offer = "large" if machine % 2 else "small"
+        scene.tell(ev.MachineRented(scene.at, machine, offer, HOUR, f"task {machine} is ready"))
+        scene.pass_time(SECOND // 100)
+    scene.pass_time(5 * SECOND)
+    scene.tell(ev.MachineRented(scene.at, 11, "small", HOUR, "task 2 is ready"))
+    assert told_together(scene) == [
+        (0, "+5 large (large-1, large-3, large-5 ... large-9) at $0.40 a unit", "task 1 is ready"),
+        (0.01, "+5 small (small-2, small-4, small-6 ... small-10) at $0.10 a unit",
+         "task 2 is ready"),
+        (5.1, "+1 small (small-11) at $0.10 a unit", "task 2 is ready"),
+    ]  # fmt: skip
+
+
+def test_decisions_for_other_reasons_stay_apart():
+    scene = Scene(SMALL, tasks=3, budget="9")
+    for machine, why in ((1, "to learn"), (2, "to fill the fleet"), (3, "to learn")):
+        scene.tell(ev.MachineRented(scene.at, machine, "small", HOUR, why))
+    assert [what for _, what, _ in told_together(scene)] == [
+        "+2 small (small-1, small-3) at $0.10 a unit",
+        "+1 small (small-2) at $0.10 a unit",
+    ]
+
+
+def test_however_long_a_run_is_its_reasons_fit_some_screens():
+    scene = Scene(Offer("small", Money.parse("0.10"), SECOND), tasks=3, budget="9000")
+    machine = scene.machine()
+    for _ in range(5_000):
+        scene.pass_time(SECOND)
+        scene.tell(ev.LeaseExtended(scene.at, machine, scene.at + 2 * SECOND, "busy"))
+    told = told_together(scene)
+    assert 40 < len(told) < 60
+    assert told[1][1].startswith("keep small-1 (")
+
+
+def test_replicas_and_refusals_are_counted():
+    scene = Scene(Offer("small", Money.parse("0.10"), slots=9), tasks=3, budget="9")
+    first, second = scene.machine(), scene.machine()
+    for task in (1, 2, 3):
+        scene.start(task, first)
+    for number, task in enumerate((1, 2, 3), 4):
+        scene.tell(ev.AttemptStarted(scene.at, number, task, second, "slower there"))
+    for _ in range(4):
+        scene.tell(ev.ActionRefused(scene.at, "Rent", "offer small", "no money"))
+    assert [what for _, what, _ in told_together(scene)][-2:] == [
+        "start 3 replicas of tasks 1, 2, 3",
+        "refused 4 times: Rent (offer small)",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,14 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import make_bag
-from bursar.report.summary import EXIT_CODES, money_line, prices_told, summarise, tell
+from bursar.report.summary import (
+    EXIT_CODES,
+    budget_told,
+    money_line,
+    prices_told,
+    summarise,
+    tell,
+)
 from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"))
@@ -89,7 +96,7 @@ def test_time_in_which_nobody_executed_the_run_is_not_counted():
     [
         (SMALL, "2012-09-21", "Prices of 2012-09-21, USD; storage and transfer are not included"),
         (SMALL, "undated", "Undated prices, USD; storage and transfer are not included"),
-        (Offer("free", ZERO), "2012-09-21", "Nothing here costs money"),
+        (Offer("free", ZERO), "2012-09-21", "Free of charge"),
     ],
 )
 def test_prices_are_told_with_their_date_and_what_they_leave_out(offer, date, told):
@@ -103,17 +110,24 @@ def test_every_status_has_an_exit_code_of_its_own_unless_all_is_well():
     assert {1, 2}.isdisjoint(bad), "these are for mistakes and bugs"
 
 
-def test_the_cap_is_never_shown_without_what_it_leaves_out():
+def test_what_the_cap_leaves_out_is_said_where_it_is_first_shown():
     scene = scene_of()
     scene.rent()
-    line = money_line(scene.state)
-    assert line == "$0.10 committed of $2.50 (storage and transfer are not included)"
+    first, later = (money_line(scene.state, first=first) for first in (True, False))
+    assert first == "$0.10 committed of $2.50 (storage and transfer are not included)"
+    assert later == "$0.10 committed of $2.50"
+    market = scene.state.market
+    assert budget_told(market, Money.parse("2")) == (
+        "budget $2.00 (storage and transfer are not included)"
+    )
+    assert prices_told(market, first=False).endswith(", USD")
+    assert "storage" not in " ".join(tell(scene.state, first=False))
 
 
 def test_where_nothing_costs_money_there_is_no_cap_to_show():
     for budget in (None, "2.50"):
         state = Scene(Offer("free", ZERO), budget=budget).state
-        assert money_line(state) == "$0.00 committed (nothing here costs money)"
+        assert money_line(state) == "free of charge"
 
 
 def test_people_are_told_what_was_done_what_it_cost_and_where_it_is():
@@ -201,15 +215,46 @@ def test_people_are_told_where_the_output_of_failed_tasks_is(failing, told):
     assert told in list(tell(scene.state))
 
 
-def test_of_many_failures_some_are_told_and_the_rest_counted():
-    scene = scene_of([str(n) for n in range(1, 1234)])
+def failing(scene, *whys):
+    """A failed attempt of each of the first tasks, each for its reason."""
     machine = scene.machine()
-    for task in range(1, 1234):
+    for task, why in enumerate(whys, 1):
         scene.state.apply(ev.AttemptStarted(0, task, task, machine))
-        scene.state.apply(ev.AttemptEnded(0, task, "failed", 0, 1))
-    lines = list(tell(scene.state))
+        scene.state.apply(ev.AttemptEnded(0, task, "failed", 0, 1, why=why))
+    return list(tell(scene.state))
+
+
+def test_like_failures_are_one_line_with_their_count():
+    names = [f"data/{name}.csv" for name in ("red", "blue", "x17")]
+    whys = [f"cannot open {name}: error {number}" for number, name in enumerate(names)]
+    lines = failing(scene_of(names), *whys)
+    assert lines[1:3] == [
+        "failed: 3 tasks alike, such as task 1 (exit code 1): fit data/red.csv",
+        "    cannot open data/red.csv: error 0",
+    ]
+    assert not any(line.startswith("failed:") for line in lines[3:])
+
+
+def test_the_most_frequent_failure_comes_first():
+    lines = failing(scene_of(["a", "b", "c", "d"]), "no memory", "bad b", "bad c", "bad d")
+    told = [line for line in lines if line.startswith("failed:")]
+    assert told[0].startswith("failed: 3 tasks alike, such as task 2")
+    assert told[1].startswith("failed: task 1 ")
+
+
+def test_of_many_unlike_failures_some_are_told_and_the_rest_counted():
+    scene = scene_of([str(n) for n in range(1, 234)])
+    lines = failing(scene, *("x" * task for task in range(1, 234)))
     assert sum(line.startswith("failed: task") for line in lines) == 10
-    assert "... and 1,223 more failed" in lines
+    assert "... and 223 more failed" in lines
+
+
+def test_a_vast_command_and_what_it_printed_are_cut():
+    scene = scene_of(["v" * 100_000, "b"])
+    lines = failing(scene, "e" * 100_000)
+    assert max(map(len, lines)) < 200
+    assert "(100,004 characters)" in lines[1]
+    assert max(map(len, scene.state.story(1))) < 200
 
 
 def test_a_plan_is_told_as_predicted_against_actual():

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import rich_click as click
 
-from bursar.cli.common import home, json_option, print_json, print_table, say
+from bursar.cli.common import home, json_option, print_json, print_line, print_table, say
 from bursar.execute.bandwidth import (
     BandwidthServer,
     is_loopback,
@@ -252,7 +252,7 @@ def _serve(bind: str | None, token: str | None, lasting: str | None, *, as_json:
         if as_json:
             print_json(Serving(address, secret))
         else:
-            click.echo(f"serving on {address}" + (f", token {secret}" if secret else ""))
+            print_line(f"serving on {address}" + (f", token {secret}" if secret else ""))
         ends = "Ctrl-C ends it" if lasting is None else format_duration(parse_duration(lasting))
         say(f"on the other machine: bursar calibrate --peer HOST:{server.address[1]} ({ends})")
         while until is None or time.monotonic() < until:

@@ -96,7 +96,7 @@ def say(line: str, *, quiet: bool = False) -> None:
         click.echo(printable(line), err=True)
 
 
-def show(line: str) -> None:
+def print_line(line: str) -> None:
     """A line that was asked for, on stdout."""
     click.echo(printable(line))
 
@@ -118,4 +118,7 @@ def print_table(
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     width = None if (sys.stderr if err else sys.stdout).isatty() else WIDTH
-    Console(width=width, highlight=False, stderr=err).print(table)
+    console = Console(width=width, highlight=False, stderr=err)
+    with console.capture() as captured:
+        console.print(table)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()), err=err)

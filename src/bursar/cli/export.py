@@ -8,7 +8,7 @@ from pathlib import Path
 
 import rich_click as click
 
-from bursar.cli.common import home, run_argument
+from bursar.cli.common import home, print_line, run_argument
 from bursar.formats.joblog import JoblogRow, format_joblog
 from bursar.journal.export import ended_attempts, json_lines
 from bursar.model.errors import InputError
@@ -32,6 +32,11 @@ def command(run: str | None, joblog: str | None, events: str | None) -> None:
 
 def _write(target: str, parts: Iterable[bytes]) -> None:
     if target == "-":
+        # A file gets the bytes as they are; a terminal would obey the control codes in them.
+        if sys.stdout.isatty():
+            for part in parts:
+                print_line(part.decode("utf-8", "surrogateescape").rstrip("\n"))
+            return
         for part in parts:
             sys.stdout.buffer.write(part)
         return

@@ -9,7 +9,7 @@ import msgspec
 import rich_click as click
 
 from bursar.beliefs.pool import Characterisation
-from bursar.cli.common import json_option, print_json, print_table, say, show
+from bursar.cli.common import json_option, print_json, print_line, print_table, say
 from bursar.cli.frontier_input import Known, Options, what_is_known
 from bursar.model.money import Money, format_money
 from bursar.model.strategy import Kind, Strategy
@@ -278,7 +278,7 @@ def _choice(
 
 
 def _show(found: Found) -> None:
-    show(
+    print_line(
         f"{counted(found.tasks, 'task')}, {counted(found.unreliable, 'unreliable machine')}:"
         f" {found.reliability:.1%} of attempts return a result,"
         f" after {format_duration(seconds(found.mean_turnaround_s))} on average."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import rich_click as click
 
-from bursar.cli.common import json_option, print_json, print_table
+from bursar.cli.common import json_option, print_json, print_table, say
 from bursar.model.market import Market, Offer
 from bursar.model.money import format_money
 from bursar.model.time import format_duration
@@ -27,7 +27,7 @@ def command(market: str | None, as_json: bool) -> None:
         (_row(offer, known.currency) for offer in known.offers),
         right="price per minimum limit boot slots speed",
     )
-    click.echo(f"{prices_told(known)}.", err=True)
+    say(f"{prices_told(known)}.")
 
 
 def _row(offer: Offer, currency: str) -> tuple[str, ...]:

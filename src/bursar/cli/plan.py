@@ -17,6 +17,7 @@ from bursar.cli.common import (
     home,
     json_option,
     print_json,
+    print_line,
     print_table,
     say,
     words_settings,
@@ -40,6 +41,7 @@ from bursar.model.time import format_duration, parse_duration, seconds
 from bursar.model.wording import counted
 from bursar.plan.plans import CONFIDENCE, Plan, PlanList, known_runtimes, make_plans
 from bursar.plan.pools import unreliable_offers
+from bursar.rent.local import slots_caution
 from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, prices_told, tell
 from bursar.session import Session
 from bursar.simulate.mixed_plans import (
@@ -166,7 +168,15 @@ def command(
     if ended.status not in ("planned", "budget", "done"):
         return EXIT_CODES[ended.status]
     try:
-        return _plan(run, goal, choices, confidence, faithful=faithful, as_json=as_json)
+        return _plan(
+            run,
+            goal,
+            choices,
+            confidence,
+            faithful=faithful,
+            as_json=as_json,
+            first=bool(job.quiet),
+        )
     except InputError as error:  # the sample was paid for
         raise InputError(
             f"{error}; the sample is kept, go on with: bursar plan {run.name}"
@@ -185,20 +195,33 @@ def _plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
 
 
 def _plan(
-    run: RunDir, goal: Goal, between: int, confidence: float, *, faithful: bool, as_json: bool
+    run: RunDir,
+    goal: Goal,
+    between: int,
+    confidence: float,
+    *,
+    faithful: bool,
+    as_json: bool,
+    first: bool = True,
 ) -> int:
-    """Show the plans for what a sample has left."""
+    """Show the plans for what a sample has left; `first` if this command has shown no cap yet."""
     state = load_state(run.journal)
     if state.total and state.settled == state.total:
-        return _nothing_left(state, confidence, as_json=as_json)
+        return _nothing_left(state, confidence, as_json=as_json, first=first)
     if not state.done:
-        for line in ("nothing to plan from: no task of the sample succeeded", *tell(state)):
+        for line in (
+            "nothing to plan from: no task of the sample succeeded",
+            *tell(state, first=first),
+        ):
             say(line)
         if not state.failed:
             say("give another sample more money with --sample-budget")
         return EXIT_CODES["failed" if state.failed else "budget"]
     found = plans_of(run, goal, between=between, confidence=confidence, faithful=faithful)
-    _tell(found, state.market, as_json=as_json)
+    crowded = slots_caution((plan.fleet for plan in found.plans), state.market)
+    if crowded is not None:
+        found = msgspec.structs.replace(found, cautions=[*found.cautions, crowded])
+    _tell(found, state.market, as_json=as_json, first=first)
     say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose knee")
     return 0
 
@@ -208,7 +231,7 @@ def _known_run(words: tuple[str, ...]) -> RunDir | None:
     return next((run for run in home().list() if words == (run.name,)), None)
 
 
-def _nothing_left(state: RunState, confidence: float, *, as_json: bool) -> int:
+def _nothing_left(state: RunState, confidence: float, *, as_json: bool, first: bool) -> int:
     """A small bag may be done by its sample: then there was no fleet to choose."""
     created = state.created
     is_sampled = created is not None and created.policies["provisioner"] == "sample"
@@ -226,7 +249,7 @@ def _nothing_left(state: RunState, confidence: float, *, as_json: bool) -> int:
             )
         )
     say(f"nothing is left to plan: all of the bag was run{lost}")
-    for line in tell(state):
+    for line in tell(state, first=first):
         say(line)
     return EXIT_CODES["failed" if state.failed else "done"]
 
@@ -259,7 +282,7 @@ def _sample(job: Job, workers: int, budget: str | None) -> tuple[RunDir, RunEnde
         )
         say(kept, quiet=quiet)
         if ended.status not in ("planned", "budget", "done"):
-            for line in tell(state):
+            for line in tell(state, first=quiet):
                 say(line)
         return session.run_dir, ended
 
@@ -273,11 +296,11 @@ def sample_cap(market: Market, workers: int) -> Money:
     return sum(machines, ZERO) * SAMPLE_UNITS
 
 
-def _tell(found: PlanList, market: Market, *, as_json: bool) -> int:
+def _tell(found: PlanList, market: Market, *, as_json: bool, first: bool = True) -> int:
     if as_json:
         print_json(found)
     else:
-        show(found, market)
+        show(found, market, first=first)
     return 0
 
 
@@ -358,35 +381,32 @@ def _learned(
     return samples, PoolKnowledge.learned(history, reliability=reliability)
 
 
-def show(found: PlanList, market: Market) -> None:
-    """The plan screen."""
-    click.echo(f"{counted(found.tasks, 'task')} left. {prices_told(market)}.")
-    columns = (
-        "#", "choice", "fleet", "P50", "P90", "upper", "cost-P50", "cost-P90", "cost-upper",
-        "cushion", "risk", "",
-    )  # fmt: skip
+def show(found: PlanList, market: Market, *, first: bool = True) -> None:
+    """The plan screen; the fleet stands below its choice, so that the table fits 100 columns."""
+    print_line(f"{counted(found.tasks, 'task')} left. {prices_told(market, first=first)}.")
+    columns = ("#", "choice", "P50", "P90", "upper", "cost-P50", "cost-P90", "cost-upper")
     rows = [_row(number, found) for number in range(1, len(found.plans) + 1)]
-    print_table(columns, rows, right="# P50 P90 upper cost-P50 cost-P90 cost-upper cushion risk")
-    for line in _legend(found, [row[-1] for row in rows]):
-        click.echo(line, err=True)
+    print_table(columns, rows, right="# P50 P90 upper cost-P50 cost-P90 cost-upper")
+    for line in _legend(found, [row[1] for row in rows]):
+        say(line)
     for caution in found.cautions:
-        click.echo(f"Caution: {caution}.", err=True)
+        say(f"Caution: {caution.rstrip('.')}.")
 
 
 def _legend(found: PlanList, marks: Sequence[str]) -> Iterator[str]:
     """What the columns and marks mean."""
-    yield (
-        f"upper: not exceeded with {found.confidence:.0%} confidence;"
-        " cushion: money set aside for the last tasks;"
-    )
-    yield "risk: tasks that do not fit in the paid time if none is split (risky above 0)"
+    yield f"upper: not exceeded with {found.confidence:.0%} confidence"
+    if any("cushion" in mark for mark in marks):
+        yield "cushion: money set aside for the last tasks, within the cost"
+    if any("risk +" in mark for mark in marks):
+        yield "risk +N: N tasks may not fit in the paid time, as no task is split between machines"
     if any(plan.strategy for plan in found.plans):
         yield (
-            "N T D: unreliable copies of a late task before a reliable one, the time between them,"
-            " the time after which one is given up"
+            "N T D: attempts of a late task on unreliable machines before a reliable one, the time"
+            " between\nthem, the time after which one is given up"
         )
     if any("see " in mark for mark in marks):
-        yield "see N: plan N is likely neither slower nor dearer"
+        yield "see N: plan N is likely neither slower nor more expensive"
 
 
 def _marks(number: int, found: PlanList) -> Iterator[str]:
@@ -400,6 +420,10 @@ def _marks(number: int, found: PlanList) -> Iterator[str]:
         yield f"same fleet as {twin}"
     elif plan.beaten_by is not None:
         yield f"see {plan.beaten_by}"
+    if not plan.strategy and Money.parse(plan.cushion):
+        yield f"cushion {format_money(Money.parse(plan.cushion), found.currency)}"
+    if not plan.strategy and plan.risk > 0:
+        yield f"risk {plan.risk:+,}"
     if plan.is_knee:
         yield "<- knee"
 
@@ -408,17 +432,12 @@ def _row(number: int, found: PlanList) -> tuple[str, ...]:
     plan, currency = found.plans[number - 1], found.currency
     span = plan.makespan_s
     amounts = (plan.cost_p50, plan.cost_p90, plan.cost_upper)
-    last = ("-", "-")
-    if not plan.strategy:
-        last = (format_money(Money.parse(plan.cushion), currency), f"{plan.risk:+,}")
+    title = ", ".join([plan.name, *_marks(number, found)]).replace(", <-", " <-")
     return (
         str(number),
-        plan.name,
-        _machines(plan),
+        f"{title}\n{_machines(plan)}",
         *(format_duration(seconds(value)) for value in (span.p50, span.p90, span.upper)),
         *(format_money(Money.parse(amount), currency) for amount in amounts),
-        *last,
-        ", ".join(_marks(number, found)),
     )
 
 

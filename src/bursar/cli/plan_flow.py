@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import msgspec
-import rich_click as click
 
-from bursar.cli.common import print_json, print_table, say
+from bursar.cli.common import print_json, print_line, print_table, say
 from bursar.cli.compare_flow import Compared, compare
 from bursar.flow_target import FlowTarget
 from bursar.model.errors import InputError
@@ -18,6 +17,7 @@ from bursar.model.flow import Flow
 from bursar.model.money import Money, format_money
 from bursar.model.time import SECOND, format_duration, seconds
 from bursar.model.wording import counted
+from bursar.rent.local import slots_caution
 from bursar.report.summary import EXIT_CODES, prices_told
 from bursar.simulate.flow_plans import FlowPlan
 
@@ -71,6 +71,8 @@ def plan_flow(target: FlowTarget, *, compared: bool, as_json: bool) -> int:
         best, why = None, str(error)
     choices = [_choice(plan, target) for plan in plans]
     others = compare(target, best or target.knee) if compared else []
+    crowded = slots_caution((plan.fleet for plan in plans), market)
+    cautions = [*target.cautions, *([] if crowded is None else [crowded])]
     if as_json:
         print_json(
             FlowChoices(
@@ -82,14 +84,14 @@ def plan_flow(target: FlowTarget, *, compared: bool, as_json: bool) -> int:
                 plans=choices,
                 chosen=None if best is None else plans.index(best) + 1,
                 offers={} if best is None else _by_name(flow, best),
-                cautions=list(target.cautions),
+                cautions=cautions,
                 compared=others,
             )
         )
         return _exit_code(target, best)
-    click.echo(f"{flow.name}: {counted(flow.count, 'task')}. {prices_told(market)}.")
+    print_line(f"{flow.name}: {counted(flow.count, 'task')}. {prices_told(market)}.")
     _show(target, choices, best)
-    for caution in target.cautions:
+    for caution in cautions:
         say(f"Caution: {caution}.")
     if best is None:
         say(f"{why[0].upper()}{why[1:]}.")
@@ -138,23 +140,25 @@ def _by_name(flow: Flow, plan: FlowPlan) -> dict[str, str]:
 
 def _show(target: FlowTarget, choices: Sequence[FlowChoice], best: FlowPlan | None) -> None:
     goal, currency = target.goal, target.market.currency
-    columns = ["#", "choice", "machines at most", "P50", "P90", "upper"]
+    columns = ["#", "choice, machines at most", "P50", "P90", "upper"]
     columns += ["cost-P50", "cost-P90", "cost-upper"]
     columns += [] if goal.budget is None else ["in-budget"]
     columns += [] if goal.deadline is None else ["in-time"]
     shares = (0.5, 0.9, target.wish.confidence)
     rows = []
     for number, (plan, choice) in enumerate(zip(target.plans, choices, strict=True), 1):
-        row = [str(number), plan.name, format_fleet(plan.fleet)]
+        title = ", ".join([plan.name, *_marks(plan, choice, best)]).replace(", <-", " <-")
+        row = [str(number), f"{title}\n{format_fleet(plan.fleet)}"]
         row += [format_duration(plan.makespan(share)) for share in shares]
         row += [format_money(plan.cost(share), currency) for share in shares]
         for chance in (choice.chance_within_budget, choice.chance_by_deadline):
             row += [] if chance is None else [f"{chance:.0%}"]
-        rows.append([*row, ", ".join(_marks(plan, choice, best))])
+        rows.append(row)
     right = "# P50 P90 upper cost-P50 cost-P90 cost-upper in-budget in-time"
-    print_table([*columns, ""], rows, right=right)
+    print_table(columns, rows, right=right)
     say(
         f"upper: not exceeded with {target.wish.confidence:.0%} confidence, by simulated executions"
+        "; default: what bursar run follows"
     )
 
 
@@ -164,12 +168,12 @@ def _marks(plan: FlowPlan, choice: FlowChoice, chosen: FlowPlan | None) -> Itera
     if choice.is_knee:
         yield "knee"
     if plan is chosen:
-        yield "<- a run takes this"
+        yield "<- default"
 
 
 def _show_kinds(flow: Flow, plan: FlowPlan, number: int) -> None:
     """Which offers the tasks of each kind are meant for."""
-    click.echo(f"\nplan {number}, by kind of task:")
+    print_line(f"\nplan {number}, by kind of task:")
     counts: dict[int, Counter[str]] = {}
     for kind, offer in zip(flow.kinds, plan.assigned.tasks, strict=True):
         counts.setdefault(kind, Counter())[plan.assigned.offers[offer]] += 1
@@ -179,11 +183,11 @@ def _show_kinds(flow: Flow, plan: FlowPlan, number: int) -> None:
     ]
     print_table(("kind", "tasks", "offers"), rows, right="tasks")
     if len(counts) > MOST_KINDS:
-        click.echo(f"... and {counted(len(counts) - MOST_KINDS, 'kind')} more")
+        print_line(f"... and {counted(len(counts) - MOST_KINDS, 'kind')} more")
 
 
 def _show_compared(others: Sequence[Compared], currency: str) -> None:
-    click.echo("\nif every task took its mean time:")
+    print_line("\nif every task took its mean time:")
     rows = [
         (
             one.planner,
@@ -195,4 +199,4 @@ def _show_compared(others: Sequence[Compared], currency: str) -> None:
         for one in others
     ]
     print_table(("planner", "machines", "time", "cost", ""), rows, right="time cost")
-    say("HEFT and Hybrid.BMCT have all machines, booted, from the begin; bursar rents as it goes")
+    say("HEFT and Hybrid.BMCT have all machines, booted, from the start; bursar rents as it goes")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import rich_click as click
 
-from bursar.cli.common import json_option, print_json, print_table
+from bursar.cli.common import json_option, print_json, print_line, print_table, say
 from bursar.model.errors import InputError, shown
 from bursar.model.wording import counted
 from bursar.reproduce.page import figure, tally
@@ -26,7 +26,7 @@ def command(name: str | None, as_list: bool, plot: str | None, as_json: bool) ->
     Each row says yes, no or not judged. Ends with 3 if a row says no.
     """
     if as_list:
-        click.echo("\n".join(ENTRIES))
+        print_line("\n".join(ENTRIES))
         return 0
     if name is None:
         raise InputError("say which: bursar reproduce NAME; --list names them")
@@ -73,7 +73,7 @@ def _draw(found: Reproduction, target: str) -> None:
 
 
 def _show(found: Reproduction) -> None:
-    click.echo(f"{found.title} ({found.source})")
+    print_line(f"{found.title} ({found.source})")
     rows = (
         (
             row.what,
@@ -92,4 +92,4 @@ def _show(found: Reproduction) -> None:
     for reason, count in Counter(row.reason for row in found.rows if row.reason).items():
         click.echo(f"Band of {counted(count, 'row')}: {reason}", err=True)
     for line in found.assumed:
-        click.echo(f"Assumed: {line}", err=True)
+        say(f"Assumed: {line}")

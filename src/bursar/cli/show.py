@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import rich_click as click
 
-from bursar.cli.common import json_option, print_json
+from bursar.cli.common import json_option, print_json, print_line
 from bursar.formats.workflow import read_workflow
 from bursar.model.dag import Dag, Longs
 from bursar.model.time import format_duration, seconds
@@ -44,7 +44,7 @@ def command(flow: str, number: int | None, as_json: bool) -> None:
         print_json(_as_data(dag, found))
         return
     for line in [*_summary(dag, found), "", *_path(dag, found), "", *_picture(dag, found)]:
-        click.echo(line)
+        print_line(line)
 
 
 def _as_data(dag: Dag, found: Shape) -> dict[str, Any]:

@@ -336,4 +336,4 @@ def _show(study: Study, request: Request) -> None:
     columns = ("ended", "runs", "done", "time-P50", "time-P90", "cost-P50", "cost-P90")
     print_table(columns, rows, right=" ".join(columns[1:]))
     note = FREE if request.market.is_free else NOT_INCLUDED
-    click.echo(f"Fleet: up to {format_fleet(study.fleet)}. Simulated, {note}.", err=True)
+    say(f"Fleet: up to {format_fleet(study.fleet)}. Simulated, {note}.")

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import rich_click as click
 
-from bursar.cli.common import home, json_option, print_json, print_table, run_argument
+from bursar.cli.common import (
+    home,
+    json_option,
+    print_json,
+    print_line,
+    print_table,
+    run_argument,
+    say,
+)
 from bursar.journal.replay import load_state
 from bursar.journal.runs import RunDir
 from bursar.model.errors import BursarError
@@ -28,7 +36,7 @@ def command(run: str | None, as_json: bool) -> None:
     if as_json:
         print_json([summarise(load_state(found.journal)) for found in runs])
     elif not runs:
-        click.echo("no runs here yet: start one with bursar run", err=True)
+        say("no runs here yet: start one with bursar run")
     else:
         columns = ("run", "status", "done", "committed", "budget", "time")
         print_table(columns, (_row(found) for found in runs), right="done committed budget time")
@@ -40,12 +48,12 @@ def _show(found: RunDir, *, as_json: bool) -> None:
         print_json(summarise(state))
         return
     for line in tell(state):
-        click.echo(line)
+        print_line(line)
     if state.machines:
         under_way = counted(len(state.attempts), "attempt")
-        click.echo(f"machines: {format_fleet(state.fleet)}; {under_way} under way")
+        print_line(f"machines: {format_fleet(state.fleet)}; {under_way} under way")
     if state.ended is None and found.owner() is None:
-        click.echo(f"nobody executes it: bursar resume {found.name}")
+        print_line(f"nobody executes it: bursar resume {found.name}")
 
 
 def _row(found: RunDir) -> tuple[str, ...]:

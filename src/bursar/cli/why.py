@@ -6,34 +6,36 @@ from pathlib import Path
 
 import rich_click as click
 
-from bursar.cli.common import home, json_option, print_json, run_argument
+from bursar.cli.common import home, json_option, print_json, print_line, run_argument
 from bursar.journal.replay import load_state
 from bursar.journal.store import JournalReader
 from bursar.model.errors import InputError, shown
 from bursar.model.flow import Flow
 from bursar.model.time import seconds
-from bursar.report.decisions import clock, decisions
+from bursar.report.decisions import clock, decisions, grouped
 from bursar.state import RunState
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @run_argument()
-@click.option("--task", metavar="N", help="Tell the story of this task, by number or name.")
+@click.option("--task", metavar="N", help="Show the attempts of this task, by number or name.")
+@click.option("--all", "every", is_flag=True, help="A line for each decision, none together.")
 @json_option
-def command(run: str | None, task: str | None, as_json: bool) -> None:
-    """Tell what was decided in a run, when, and why."""
+def command(run: str | None, task: str | None, every: bool, as_json: bool) -> None:
+    """Show what was decided in a run, when, and why; like decisions together."""
     found = home().find(run)
     if task is not None:
         _story(found.journal, task, as_json=as_json)
         return
     with JournalReader(found.journal) as reader:
-        told = list(decisions(reader.events()))
+        made = list(decisions(reader.events()))
+    each = [one.told for one in made]
     if as_json:
-        print_json(told)
+        print_json(each)
         return
-    for one in told:
+    for one in each if every else grouped(made):
         reason = f"   {one.why}" if one.why else ""
-        click.echo(f"{clock(seconds(one.at_s)):>8}  {one.what}{reason}")
+        print_line(f"{clock(seconds(one.at_s)):>8}  {one.what}{reason}")
 
 
 def _story(journal: Path, task: str, *, as_json: bool) -> None:
@@ -43,7 +45,7 @@ def _story(journal: Path, task: str, *, as_json: bool) -> None:
         print_json(lines)
     else:
         for line in lines:
-            click.echo(line)
+            print_line(line)
 
 
 def _number(task: str, state: RunState) -> int:

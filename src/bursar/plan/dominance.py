@@ -7,22 +7,22 @@ from collections.abc import Sequence
 Point = tuple[float, float]
 
 
-def beaten_by(points: Sequence[Point]) -> list[int | None]:
-    """For each point, the index of one that is no worse in both and better in one; None: none.
+def beaten_by(points: Sequence[tuple[float, ...]]) -> list[int | None]:
+    """For each point, the index of one that is no worse in any figure and better in one.
 
-    Of equal points the first beats the others.
+    None: there is no such point. Of equal points the first beats the others. A point may have more
+    figures than time and cost, such as their bounds.
     """
     return [_beater(points, index) for index in range(len(points))]
 
 
-def _beater(points: Sequence[Point], index: int) -> int | None:
-    time, cost = points[index]
+def _beater(points: Sequence[tuple[float, ...]], index: int) -> int | None:
+    point = points[index]
     better = [
-        other
-        for other, (its_time, its_cost) in enumerate(points)
-        if its_time <= time
-        and its_cost <= cost
-        and ((its_time, its_cost) != (time, cost) or other < index)
+        number
+        for number, other in enumerate(points)
+        if all(its <= own for its, own in zip(other, point, strict=True))
+        and (other != point or number < index)
     ]
     return min(better, key=lambda other: points[other], default=None)
 

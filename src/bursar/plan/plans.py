@@ -83,7 +83,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     is_knee: bool = False
     """the most time saved for the money"""
     beaten_by: int | None = None
-    """number, from 1, of a plan that is likely neither slower nor dearer; None: there is none"""
+    """number, from 1, of a plan that is likely neither slower nor more expensive; None: none"""
 
 
 class PlanList(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,10 +207,13 @@ def _left_out(market: Market, samples: Samples, mixed: Sequence[Candidate]) -> I
 
 
 def _plans(found: Sequence[Candidate], goal: Goal, confidence: float) -> list[Plan]:
-    points = [
-        (float(one.bound.makespan(confidence)), float(one.bound.cost(confidence))) for one in found
-    ]
-    best, beaters = knee(points), beaten_by(points)
+    points, middles = (
+        [(float(one.bound.makespan(share)), float(one.bound.cost(share))) for one in found]
+        for share in (confidence, 0.5)
+    )
+    best = knee(points)
+    # A plan that is said to be better is so in every figure that people see.
+    beaters = beaten_by([(*bound, *middle) for bound, middle in zip(points, middles, strict=True)])
     return [
         _plan(one, goal, confidence, is_knee=index == best, beater=beaters[index])
         for index, one in enumerate(found)

@@ -459,14 +459,15 @@ class TwoPools:
         return task
 
     def _send(self, task: int, machine: int, now: Time) -> None:
+        reason = "no result so far: sent again" if task in self._sent else ""
         self._sent[task] = now
         self._spare -= 1
-        reason, limit = "", self._patience.shortest
+        limit = self._patience.shortest
         if self.opened is not None:
             assert self.strategy is not None  # noqa: S101
             limit = self.strategy.deadline if self.strategy.is_timed else limit
             self._tail_starts.add((task, machine))
-            reason = f"no result yet, instance {self._stage.get(task, 0)} of the tail"
+            reason = f"no result so far: attempt {self._stage.get(task, 0)} of the tail"
             if self._stage.get(task, 0) <= _copies(self.strategy):
                 self._set_due(task, now + self.strategy.timeout)
         self._first_end = now + limit
@@ -476,7 +477,8 @@ class TwoPools:
         """No other instance will be needed."""
         self._stage[task] = ENDLESS + 1
         self._due.pop(task, None)
-        reason = "for sure, on a reliable machine"
+        why = "no result so far" if task in self._sent else "both pools take part"
+        reason = f"{why}: on a reliable machine"
         self.starts.append(Start(task, machine, reason, measure=self._runs_on))
 
 

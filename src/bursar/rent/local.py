@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
+from bursar.model.fleet import Fleet
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
+from bursar.model.wording import counted
 
 
 def usable_cpus() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def slots_caution(fleets: Iterable[Fleet], market: Market) -> str | None:
+    """What to say of plans that need more slots here than this computer has processors."""
+    slots = max(
+        (sum(n * market[name].slots for name, n in one.items()) for one in fleets), default=0
+    )
+    if slots <= usable_cpus():
+        return None
+    return (
+        f"plans use up to {slots:,} slots, and this computer has"
+        f" {counted(usable_cpus(), 'processor')}: tasks that compute will take longer here"
+    )
 
 
 def local_market() -> Market:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import msgspec
 
 from bursar import events as ev
 from bursar.model.fleet import format_fleet
 from bursar.model.money import Money, format_money
-from bursar.model.time import MINUTE, SECOND, Time, format_duration
+from bursar.model.time import MINUTE, SECOND, Time, format_duration, seconds
 from bursar.model.wording import counted
 from bursar.report.summary import STATUS_TOLD
 from bursar.state import RunState
+
+COUNT: Final = "\0count"
+NAMES: Final = "\0names"
+"""where the number and the names of several decisions go in what is said of them"""
+PARTS: Final = 50
+"""Like decisions are told together if they fall within one part in so many of the run ..."""
+MOMENT: Final = 1.0
+"""... or within so many seconds."""
+MOST_NAMES: Final = 4
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -23,14 +34,82 @@ class Told(msgspec.Struct, frozen=True):
     why: str
 
 
-def decisions(events: Iterable[ev.AnyEvent]) -> Iterator[Told]:
+class Decision(msgspec.Struct, frozen=True):
+    """What is told of one event, and how it is said of several together."""
+
+    told: Told
+    several: str = ""
+    """with places for COUNT and NAMES; empty: it is always told alone"""
+    name: str = ""
+
+
+def decisions(events: Iterable[ev.AnyEvent]) -> Iterator[Decision]:
     """Fold the journal and tell what was decided; attempts only where there is a reason."""
     state = RunState()
     for event in events:
-        told = _tell(event, state)
+        told, together = _tell(event, state), _together(event, state)
         state.apply(event)
         if told is not None:
-            yield Told(event.at / SECOND, *told)
+            yield Decision(Told(event.at / SECOND, *told), *together)
+
+
+def grouped(found: Sequence[Decision]) -> list[Told]:
+    """Like decisions for like reasons told once with their count; the length is bounded.
+
+    Reasons are alike if they differ in numbers only; the first is told.
+    """
+    span = max(MOMENT, found[-1].told.at_s / PARTS) if found else MOMENT
+    groups: list[list[Decision]] = []
+    latest: dict[tuple[str, str], list[Decision]] = {}
+    for one in found:
+        key = (one.several, re.sub(r"\d+(\.\d+)?", "0", one.told.why))
+        group = latest.get(key)
+        if not one.several or group is None or one.told.at_s - group[0].told.at_s > span:
+            group = latest[key] = []
+            groups.append(group)
+        group.append(one)
+    return [_said(group) for group in groups]
+
+
+def _said(group: Sequence[Decision]) -> Told:
+    first, last = group[0], group[-1]
+    if len(group) == 1:
+        return first.told
+    names = list(dict.fromkeys(one.name for one in group))
+    if len(names) > MOST_NAMES:
+        names[MOST_NAMES - 1 : -1] = ["..."]
+    what = first.several.replace(COUNT, f"{len(group):,}").replace(NAMES, ", ".join(names))
+    begin, end = (clock(seconds(one.told.at_s)) for one in (first, last))
+    until = "" if begin == end else f", until {end}"
+    return Told(first.told.at_s, what.replace(", ...,", " ...") + until, first.told.why)
+
+
+def _together(event: ev.AnyEvent, state: RunState) -> tuple[str, str]:
+    """How several such events are told, and the name of this one; empty: each is told alone."""
+    match event:
+        case ev.MachineRented():
+            price = format_money(state.market[event.offer].price, state.market.currency)
+            several = f"+{COUNT} {event.offer} ({NAMES}) at {price} a unit"
+            return several, f"{event.offer}-{event.machine}"
+        case ev.LeaseExtended():
+            return f"keep {NAMES} ({COUNT} times)", _name(state, event.machine)
+        case ev.ReleaseMarked():
+            return f"release {NAMES} when their paid time ends", _name(state, event.machine)
+        case ev.ReleaseOrdered():
+            offer = state.machines[event.machine].offer.name
+            return f"-{COUNT} {offer} ({NAMES})", _name(state, event.machine)
+        case ev.MachineDown():
+            offer = state.machines[event.machine].offer.name
+            return f"{COUNT} {offer} gone ({event.cause}): {NAMES}", _name(state, event.machine)
+        case ev.AttemptStarted():
+            kind = "replicas of" if state.attempts_of(event.task) else "attempts of"
+            return f"start {COUNT} {kind} tasks {NAMES}", str(event.task)
+        case ev.CancelOrdered():
+            several = f"cancel {COUNT} attempts of tasks {NAMES}"
+            return several, str(state.attempts[event.attempt].task)
+        case ev.ActionRefused():
+            return f"refused {COUNT} times: {event.action} ({NAMES})", event.about
+    return "", ""
 
 
 def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
@@ -55,8 +134,11 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             return f"{_name(state, event.machine)} will be taken away", f"announced {left} ahead"
         case ev.MachineDown(cause=cause) if cause != "released":
             return f"{_name(state, event.machine)} is gone ({cause})", event.why
-        case ev.AttemptStarted() if event.reason or state.attempts_of(event.task):
-            return f"start task {event.task} on {_name(state, event.machine)}", event.reason
+        case ev.AttemptStarted() if state.attempts_of(event.task):
+            what = f"start a replica of task {event.task} on {_name(state, event.machine)}"
+            return what, event.reason or _unexplained(state)
+        case ev.AttemptStarted(reason=reason) if reason:
+            return f"start task {event.task} on {_name(state, event.machine)}", reason
         case ev.CancelOrdered():
             task = state.attempts[event.attempt].task
             return f"cancel attempt {event.attempt} of task {task}", event.reason
@@ -83,7 +165,7 @@ def _tell_strategy(event: ev.StrategyChosen, state: RunState) -> str:
     if not event.makespan:
         return event.why
     cost = format_money(Money.nearest(event.cost), state.market.currency)
-    return f"{event.why}; expected are {format_duration(event.makespan)} and {cost} more"
+    return f"{event.why}; expected: {format_duration(event.makespan)} and {cost} more"
 
 
 def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested, state: RunState) -> str:
@@ -97,6 +179,13 @@ def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested, state: R
     if new.deadline != state.goal.deadline and new.deadline is not None:
         changes.append(f"deadline is now {format_duration(new.deadline)}")
     return ", ".join(changes) or "goal is as before"
+
+
+def _unexplained(state: RunState) -> str:
+    """A replica for which the policy has no word, such as one of a third party."""
+    created = state.created
+    entry = "none" if created is None else created.policies.get("replicator", "none")
+    return f"by the replicator {entry}, which gives no reason"
 
 
 def _name(state: RunState, machine: int) -> str:

@@ -178,7 +178,7 @@ def test_an_offer_that_cannot_be_paid_is_left_for_one_that_can():
 
 def test_a_run_stops_when_the_money_buys_no_machine():
     scene = Watched("pairs", "pairs", fleet={"pairs": 1}, budget="0.0001")
-    assert scene.wishes() == [Stop("2 tasks left, and $0.0001 buys no machine")]
+    assert scene.wishes() == [Stop("2 tasks left, and $0.000100 buys no machine")]
 
 
 def test_a_run_goes_on_without_money_while_machines_stand():

@@ -50,7 +50,9 @@ class Insured(StochasticRandom):
             for machine in slots:
                 if self._may_end(view.attempts[view.attempts_of(task)[0]], machine, now):
                     slots.remove(machine)
-                    yield Start(task, machine.id, reason="where it runs it may be lost")
+                    yield Start(
+                        task, machine.id, reason="its machine may have to go before it ends"
+                    )
                     break
 
     def _at_risk(self, view: View, now: Time) -> list[int]:

@@ -22,7 +22,7 @@ class Perfect:
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         targets = swiftest(view, lambda machine: -machine.offer.speed)
-        return list(replicas(targets, longest(view, self, now), "ends sooner here"))
+        return list(replicas(targets, longest(view, self, now)))
 
     def remaining(self, attempt: Attempt, now: Time) -> Time:
         return attempt.started + self._runtimes(attempt.task, attempt.machine) - now

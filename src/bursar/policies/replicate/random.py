@@ -15,7 +15,5 @@ from bursar.view import View
 
 
 class RandomReplicas(Stochastic):
-    reason = "picked at random of what runs on slower machines"
-
     def _pick(self, view: View, now: Time, rng: Random) -> Pick:
         return at_random(view, self.knowledge, rng)

@@ -17,8 +17,6 @@ from bursar.view import Machine, View
 class Stochastic:
     """Replicates what is expected to end sooner on an idle machine, and only that."""
 
-    reason = "expected to end sooner here"
-
     def __init__(self, knowledge: UnifiedRuntimes | None = None) -> None:
         self.knowledge = knowledge or UnifiedRuntimes()
 
@@ -26,7 +24,7 @@ class Stochastic:
         self.knowledge.saw(event, state)
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
-        return list(replicas(self._targets(view), self._pick(view, now, rng), self.reason))
+        return list(replicas(self._targets(view), self._pick(view, now, rng)))
 
     def _targets(self, view: View) -> list[Machine]:
         return swiftest(view, lambda machine: self.knowledge.pace(machine.offer.name))

@@ -11,14 +11,11 @@ from bursar.view import Machine, View
 
 
 class StochasticRandom(Stochastic):
-    reason = "expected to end sooner here, or picked at random"
-
     def _pick(self, view: View, now: Time, rng: Random) -> Pick:
         best = longest(view, Expected(self.knowledge), now)
         other = at_random(view, self.knowledge, rng)
 
-        def pick(machine: Machine, picked: set[int]) -> int | None:
-            task = best(machine, picked)
-            return other(machine, picked) if task is None else task
+        def pick(machine: Machine, picked: set[int]) -> tuple[int, str] | None:
+            return best(machine, picked) or other(machine, picked)
 
         return pick

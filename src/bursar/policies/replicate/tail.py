@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from bursar.actions import Start
-from bursar.model.time import Time
+from bursar.model.time import Time, format_duration
 from bursar.view import Attempt, Machine, View
+
+AT_RANDOM: Final = "runs on a slower machine, picked at random"
 
 
 class Knowledge(Protocol):
@@ -78,8 +80,8 @@ class Prospect(NamedTuple):
     remaining: Time
 
 
-Pick = Callable[[Machine, set[int]], int | None]
-"""The task to replicate on a machine, none of those already picked; None: there is none."""
+Pick = Callable[[Machine, set[int]], tuple[int, str] | None]
+"""The task to replicate on a machine and why, none of those already picked; None: there is none."""
 
 
 def is_live(attempt: Attempt) -> bool:
@@ -112,7 +114,7 @@ def longest(view: View, outlook: Outlook, now: Time) -> Pick:
     candidates = prospects(view, outlook, now)
     candidates.sort(key=lambda prospect: -prospect.remaining)
 
-    def pick(machine: Machine, picked: set[int]) -> int | None:
+    def pick(machine: Machine, picked: set[int]) -> tuple[int, str] | None:
         for task, attempt, left in candidates:
             if left <= 0:
                 return None
@@ -120,7 +122,8 @@ def longest(view: View, outlook: Outlook, now: Time) -> Pick:
                 continue
             needed = outlook.elsewhere(attempt, machine, now)
             if needed is not None and left > needed:
-                return task
+                here, there = format_duration(needed), format_duration(left)
+                return task, f"expected to take {here} here, {there} more where it runs"
         return None
 
     return pick
@@ -133,14 +136,14 @@ def at_random(view: View, knowledge: Knowledge, rng: Random) -> Pick:
     """
     tasks = [(task, _paces(attempts, knowledge)) for task, attempts in running(view)]
 
-    def pick(machine: Machine, picked: set[int]) -> int | None:
+    def pick(machine: Machine, picked: set[int]) -> tuple[int, str] | None:
         pace = knowledge.pace(machine.offer.name)
         if pace is None:
             return None
         slower = [
             task for task, paces in tasks if task not in picked and any(p > pace for p in paces)
         ]
-        return slower[int(rng.random() * len(slower))] if slower else None
+        return (slower[int(rng.random() * len(slower))], AT_RANDOM) if slower else None
 
     return pick
 
@@ -162,17 +165,18 @@ def swiftest(view: View, pace: Callable[[Machine], float | None]) -> list[Machin
     return [m for m in machines for _ in range(m.offer.slots - len(m.attempts))]
 
 
-def replicas(targets: Sequence[Machine], pick: Pick, reason: str) -> Iterator[Start]:
+def replicas(targets: Sequence[Machine], pick: Pick) -> Iterator[Start]:
     """One replica for each free slot, as long as there are candidates for its offer."""
     picked: set[int] = set()
     hopeless: set[str] = set()
     for machine in targets:
         if machine.offer.name in hopeless:
             continue
-        task = pick(machine, picked)
-        if task is None:
+        found = pick(machine, picked)
+        if found is None:
             hopeless.add(machine.offer.name)
             continue
+        task, reason = found
         picked.add(task)
         yield Start(task, machine.id, reason=reason)
 
