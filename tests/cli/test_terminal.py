@@ -1,10 +1,13 @@
 """What reaches a terminal: no control code from outside, lines that fit, questions on their own."""
 
+import json
 import re
 import signal
 
 import pytest
 from rich.cells import cell_len
+
+from bursar.cli.common import print_json
 
 TITLE, CLEAR = "\x1b]0;owned\x07", "\x1b[2J\x1b[31m"
 EVIL = f"{TITLE}{CLEAR}\x9b31m\x08\x7f"
@@ -78,14 +81,12 @@ def test_no_control_code_of_a_name_or_file_reaches_the_terminal(place, words):
     assert "Traceback" not in text
 
 
-def test_json_has_no_control_code_either(place):
-    place.write("flow.yaml", "tasks: {a: {runtime: 3s, run: 'echo x'}}")
-    with place.terminal(
-        "run", "--name", "odd", "--json", "echo", ":::", "a\x9b31m\x7fb"
-    ) as terminal:
-        assert unsafe(terminal.end()) == []
-    with place.terminal("why", "odd", "--json") as terminal:
-        assert unsafe(terminal.end()) == []
+def test_json_keeps_its_text_without_a_control_code(capsys):
+    text = {"why": f"a{EVIL}b"}
+    print_json(text)
+    printed = capsys.readouterr().out
+    assert unsafe(printed) == []
+    assert json.loads(printed) == text
 
 
 @pytest.mark.parametrize("columns", [80, 50])
