@@ -125,3 +125,21 @@ def test_durations_are_printed_with_their_unit(time, text):
 def test_seconds_are_rounded_to_the_nearest_microsecond():
     assert seconds(0.1) == 100_000
     assert seconds(1.0000004) == SECOND
+
+
+@pytest.mark.parametrize(
+    ("time", "shown"),
+    [
+        (4_130_000, "4.2 s"),
+        (4_100_000, "4.1 s"),
+        (121 * SECOND, "2.1 min"),
+        (2 * HOUR + 1, "2.1 h"),
+        (12_345, "12.4 ms"),
+        (999_999, "1.0 s"),
+        (119_999_999, "2.0 min"),
+        (0, "0 ms"),
+    ],
+)
+def test_a_time_that_is_to_be_enough_is_rounded_up(time, shown):
+    assert format_duration(time, up=True) == shown
+    assert parse_duration(shown) >= time

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import rich_click as click
-
 from bursar.cli.common import print_table, say
 from bursar.model.errors import shown
 from bursar.model.money import Money, format_money
@@ -30,7 +28,7 @@ def ask_for_strategy(advice: Advice) -> int:
     rows = [_row(number, place, advice, knee) for number, place in enumerate(places, 1)]
     print_table(columns, rows, right="# N T D reliable time cost", err=True)
     while True:
-        click.echo(f"number (Enter for {places.index(knee) + 1}): ", err=True, nl=False)
+        say(f"number (Enter for {places.index(knee) + 1}): ", end=False)
         answer = sys.stdin.readline().strip()
         if not answer:
             return knee

@@ -90,10 +90,10 @@ def print_json(value: Any) -> None:
     click.echo(_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def say(line: str, *, quiet: bool = False) -> None:
-    """Tell people, on stderr; data goes to stdout."""
+def say(line: str, *, quiet: bool = False, end: bool = True) -> None:
+    """Tell people, on stderr; data goes to stdout. Without an `end`, the answer follows."""
     if not quiet:
-        click.echo(printable(line), err=True)
+        click.echo(printable(line), err=True, nl=end)
 
 
 def print_line(line: str) -> None:

@@ -88,8 +88,8 @@ def _show(found: Reproduction) -> None:
     )
     columns = ("what", "paper", "ours", "low", "high", "verdict", "note")
     print_table(columns, rows, right="paper ours low high")
-    click.echo(tally(found.counts))
+    print_line(tally(found.counts))
     for reason, count in Counter(row.reason for row in found.rows if row.reason).items():
-        click.echo(f"Band of {counted(count, 'row')}: {reason}", err=True)
+        say(f"Band of {counted(count, 'row')}: {reason}")
     for line in found.assumed:
         say(f"Assumed: {line}")

@@ -144,7 +144,8 @@ def _check_command(command: tuple[str, ...]) -> None:
 
     program = command[0]
     if which(program) is None:
-        where = "cannot be executed" if Path(program).exists() else "does not exist"
+        there = os.path.exists(program)  # noqa: PTH110 -- Path.exists fails for a name too long
+        where = "cannot be executed" if there else "does not exist"
         raise InputError(
             f"the command {shown(program)} {where}; check its path and that it is executable"
         )

@@ -42,6 +42,8 @@ _UNITS: Final = {
     **_WORDS,
     **{f"{word}s": unit for word, unit in _WORDS.items()},
 }
+_TENTHS: Final = ((HOUR, 2 * HOUR), (MINUTE, 2 * MINUTE), (SECOND, SECOND))
+"""units of which tenths are printed, each from some time on"""
 _STEPS: Final = ((SECOND, "s", MINUTE, "min"), (MINUTE, "min", HOUR, "h"))
 _PART: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)\s*", re.ASCII)
 
@@ -73,8 +75,15 @@ def parse_duration(text: str) -> Time:
     return int(total.to_integral_value())
 
 
-def format_duration(time: Time) -> str:
-    """Print a duration for people, with its unit and about three digits: `58.2 s`, `4.7 h`."""
+def format_duration(time: Time, *, up: bool = False) -> str:
+    """Print a duration for people, with its unit and about three digits: `58.2 s`, `4.7 h`.
+
+    Rounded to the nearest; with `up` never down, for a time that is enough when somebody types it
+    as a deadline.
+    """
+    if up:
+        step = next((unit // 10 for unit, most in _TENTHS if time >= most), MILLISECOND // 10)
+        time = -(-time // step) * step
     if time < 0:
         return "-" + format_duration(-time)
     if 0 < time < MILLISECOND:

@@ -16,7 +16,7 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
 from bursar.model.strategy import Strategy, write_strategy
-from bursar.model.time import HOUR, MILLISECOND, MINUTE, SECOND, Time, format_duration
+from bursar.model.time import SECOND, Time, format_duration
 from bursar.plan.choices import (
     Choice,
     choose,
@@ -233,8 +233,8 @@ def _within_budget(
         return []
     least = min([*others, *(one.cost for one in work.ends(cheapest))])
     raise InputError(
-        f"a budget of {format_money(budget, currency)} finishes no plan;"
-        f" the smallest that would do is about {format_money(least, currency, up=True)}"
+        f"no plan finishes within a budget of {format_money(budget, currency)};"
+        f" give at least {format_money(least, currency, up=True)}"
     )
 
 
@@ -254,7 +254,7 @@ def _within_deadline(
         earliest = min([*others, *(one.makespan for one in work.ends(fastest))])
         raise InputError(
             f"no fleet can finish within {format_duration(deadline)};"
-            f" the earliest is about {format_duration(_rounded_up(earliest))}, with every machine"
+            f" the earliest is about {format_duration(earliest, up=True)}, with every machine"
         )
     while found is not None:
         late = upper(found)
@@ -318,13 +318,6 @@ def _plan(
         is_knee=is_knee,
         beaten_by=None if beater is None else beater + 1,
     )
-
-
-def _rounded_up(time: Time) -> Time:
-    """So that what is printed of it, with one decimal, is not earlier."""
-    steps = ((2 * HOUR, HOUR // 10), (2 * MINUTE, MINUTE // 10), (SECOND, SECOND // 10))
-    step = next((step for least, step in steps if time >= least), MILLISECOND)
-    return -(-time // step) * step
 
 
 def known_runtimes(mean: Time, deviation: Time = 0) -> NDArray[np.int64]:

@@ -249,11 +249,11 @@ def _none_fits(plans: Sequence[FlowPlan], goal: Goal, wish: Wish, currency: str)
         return format_money(amount, currency, up=True)
 
     def time(plan: FlowPlan) -> str:
-        return format_duration(plan.makespan(wish.confidence))
+        return format_duration(plan.makespan(wish.confidence), up=True)
 
     cheapest, fastest = plans[0], plans[-1]
     return (
-        f"no plan keeps {' and '.join(asked)}: the cheapest costs {cost(cheapest)} and takes"
+        f"no plan stays within {' and '.join(asked)}: the cheapest costs {cost(cheapest)} and takes"
         f" {time(cheapest)}, the fastest takes {time(fastest)} and costs {cost(fastest)}; give more"
     )
 
