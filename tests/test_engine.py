@@ -45,7 +45,7 @@ def test_a_fleet_that_cannot_be_paid_ends_by_budget_though_other_machines_could_
 def test_a_machine_that_was_asked_for_and_cannot_be_paid_ends_a_run_by_budget():
     fine, hourly = Offer("fine", Money.parse("1"), SECOND), Offer("hourly", Money.parse("1"))
     stage = Stage(fine, hourly, budget="50", provisioner=Fixed({"fine": 1}), lead=90 * SECOND)
-    why = "1 task left, and $50.00 does not pay for what was asked for"
+    why = "1 task left, and $50.00 does not pay for what the policy wants"
     assert stage.run() == ev.RunEnded(0, "budget", why)
 
 
@@ -61,7 +61,7 @@ def test_a_run_without_work_ends_at_once():
 
 def test_a_policy_that_rents_nothing_ends_with_a_reason():
     ended = Stage(tasks=3, provisioner=Idle()).run()
-    assert ended == ev.RunEnded(0, "failed", "3 tasks left, but no machine was asked for")
+    assert ended == ev.RunEnded(0, "failed", "3 tasks left, but the policy wants no machine")
 
 
 def test_work_that_arrives_later_is_done_too():

@@ -289,15 +289,15 @@ def test_a_summary_can_be_asked_for_at_any_time(gate):
     ("market", "options", "complaint"),
     [
         (PAID, {}, "this market costs money: say how much may be spent with budget="),
-        (PAID, {"budget": "a lot"}, "is no amount of money"),
+        (PAID, {"budget": "a lot"}, "is not an amount of money"),
         (PAID, {"budget": "0.001"}, "buys no machine: .* raise budget="),
         ("nowhere.toml", {"budget": "1"}, "nowhere.toml"),
         (PAID, {"budget": "1", "policies": {"replicator": "perfect"}}, "only bursar simulate"),
         (PAID, {"budget": "1", "fleet": {"small": 9}}, "the market's limit is 2"),
         (PAID, {"budget": "1", "fleet": {"gold": 1}}, "no offer 'gold'"),
         (PAID, {"budget": "1", "policies": {"placer": "best"}}, "no placer 'best'"),
-        (None, {"deadline": "soon"}, "is no duration"),
-        (None, {"timeout": "soon"}, "is no duration"),
+        (None, {"deadline": "soon"}, "is not a duration"),
+        (None, {"timeout": "soon"}, "is not a duration"),
     ],
 )
 def test_what_cannot_be_is_refused_at_once_and_leaves_nothing(home, market, options, complaint):

@@ -181,7 +181,7 @@ def test_a_lease_may_be_extended_at_its_very_end_and_no_later():
         desk.scene.pass_time(HOUR + late)
         verdict = desk.ask(act.Extend(machine))
         assert isinstance(verdict, kind)
-    assert verdict.reason == "its paid time ran out while nobody looked"
+    assert verdict.reason == "its paid time ran out before it was extended"
 
 
 def test_a_lease_that_does_not_end_yet_is_not_extended():
@@ -385,7 +385,7 @@ def test_a_refusal_names_what_it_is_about(action, about):
 
 
 def test_what_is_no_action_is_refused():
-    assert Desk(HOURLY).review(act.Action()).why == "this is no action"
+    assert Desk(HOURLY).review(act.Action()).why == "this is not an action"
 
 
 def test_reviewing_changes_nothing_by_itself():

@@ -253,12 +253,14 @@ class Engine:
             why = f"{left}, and {money_left(state)} buys no machine of any offer"
             return ev.RunEnded(now, "budget", why)
         if self.guard.lacks_money:
-            why = f"{left}, and {money_left(state)} does not pay for what was asked for"
+            why = f"{left}, and {money_left(state)} does not pay for what the policy wants"
             return ev.RunEnded(now, "budget", why)
         if state.refusals:
             since = format_duration(now - min(one.since for one in state.refusals.values()))
-            return ev.RunEnded(now, "failed", f"{left}, and no machine was to be had for {since}")
-        return ev.RunEnded(now, "failed", f"{left}, but no machine was asked for")
+            return ev.RunEnded(
+                now, "failed", f"{left}, and no machine has been available for {since}"
+            )
+        return ev.RunEnded(now, "failed", f"{left}, but the policy wants no machine")
 
     # --- recording and carrying out --------------------------------------------------------------
 

@@ -150,5 +150,7 @@ def _cautions(offers: Sequence[Offer], *, is_guess: bool) -> list[str]:
             " bursar calibrate"
         )
     if left := [offer.name for offer in offers if offer.pool == "unreliable"]:
-        cautions.append(f"plans for workflows leave out what may vanish: {', '.join(left)}")
+        cautions.append(
+            f"plans for workflows leave out machines that may be lost: {', '.join(left)}"
+        )
     return cautions

@@ -90,7 +90,7 @@ class Guard:
     def review(self, action: act.AnyAction, now: Time) -> ev.Decision | ev.ActionRefused | None:
         """A decision, a refusal, or None for a refusal that was told already."""
         review = self._reviews.get(type(action))
-        answer = "this is no action" if review is None else review(action, now)
+        answer = "this is not an action" if review is None else review(action, now)
         if not isinstance(answer, str):
             return answer
         kind = type(action).__name__
@@ -133,7 +133,7 @@ class Guard:
             return f"the limit of {counted(offer.limit, 'machine')} is reached"
         refusal = state.refusals.get(offer.name)
         if refusal is not None and now < refusal.over:
-            return "none was to be had lately; it is asked for again after a pause"
+            return "none was available lately; bursar tries again after a pause"
         stay = self._first_stay(offer)
         self.lacks_money = stay is None
         if stay is None:
@@ -151,7 +151,9 @@ class Guard:
         if machine.until - self._lead > now:
             return "its paid time does not end yet"
         if machine.until < now:
-            return ev.ReleaseOrdered(now, machine.id, "its paid time ran out while nobody looked")
+            return ev.ReleaseOrdered(
+                now, machine.id, "its paid time ran out before it was extended"
+            )
         stay = self._extended_stay(machine, now)
         if stay is None:
             price = format_money(machine.offer.price, self._state.market.currency)

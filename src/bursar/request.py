@@ -99,7 +99,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if self.sabotage and all(offer.pool == "reliable" for offer in self.market.offers):
             raise InputError(
                 'no machine of this market is taken away: write pool = "unreliable" for an offer,'
-                " or leave --sabotage"
+                " or leave out --sabotage"
             )
         if self.flow is not None:
             self._check_workflow(self.flow, simulated=simulated)
@@ -131,7 +131,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         for index, name in enumerate(flow.names):
             if not flow.command(index):
                 raise InputError(
-                    f"task {shown(name)} has no command, so that it can only be simulated; write"
+                    f"task {shown(name)} has no command, so it can only be simulated; write"
                     " 'run:' for it"
                 )
         check_files(flow, self.files, Path.cwd())
@@ -170,8 +170,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         for name, value in (("--prefer", self.prefer), ("--strategy", self.strategy)):
             if value is not None and self.all_policies()["provisioner"] != "mixed":
                 raise InputError(
-                    f'{name} is for machines that may vanish: write pool = "unreliable" for an'
-                    f" offer of the market, or leave {name}"
+                    f'{name} is for machines that may be lost: write pool = "unreliable" for an'
+                    f" offer of the market, or leave out {name}"
                 )
         if self.strategy is not None:
             strategy = read_strategy(self.strategy)

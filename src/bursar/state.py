@@ -89,7 +89,7 @@ class RunState:
         self.leaving: dict[str, int] = {}
         """by offer, machines being released, and those whose loss is announced"""
         self.refusals: dict[str, Refusal] = {}
-        """offers whose machines were not to be had; not those of which one came up since"""
+        """offers whose machines were not available; not those of which one came up since"""
         self.idle = IndexedSet()
         """exactly the machines that are up, do not leave, and have a free slot"""
         self.attempts: dict[int, Attempt] = {}

@@ -89,7 +89,7 @@ class Machine:
 
 
 class Refusal:
-    """Machines of an offer were not to be had, from `since` to `last`, each time somebody asked."""
+    """Machines of an offer were not available, from `since` to `last`, each time somebody asked."""
 
     __slots__ = ("last", "since")
 

@@ -49,7 +49,7 @@ def run_workflow(
     """Run a workflow to its end; the arguments are the options of `bursar run FLOW`.
 
     The summary tells how it ended: `status` is `done`, `failed`, `budget`, `deadline` or
-    `interrupted`. What can be told before anything is run is told by a `BursarError`.
+    `interrupted`. A mistake that shows before anything runs raises a `BursarError`.
     """
     dag = workflow.build() if isinstance(workflow, Workflow) else workflow
     flow = Flow.of(dag)

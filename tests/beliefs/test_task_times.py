@@ -239,8 +239,8 @@ def test_a_task_without_a_run_time_is_named():
     [
         ([], STEADY, "no offer"),
         ([PLAIN], Performance(0.0, STEADY.disk, STEADY.network), "speed 0"),
-        ([PLAIN], Performance(1.0, Histogram.constant(-1.0), STEADY.network), "calibrate anew"),
-        ([PLAIN], Performance(1.0, Histogram.constant(1.0, 9), STEADY.network), "calibrate anew"),
+        ([PLAIN], Performance(1.0, Histogram.constant(-1.0), STEADY.network), "calibrate again"),
+        ([PLAIN], Performance(1.0, Histogram.constant(1.0, 9), STEADY.network), "calibrate again"),
     ],
 )
 def test_what_cannot_be_is_refused(offers, performance, message):

@@ -119,9 +119,9 @@ def test_mistakes_are_told_in_one_line(place):
         (("--serve", "--peer", "a:1"), "leave out --peer and --rounds"),
         (("--bind", "127.0.0.1:0"), "add --serve"),
         (("--size", "1kB"), "--size: 1,000 bytes; use 1,048,576 to"),
-        (("--size", "much"), "is no size"),
-        (("--peer", "nowhere"), "is no address"),
-        (("--for", "soon"), "is no duration"),
+        (("--size", "much"), "is not a size"),
+        (("--peer", "nowhere"), "is not an address"),
+        (("--for", "soon"), "is not a duration"),
         (("--directory", "none"), "cannot measure there"),
         (("--offer", "", "--size", "1MiB"), "must be text, and not empty"),
     ):

@@ -142,7 +142,7 @@ def test_mistakes_of_planning(place):
     for words, told in [
         ((*base,), "--assume"),
         ((*base, "--assume", "m1.tiny=1m"), "no offer"),
-        ((*base, "--assume", "m1.small"), "is no run time"),
+        ((*base, "--assume", "m1.small"), "is not a run time"),
         ((*base, "--assume", "m1.small=0s"), "nothing"),
         ((*base, *KNOWN, "--budget", "0.01"), "give at least"),
         ((*base, *KNOWN, "--deadline", "1s"), "the earliest is"),

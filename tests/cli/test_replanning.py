@@ -12,7 +12,7 @@ def test_a_real_run_is_planned_anew_when_tasks_take_longer_than_told(place):
     place.write("flow.yaml", text)
     words = ("run", "flow.yaml", "-m", "market.toml", "-b", "0.6", "--name", "late")
     _, err = place.bursar(*words)
-    assert "planned anew at" in err
+    assert "replanned at" in err
     assert "tasks are slower than predicted" in err
     why = place.bursar("why", "late")[0]
     assert "plan changed:" in why

@@ -103,7 +103,7 @@ def test_a_failure_stops_only_what_needs_it_and_can_be_mended(place):
 def test_a_task_that_does_not_write_its_file_has_failed(place):
     place.write("flow.yaml", "tasks: {lazy: {run: 'true', files: {out: promised}}}")
     _, err = place.bursar("run", "flow.yaml", code=3)
-    assert "it ended well, but did not write 'promised'" in err
+    assert "it exited with code 0, but did not write 'promised'" in err
 
 
 @pytest.mark.parametrize(

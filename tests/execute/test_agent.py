@@ -122,7 +122,7 @@ def test_when_the_warden_is_killed_its_machines_are_lost_and_nothing_survives(
     os.kill(census.wardens()[0], number)
     down = run.await_one(ev.MachineDown)
     assert down.cause == "lost"
-    assert down.why == "the process that watched over it was killed"
+    assert down.why == "the process that supervises it was killed"
     assert census.all() == []
     run.start(1, run.rent())  # on a new machine, with a new warden
     run.cancel(2)

@@ -19,7 +19,7 @@ def test_a_command_that_waits_begins_when_the_slot_is_free(lab, tmp_path):
     assert run.await_one(ev.AttemptEnded).attempt == first
     last = run.await_one(ev.AttemptEnded)
     assert (last.attempt, last.outcome) == (second, "success")
-    assert 0.19 * SECOND <= last.runtime < 0.45 * SECOND, "waiting is no run time"
+    assert 0.19 * SECOND <= last.runtime < 0.45 * SECOND, "waiting is not a run time"
 
 
 def test_one_that_waits_can_be_cancelled_before_it_begins(lab, tmp_path):

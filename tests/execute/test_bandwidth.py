@@ -141,7 +141,7 @@ def test_addresses_are_read():
     assert parse_address("[::1]:7000") == ("::1", 7000)
     assert parse_address("host.example:0") == ("host.example", 0)
     for wrong in ("", "host", ":70", "host:", "host:x", "host:65536", "host:" + "9" * 5000):
-        with pytest.raises(InputError, match="is no address; write HOST:PORT"):
+        with pytest.raises(InputError, match="is not an address; write HOST:PORT"):
             parse_address(wrong)
 
 

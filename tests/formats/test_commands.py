@@ -153,7 +153,7 @@ def test_operators_of_a_shell_are_fine_between_quotes(command):
         ([":::", "a"], {}, "there is no command; write one, for example 'sh -c {}', before ':::'"),
         (["", ":::", "a"], {}, "there is no command"),
         (["x 'y {}", ":::", "a"], {}, "the command 'x 'y {}': no closing quotation; mend"),
-        (["x y\\", ":::", "a"], {}, "no escaped character; mend the quotes"),
+        (["x y\\", ":::", "a"], {}, "no escaped character; fix the quotes"),
         (["x", ":::"], {}, "no argument after ':::'; give at least one"),
         (["x", ":::", "a", ":::"], {}, "no argument after ':::'"),
         (["x", "::::"], {}, "no file after '::::'; name one, or - for standard input"),
@@ -187,7 +187,7 @@ def test_a_mistake_is_told_in_one_line(words, options, message):
     ("words", "message"),
     [
         (["x {beta}"], "sweep.csv: no column 'beta' for {beta}; the columns are alpha, two words"),
-        (["x {two words}"], "put quotes round {two words}"),
+        (["x {two words}"], "put quotes around {two words}"),
         (["x", ":::", "a"], "arguments (':::') and parameters (--params) do not go together"),
     ],
 )

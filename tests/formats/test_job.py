@@ -169,8 +169,8 @@ def test_a_command_that_ends_with_a_toml_file_is_no_job_file():
 
 def test_a_mistake_in_an_option_names_the_option():
     for options, message in [
-        ({"budget": "2,50"}, "--budget: '2,50' is no amount of money"),
-        ({"deadline": "soon"}, "--deadline: 'soon' is no duration"),
+        ({"budget": "2,50"}, "--budget: '2,50' is not an amount of money"),
+        ({"deadline": "soon"}, "--deadline: 'soon' is not a duration"),
         ({"arg_file": " "}, "--arg-file: must be text, and not empty"),
         ({"placer": "randm"}, "--placer: no placer 'randm'; did you mean 'random'?"),
     ]:
@@ -189,7 +189,7 @@ def test_a_job_file_that_cannot_be_read_is_told(tmp_path):
     [
         ("budjet = 5", "job.toml: unknown key 'budjet'; did you mean 'budget'?"),
         ("arg-file = 'x'", "job.toml: unknown key 'arg-file'; did you mean 'arg_file'?"),
-        ("xyzzy = 5", "job.toml: unknown key 'xyzzy'; known are command, workflow"),
+        ("xyzzy = 5", "job.toml: unknown key 'xyzzy'; known: command, workflow"),
         ("file = 'x'", "job.toml: unknown key 'file'"),
         ("sources = []", "job.toml: unknown key 'sources'"),
         ("budget = ", "job.toml: not valid TOML"),
@@ -226,7 +226,7 @@ def test_a_job_file_that_cannot_be_read_is_told(tmp_path):
         ("deadline = 60", "deadline: must be a duration with its unit"),
         ("deadline = '0s'", "deadline: '0s' is too short"),
         ("deadline = 2012-09-21T10:00:00Z", "deadline: must be a duration"),
-        ("timeout = '-1s'", "timeout: '-1s' is no duration"),
+        ("timeout = '-1s'", "timeout: '-1s' is not a duration"),
         ("fleet = 3", "fleet: must be text"),
         ("fleet = {small = -1}", "fleet: must be a whole number"),
         ("retries = -1", "retries: must be a whole number from 0"),

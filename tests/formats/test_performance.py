@@ -91,8 +91,8 @@ def file_of(rows, version=1):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no performance file: "),
-        ("[1, 2]", "no performance file: Expected `object`"),
+        ("", "not a performance file: "),
+        ("[1, 2]", "not a performance file: Expected `object`"),
         ('{"version": 1, "offers": {"small": {"dsik": []}}}', r"unknown field `dsik`"),
         (file_of([[1.0]]), r"Expected `array` of length 2"),
         (file_of([[1.0, "fast"]]), "Expected `float`"),

@@ -47,7 +47,7 @@ def test_values_are_what_they_look_like(text, value):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: 1\nb: 2\na: 3", "f, line 3: 'a' stands here a second time"),
+        ("a: 1\nb: 2\na: 3", "f, line 3: 'a' appears a second time"),
         ("a: &x 1\nb: *x", "f, line 1: anchors"),
         ("a: !!python/object:os.system x", "f, line 1: the tag"),
         ("a: 1\n---\nb: 2", "f, line 2: a second document"),

@@ -74,7 +74,7 @@ def test_an_empty_file_is_told(path):
 
 def test_a_file_that_is_not_sqlite_is_told(path):
     path.write_text("seq,at,kind\n" * 100)
-    assert complaint_of(path, JournalError).startswith("is no journal of bursar")
+    assert complaint_of(path, JournalError).startswith("is not a bursar journal")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_another_sqlite_file_is_told(path, schema):
     connection = sqlite3.connect(path)
     connection.execute(schema)
     connection.close()
-    assert complaint_of(path, JournalError).startswith("is no journal of bursar")
+    assert complaint_of(path, JournalError).startswith("is not a bursar journal")
 
 
 @pytest.mark.parametrize("kept", [50, 3_000, 5_000, 60_000])
@@ -93,7 +93,7 @@ def test_a_truncated_journal_is_told(journal, kept):
     assert len(data) > kept
     journal.write_bytes(data[:kept])
     message = complaint_of(journal, JournalError)
-    assert message.startswith(("the journal is damaged", "is no journal of bursar"))
+    assert message.startswith(("the journal is damaged", "is not a bursar journal"))
 
 
 def test_a_damaged_page_is_told_and_what_lies_before_it_is_read(journal):

@@ -36,7 +36,7 @@ def test_a_missing_file_and_a_directory_are_told(tmp_path):
 
 
 def test_a_name_with_strange_characters_is_told_on_one_line():
-    with pytest.raises(InputError, match=r"a\\x00b: this is no name of a file"):
+    with pytest.raises(InputError, match=r"a\\x00b: this is not a file name"):
         read_text("a\0b", "list")
     with pytest.raises(InputError, match=r"a\\nb: cannot read the list"):
         read_text("a\nb", "list")

@@ -138,7 +138,9 @@ def test_anything_else_is_refused_in_one_short_line(text):
 
 
 def test_a_decimal_comma_is_never_read_as_thousands():
-    with pytest.raises(InputError, match=r"'2,50' is no amount of money; write for example 2\.50"):
+    with pytest.raises(
+        InputError, match=r"'2,50' is not an amount of money; write for example 2\.50"
+    ):
         Money.parse("2,50")
 
 

@@ -133,7 +133,7 @@ def test_a_need_that_is_no_task_is_told_with_the_nearest_name():
     flow.task("align")
     flow.task("report", needs=["algin"])
     assert told(flow.build) == (
-        "task 'report' needs 'algin', which is no task; did you mean 'align'?"
+        "task 'report' needs 'algin', which is not a task; did you mean 'align'?"
     )
 
 
@@ -145,7 +145,7 @@ def test_the_nearest_name_is_found_among_very_many():
     assert "did you mean 'align-29999'" in told(flow.build)
     flow = Workflow()
     flow.task("a", needs=["quite different"])
-    assert "which is no task; add it" in told(flow.build)
+    assert "which is not a task; add it" in told(flow.build)
 
 
 def test_names_are_unique():

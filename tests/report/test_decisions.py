@@ -57,11 +57,11 @@ def test_every_decision_is_told_with_its_time_and_reason(scene):
         (ev.StopRequested(0, "interrupted", "Ctrl-C"), ("stop gently", "Ctrl-C")),
         (ev.StopRequested(0, "interrupted", "Ctrl-C", now=True), ("stop at once", "Ctrl-C")),
         (ev.RunEnded(0, "budget", "no money"), ("run ended: stopped by its budget", "no money")),
-        (ev.RunResumed(0), ("run resumed", "asked for")),
-        (ev.GoalChanged(0, Goal(Money.parse("5"))), ("budget is now $5.00", "asked for")),
+        (ev.RunResumed(0), ("run resumed", "requested")),
+        (ev.GoalChanged(0, Goal(Money.parse("5"))), ("budget is now $5.00", "requested")),
         (
             ev.GoalChanged(0, Goal(Money.parse("2.50"), 2 * HOUR)),
-            ("deadline is now 2.0 h", "asked for"),
+            ("deadline is now 2.0 h", "requested"),
         ),
         (
             ev.PlanChosen(0, "knee", {"small": 2}, HOUR, 2 * HOUR, *MONEY),
@@ -81,7 +81,7 @@ def test_retries_that_were_asked_for_are_counted(scene):
     for task in (1, 2):
         scene.end(scene.start(task, machine), "failed")
     scene.tell(ev.RetryRequested(0, (1, 2)))
-    assert last(scene) == ("try 2 failed tasks again", "asked for")
+    assert last(scene) == ("try 2 failed tasks again", "requested")
 
 
 def test_the_ordinary_course_of_a_run_is_not_told(scene):

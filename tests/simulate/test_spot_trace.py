@@ -194,6 +194,6 @@ def test_whoever_never_gets_a_machine_gives_up_and_has_paid_nothing():
         Nothing(given([MINUTE] * 3)),
     )
     assert state.ended.status == "failed"
-    assert "no machine was to be had for 168" in state.ended.why
+    assert "no machine was available for 168" in state.ended.why
     assert state.ledger.committed == Money(0)
     assert state.machines_rented < 5000

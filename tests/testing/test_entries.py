@@ -163,7 +163,7 @@ class Forgetful(Honest):
     ("entry", "complaint"),
     [
         (Insomniac, "the run does not end"),
-        (Idler, "it ended as failed: 8 tasks left, but no machine was asked for"),
+        (Idler, "it ended as failed: 8 tasks left, but the policy wants no machine"),
         (Meddler, "provision changes the view that it may only read"),
         (Thief, "provision changes the view that it may only read"),
         (Clockwatcher, r"Clockwatcher looks up the clock, or sleeps \(monotonic, .*test_entries"),

@@ -134,7 +134,7 @@ class Performance(msgspec.Struct, frozen=True):
 def time_on(profile: Profile, performance: Performance) -> Histogram:
     """What a task takes, in seconds: processor, disk and network one after the other."""
     if profile.work < 0 or profile.disk_bytes < 0 or profile.network_bytes < 0:
-        raise InputError("a task does not take less than nothing; check its profile")
+        raise InputError("a task cannot take less than no time; check its profile")
     if not performance.speed > 0:
         raise InputError(f"a machine of speed {performance.speed:g}; it must be above 0")
     moving = performance.disk.scaled(profile.disk_bytes)

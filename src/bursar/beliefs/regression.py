@@ -77,7 +77,7 @@ def least_squares(points: Sequence[Point]) -> Line:
     xy = sum((x - mean_x) * (y - mean_y) for x, y in points)
     yy = sum((y - mean_y) ** 2 for _, y in points)
     if xx == 0:
-        raise InputError("all tasks took the same time on the base offer: there is no line")
+        raise InputError("all tasks took the same time on the base offer: no line fits")
     slope = xy / xx
     # Where all run times on the other offer are equal, the line explains all there is.
     r2 = 1.0 if yy == 0 else xy * xy / (xx * yy)

@@ -204,7 +204,9 @@ def _check(performance: Performance) -> None:
         raise InputError(f"a machine of speed {performance.speed:g}; it must be above 0")
     for histogram in (performance.disk, performance.network):
         if len(histogram.values) != BINS or histogram.least < 0:
-            raise InputError(f"seconds for a byte must be {BINS} bins of 0 or more; calibrate anew")
+            raise InputError(
+                f"seconds for a byte must be {BINS} bins of 0 or more; calibrate again"
+            )
 
 
 class _Shapes:

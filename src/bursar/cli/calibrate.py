@@ -78,17 +78,21 @@ class Serving(msgspec.Struct, frozen=True):
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--offer", metavar="NAME", default="local", help="Whose machine this is (local).")
+@click.option(
+    "--offer", metavar="NAME", default="local", help="Offer that this machine stands for (local)."
+)
 @click.option("--rounds", type=click.IntRange(1, MOST_ROUNDS), help=f"Measurements ({ROUNDS}).")
-@click.option("--for", "lasting", metavar="TIME", help="Measure, or serve, for so long.")
-@click.option("--every", metavar="TIME", default="0s", help="Begin a round so often, not at once.")
-@click.option("--directory", metavar="DIR", default=".", help="On the disk that tasks will use.")
+@click.option("--for", "lasting", metavar="TIME", help="Measure, or serve, for this long.")
+@click.option("--every", metavar="TIME", default="0s", help="Time from one round to the next (0s).")
+@click.option(
+    "--directory", metavar="DIR", default=".", help="Directory on the disk that tasks will use."
+)
 @click.option("--size", metavar="SIZE", default="64MB", help="Bytes that a round moves (64MB).")
 @click.option("--peer", metavar="HOST:PORT", help="Measure the network to a machine that serves.")
 @click.option("--serve", is_flag=True, help="Be the peer of another machine.")
 @click.option("--bind", metavar="HOST:PORT", help="Where to serve (this machine only, any port).")
-@click.option("--token", envvar="BURSAR_TOKEN", metavar="TOKEN", help="As --serve shows it.")
-@click.option("--file", metavar="FILE", help=f"Add to this one, not {FILE_NAME} of bursar's own.")
+@click.option("--token", envvar="BURSAR_TOKEN", metavar="TOKEN", help="Token that --serve shows.")
+@click.option("--file", metavar="FILE", help=f"Performance file to add to ({FILE_NAME} of bursar).")
 @json_option
 def command(
     offer: str,
@@ -226,7 +230,7 @@ def _tell(found: Calibrated, done: Sequence[Round], directory: str, *, as_json: 
     if warm:
         say(
             f"note: in {counted(warm, 'round')} the file could not be dropped from memory in"
-            f" {source_name(directory)}: its reads do not count; the disk is told by its writes"
+            f" {source_name(directory)}: its reads do not count; the disk is judged by its writes"
         )
     say(f"{counted(found.rounds, 'round')} added to offer {found.offer} in {found.file}")
 

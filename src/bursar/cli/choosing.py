@@ -45,7 +45,7 @@ def plans_of(
     samples = book.samples(state.market.offers)
     if not samples:
         raise InputError(
-            f"run {found.name} has seen no task succeed: nothing to plan from;"
+            f"run {found.name} has no successful task to plan from;"
             " give another sample more money with --sample-budget"
         )
     return make_plans(

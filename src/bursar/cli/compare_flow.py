@@ -105,7 +105,7 @@ def _scheduled(name: str, schedule: Schedule, given: _Given) -> Compared:
         schedule.check_limits(given.market)
         why = ""
     except InputError as error:
-        why = f"cannot be had: {error}"
+        why = f"not possible: {error}"
     told = _told(name, format_fleet(fleet), schedule.makespan, schedule.cost(given.market))
     return msgspec.structs.replace(told, why=why)
 
@@ -127,5 +127,5 @@ def _ensembles(given: _Given, budget: Money, deadline: Time) -> Iterator[Compare
         else:
             money = format_money(budget, given.market.currency)
             time = format_duration(deadline)
-            why = f"no kind of machine alone does it for {money} in {time}, as it plans"
+            why = f"finds no plan with one kind of machine for {money} in {time}"
             yield Compared(planner=name, machines="", makespan_s=None, cost=None, why=why)

@@ -14,17 +14,17 @@ def flow_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--budget-as",
             metavar="HOW",
-            help="Of a workflow: percentile (kept with the confidence), or expectation.",
+            help="Workflows: percentile (kept with the confidence), or expectation.",
         ),
         click.option(
             "--deviation",
             metavar="SHARE",
-            help="Of a workflow: of run times, as a share of their mean, e.g. 30%.",
+            help="Workflows: deviation of run times, as a share of their mean, e.g. 30%.",
         ),
         click.option(
             "--performance",
             metavar="FILE",
-            help="Of a workflow: what machines perform, as bursar calibrate measured it.",
+            help="Workflows: performance of machines, as bursar calibrate measured it.",
         ),
     ):
         command = option(command)

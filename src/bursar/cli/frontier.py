@@ -104,19 +104,29 @@ class Found(msgspec.Struct, frozen=True):
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--tasks", type=click.IntRange(1, 1_000_000), required=True, help="Of the bag.")
+@click.option("--tasks", type=click.IntRange(1, 1_000_000), required=True, help="Tasks in the bag.")
 @click.option("--market", "-m", metavar="FILE", help="Take prices, limits and speeds from it.")
 @click.option("--history", metavar="LOG", help="Learn from a job log, or from a run by its name.")
 @click.option("--unreliable", type=click.IntRange(1, 10_000), help="Spot or grid machines.")
-@click.option("--reliable", type=click.IntRange(1), help="Reliable machines at most (a tenth).")
+@click.option(
+    "--reliable", type=click.IntRange(1), help="Most reliable machines (a tenth of the others)."
+)
 @click.option("--reliability", type=float, help="Share of attempts with a result, 0 to 1.")
 @click.option(
     "--turnaround",
     metavar="TIMES",
-    help="Of results on unreliable machines: 35m~10m, or a FILE with a duration on each line.",
+    help="Times to a result on unreliable machines: 35m~10m, or a FILE with one on each line.",
 )
-@click.option("--reliable-time", metavar="TIME", help="Of a task there (the mean turnaround).")
-@click.option("--reliable-offer", metavar="NAME", help="Of the market (the cheapest).")
+@click.option(
+    "--reliable-time",
+    metavar="TIME",
+    help="Time of a task on a reliable machine (the mean turnaround).",
+)
+@click.option(
+    "--reliable-offer",
+    metavar="NAME",
+    help="Offer of the market for reliable machines (the cheapest).",
+)
 @click.option("--unreliable-price", metavar="PRICE", help="Such as 0.01/h (the market's, or free).")
 @click.option(
     "--reliable-price",
@@ -129,18 +139,27 @@ class Found(msgspec.Struct, frozen=True):
     metavar="EXPR",
     help="cheapest, fastest, within-budget, within-deadline, or e.g. makespan*cost.",
 )
-@click.option("--budget", "-b", metavar="MONEY", help="Prefer the fastest within, for the bag.")
-@click.option("--deadline", metavar="TIME", help="Prefer the cheapest within.")
+@click.option("--budget", "-b", metavar="MONEY", help="Prefer the fastest within this budget.")
+@click.option("--deadline", metavar="TIME", help="Prefer the cheapest within this time.")
 @click.option(
     "--grid",
     type=click.Choice(["paper", "fine", "adaptive"]),
     default="adaptive",
-    help="Strategies that are tried: the published ones, more, or more where it matters.",
+    help="Strategies to try: the published ones, more, or more where it matters.",
 )
 @click.option("--faithful", is_flag=True, help="As published: attempts without a result are free.")
-@click.option("--repetitions", type=click.IntRange(1, 10_000), default=100, help="Of each (100).")
 @click.option(
-    "--seed", type=click.IntRange(0, LAST_SEED), default=0, metavar="N", help="Of the simulation."
+    "--repetitions",
+    type=click.IntRange(1, 10_000),
+    default=100,
+    help="Simulations of each strategy (100).",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, LAST_SEED),
+    default=0,
+    metavar="N",
+    help="Seed of the simulation.",
 )
 @json_option
 def command(

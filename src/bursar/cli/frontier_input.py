@@ -194,7 +194,7 @@ def _turnarounds(text: str) -> Integers:
         lines = read_text(text, "file of turnaround times").split("\n")
         return _sample(_durations(lines, text), text)
     if took < 1:
-        raise InputError("--turnaround: a time of nothing; write for example 35m~10m")
+        raise InputError("--turnaround: a time of 0; write for example 35m~10m")
     return known_runtimes(took, spread)
 
 
@@ -223,9 +223,9 @@ def parse_price(text: str) -> Price:
     """
     amount, *units = text.split("/")
     if len(units) not in (1, 2):
-        raise InputError(f"{shown(text)} is no price; write for example 0.34/h or 0.34/h/s")
+        raise InputError(f"{shown(text)} is not a price; write for example 0.34/h or 0.34/h/s")
     money = Money.parse(amount)
     unit, period = parse_duration(units[0]), parse_duration(units[-1])
     if min(unit, period) < 1:
-        raise InputError(f"{shown(text)}: a price for no time; write for example 0.34/h")
+        raise InputError(f"{shown(text)}: a price for a time of 0; write for example 0.34/h")
     return Price(Money(-(-money.nanos * period // unit)), period)

@@ -18,16 +18,16 @@ VERBS: Final = {
     "run": "Run a bag of commands within a budget.",
     "plan": "Show what a bag will cost and how long it will take, cheapest to fastest.",
     "frontier": "Show how to mix spot or grid machines with reliable ones.",
-    "resume": "Go on with a run that stopped, crashed or ran out of money.",
+    "resume": "Go on with a run that was stopped, crashed or ran out of money.",
     "status": "Show runs, or one of them.",
     "stop": "Stop a run that is being executed.",
-    "why": "Tell what was decided in a run, and why.",
+    "why": "Show what was decided in a run, and why.",
     "export": "Write a run as a joblog or as JSON lines.",
     "offers": "Show the offers of a market.",
     "calibrate": "Measure disk, network and processor of this machine.",
     "show": "Show what a workflow is made of, and how parallel it is.",
     "simulate": "Try a policy, a market or a budget on simulated machines.",
-    "reproduce": "Compute the tables and figures of the papers anew.",
+    "reproduce": "Recompute the tables and figures of the papers.",
     "completion": "Print the completion script for your shell.",
 }
 
@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
         _say("bursar: interrupted")
         code = 130
     except BrokenPipeError:
-        # Whoever read our output has gone: nothing more to say, and nothing to flush at exit.
+        # The reader of our output has gone: nothing more to say, and nothing to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code if isinstance(code, int) else 0)

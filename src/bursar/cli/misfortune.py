@@ -36,15 +36,16 @@ class Misfortune(msgspec.Struct, frozen=True):
         if not offers and (self.traces or self.reliability < 1):
             raise InputError(
                 'no offer of this market is unreliable; write pool = "unreliable" in its file, or'
-                " leave --reliability and --spot-trace"
+                " leave out --reliability and --spot-trace"
             )
         if self.notice and self.mean_life is None and not self.traces:
-            raise InputError("--notice goes with --mean-life or --spot-trace: nothing is lost else")
+            raise InputError(
+                "--notice goes with --mean-life or --spot-trace: otherwise nothing is lost"
+            )
         endless = request.limits.timeout is None and request.goal.deadline is None
         if self.reliability < 1 and endless and not all(offer.price for offer in offers):
             raise InputError(
-                "an attempt that falls silent on a machine that costs nothing never ends;"
-                " give --timeout or --deadline"
+                "an attempt that hangs on a free machine never ends; give --timeout or --deadline"
             )
 
     def fortune(self, market: Market, runtimes: Runtimes, seed: int) -> Fortune:

@@ -67,13 +67,13 @@ _Samples = dict[str, NDArray[np.int64]]
 @click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
 @click.option("--retries", type=int, metavar="N", help="Further attempts of a task that failed.")
 @click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
-@click.option("--seed", type=int, metavar="N", help="Of the random choices.")
-@click.option("--name", metavar="NAME", help="Of the run; else it gets one.")
+@click.option("--seed", type=int, metavar="N", help="Seed of the random choices.")
+@click.option("--name", metavar="NAME", help="Name of the run (default: a random one).")
 @click.option("--output", "-o", metavar="DIR", help="Where results go.")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress.")
 @click.option("--sample-workers", type=click.IntRange(1), default=1, help="Machines of each offer.")
 @click.option("--sample-budget", metavar="MONEY", help="The most the sample may cost.")
-@click.option("--tasks", type=click.IntRange(1), help="Without a command: tasks to do.")
+@click.option("--tasks", type=click.IntRange(1), help="Without a command: number of tasks.")
 @click.option(
     "--assume",
     metavar="RUNTIMES",
@@ -84,19 +84,25 @@ _Samples = dict[str, NDArray[np.int64]]
     "--reliability",
     type=float,
     metavar="SHARE",
-    help="With --assume: of the attempts on unreliable offers, how many return a result.",
+    help="With --assume: share of attempts on unreliable offers that return a result.",
 )
-@click.option("--budget", "-b", metavar="MONEY", help="Mark what fits, add the fastest within.")
-@click.option("--deadline", metavar="TIME", help="Mark what fits, add the cheapest within.")
-@click.option("--choices", type=click.IntRange(0, 50), default=0, help="So many more between.")
+@click.option(
+    "--budget", "-b", metavar="MONEY", help="Mark what fits, and add the fastest plan within it."
+)
+@click.option(
+    "--deadline", metavar="TIME", help="Mark what fits, and add the cheapest plan within it."
+)
+@click.option(
+    "--choices", type=click.IntRange(0, 50), default=0, help="Show so many more choices in between."
+)
 @click.option(
     "--confidence",
     type=click.FloatRange(0.5, 0.999),
     default=CONFIDENCE,
-    help="Of the upper bounds.",
+    help="Confidence of the upper bounds.",
 )
 @flow_options
-@click.option("--compare", is_flag=True, help="Of a workflow: what other planners would do.")
+@click.option("--compare", is_flag=True, help="Workflows: what other planners would do.")
 @click.option("--faithful", is_flag=True, help="The bounds of BaTS as published, for comparison.")
 @json_option
 def command(
@@ -158,9 +164,7 @@ def command(
         )
         return _tell(found, market, as_json=as_json)
     if reliability is not None:
-        raise InputError(
-            "--reliability goes with --assume or --joblog: a sample tells it by itself"
-        )
+        raise InputError("--reliability goes with --assume or --joblog: a sample measures it")
     known_run = _known_run(words)
     if known_run is not None:
         return _plan(known_run, goal, choices, confidence, faithful=faithful, as_json=as_json)
@@ -326,12 +330,14 @@ def _assumed(text: str, market: Market) -> _Samples:
     for part in text.split(","):
         name, sign, times = part.strip().partition("=")
         if not sign:
-            raise InputError(f"{shown(part.strip())} is no run time; write small=1.66m,large=0.97m")
+            raise InputError(
+                f"{shown(part.strip())} is not a run time; write small=1.66m,large=0.97m"
+            )
         offer = market[name.strip()]
         mean, _, deviation = times.partition("~")
         runtime = parse_duration(mean)
         if runtime <= 0:
-            raise InputError(f"a run time of nothing on {offer.name}; write for example 1.66m")
+            raise InputError(f"a run time of 0 on {offer.name}; write for example 1.66m")
         spread = parse_duration(deviation) if deviation else 0
         samples[offer.name] = known_runtimes(runtime, spread)
     return samples
@@ -373,7 +379,7 @@ def _learned(
             times.setdefault(offer, []).append(max(1, seconds(row.runtime)))
     if not times:
         names = ", ".join(offer.name for offer in market.offers)
-        raise InputError(f"{path}: no success on any offer of the market ({names})")
+        raise InputError(f"{path}: no successful task on any offer of the market ({names})")
     samples = {name: np.array(values, dtype=np.int64) for name, values in times.items()}
     if not any(offer.name in times for offer in unreliable_offers(market)):
         return samples, None

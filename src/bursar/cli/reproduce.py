@@ -21,7 +21,7 @@ from bursar.reproduce.result import ENTRIES, Reproduction, Verdict, reproduce
 @click.option("--plot", metavar="FILE.svg", help="Draw the figure into this file.")
 @json_option
 def command(name: str | None, as_list: bool, plot: str | None, as_json: bool) -> int:
-    """Compute a table or figure of a paper anew, and set it beside the published one.
+    """Recompute a table or figure of a paper, and show it beside the published one.
 
     Each row says yes, no or not judged. Ends with 3 if a row says no.
     """

@@ -22,7 +22,7 @@ from bursar.state import RunState
 @run_argument()
 @click.option("--budget", "-b", metavar="MONEY", help="A new budget for the whole run.")
 @click.option("--deadline", metavar="TIME", help="A new deadline, since the run began.")
-@click.option("--retry-failed", is_flag=True, help="Try tasks again that failed for good.")
+@click.option("--retry-failed", is_flag=True, help="Retry tasks that failed for good.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, no report.")
 @click.option("--json", "as_json", is_flag=True, help="One object on stdout at the end.")
 def command(

@@ -30,26 +30,34 @@ from bursar.session import Session, with_plan
 @click.option("--choose", metavar="CHOICE", help="A plan: cheapest, fastest, knee, or its #.")
 @click.option("--market", "-m", metavar="FILE", help="Offers and prices (default: this computer).")
 @click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
-@click.option("--deadline", metavar="TIME", help="Be done by then, cheaply: 90s, 1.5m, 1h.")
+@click.option(
+    "--deadline", metavar="TIME", help="Finish by then, at the least cost: 90s, 1.5m, 1h."
+)
 @click.option("--fleet", metavar="FLEET", help="Machines to rent, e.g. small=10,large=3.")
 @click.option("--params", metavar="FILE", help="A task per row of this CSV or JSON lines file.")
 @click.option("--arg-file", metavar="FILE", multiple=True, help="A task per line of this file.")
 @click.option("--repeat", type=int, metavar="N", help="Run everything N times.")
 @click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
-@click.option("--files", metavar="HOW", help="Of a workflow: shared, or copied to each task.")
-@click.option("--confidence", type=float, help="Of a workflow: with which its plan keeps the goal.")
+@click.option("--files", metavar="HOW", help="Workflows: shared, or copied to each task.")
+@click.option(
+    "--confidence", type=float, help="Workflows: how surely the plan meets the goal, e.g. 0.9."
+)
 @flow_options
 @click.option("--retries", type=int, metavar="N", help="Further attempts of a task that failed.")
 @click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
 @click.option("--provisioner", metavar="NAME", help="How many machines, when.")
 @click.option("--placer", metavar="NAME", help="Which task goes to which machine.")
-@click.option("--replicator", metavar="NAME", help="Which task runs once more.")
+@click.option("--replicator", metavar="NAME", help="Which running task gets another attempt.")
 @click.option("--faithful", is_flag=True, default=None, help="As published, for comparison.")
-@click.option("--prefer", metavar="EXPR", help="Among strategies for unreliable machines; or ask.")
-@click.option("--strategy", metavar="STRATEGY", help="For them: N=3,T=30m,D=1h,Mr=0.1, or TRR ...")
+@click.option(
+    "--prefer", metavar="EXPR", help="Strategy for unreliable machines to prefer; or ask."
+)
+@click.option(
+    "--strategy", metavar="STRATEGY", help="Strategy to follow: N=3,T=30m,D=1h,Mr=0.1, or TRR ..."
+)
 @click.option("--sabotage", metavar="TIME", help="Mean life of unreliable machines, emulated.")
-@click.option("--seed", type=int, metavar="N", help="Of the random choices.")
-@click.option("--name", metavar="NAME", help="Of the run; else it gets one.")
+@click.option("--seed", type=int, metavar="N", help="Seed of the random choices.")
+@click.option("--name", metavar="NAME", help="Name of the run (default: a random one).")
 @click.option("--output", "-o", metavar="DIR", help="Where results go.")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress, no report.")
 @click.option("--json", is_flag=True, default=None, help="One object on stdout at the end.")

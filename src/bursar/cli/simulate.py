@@ -70,44 +70,54 @@ class Study(msgspec.Struct, frozen=True):
 @click.option("--market", "-m", metavar="FILE", required=True, help="Offers and prices.")
 @click.option("--tasks", type=click.IntRange(1), help="Tasks in the bag.")
 @click.option("--runtime", metavar="TIME", help="Mean run time at speed 1.")
-@click.option("--choose", metavar="CHOICE", help="Of a workflow's plans: cheapest, knee, fastest.")
-@click.option("--confidence", type=float, help="Of a workflow: its plan keeps the goal with it.")
+@click.option(
+    "--choose", metavar="CHOICE", help="Workflows: the plan to follow: cheapest, knee, fastest."
+)
+@click.option("--confidence", type=float, help="Workflows: how surely the plan meets the goal.")
 @click.option(
     "--slower",
     type=click.FloatRange(0.01, 100),
     default=1.0,
-    help="Of a workflow: run times turn out so many times longer than was planned for.",
+    help="Workflows: run times turn out so many times longer than planned.",
 )
 @flow_options
 @click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
-@click.option("--deadline", metavar="TIME", help="Stop then, done or not.")
+@click.option("--deadline", metavar="TIME", help="Stop then, finished or not.")
 @click.option("--fleet", metavar="FLEET", help="Machines to rent, e.g. small=10,large=3.")
 @click.option("--provisioner", metavar="NAME", help="How many machines, when.")
 @click.option("--placer", metavar="NAME", help="Which task goes to which machine.")
-@click.option("--replicator", metavar="NAME", help="Which task runs once more.")
+@click.option("--replicator", metavar="NAME", help="Which running task gets another attempt.")
 @click.option("--faithful", is_flag=True, help="As published, for comparison.")
-@click.option("--prefer", metavar="EXPR", help="Of strategies for unreliable machines.")
-@click.option("--strategy", metavar="STRATEGY", help="For unreliable machines, itself.")
-@click.option("--failing", type=click.FloatRange(0, 0.99), default=0.0, help="Share of attempts.")
-@click.option("--retries", type=click.IntRange(0), default=0, help="After a failed attempt.")
+@click.option("--prefer", metavar="EXPR", help="Strategy for unreliable machines to prefer.")
+@click.option("--strategy", metavar="STRATEGY", help="Strategy for unreliable machines to follow.")
+@click.option(
+    "--failing", type=click.FloatRange(0, 0.99), default=0.0, help="Share of attempts that fail."
+)
+@click.option(
+    "--retries", type=click.IntRange(0), default=0, help="Further attempts of a task that failed."
+)
 @click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
-@click.option("--mean-life", metavar="TIME", help="Of machines, before they are lost.")
+@click.option("--mean-life", metavar="TIME", help="Mean time before a machine is lost.")
 @click.option(
     "--reliability",
     type=click.FloatRange(0.01, 1),
     default=1.0,
-    help="Share of attempts on unreliable offers that return; the rest falls silent.",
+    help="Share of attempts on unreliable offers that return a result; the others hang.",
 )
 @click.option(
     "--spot-trace",
     "spot_traces",
     metavar="FILE",
     multiple=True,
-    help="When machines of unreliable offers are to be had; may be repeated.",
+    help="Trace of when unreliable machines are available; may be repeated.",
 )
-@click.option("--notice", metavar="TIME", default="0s", help="Losses are announced so long ahead.")
+@click.option(
+    "--notice", metavar="TIME", default="0s", help="How long before a loss it is announced."
+)
 @click.option("--runs", type=click.IntRange(1), default=20, help="Simulated runs.")
-@click.option("--seed", type=int, default=0, help="Of the first run; the next get the next.")
+@click.option(
+    "--seed", type=int, default=0, help="Seed of the first run; each further run has the next."
+)
 @json_option
 def command(
     flow: str | None,
@@ -211,13 +221,13 @@ def command(
 
 
 def _watched(seeds: Sequence[int]) -> Iterator[int]:
-    """The seeds; whoever has to wait for their runs is told for how long."""
+    """The seeds; while their runs take long, people see how long they will."""
     began = told = monotonic()
     for number, seed in enumerate(seeds):
         if monotonic() - told > PATIENCE:
             told = monotonic()
             left = format_duration(seconds((told - began) / number * (len(seeds) - number)))
-            say(f"{number:,} of {counted(len(seeds), 'run')} simulated, some {left} to go")
+            say(f"{number:,} of {counted(len(seeds), 'run')} simulated, about {left} to go")
         yield seed
 
 
@@ -243,7 +253,7 @@ def _normal(runtime: str | None, deviation: str) -> RuntimesOf:
         raise InputError("say how long a task takes: --runtime TIME")
     mean, spread = parse_duration(runtime), parse_duration(deviation)
     if mean <= 0:
-        raise InputError("--runtime must be longer than nothing")
+        raise InputError("--runtime must be above 0")
 
     def draw(rng: Random) -> Time:
         return max(1, round(rng.gauss(mean, spread)))

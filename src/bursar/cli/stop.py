@@ -13,7 +13,7 @@ from bursar.model.errors import InputError
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @run_argument()
-@click.option("--now", is_flag=True, help="Do not wait for attempts that run.")
+@click.option("--now", is_flag=True, help="Do not wait for running attempts.")
 def command(run: str | None, now: bool) -> None:
     """Stop a run: start nothing more, let attempts finish, release the machines.
 
@@ -23,7 +23,7 @@ def command(run: str | None, now: bool) -> None:
     owner = found.owner()
     if not owner:
         raise InputError(
-            f"nobody executes run {found.name} on this computer: there is nothing to stop"
+            f"run {found.name} is not running on this computer: there is nothing to stop"
         )
     os.kill(owner, signal.SIGQUIT if now else signal.SIGTERM)
     say(f"asked process {owner} to stop {found.name} {'now' if now else 'gently'}")

@@ -63,7 +63,7 @@ def parse_address(text: str) -> tuple[str, int]:
     host, sign, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not (sign and host and _PORT.fullmatch(port)) or int(port) > 65535:
-        raise InputError(f"{shown(text)} is no address; write HOST:PORT, e.g. 10.0.0.7:7000")
+        raise InputError(f"{shown(text)} is not an address; write HOST:PORT, e.g. 10.0.0.7:7000")
     return host, int(port)
 
 

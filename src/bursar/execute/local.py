@@ -293,7 +293,7 @@ class LocalWorld:
         lacking = self._staging.lacking(self._state.log.task[attempt], attempt)
         told = ", ".join(map(shown, lacking[:MOST_LACKING]))
         more = f" and {len(lacking) - MOST_LACKING} more" if len(lacking) > MOST_LACKING else ""
-        return f"it ended well, but did not write {told}{more}" if lacking else ""
+        return f"it exited with code 0, but did not write {told}{more}" if lacking else ""
 
     def _explain(self, report: Ended) -> str:
         """The end of stderr says more than an exit code, but not more than anything else."""

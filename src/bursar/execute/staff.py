@@ -219,11 +219,11 @@ class Staff:
         link.close()
         self._link = None
         if not self._is_ready:
-            raise StaffError("the program that watches over processes did not start; see above")
+            raise StaffError("the process that supervises tasks did not start; see above")
         now = boottime()
         for machine, until in list(self._leases.items()):
             self._forget(machine)
-            why = "the process that watched over it was killed"
+            why = "the process that supervises it was killed"
             self._reports.append(Gone(machine, "lost", min(now, until), why))
 
     def _describe(self, cause: str, code: int) -> str:

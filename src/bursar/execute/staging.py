@@ -138,7 +138,7 @@ class CopiedFiles:
                 _provide(place / name, self._store / name)
         except OSError as error:
             raise InputError(
-                f"{self._store}: cannot keep what task {task} wrote: {error}; mend that, then go on"
+                f"{self._store}: cannot keep what task {task} wrote: {error}; fix that, then go on"
                 " with bursar resume"
             ) from None
         holding = {path for name in writes for path in (name, *name.parents)}

@@ -122,7 +122,7 @@ def parse_command(command: Command, columns: Sequence[str] = ()) -> tuple[str, .
         words = tuple(shlex.split(command))
     except ValueError as error:
         mistake = str(error).lower()
-        raise InputError(f"the command {shown(command)}: {mistake}; mend the quotes") from None
+        raise InputError(f"the command {shown(command)}: {mistake}; fix the quotes") from None
     for letter, quotes in zip(command, quoting(command), strict=True):
         if letter in _OPERATORS and quotes == " ":
             raise InputError(
@@ -132,7 +132,7 @@ def parse_command(command: Command, columns: Sequence[str] = ()) -> tuple[str, .
     for column in columns:
         hole = f"{{{column}}}"
         if hole in command and not any(hole in word for word in words):
-            raise InputError(f"the command {shown(command)}: put quotes round {hole}")
+            raise InputError(f"the command {shown(command)}: put quotes around {hole}")
     return words
 
 

@@ -73,7 +73,7 @@ class _Reader:
     def build(self) -> Dag:
         for child, parent, line in self.needs:
             if child not in self.jobs:
-                raise InputError(f"line {line}: child {shown(child)} is no job; add it")
+                raise InputError(f"line {line}: child {shown(child)} is not a job; add it")
             self.jobs[child].needs.append(parent)
         flow = Workflow(self.name or "dax")
         for job in self.jobs.values():
@@ -91,7 +91,7 @@ class _Reader:
     # --- what the parser calls -------------------------------------------------------------------
 
     def _refuse(self, *_: Any) -> None:
-        raise self._error("document types and entities are not read; remove the declaration")
+        raise self._error("document types and entities are not supported; remove the declaration")
 
     def _start(self, tag: str, given: dict[str, str]) -> None:
         kind = tag.rpartition(":")[2]
@@ -170,9 +170,9 @@ class _Reader:
         try:
             return float(text)
         except ValueError:
-            raise self._error(f"runtime {shown(text)} is no number of seconds") from None
+            raise self._error(f"runtime {shown(text)} is not a number of seconds") from None
 
     def _size(self, text: str) -> int:
         if not text.strip().isdecimal() or len(text) > _LONGEST_NUMBER:
-            raise self._error(f"size {shown(text)} is no number of bytes")
+            raise self._error(f"size {shown(text)} is not a number of bytes")
         return int(text)

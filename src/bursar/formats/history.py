@@ -71,7 +71,7 @@ def read_history(source: str, home: Home, market: Market | None = None) -> PoolH
         return from_joblog(read_joblog(path), source_name(path), market)
     if source and any(run.name.startswith(source) or source == LAST for run in home.list()):
         return _from_journal(home.find(source).journal, source)
-    raise InputError(f"{shown(source)} is no job log, no journal and no run in {home.path}")
+    raise InputError(f"{shown(source)} is not a job log, a journal or a run in {home.path}")
 
 
 def _is_journal(path: Path) -> bool:

@@ -88,7 +88,9 @@ def parse_joblog(text: str, source: str = "joblog") -> list[JoblogRow]:
     """Read the text of a job log; `source` is named in the error."""
     lines = text.split("\n")
     if [name.strip() for name in lines[0].split("\t")] != list(_COLUMNS):
-        raise InputError(f"{source}, line 1: no job log; its header must be {' '.join(_COLUMNS)}")
+        raise InputError(
+            f"{source}, line 1: not a job log; its header must be {' '.join(_COLUMNS)}"
+        )
     return [
         _parse_row(line, f"{source}, line {number}")
         for number, line in enumerate(lines[1:], 2)
@@ -118,7 +120,7 @@ def _whole(text: str, where: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InputError(f"{where}: {shown(text)} is no whole number") from None
+        raise InputError(f"{where}: {shown(text)} is not a whole number") from None
 
 
 def _seconds(text: str, where: str) -> float:
@@ -127,5 +129,5 @@ def _seconds(text: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
-        raise InputError(f"{where}: {shown(text)} is no number of seconds")
+        raise InputError(f"{where}: {shown(text)} is not a number of seconds")
     return value

@@ -99,5 +99,5 @@ def _bytes(row: Row, column: str) -> int | None:
         return None
     found = _SIZE.fullmatch(told)
     if found is None:
-        raise InputError(f"{column}: {shown(told)} is no size; write for example 1024 or 1.5 MB")
+        raise InputError(f"{column}: {shown(told)} is not a size; write for example 1024 or 1.5 MB")
     return round(float(found[1]) * _UNITS[found[2] or "B"])

@@ -155,7 +155,7 @@ def _row(
     values: dict[str, str] = {}
     for name, value in item:
         if name in values:
-            raise InputError(f"{where}: column {shown(name)} stands there twice; rename one")
+            raise InputError(f"{where}: column {shown(name)} appears twice; rename one")
         if name not in known:
             raise InputError(
                 f"{where}: column {shown(name)} is new; the rows before have {_list(columns)}"
@@ -196,7 +196,7 @@ def _check_columns(names: Sequence[str], where: str) -> tuple[str, ...]:
         if not name.isprintable():
             raise InputError(f"{where}: column name {shown(name)} cannot be printed; rename it")
         if name in seen:
-            raise InputError(f"{where}: column {shown(name)} stands there twice; rename one")
+            raise InputError(f"{where}: column {shown(name)} appears twice; rename one")
         seen.add(name)
     return tuple(names)
 

@@ -106,13 +106,13 @@ def _read(path: str | Path) -> _File:
         found = _DECODER.decode(read_bytes(path, "performance file"))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise InputError(
-            f"{source}: no performance file: {one_line(str(error))}; mend it, or move it away and"
-            " calibrate anew"
+            f"{source}: not a performance file: {one_line(str(error))}; fix it, or move it away and"
+            " calibrate again"
         ) from None
     if found.version != VERSION:
         raise InputError(
             f"{source}: a performance file of version {shown(found.version)}; only {VERSION} is"
-            " read: move it away and calibrate anew"
+            " read: move it away and calibrate again"
         )
     for name, offer in found.offers.items():
         for resource in _RESOURCES:
@@ -126,10 +126,10 @@ def _read(path: str | Path) -> _File:
 def _check(rows: Sequence[Measurement], where: str) -> None:
     for number, (time, value) in enumerate(rows, 1):
         if not 0 <= time <= LATEST:
-            raise InputError(f"{where}, measurement {number}: a time that cannot be; remove it")
+            raise InputError(f"{where}, measurement {number}: an impossible time; remove it")
         if not 0 < value < math.inf:
             raise InputError(
-                f"{where}, measurement {number}: {value:g} is nothing to count with; remove it"
+                f"{where}, measurement {number}: {value:g} is not a usable value; remove it"
             )
 
 

@@ -36,7 +36,7 @@ def read_yaml(text: str, source: str) -> Any:
     except yaml.YAMLError as error:
         raise InputError(f"{source}{_told(error)}") from None
     except UnicodeEncodeError:
-        raise InputError(f"{source}: not valid YAML: it is no Unicode text") from None
+        raise InputError(f"{source}: not valid YAML: it is not Unicode text") from None
     return builder.result
 
 
@@ -65,7 +65,7 @@ class _Builder:
             if self.documents > 1:
                 raise self._error(event, "a second document begins; put it into a file of its own")
         elif kind == "AliasEvent" or getattr(event, "anchor", None):
-            raise self._error(event, "anchors and aliases are not read; write it out")
+            raise self._error(event, "anchors and aliases are not supported; write it out")
         elif kind == "ScalarEvent":
             self._scalar(event)
         elif kind in ("MappingStartEvent", "SequenceStartEvent"):
@@ -92,7 +92,7 @@ class _Builder:
             return
         key, mapping = event.value, self.open[-1]
         if key in mapping:
-            raise self._error(event, f"{shown(key)} stands here a second time; rename or remove it")
+            raise self._error(event, f"{shown(key)} appears a second time; rename or remove it")
         self.keys[-1] = key
 
     def _wants_key(self) -> bool:
@@ -111,7 +111,7 @@ class _Builder:
 
     def _check_tag(self, event: Any, is_implicit: bool) -> None:
         if event.tag is not None and not is_implicit:
-            raise self._error(event, f"the tag {shown(event.tag)} is not read; remove it")
+            raise self._error(event, f"the tag {shown(event.tag)} is not supported; remove it")
 
     def _error(self, event: Any, told: str) -> InputError:
         return InputError(f"{self.source}, line {event.start_mark.line + 1}: {told}")

@@ -120,7 +120,7 @@ def parse_wfformat(data: bytes | str, source: str = "workflow") -> Dag:
 
 def _version_told(version: str | None) -> str:
     found = "without a schemaVersion" if version is None else f"version {shown(version)}"
-    return f"WfFormat {found}; only {' and '.join(VERSIONS)} are read: convert the file"
+    return f"WfFormat {found}; only {' and '.join(VERSIONS)} are supported: convert the file"
 
 
 def _read(instance: _Instance) -> Dag:
@@ -173,7 +173,7 @@ def _reversed(tasks: tuple[_Task, ...]) -> dict[str, list[str]]:
         for child in task.children:
             if child not in told:
                 raise InputError(
-                    f"task {shown(task.id)} has a child {shown(child)}, which is no task; add it"
+                    f"task {shown(task.id)} has a child {shown(child)}, which is not a task; add it"
                 )
             if task.id not in told[child]:
                 found.setdefault(child, []).append(task.id)

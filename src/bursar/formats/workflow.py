@@ -272,7 +272,7 @@ def read_size(value: Any) -> int:
         size = Decimal(found[1]) * _UNITS[found[2]]
         if size <= LARGEST_SIZE:
             return round(size)
-    raise InputError(f"{shown(value)} is no size; write bytes, or for example '40 MB'")
+    raise InputError(f"{shown(value)} is not a size; write bytes, or for example '40 MB'")
 
 
 def _read_runtime(value: Any) -> str | dict[str, str]:

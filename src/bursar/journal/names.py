@@ -54,7 +54,7 @@ def check_run_name(name: str) -> str:
         raise InputError(f"'{LAST}' stands for the most recent run; choose another name")
     if not _VALID.fullmatch(name):
         raise InputError(
-            f"{shown(name)} is no name for a run; use up to 64 letters, digits, - and _,"
+            f"{shown(name)} is not a valid name for a run; use up to 64 letters, digits, - and _,"
             " and do not begin with -"
         )
     return name

@@ -126,7 +126,7 @@ class Home:
         if len(alike) == 1:
             return alike[0]
         if alike:
-            raise InputError(f"{shown(name)} may be {_names(alike)}: write more of it")
+            raise InputError(f"{shown(name)} matches {_names(alike)}: write more of it")
         near = get_close_matches(name, [run.name for run in runs], _SHOWN)
         hint = f"did you mean {', '.join(near)}?" if near else f"the latest are {_names(runs)}"
         raise InputError(f"no run {shown(name)} in {self.path}; {hint}")

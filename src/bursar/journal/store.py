@@ -334,7 +334,7 @@ def _read_meta(path: Path, connection: sqlite3.Connection) -> Meta:
             return Meta(version, table[b"run"].decode(), float(table[b"created"]))
     except (KeyError, ValueError):
         raise JournalError(
-            f"{path}: is no journal of bursar: give the journal.db of a run"
+            f"{path}: is not a bursar journal: give the journal.db of a run"
         ) from None
     raise JournalError(
         f"{path}: written by a newer bursar (format {version}, this one reads up to {FORMAT}):"

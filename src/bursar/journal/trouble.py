@@ -14,7 +14,7 @@ _REMEDIES: Final = {
     " what was committed before is safe",
     sqlite3.SQLITE_IOERR: "the disk refused to read or write: check it, its space and its quota,"
     " then go on with bursar resume; what was committed before is safe",
-    sqlite3.SQLITE_NOTADB: "is no journal of bursar: give the journal.db of a run",
+    sqlite3.SQLITE_NOTADB: "is not a bursar journal: give the journal.db of a run",
     sqlite3.SQLITE_CORRUPT: "the journal is damaged: restore it from a copy, or look at what is"
     " left with sqlite3 FILE .recover",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the rights to the file and its directory",
@@ -34,7 +34,7 @@ def told(error: sqlite3.Error, path: Path) -> JournalError:
     if remedy is not None:
         return JournalError(f"{path}: {remedy} ({error})")
     if str(error).startswith("no such"):
-        return JournalError(f"{path}: is no journal of bursar: give the journal.db of a run")
+        return JournalError(f"{path}: is not a bursar journal: give the journal.db of a run")
     return JournalError(f"{path}: {error}: check the file, or restore it from a copy")
 
 
@@ -51,7 +51,7 @@ def check_usable(path: Path, mode: int) -> None:
     except OSError as error:
         raise unreachable(path, error) from None
     if not path.is_file():
-        raise InputError(f"{path}: is no file: give the journal.db of a run")
+        raise InputError(f"{path}: is not a file: give the journal.db of a run")
     if not os.access(path, mode, effective_ids=os.access in os.supports_effective_ids):
         verb = "write" if mode & os.W_OK else "read"
         raise InputError(f"{path}: permission denied: ask its owner to let you {verb} it")

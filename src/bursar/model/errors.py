@@ -51,4 +51,4 @@ def instead_of(unknown: str, known: Iterable[str]) -> str:
     """The end of a message about a name that is not known: the closest, or all there are."""
     names = list(known)
     close = get_close_matches(unknown, names, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known are {', '.join(names)}"
+    return f"did you mean '{close[0]}'?" if close else f"known: {', '.join(names)}"

@@ -46,4 +46,4 @@ def read_bytes(path: str | Path, what: str) -> bytes:
         why = error.strerror or type(error).__name__
         raise InputError(f"{source}: cannot read the {what}: {why}") from None
     except ValueError:  # a NUL within the name
-        raise InputError(f"{source}: this is no name of a file") from None
+        raise InputError(f"{source}: this is not a file name") from None

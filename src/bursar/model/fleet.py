@@ -22,7 +22,7 @@ def parse_fleet(text: str, market: Market) -> dict[str, int]:
     for part in text.split(","):
         name, sign, count = (piece.strip() for piece in part.partition("="))
         if not sign or not _COUNT.fullmatch(count):
-            raise InputError(f"{shown(part.strip())} is no part of a fleet; write {_EXAMPLE}")
+            raise InputError(f"{shown(part.strip())} is not part of a fleet; write {_EXAMPLE}")
         offer, number = market[name], int(count)
         if offer.name in fleet:
             raise InputError(f"the fleet names {shown(name)} twice; write {_EXAMPLE}")

@@ -47,7 +47,7 @@ class Money:
         """
         match = None if _is_vast(value) else _AMOUNT.fullmatch(str(value).strip())
         if match is None:
-            raise InputError(f"{shown(value)} is no amount of money; write for example 2.50")
+            raise InputError(f"{shown(value)} is not an amount of money; write for example 2.50")
         whole = match["whole"].replace(",", "").replace("_", "")
         rest = match["rest"] or ""
         digits = (whole + rest).rstrip("0")

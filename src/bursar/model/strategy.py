@@ -137,6 +137,6 @@ def _static(name: str) -> Strategy:
 
 def _mistake(text: str) -> InputError:
     return InputError(
-        f"{shown(text)} is no strategy; write N=3,T=30m,D=1h,Mr=0.1, B=7.50 for a budget, or one of"
+        f"{shown(text)} is not a strategy; write N=3,T=30m,D=1h,Mr=0.1, B=7.50 for a budget, or"
         f" {', '.join(STATIC)}"
     )

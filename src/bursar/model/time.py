@@ -67,7 +67,7 @@ def parse_duration(text: str) -> Time:
         part = _PART.match(cleaned, at)
         unit = _UNITS.get(part.group(2)) if part else None
         if part is None or unit is None:
-            raise InputError(f"{shown(text)} is no duration; write for example 90s, 1.5m or 1h")
+            raise InputError(f"{shown(text)} is not a duration; write for example 90s, 1.5m or 1h")
         total += Decimal(part.group(1)) * unit
         at = part.end()
     if total > LONGEST:

@@ -222,7 +222,7 @@ class Workflow:
             for task, need in zip(tasks, self._needs, strict=True)
             if not isinstance(need, str) or need not in self._index
         )
-        told = f"task {shown(names[task])} needs {shown(unknown)}, which is no task"
+        told = f"task {shown(names[task])} needs {shown(unknown)}, which is not a task"
         close = _closest(str(unknown), names)
         return (
             f"{told}; did you mean {shown(close)}?" if close else f"{told}; add it, or correct it"

@@ -26,7 +26,7 @@ _UNTOLD: Final = float("nan")
 
 def reason(name: object) -> str:
     if not isinstance(name, str):
-        return f"is {shown(name)}, which is no text"
+        return f"is {shown(name)}, which is not text"
     return f"{shown(name)} cannot be printed; rename it" if name else "is empty; write one"
 
 
@@ -83,14 +83,14 @@ def _seconds(value: Duration) -> float:
     if isinstance(value, bool) or not isinstance(value, float | int):
         raise InputError("runtime: must be a number of seconds, or a text such as '90s'")
     if not 0 <= value <= _MOST_SECONDS:
-        raise InputError(f"runtime: {shown(value)} is no time from 0 s to a hundred years")
+        raise InputError(f"runtime: {shown(value)} is not a time from 0 s to a hundred years")
     return float(value)
 
 
 def _parts(value: Mapping[str, Duration]) -> tuple[float, ...]:
     for key in value:
         if key not in PARTS:
-            raise InputError(f"runtime: unknown part {shown(key)}; known are {', '.join(PARTS)}")
+            raise InputError(f"runtime: unknown part {shown(key)}; known: {', '.join(PARTS)}")
     return tuple(_seconds(value.get(part, 0.0)) for part in PARTS)
 
 
@@ -108,14 +108,14 @@ def checked_files(given: FilesGiven) -> dict[str, int]:
 
 def _size(value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_SIZE:
-        raise InputError(f"{shown(value)} is no number of bytes; use a whole number, 0 or more")
+        raise InputError(f"{shown(value)} is not a number of bytes; use a whole number, 0 or more")
     return value
 
 
 def checked_deadline(value: Time | str) -> Time:
     time = parse_duration(value) if isinstance(value, str) else value
     if isinstance(time, bool) or not isinstance(time, int) or not 0 < time <= LONGEST:
-        raise InputError(f"deadline: {shown(value)} is no time; write for example '2h'")
+        raise InputError(f"deadline: {shown(value)} is not a time; write for example '2h'")
     return time
 
 

@@ -53,7 +53,7 @@ class Thresholds(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if not 0 <= self.u_low <= self.u_high <= 1:
-            raise InputError("thresholds of utilisation must ascend from 0 to 1; swap or mend them")
+            raise InputError("thresholds of utilisation must ascend from 0 to 1; swap or fix them")
         if not self.growth >= 1:
             raise InputError(f"growth is {self.growth:g}; use 1 or more")
 

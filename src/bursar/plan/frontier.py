@@ -74,7 +74,7 @@ def parse_preference(text: str) -> Utility:
         with warnings.catch_warnings(action="ignore"):  # of odd strings, which are refused anyway
             tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise _mistake(text, "is no preference") from None
+        raise _mistake(text, "is not a preference") from None
     _check(tree, text)
 
     def utility(makespan: float, cost: float) -> float:
@@ -145,7 +145,7 @@ def _check(node: ast.expr, text: str) -> None:
         case ast.Name(id="makespan" | "cost"):
             parts = []
         case _:
-            raise _mistake(text, "is no preference")
+            raise _mistake(text, "is not a preference")
     for part in parts:
         _check(part, text)
 

@@ -192,7 +192,7 @@ def reliable_offers(market: Market) -> list[Offer]:
 def _why_nothing(market: Market, samples: Samples) -> str:
     if all(market[name].limit == 0 for name in samples):
         return "every offer of which a run time is known has the limit 0: no machine can be rented"
-    return "no plan can be made of what is known; tell or sample run times on more offers"
+    return "no plan can be made of what is known; give or sample run times on more offers"
 
 
 def _left_out(market: Market, samples: Samples, mixed: Sequence[Candidate]) -> Iterator[str]:

@@ -131,4 +131,4 @@ def _check(problem: Problem) -> None:
     if math.isnan(problem.budget) or problem.budget < 0:
         raise InputError(f"a budget of {problem.budget:g}; it must not be negative")
     if any(min(one.work, one.disk_bytes, one.network_bytes) < 0 for one in problem.profiles):
-        raise InputError("a task does not take less than nothing; check its profile")
+        raise InputError("a task cannot take less than no time; check its profile")

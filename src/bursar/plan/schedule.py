@@ -75,7 +75,7 @@ class Schedule(msgspec.Struct, frozen=True, eq=False):
         return int(self.end.max(initial=0))
 
     def cost(self, market: Market) -> Money:
-        """Every machine by its billing units, from when it was asked for until its release."""
+        """Every machine by its billing units, from when requested until its release."""
         stays = (self.released - self.rented).tolist()
         charges = (
             market.offers[offer].charge(stay)
@@ -176,4 +176,4 @@ def too_short(deadline: Time, least: Time, planner: str) -> InputError:
 
 def _refuse(tasks: Integers, wrong: NDArray[np.bool_], what: str) -> None:
     if wrong.any():
-        raise InputError(f"task {tasks[np.argmax(wrong)]} {what}; mend the schedule")
+        raise InputError(f"task {tasks[np.argmax(wrong)]} {what}; fix the schedule")

@@ -106,9 +106,9 @@ def _load(role: str, point: EntryPoint) -> Callable[..., Any]:
         loaded: Callable[..., Any] = point.load()
     except Exception as error:
         problem = one_line(f"{type(error).__name__}: {error}")
-        raise InputError(f"{told} cannot be imported: {problem}; mend or remove it") from error
+        raise InputError(f"{told} cannot be imported: {problem}; fix or remove it") from error
     if not callable(loaded):
-        raise InputError(f"{told} is {point.value}, which cannot be called; mend or remove it")
+        raise InputError(f"{told} is {point.value}, which cannot be called; fix or remove it")
     return loaded
 
 

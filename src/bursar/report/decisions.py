@@ -155,7 +155,7 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
         case ev.StrategyChosen():
             return f"tail begins: {event.strategy}", _tell_strategy(event, state)
         case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():
-            return _changes(event, state), "asked for"
+            return _changes(event, state), "requested"
         case ev.RunEnded():
             return f"run ended: {STATUS_TOLD[event.status]}", event.why
     return None

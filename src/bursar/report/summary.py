@@ -136,7 +136,7 @@ def tell(state: RunState, *, first: bool = True) -> Iterator[str]:
     if state.plan is not None:
         yield _tell_promise(state, state.plan)
     if state.assignment is not None:
-        yield f"planned anew at {format_duration(state.assignment.at)}: {state.assignment.why}"
+        yield f"replanned at {format_duration(state.assignment.at)}: {state.assignment.why}"
     if ended is not None and ended.why:
         yield f"why: {ended.why}"
     yield from _tell_failures(state)

@@ -256,8 +256,11 @@ def choose(advice: Advice, wish: str | None) -> tuple[int, str]:
         named = wish or {(): "the knee", ("deadline",): "cheapest"}.get(tuple(limits), "fastest")
         return best, f"{named}{kept}"
     if situation.budget is not None:
-        return 0, f"nothing is expected to keep within the {' and the '.join(limits)}: the cheapest"
-    return len(points) - 1, "nothing is expected to meet the deadline: the fastest"
+        return (
+            0,
+            f"no strategy is expected to stay within the {' and the '.join(limits)}: the cheapest",
+        )
+    return len(points) - 1, "no strategy is expected to meet the deadline: the fastest"
 
 
 class Advisor(Counsel):
@@ -327,7 +330,8 @@ class Advisor(Counsel):
         if machines == pools.reliable_limit:
             return
         strategy = interim(min(1.0, machines / pools.unreliable))
-        why = f"{wish}: {counted(machines, 'reliable machine')} beside a scarce pool until the tail"
+        reliable = counted(machines, "reliable machine")
+        why = f"{wish}: {reliable} until the tail, as unreliable ones are scarce"
         span, cost = outlook.point(machines)
         makespan = round((span - outlook.elapsed) * SECOND)
         cost = cost * outlook.total - outlook.spent
@@ -349,7 +353,7 @@ class Advisor(Counsel):
         conditions = situation.conditions
         if self._pools.strategy is not None and not is_interim(self._pools.strategy):
             asked = self._pools.strategy.timed(default_deadline(conditions.mean))
-            return asked, "it was asked for", estimate(conditions, [asked], MOST).means()[0]
+            return asked, "requested", estimate(conditions, [asked], MOST).means()[0]
         advice = advise(situation, seed)
         if self._ask is not None:
             place, why = self._ask(advice), "chosen by hand"

@@ -163,11 +163,7 @@ class FlowAdvisor(Counsel):
                 return
             changed = self._with_rest(assigned, rest, plan)
             if (changed, plan.fleet) != (assigned, self._fleet):
-                tell(
-                    lambda now: ev.AssignmentChanged(
-                        now, changed, plan.fleet, f"{why} planned anew"
-                    )
-                )
+                tell(lambda now: ev.AssignmentChanged(now, changed, plan.fleet, f"{why} replanned"))
             self._watch, self._is_busy = BandWatch(), False
 
         self.start(decide)

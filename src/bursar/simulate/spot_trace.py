@@ -74,7 +74,7 @@ def read_spot_trace(path: str | Path) -> SpotTrace:
         found = msgspec.json.decode(text, type=_File)
     except msgspec.ValidationError as error:
         raise InputError(
-            f"{source}: no spot trace: {one_line(str(error))}; it needs"
+            f"{source}: not a spot trace: {one_line(str(error))}; it needs"
             ' {"metadata": {"gap_seconds": 300}, "data": [0, 1, 2]}'
         ) from None
     except (msgspec.DecodeError, RecursionError) as error:
@@ -144,7 +144,7 @@ class SpotSeats(Overlay):
         self._notice = notice
 
     def boot(self, machine: Machine) -> Time | None:
-        """As below, if a seat is to be had when the machine is rented."""
+        """As below, if a seat is available when the machine is rented."""
         seats = self._seats.get(machine.offer.name)
         if seats is not None:
             at = machine.rented + self._offset

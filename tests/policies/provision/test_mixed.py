@@ -190,7 +190,7 @@ def test_a_machine_that_boots_for_longer_than_its_lease_is_waited_for():
 
 
 class Gone(Overlay):
-    """No spot machine is to be had from some moment on."""
+    """No spot machine is available from some moment on."""
 
     def __init__(self, below, since, offer="spot"):
         super().__init__(below)
@@ -380,7 +380,7 @@ def test_with_a_wish_reliable_machines_help_a_scarce_pool_before_the_tail():
     market = Market("USD", "undated", (SPOT, near))
     state, events = decide("makespan*cost", fortune=Few(CALM), market=market)
     assert events[0][0].strategy.name == INTERIM
-    assert "4 reliable machines beside a scarce pool" in events[0][0].why
+    assert "4 reliable machines until the tail" in events[0][0].why
     assert events[0][1] > 30
     assert state.done == 40
     _, undecided = decide(None, fortune=Few(CALM), market=market)

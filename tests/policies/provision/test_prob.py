@@ -156,7 +156,7 @@ def test_the_cheapest_other_machine_is_rented_where_none_stands():
     scene = Watched("pairs", fleet={"pairs": 1})
     scene.down(scene.rent("pairs"), "refused")
     (wish,) = scene.wishes()
-    assert wish == Rent("hours", reason="no pairs is to be had")
+    assert wish == Rent("hours", reason="no pairs is available")
     scene.machine("hours")
     assert len(scene.place()) == 1
 

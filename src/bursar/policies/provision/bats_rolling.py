@@ -132,8 +132,8 @@ class RollingBats:
         if self._stays.get(machine.id, machine.until) > machine.until:
             return Extend(machine.id, reason="the plan keeps it")
         if self._ends_here(machine, view, now):
-            return Extend(machine.id, reason="to end its tasks costs less than to repeat them")
-        return Release(machine.id, reason="the plan does without it")
+            return Extend(machine.id, reason="finishing its tasks costs less than repeating them")
+        return Release(machine.id, reason="it is not in the plan")
 
     def _ends_here(self, machine: Machine, view: View, now: Time) -> bool:
         if machine.offer.name not in self._known or machine.id in self._given_up:
@@ -438,9 +438,11 @@ class RollingBats:
             if machine.attempts or number not in self._stays or not machine.refunds(now):
                 continue
             if number in self._dropped:
-                leaving.append(Release(number, at_once=True, reason="the plan does without it"))
+                leaving.append(Release(number, at_once=True, reason="it is not in the plan"))
             elif number in before and self._ends_tasks(machine.offer):
-                leaving.append(Release(number, at_once=True, reason="others end all that is left"))
+                leaving.append(
+                    Release(number, at_once=True, reason="other machines finish what is left")
+                )
         return leaving
 
     def _save(self, view: View, now: Time) -> list[Release]:

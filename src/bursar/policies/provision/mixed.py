@@ -23,7 +23,7 @@ from bursar.state import RunState
 from bursar.view import Machine, View
 
 FORSAKEN: Final[Time] = HOUR
-"""Unreliable machines that were not to be had for so long are not waited for any more."""
+"""Unreliable machines that were not available for so long are not waited for any more."""
 
 
 class Mixed:

@@ -113,7 +113,7 @@ class Prob:
             other = min(others, key=_price_of_work)
             self.work.move(name, other.name)
             if not standing:
-                yield Rent(other.name, reason=f"no {name} is to be had")
+                yield Rent(other.name, reason=f"no {name} is available")
         elif not view.machines and not view.ledger.can_pay(view.market.cheapest_entry):
             left = f"{counted(len(view.ready) + view.waiting, 'task')} left"
             yield Stop(f"{left}, and {money_left(view)} buys no machine")

@@ -2,7 +2,7 @@
 
 With little money left, machines leave while tasks run on them. The thesis replicates to end sooner
 only, so such a task is begun again once it is lost, when there may be no paid time for it. Here an
-idle machine that stays long enough runs a replica of it in good time.
+idle machine that stays long enough runs a replica of it in time.
 """
 
 from __future__ import annotations
