@@ -15,6 +15,7 @@ from bursar.cli.flow_options import flow_options
 from bursar.cli.progress import progress
 from bursar.execute.staging import SHARED
 from bursar.formats.job import Job, is_workflow_file
+from bursar.model.compiling import on_compilation
 from bursar.model.errors import InputError, shown
 from bursar.model.fleet import format_fleet
 from bursar.model.flow import Flow
@@ -77,8 +78,10 @@ def command(words: tuple[str, ...], choose: str | None, **options: Any) -> int:
     if choose is not None and not _is_workflow(words):
         return _run_plan(words, choose, options)
     job = Job.from_command_line(words, options)
-    request = make_request(job, choose)
     quiet = bool(job.quiet)
+    if quiet:
+        on_compilation(None)
+    request = make_request(job, choose)
     with Session.begin(home(), request) as session:
         say(_greeting(session, request), quiet=quiet)
         return drive(session, quiet=quiet, as_json=bool(job.json))
@@ -163,7 +166,7 @@ def _greeting(session: Session, request: Request) -> str:
     cap = budget_told(request.market, request.goal.budget)
     return (
         f"run {session.state.run}: {counted(session.state.total, 'task')}, {cap}\n"
-        "Ctrl-C lets running tasks finish, twice stops now; nothing is lost"
+        "Ctrl-C stops gently, twice stops now; nothing is lost"
     )
 
 

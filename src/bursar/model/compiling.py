@@ -12,13 +12,13 @@ _waiting: Final[list[Callable[[], None]]] = []
 """who wants to know of the first compilation, until numba is there to tell"""
 
 
-def on_compilation(tell: Callable[[], None]) -> None:
-    """Call this once, when numba begins to compile something that was not kept.
+def on_compilation(tell: Callable[[], None] | None) -> None:
+    """Call this once, when numba begins to compile something that was not kept; None: call nothing.
 
     That takes up to a minute, which a program does not let people spend before a blank screen.
     Machine code that was kept is loaded without a call.
     """
-    _waiting.append(tell)
+    _waiting[:] = [] if tell is None else [tell]
 
 
 def compile_kept(function: Callable[..., Any], stamp: str = "") -> Callable[..., Any]:

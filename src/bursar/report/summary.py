@@ -203,7 +203,7 @@ def _alike(state: RunState) -> list[list[int]]:
     What befell most tasks comes first.
     """
     groups: dict[tuple[int | None, str], list[int]] = {}
-    for task, failure in state.failed_tasks.items():
+    for task, failure in sorted(state.failed_tasks.items()):
         why = failure.why
         for word in sorted(_arguments(state, task), key=len, reverse=True):
             if word in why:
