@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import bursar.cli
+from bursar.cli.plan import show
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
+from bursar.plan.plans import Plan, PlanList, Span
 from bursar.rent.local import slots_caution, usable_cpus
 
 CLOUD = """
@@ -33,6 +35,7 @@ slots = {slots}
     )
 )
 TIMES = "m7i.large=9m~2m,m7i.4xlarge=7m~2m,c7i.2xlarge=5m~1m,r7i.48xlarge=8m~2m"
+STRATEGY = "N=3,T=5us,D=9us,Mr=0.1"
 FIGURE = re.compile(r"\$\d[\d,.]*")
 
 
@@ -54,6 +57,50 @@ def test_the_plans_for_a_cloud_fit_and_their_costs_can_be_told_apart(cloud):
     assert len(set(shown)) == len(set(exact))
     small = cloud.bursar("plan", "-m", "cloud.toml", "--tasks", "3", "--assume", "m7i.large=61s")[0]
     assert all(len(figure.strip("$0.")) >= 2 for figure in FIGURE.findall(small))
+
+
+def plans(*figures):
+    """Plans of a name, a strategy, and the P50 and the bound of their costs."""
+    made = [
+        Plan(
+            name=name,
+            fleet={"small": 4, "large": 1},
+            strategy=strategy,
+            units={},
+            cost=middle,
+            makespan_s=Span(9.0, 9.0, 9.0, 9.0),
+            cost_p50=middle,
+            cost_p90=upper,
+            cost_upper=upper,
+            cushion="0.0123456",
+            risk=3,
+            fits=True,
+        )
+        for name, strategy, middle, upper in figures
+    ]
+    return PlanList(
+        tasks=9, currency="USD", date="2026-01-01", confidence=0.9, plans=made, cautions=[]
+    )
+
+
+@pytest.mark.parametrize(
+    ("others", "told"),
+    [
+        ((("fastest", "", "3", "3"),), "cheapest, cushion $0.0123, risk +3"),
+        ((("fastest", "", "1.50", "2.90"),), "cheapest, by its bound, "),
+        ((("fastest", "", "1.50", "2.10"),), "cheapest, by its mean, "),
+        ((("mixed-knee", STRATEGY, "1", "1"),), "cheapest, of reliable machines, "),
+    ],
+)
+def test_a_plan_that_another_beats_says_in_which_sense_it_is_the_cheapest(others, told, capsys):
+    market = Market("USD", "2026-01-01", (Offer("small", Money.parse("1")),))
+    show(plans(("cheapest", "", "2", "2.50"), *others), market, first=False)
+    printed = capsys.readouterr()
+    first, *below = printed.out.splitlines()[2:]
+    assert first.startswith(f"1  {told}")
+    assert "   4 small + 1 large" in below
+    assert "cushion: money set aside" in printed.err
+    assert "not included" not in printed.out + printed.err
 
 
 def test_prices_have_three_digits_and_the_exact_ones_are_in_json(cloud):

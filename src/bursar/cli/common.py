@@ -114,7 +114,8 @@ def print_table(
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
-        table.add_column(column, justify="right" if column in right.split() else "left")
+        side: Any = "right" if column in right.split() else "left"
+        table.add_column(column, justify=side, overflow="fold")  # a name that is cut is of no use
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     width = None if (sys.stderr if err else sys.stdout).isatty() else WIDTH

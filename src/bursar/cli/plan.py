@@ -415,11 +415,33 @@ def _legend(found: PlanList, marks: Sequence[str]) -> Iterator[str]:
         yield "see N: plan N is likely neither slower nor more expensive"
 
 
+def _scope(plan: Plan, found: PlanList) -> str:
+    """In which sense a plan is the cheapest or the fastest, where another beats it in another."""
+
+    def figures(one: Plan) -> tuple[float, float]:
+        if plan.name == "cheapest":
+            return float(one.cost_p50), float(one.cost_upper)
+        return one.makespan_s.p50, one.makespan_s.upper
+
+    if plan.name not in ("cheapest", "fastest"):
+        return ""
+    middle, upper = figures(plan)
+    better = [one for one in found.plans if figures(one)[0] < middle]
+    if not better:
+        return ""
+    if all(one.strategy for one in better):
+        return "of reliable machines"
+    return "by its bound" if all(figures(one)[1] >= upper for one in better) else "by its mean"
+
+
 def _marks(number: int, found: PlanList) -> Iterator[str]:
     plan = found.plans[number - 1]
     same = (plan.fleet, plan.strategy)
     plans = enumerate(found.plans, 1)
     twin = next(n for n, other in plans if (other.fleet, other.strategy) == same)
+    scope = _scope(plan, found)
+    if scope:
+        yield scope
     if not plan.fits:
         yield "does not fit"
     if twin < number:
