@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from bursar.model.time import SECOND
@@ -12,8 +13,11 @@ from bursar.reproduce.expert_table_5 import (
     ONLINE,
     PUBLISHED,
     Compared,
+    Seer,
+    Way,
     compare,
     experiment_rows,
+    history_of,
     mean_rows,
     own_rows,
     printed,
@@ -115,7 +119,18 @@ def test_every_row_of_an_experiment_is_judged(two: list[Compared]) -> None:
     assert rows[2].paper == 6_394
 
 
-def test_estimates_as_published_begin_the_tail_with_as_many_tasks_as_the_real_run() -> None:
+def test_estimates_as_published_begin_the_tail_with_as_many_tasks_as_the_real_run(
+    run: RealRun,
+) -> None:
+    late = sorted(run.results.values())[-31]
+    short = msgspec.structs.replace(run, tail_start=late)
+    assert short.tail_tasks == 30
+    seer = Seer(BY_NUMBER[12], short, history_of(run, BY_NUMBER[12].strategy), 12)
+    by_machines = Way(is_online=False, from_tail=False, told=False)
+    assert seer.tail_begins(PUBLISHED[0]) > 1.1 * seer.tail_begins(by_machines)
+
+
+def test_the_begin_of_a_real_tail_is_followed() -> None:
     found = expert_tail_start.begun(BY_NUMBER[12])
     assert found.run.tail_tasks == sum(
         done > found.run.tail_start for done in found.run.results.values()
