@@ -10,6 +10,7 @@ then carried out by the world.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from heapq import heappop, heappush
 from random import Random
 from typing import Final, Literal, Protocol, runtime_checkable
@@ -41,6 +42,8 @@ class World(Protocol):
     """how long before a lease ends the world must hear of it"""
     ahead: int
     """attempts to start ahead for each slot: so many are over while this process decides"""
+    stalled: AbstractSet[int]
+    """machines that gave attempts back because they are busy for longer: none are started ahead"""
 
     def now(self) -> Time:
         """Time since the run began; never decreases."""
@@ -171,14 +174,12 @@ class Engine:
     def _place_ahead(self, pick: Pick, ahead: int, now: Time) -> None:
         """Give busy machines their next tasks, too, while there are more than enough of them."""
         state = self.state
+        share = len(state.ready) // (PLENTY * max(1, len(state.machines)))
         for machine in state.machines.values():
-            most = ahead * machine.offer.slots
-            while (
-                len(machine.waiting) < most
-                and len(state.ready) > PLENTY * len(state.machines) * most
-                and machine.is_full
-                and machine.is_open
-            ):
+            most = min(ahead * machine.offer.slots, share)
+            if machine.id in self._world.stalled:
+                continue
+            while len(machine.waiting) < most and machine.is_full and machine.is_open:
                 task = pick(state, self._rng)
                 self._ask((act.Start(task, machine.id, ahead=True),), now)
 

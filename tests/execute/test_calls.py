@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from bursar import events as ev
-from bursar.execute.calls import CallError, Calls, FunctionCache, RemoteTraceback
-from bursar.execute.worker import MOST_FUNCTIONS
+from bursar.execute.calls import CallError, Calls, RemoteTraceback
 from bursar.model.goal import Limits
 from bursar.model.time import SECOND
 
@@ -289,32 +288,6 @@ def test_large_arguments_and_results_travel_without_stopping_the_world(lab, call
     future = calls.add(1, lambda data: data[::-1], (b"a" + bytes(size),))
     assert lab(1, calls=calls).run().status == "done"
     assert future.result() == bytes(size) + b"a"
-
-
-def test_more_functions_than_a_worker_remembers(lab, calls):
-    def make(n):
-        return lambda: n
-
-    functions = [make(n) for n in range(MOST_FUNCTIONS + 20)] * 2
-    futures = [calls.add(n, function) for n, function in enumerate(functions, 1)]
-    assert lab(len(functions), calls=calls).run(machines=1).status == "done"
-    assert [f.result() for f in futures] == list(range(MOST_FUNCTIONS + 20)) * 2
-
-
-def test_a_function_is_pickled_once():
-    class Counting:
-        count = 0
-
-        def __reduce__(self):
-            Counting.count += 1
-            return int, ()
-
-    cache = FunctionCache(2)
-    functions = [Counting(), Counting(), Counting()]
-    numbers = [cache.get(function)[0] for function in (functions[0], functions[1], functions[0])]
-    assert (numbers, Counting.count) == ([1, 2, 1], 2)
-    assert cache.get(functions[2])[0] == 3
-    assert cache.get(functions[0])[0] == 4  # it made room for the third
 
 
 def test_a_future_that_was_cancelled_before_is_not_run(lab, calls, tmp_path):

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar.execute.wire import Channel, read_frame, write_frame
+from bursar.execute.wire import Channel
 
 HEADS = st.recursive(
     st.none() | st.integers() | st.text() | st.binary(),
@@ -93,24 +92,3 @@ def test_sending_to_a_closed_end_is_noticed_and_keeps_nothing(ends):
     assert not ours.pending
     assert os.read(reading, 1) == b""  # the other end of the pipe is closed
     os.close(reading)
-
-
-def test_blocking_ends_understand_channels():
-    ours, theirs = socket.socketpair()
-    body = os.urandom(3_000_000)
-    answers = []
-
-    def echo():
-        with theirs:
-            while (frame := read_frame(theirs)) is not None:
-                answers.append(frame)
-                write_frame(theirs, *frame)
-
-    thread = threading.Thread(target=echo)
-    thread.start()
-    with ours:
-        for frame in ((1, "small"), b"x"), ("large", body), ((), b""):
-            write_frame(ours, *frame)
-            assert read_frame(ours) == frame
-    thread.join()
-    assert len(answers) == 3

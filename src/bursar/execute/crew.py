@@ -1,173 +1,404 @@
-"""The workers of a run, as bursar sees them: which are idle, and what the others are at."""
+"""The workers of a run, as bursar sees them: which are idle, and what the others are at.
+
+A machine has as many workers as slots. Very short calls wait at a worker, where they begin one
+after the other; if one of them takes long, those behind it are taken back, and go to another worker
+of the machine or, if all are busy for long, back to whoever started them.
+"""
 
 from __future__ import annotations
 
-import socket
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+import os
+import sys
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
-from bursar.execute.calls import Answer, Call, CallError, FunctionCache, read_answer
+from bursar.execute.calls import Answer, CallError, Calls, described, read_answer
+from bursar.execute.functions import MOST_BYTES, Code
 from bursar.execute.outputs import last_lines
-from bursar.execute.pickling import pack
+from bursar.execute.packets import PacketChannel, packet_pair, take_back
+from bursar.execute.packing import PackedCall
 from bursar.execute.processes import boottime
 from bursar.execute.reports import Ended, outcome_of
-from bursar.execute.wire import Channel, python_program
-from bursar.execute.worker import MOST_FUNCTIONS
+from bursar.execute.wire import python_program
+from bursar.model.time import SECOND, Time
+
+LONGEST_WAIT: Final[Time] = SECOND // 50
+"""A call waits at a worker no longer than this while its predecessor runs."""
+MOST_AT_WORKER: Final = 64
+"""calls, the one that runs included"""
+LARGEST_WAITING: Final = 1 << 12
+"""A call of more bytes is sent to a worker that has nothing else."""
 
 
-class PackedCall(NamedTuple):
-    function: int
-    """the number of the function"""
-    code: bytes
-    """the function, pickled"""
-    arguments: bytes
+News = tuple[list[tuple[int, int]], list[int], bytes | None]
+"""numbers and sizes of functions, numbers of those to forget, a key"""
+
+
+class Order(NamedTuple):
+    attempt: int
+    task: int
 
 
 class Worker:
     """A process that runs calls, one at a time."""
 
-    __slots__ = ("attempt", "began", "channel", "functions", "is_new", "key", "machine", "stopped")
+    __slots__ = (
+        "at",
+        "began",
+        "channel",
+        "far_end",
+        "functions",
+        "is_alone",
+        "is_new",
+        "key",
+        "machine",
+        "secret",
+        "size",
+        "stopped",
+    )
 
-    def __init__(self, key: int, machine: int, channel: Channel) -> None:
+    def __init__(self, key: int, machine: Machine) -> None:
+        ours, self.far_end = packet_pair()
+        """its own end, through which calls that it has not taken are taken back"""
         self.key = key
         self.machine = machine
-        self.channel = channel
-        self.attempt = 0
-        """what it is at; 0: it is idle"""
+        self.channel = PacketChannel(ours)
+        self.at: deque[Order] = deque()
+        """what it was given and has not answered; it is at the first"""
         self.began = 0
-        """when it was given that, by `boottime`"""
+        """when it could begin with the first, by `boottime`"""
         self.is_new = True
         """it has not answered yet"""
-        self.stopped = False
-        """the warden was told to end it"""
-        self.functions: OrderedDict[int, None] = OrderedDict()
-        """functions it knows, in the order in which it got them"""
+        self.is_alone = False
+        """what it is at is large: nothing may wait behind it"""
+        self.stopped = 0
+        """the attempt for whose sake the warden was told to end it"""
+        self.functions: OrderedDict[int, int] = OrderedDict()
+        """functions it knows, and the sizes of their pickles, in the order in which it got them"""
+        self.size = 0
+        """of these pickles"""
+        self.secret: bytes | None = None
+        """the key of this program, as it was told"""
 
-    def give(self, attempt: int, task: int, call: PackedCall, directory: str) -> None:
-        """Send it a call, with the function if it does not know it."""
-        self.attempt, self.began = attempt, boottime()
-        code = b"" if self._knows(call.function) else call.code
-        head = (attempt, task, directory, call.function, len(code))
-        self.channel.send(head, code + call.arguments)
+    def give(self, order: Order, call: PackedCall) -> bool:
+        """Send it a call, with what it does not know yet; False: there is no room."""
+        codes = [code for code in call.codes if code.number not in self.functions]
+        news = self._news(call, codes)
+        body = b"".join((*(code.data for code in codes), call.data)) if codes else call.data
+        if self.at and len(body) > LARGEST_WAITING:
+            return False
+        if not self.channel.send((order.attempt, order.task, call.function, news), body):
+            return False
+        self.is_alone = len(body) > LARGEST_WAITING
+        if news is not None:
+            self._remember(*news)
+        if not self.at:
+            self.began = boottime()
+        self.at.append(order)
+        return True
 
-    def _knows(self, function: int) -> bool:
-        """Whether it has this function; from now on it has. It forgets as the worker does."""
-        if function in self.functions:
-            return True
-        if len(self.functions) >= MOST_FUNCTIONS:
-            self.functions.popitem(last=False)
-        self.functions[function] = None
-        return False
+    def is_free_for(self, size: int | None) -> bool:
+        """Whether a call of this size may be given to it now; None: it is large."""
+        if self.stopped or not self.at:
+            return not self.stopped
+        if self.is_new or self.is_alone or size is None or size > LARGEST_WAITING:
+            return False
+        return len(self.at) < MOST_AT_WORKER and boottime() - self.began < LONGEST_WAIT
+
+    def take_back(self) -> list[Order]:
+        """What it has not begun; it will not."""
+        taken = {head[0] for head in take_back(self.far_end)}
+        back = [order for order in self.at if order.attempt in taken]
+        self.at = deque(order for order in self.at if order.attempt not in taken)
+        return back
+
+    def close(self) -> None:
+        self.channel.close()
+        self.far_end.close()
+
+    def _news(self, call: PackedCall, codes: list[Code]) -> News | None:
+        """What to send along: functions, those to forget, and the key."""
+        secret = _secret()
+        if not codes and secret == self.secret:
+            return None
+        wanted = {code.number for code in call.codes}
+        size, forgotten = self.size + sum(len(code.data) for code in codes), []
+        for number, its_size in self.functions.items():
+            if size <= MOST_BYTES:
+                break
+            if number not in wanted:
+                forgotten.append(number)
+                size -= its_size
+        new = [(code.number, len(code.data)) for code in codes]
+        return new, forgotten, secret if secret != self.secret else None
+
+    def _remember(
+        self, codes: list[tuple[int, int]], forgotten: list[int], secret: bytes | None
+    ) -> None:
+        for number in forgotten:
+            self.size -= self.functions.pop(number)
+        for number, size in codes:
+            self.functions[number] = size
+            self.size += size
+        self.secret = secret or self.secret
+
+
+class Machine:
+    """The workers of a machine, and what waits for one of them."""
+
+    __slots__ = ("id", "slots", "waiting", "workers")
+
+    def __init__(self, id: int, slots: int) -> None:
+        self.id = id
+        self.slots = slots
+        self.workers: list[Worker] = []
+        self.waiting: deque[Order] = deque()
+
+    def worker_for(self, size: int | None) -> Worker | None:
+        """Who has the least to do and may get a call of this size."""
+        free = [worker for worker in self.workers if worker.is_free_for(size)]
+        return min(free, key=lambda worker: len(worker.at), default=None)
 
 
 class Crew:
-    """Gives calls to idle workers of their machine, and has one hired where there is none.
+    """Gives calls to the workers of their machine, and has one hired where there is none.
 
     Workers are named by negative numbers, since attempts have the positive ones.
     """
 
     def __init__(
         self,
+        calls: Calls,
+        attempts: str,
+        *,
         hire: Callable[[Worker, list[str], int], None],
         part: Callable[[Worker], None],
+        watch: Callable[[Worker], None],
+        end: Callable[[int], None],
+        timeout: Time | None,
     ) -> None:
+        self._calls = calls
+        self._attempts = attempts
+        """the directory in which attempts write"""
         self._hire = hire
         """has the worker's program started, with this descriptor, and listens to the worker"""
         self._part = part
         """listens to it no more"""
-        self._functions = FunctionCache(MOST_FUNCTIONS)
-        self._program = python_program("bursar.execute.worker")
+        self._watch = watch
+        """waits for room to send it the rest of a large call"""
+        self._end = end
+        """ends an attempt that takes longer than `timeout`"""
+        self._timeout = timeout
+        self._machines: dict[int, Machine] = {}
         self._workers: dict[int, Worker] = {}
-        self._idle: dict[int, list[Worker]] = {}
-        """by machine"""
-        self._busy: dict[int, Worker] = {}
-        """by attempt"""
+        self._where: dict[int, Machine | Worker] = {}
+        """by attempt: the worker that has it, or the machine where it waits"""
         self._hired = 0
+        self._reports: list[Ended] = []
 
-    def pack(self, call: Call) -> PackedCall:
-        """Raises whatever pickling raises."""
-        number, code = self._functions.get(call.function)
-        return PackedCall(number, code, pack((call.args, call.kwargs)))
+    def reports(self) -> list[Ended]:
+        """What came to its end since this was last asked."""
+        reports, self._reports = self._reports, []
+        return reports
 
-    def start(
-        self, attempt: int, task: int, machine: int, call: PackedCall, directory: str
-    ) -> Worker:
-        """Send the call to a worker; not to one that died while it was idle."""
-        idle = self._idle.get(machine, [])
-        worker = idle.pop() if idle else self._new_worker(machine)
-        worker.give(attempt, task, call, directory)
-        while worker.channel.closed and not worker.is_new:
-            worker.attempt = 0
-            worker = idle.pop() if idle else self._new_worker(machine)
-            worker.give(attempt, task, call, directory)
-        self._busy[attempt] = worker
-        return worker
+    @property
+    def has_reports(self) -> bool:
+        return bool(self._reports)
+
+    # --- orders ----------------------------------------------------------------------------------
+
+    def lease(self, machine: int, slots: int) -> None:
+        if machine not in self._machines:
+            self._machines[machine] = Machine(machine, slots)
+
+    def start(self, attempt: int, task: int, machine: int) -> None:
+        """Let a worker of the machine run this call, as soon as one can."""
+        where = self._machines[machine]
+        self._where[attempt] = where
+        where.waiting.append(Order(attempt, task))
+        self._feed(where)
 
     def stop(self, attempt: int) -> Worker | None:
-        """The worker that must be ended to end this attempt, if it runs."""
-        worker = self._busy.get(attempt)
-        if worker is not None:
-            worker.stopped = True
+        """End an attempt, if it is not over; returns the worker that must be ended for it."""
+        where = self._where.get(attempt)
+        if isinstance(where, Worker) and not where.is_alone:
+            self._take_back(where)
+            where = self._where[attempt]
+        if isinstance(where, Worker):
+            where.stopped = attempt
+            return where
+        if where is not None:
+            where.waiting = deque(order for order in where.waiting if order.attempt != attempt)
+            self._report(Ended(attempt, "cancelled", "cancelled", wrote=False))
+        return None
+
+    def feed(self) -> None:
+        """Give workers what waits."""
+        for machine in self._machines.values():
+            self._feed(machine)
+
+    def _feed(self, machine: Machine) -> None:
+        while machine.waiting:
+            order = machine.waiting[0]
+            worker = machine.worker_for(self._calls.size(order.task))
+            if worker is None and len(machine.workers) < machine.slots:
+                worker = self._new_worker(machine)
+            if worker is None or not self._give(worker, order):
+                return
+            machine.waiting.popleft()
+
+    def _give(self, worker: Worker, order: Order) -> bool:
+        """Send a call to a worker; False: it has enough to do for now."""
+        try:
+            call = self._calls.start(order.task)
+        except Exception as error:
+            reason = f"the call cannot be pickled: {described(error)}"
+            answer = Answer(error=error)
+            self._report(Ended(order.attempt, "failed", reason, answer=answer, wrote=False))
+            return True
+        if call is None:  # nobody waits for it any more
+            self._report(Ended(order.attempt, "success", answer=Answer(), wrote=False))
+            return True
+        if not worker.give(order, call):
+            return False
+        if worker.channel.pending:
+            self._watch(worker)
+        self._where[order.attempt] = worker
+        return True
+
+    def _new_worker(self, machine: Machine) -> Worker:
+        self._hired += 1
+        worker = Worker(-self._hired, machine)
+        self._workers[worker.key] = worker
+        machine.workers.append(worker)
+        program = python_program("bursar.execute.worker", self._attempts)
+        self._hire(worker, program, os.dup(worker.far_end.fileno()))
         return worker
 
-    def hear(self, worker: Worker) -> Iterator[Ended]:
-        """What a worker has sent."""
-        for (attempt, kind, runtime, cpu, memory, wrote, text), data in worker.channel.receive():
-            worker.attempt, worker.is_new = 0, False
-            del self._busy[attempt]
-            if not worker.stopped:
-                self._idle.setdefault(worker.machine, []).append(worker)
-            answer = read_answer(kind, text, data)
-            failed = answer.error is not None
-            yield Ended(
-                attempt,
-                "failed" if failed else "success",
-                reason=last_lines(text or str(answer.error)) if failed else "",
-                runtime=runtime,
-                cpu=cpu,
-                memory=memory,
-                answer=answer,
-                wrote=wrote,
-            )
+    # --- what waits for long ---------------------------------------------------------------------
 
-    def ended(self, key: int, cause: str, code: int, reason: str) -> Iterator[Ended]:
+    @property
+    def is_ahead(self) -> bool:
+        """Whether all workers have enough to do for a moment."""
+        return bool(self._workers) and all(len(one.at) > 2 for one in self._workers.values())
+
+    def next_look(self) -> int | None:
+        """When `look` may find something, by `boottime`."""
+        times = []
+        for worker in self._workers.values():
+            if len(worker.at) > 1 or (worker.at and worker.machine.waiting):
+                times.append(worker.began + LONGEST_WAIT)
+            if worker.at and self._timeout is not None and not worker.stopped:
+                times.append(worker.began + self._timeout)
+        return min(times, default=None)
+
+    def look(self, now: int) -> None:
+        """Take back what waits behind a call that takes long, and end what takes too long."""
+        for worker in self._workers.values():
+            if self._is_overdue(worker, now):
+                self._end(worker.at[0].attempt)
+            if len(worker.at) > 1 and now - worker.began >= LONGEST_WAIT:
+                self._take_back(worker)
+        for machine in self._machines.values():
+            if machine.waiting:
+                self._feed(machine)
+            if machine.waiting and all(now - w.began >= LONGEST_WAIT for w in machine.workers):
+                self._give_back(machine)
+
+    def _is_overdue(self, worker: Worker, now: int) -> bool:
+        if self._timeout is None or worker.stopped or not worker.at:
+            return False
+        return now - worker.began >= self._timeout
+
+    def _take_back(self, worker: Worker) -> None:
+        """What it has not begun waits at its machine again, before all others."""
+        back = worker.take_back()
+        worker.machine.waiting.extendleft(reversed(back))
+        for order in back:
+            self._where[order.attempt] = worker.machine
+
+    def _give_back(self, machine: Machine) -> None:
+        """Let another machine have what waits at this one."""
+        reason = "it waited behind longer calls, and another machine may be free"
+        for order in machine.waiting:
+            self._report(Ended(order.attempt, "cancelled", reason, wrote=False, is_back=True))
+        machine.waiting.clear()
+
+    # --- reports ---------------------------------------------------------------------------------
+
+    def hear(self, worker: Worker) -> None:
+        """Take what a worker has sent."""
+        for (attempt, kind, runtime, cpu, memory, wrote, size), body in worker.channel.receive():
+            if not worker.at or worker.at[0].attempt != attempt:
+                continue
+            worker.at.popleft()
+            worker.is_new, worker.began = False, boottime()
+            text = bytes(body[:size]).decode() if size else ""
+            answer = read_answer(kind, text, memoryview(body)[size:])
+            failed = answer.error is not None
+            self._report(
+                Ended(
+                    attempt,
+                    "failed" if failed else "success",
+                    reason=last_lines(text or str(answer.error)) if failed else "",
+                    runtime=runtime,
+                    cpu=cpu,
+                    memory=memory,
+                    answer=answer,
+                    wrote=wrote,
+                )
+            )
+        if not worker.stopped:
+            self._feed(worker.machine)
+
+    def ended(self, key: int, cause: str, code: int, reason: str) -> None:
         """A worker has ended; so has what it was at, unless it sent the result before."""
         worker = self._workers.pop(key, None)
         if worker is None:
             return
-        yield from self.hear(worker)
-        idle = self._idle.get(worker.machine, [])
-        if worker in idle:
-            idle.remove(worker)
-        if worker.attempt:
-            del self._busy[worker.attempt]
-            if cause == "exited":
-                reason = f"the worker process ended: {reason}"
-            error = TimeoutError(reason) if cause == "timeout" else CallError(reason)
-            yield Ended(
-                worker.attempt,
-                "failed" if cause == "exited" else outcome_of(cause, code),
-                reason,
-                runtime=boottime() - worker.began,
-                answer=Answer(error=error),
-            )
+        worker.machine.workers.remove(worker)
+        self.hear(worker)
+        if not worker.is_new:
+            self._take_back(worker)
+        if worker.at:
+            self._lost(worker, cause, code, reason)
         self._part(worker)
-        worker.channel.close()
+        worker.close()
+        self._feed(worker.machine)
+
+    def _lost(self, worker: Worker, cause: str, code: int, reason: str) -> None:
+        """What a worker was at when it ended."""
+        attempt = worker.at[0].attempt
+        runtime = boottime() - worker.began
+        if worker.stopped and worker.stopped != attempt:
+            reason = "its worker was ended for the sake of another call"
+            self._report(Ended(attempt, "cancelled", reason, runtime=runtime))
+            return
+        if cause == "exited":
+            reason = f"the worker process ended: {reason}"
+        error = TimeoutError(reason) if cause == "timeout" else CallError(reason)
+        outcome = "failed" if cause == "exited" else outcome_of(cause, code)
+        self._report(Ended(attempt, outcome, reason, runtime=runtime, answer=Answer(error=error)))
 
     def forget(self, machine: int) -> None:
         """The machine is gone, and its workers with it."""
-        self._idle.pop(machine, None)
-        for worker in [one for one in self._workers.values() if one.machine == machine]:
+        gone = self._machines.pop(machine)
+        for worker in gone.workers:
             del self._workers[worker.key]
-            self._busy.pop(worker.attempt, None)
+            for order in worker.at:
+                del self._where[order.attempt]
             self._part(worker)
-            worker.channel.close()
+            worker.close()
+        for order in gone.waiting:
+            del self._where[order.attempt]
 
-    def _new_worker(self, machine: int) -> Worker:
-        self._hired += 1
-        ours, theirs = socket.socketpair()
-        worker = Worker(-self._hired, machine, Channel(ours))
-        self._workers[worker.key] = worker
-        self._hire(worker, self._program, theirs.detach())
-        return worker
+    def _report(self, ended: Ended) -> None:
+        del self._where[ended.attempt]
+        self._reports.append(ended)
+
+
+def _secret() -> bytes | None:
+    """The key by which the processes of this program know each other, if it has any."""
+    processes = sys.modules.get("multiprocessing.process")
+    return None if processes is None else bytes(processes.current_process().authkey)

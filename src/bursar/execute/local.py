@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -35,6 +36,8 @@ LONGEST_QUEUE: Final[Time] = SECOND // 50
 """Commands so short that some fit in this time begin one after the other without asking: a task
 waits no longer than this at a machine while another machine might be idle."""
 MOST_AHEAD: Final = 8
+MOST_CALLS_AHEAD: Final = 64
+"""Python calls may be much shorter than commands, and can be taken back while they wait."""
 MOST_LACKING: Final = 3
 """files that a message names"""
 RECENT: Final = 16
@@ -95,7 +98,8 @@ class LocalWorld:
         self._calls = calls
         self._grace = grace
         self._clock = RunClock(state.now, began)
-        self._staff = Staff(self._open_link, state.limits.timeout)
+        attempts = str(self._outputs.attempts)
+        self._staff = Staff(self._open_link, state.limits.timeout, calls, attempts)
         self._leases: dict[int, Time] = {}
         """machines that are not down, and the ends of their leases"""
         self._attempts: dict[int, int] = {}
@@ -110,6 +114,7 @@ class LocalWorld:
         self._staging = staging
         self._timers = Timers()
         """when a machine has booted, when its loss is announced, and when it is lost"""
+        self.stalled: AbstractSet[int] = frozenset()
         self._happened: list[ev.AnyEvent] = []
         self._posted: deque[External] = deque()
         self._closed = False
@@ -206,12 +211,7 @@ class LocalWorld:
         if self._calls is None or task not in self._calls:
             self._staff.run_command(attempt, task, machine, self._command(task, attempt))
             return
-        call = self._calls.start(task)
-        if call is None:
-            self._staff.skip(attempt)
-        else:
-            directory = f"{self._outputs.attempts}/{attempt}"
-            self._staff.run_call(attempt, task, machine, call, directory)
+        self._staff.run_call(attempt, task, machine)
 
     def _command(self, task: int, attempt: int) -> tuple[str, ...]:
         if self._staging is None:
@@ -261,11 +261,16 @@ class LocalWorld:
 
     def _attempt_ended(self, report: Ended, now: Time) -> None:
         attempt = report.attempt
-        if self._attempts.pop(attempt, None) is None:
+        machine = self._attempts.pop(attempt, None)
+        if machine is None:
             return
-        self._pace += (report.runtime - self._pace) // RECENT
-        if self._calls is None:
-            self.ahead = min(MOST_AHEAD, LONGEST_QUEUE // max(1, self._pace))
+        if report.is_back:
+            self.stalled |= {machine}
+        else:
+            self.stalled -= {machine}
+            self._pace += (report.runtime - self._pace) // RECENT
+            most = MOST_AHEAD if self._calls is None else MOST_CALLS_AHEAD
+            self.ahead = min(most, LONGEST_QUEUE // max(1, self._pace))
         if report.wrote:
             self._unsettled.add(attempt)
         if report.answer is not None:
@@ -305,6 +310,7 @@ class LocalWorld:
     def _machine_gone(self, report: Gone, now: Time) -> None:
         machine = report.machine
         del self._leases[machine]
+        self.stalled -= {machine}
         for attempt in [one for one, where in self._attempts.items() if where == machine]:
             del self._attempts[attempt]
             self._outputs.drop(attempt)

@@ -23,6 +23,8 @@ class Ended(NamedTuple):
     """for a call"""
     wrote: bool = True
     """it may have an output directory"""
+    is_back: bool = False
+    """it never began: all slots of its machine are busy for longer than was thought"""
 
 
 class Gone(NamedTuple):

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import select
+import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from bursar.execute.calls import Answer, Call
+from bursar.execute.calls import Calls
 from bursar.execute.crew import Crew, Worker
 from bursar.execute.link import WardenLink
+from bursar.execute.packets import PacketChannel
 from bursar.execute.processes import boottime
 from bursar.execute.reports import Ended, Gone, Report, describe_exit, outcome_of
-from bursar.execute.timers import Timers
 from bursar.execute.wire import Channel
 from bursar.model.errors import BursarError
 from bursar.model.market import Offer
@@ -25,7 +26,8 @@ from bursar.model.time import Time, format_duration
 
 LONGEST_SLEEP: Final[Time] = 1_000_000
 """waiting does not count the time that the computer is asleep, deadlines do"""
-
+DELAY: Final[Time] = 1_000
+"""while all workers have enough to do, what they answer is heard after this time"""
 
 TAKEN: Final = "the spot machine was taken away"
 
@@ -39,7 +41,13 @@ class StaffError(BursarError):
 class Staff:
     """Orders are sent by `flush` or the next `poll`; if the warden is lost, so are its machines."""
 
-    def __init__(self, open_link: Callable[[], WardenLink], timeout: Time | None) -> None:
+    def __init__(
+        self,
+        open_link: Callable[[], WardenLink],
+        timeout: Time | None,
+        calls: Calls | None = None,
+        attempts: str = "",
+    ) -> None:
         self._open_link = open_link
         self._timeout = timeout
         """longest run time of an attempt"""
@@ -48,9 +56,15 @@ class Staff:
         """the warden has spoken"""
         self._leases: dict[int, int] = {}
         """machines that are not gone, and the ends of their leases"""
-        self._crew = Crew(self._hire, self._part)
-        self._deadlines = Timers()
-        """of calls; the warden watches those of commands"""
+        self._crew = Crew(
+            Calls() if calls is None else calls,
+            attempts,
+            hire=self._hire,
+            part=self._part,
+            watch=lambda worker: self._watch(worker.channel),
+            end=lambda attempt: self.stop(attempt, "timeout"),
+            timeout=timeout,
+        )
         self._reports: list[Report] = []
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         weakref.finalize(self, os.close, self._bell)
@@ -58,7 +72,7 @@ class Staff:
         self._poll.register(self._bell, select.EPOLLIN)
         self._workers: dict[int, Worker] = {}
         """by descriptor"""
-        self._stuffed: set[Channel] = set()
+        self._stuffed: set[Channel | PacketChannel] = set()
         """channels that did not take all that was sent"""
         self._hearers: dict[str, Callable[..., None]] = {
             "ready": self._heard_ready,
@@ -71,6 +85,7 @@ class Staff:
     def lease(self, machine: int, until: int, offer: Offer) -> None:
         """The machine may exist until then; it is a new one, or stays longer."""
         self._leases[machine] = until
+        self._crew.lease(machine, offer.slots)
         self._warden().call("lease", machine, until, offer.slots, offer.name, f"{offer.speed:g}")
 
     def drop(self, machine: int) -> None:
@@ -90,26 +105,10 @@ class Staff:
         elif machine in self._leases:
             self._warden().call("start", attempt, machine, task, tuple(argv), self._timeout)
 
-    def run_call(self, attempt: int, task: int, machine: int, call: Call, directory: str) -> None:
+    def run_call(self, attempt: int, task: int, machine: int) -> None:
         """Start a call; a report follows, unless the machine is gone before."""
-        if machine not in self._leases:
-            return
-        try:
-            packed = self._crew.pack(call)
-        except Exception as error:
-            reason = f"the call cannot be pickled: {type(error).__name__}: {error}"
-            answer = Answer(error=error)
-            ended = Ended(attempt, "failed", reason, answer=answer, wrote=False)
-            self._report_at_once(ended)
-            return
-        worker = self._crew.start(attempt, task, machine, packed, directory)
-        self._watch(worker.channel)
-        if self._timeout is not None:
-            self._deadlines.set(("timeout", attempt), boottime() + self._timeout)
-
-    def skip(self, attempt: int) -> None:
-        """Report success for a call that nobody waits for any more."""
-        self._report_at_once(Ended(attempt, "success", answer=Answer(), wrote=False))
+        if machine in self._leases:
+            self._crew.start(attempt, task, machine)
 
     def _report_at_once(self, report: Ended) -> None:
         self._reports.append(report)
@@ -135,6 +134,8 @@ class Staff:
     def poll(self, until: int | None) -> list[Report]:
         """What was reported; perhaps nothing, at `until` or soon, or when woken."""
         self.flush()
+        if self._crew.is_ahead:
+            time.sleep(DELAY / 1_000_000)  # to hear of many answers at once
         for descriptor, _ in self._poll.poll(self._patience(until)):
             if descriptor == self._bell:
                 os.eventfd_read(self._bell)
@@ -142,9 +143,8 @@ class Staff:
                 self._hear_worker(self._workers[descriptor])
             elif self._link is not None:
                 self._hear_warden(self._link)
-        for _, attempt in self._deadlines.due(boottime()):
-            self.stop(attempt, "timeout")
-        reports, self._reports = self._reports, []
+        self._crew.look(boottime())
+        reports, self._reports = self._reports + self._crew.reports(), []
         return reports
 
     def close(self) -> None:
@@ -158,8 +158,9 @@ class Staff:
 
     def _patience(self, until: int | None) -> float | None:
         """Seconds."""
-        due = self._deadlines.next()
-        times = [time for time in (due, until) if time is not None]
+        if self._crew.has_reports:
+            return 0
+        times = [due for due in (self._crew.next_look(), until) if due is not None]
         if not times:
             return None
         return min(LONGEST_SLEEP, max(0, min(times) - boottime())) / 1_000_000
@@ -200,7 +201,7 @@ class Staff:
     ) -> None:
         reason = why or self._describe(cause, code)
         if key < 0:
-            self._reports += self._settled(self._crew.ended(key, cause, code, reason))
+            self._crew.ended(key, cause, code, reason)
             return
         outcome = outcome_of(cause, code)
         exit_code = None if outcome in ("cancelled", "timeout") else code
@@ -238,20 +239,12 @@ class Staff:
     def _hire(self, worker: Worker, program: list[str], descriptor: int) -> None:
         self._workers[worker.channel.fileno()] = worker
         self._poll.register(worker.channel.fileno(), select.EPOLLIN)
-        self._warden().call_with(descriptor, "host", worker.key, worker.machine, program)
+        self._warden().call_with(descriptor, "host", worker.key, worker.machine.id, program)
 
     def _hear_worker(self, worker: Worker) -> None:
         worker.channel.flush()
-        self._reports += self._settled(self._crew.hear(worker))
-        if worker.channel.closed:
-            self._part(worker)  # its process is ending; the warden will tell how
-        else:
-            self._watch(worker.channel)
-
-    def _settled(self, ended: Iterator[Ended]) -> Iterator[Ended]:
-        for report in ended:
-            self._deadlines.discard(("timeout", report.attempt))
-            yield report
+        self._crew.hear(worker)
+        self._watch(worker.channel)
 
     def _part(self, worker: Worker) -> None:
         """Listen to it no more."""
@@ -264,7 +257,7 @@ class Staff:
         del self._leases[machine]
         self._crew.forget(machine)
 
-    def _watch(self, channel: Channel) -> None:
+    def _watch(self, channel: Channel | PacketChannel) -> None:
         """Listen for room to send where there was none."""
         if channel.pending:
             self._poll.modify(channel.fileno(), select.EPOLLIN | select.EPOLLOUT)

@@ -154,39 +154,3 @@ class Channel:
         if at:
             del data[:at]
         return frames
-
-
-def write_frame(end: socket.socket, head: Head, body: bytes = b"") -> None:
-    """Send a frame over a blocking socket."""
-    data = marshal.dumps(head)
-    prefix = PREFIX.pack(len(data), len(body))
-    if len(body) < CHUNK:
-        end.sendall(prefix + data + body)
-    else:
-        end.sendall(prefix + data)
-        end.sendall(body)
-
-
-def read_frame(end: socket.socket) -> Frame | None:
-    """The next frame of a blocking socket; None: the other end is gone."""
-    prefix = _read_exactly(end, PREFIX.size)
-    if prefix is None:
-        return None
-    head_size, body_size = PREFIX.unpack(prefix)
-    data = _read_exactly(end, head_size + body_size)
-    if data is None:
-        return None
-    return marshal.loads(data[:head_size]), data[head_size:]  # noqa: S302
-
-
-def _read_exactly(end: socket.socket, size: int) -> bytes | None:
-    first = end.recv(min(size, LARGEST_CHUNK))
-    if len(first) == size:
-        return first
-    data = bytearray(first)
-    while len(data) < size:
-        more = end.recv(min(size - len(data), LARGEST_CHUNK))
-        if not more:
-            return None
-        data += more
-    return bytes(data)

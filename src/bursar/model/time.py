@@ -7,6 +7,7 @@ draw by draw. Durations are written `90s`, `1.5m`, `1h` by people.
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from decimal import Decimal
 from typing import Final
 
@@ -73,6 +74,25 @@ def parse_duration(text: str) -> Time:
     if total > LONGEST:
         raise InputError(f"{shown(text)} is longer than {LONGEST // DAY:,} days; use less")
     return int(total.to_integral_value())
+
+
+def read_duration(value: str | int | float | timedelta) -> Time:
+    """The same from Python: a text, a number of seconds, or a `timedelta`; more than nothing."""
+    if isinstance(value, str):
+        time = parse_duration(value)
+    elif isinstance(value, timedelta):
+        time = value // timedelta(microseconds=1)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        if not abs(value) <= LONGEST / SECOND:
+            raise InputError(f"{shown(value)} seconds is no duration; write for example 90 or 1h")
+        time = seconds(value)
+    else:
+        raise InputError(
+            f"{shown(value)} is no duration; write 90s, 1.5m, a number of seconds, or a timedelta"
+        )
+    if not 0 < time <= LONGEST:
+        raise InputError(f"{shown(value)} is no duration to wait for; write for example 90s")
+    return time
 
 
 def format_duration(time: Time, *, up: bool = False) -> str:

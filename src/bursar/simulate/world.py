@@ -6,6 +6,7 @@ Deterministic: everything random comes from models that were given their own gen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from heapq import heappop, heappush
 from typing import Protocol
 
@@ -49,6 +50,7 @@ class SimulatedWorld:
 
     lead: Time = 0
     ahead = 0
+    stalled: AbstractSet[int] = frozenset()
 
     def __init__(self, state: RunState, fortune: Fortune) -> None:
         self._state = state

@@ -1,0 +1,235 @@
+"""The run behind an executor: its calls, the thread that drives it, and how it ends."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, Final
+
+from bursar import events as ev
+from bursar.execute.calls import Calls
+from bursar.execute.worker import call_all
+from bursar.journal.runs import Home
+from bursar.model.errors import BursarError, one_line
+from bursar.model.time import Time
+from bursar.model.wording import counted
+from bursar.model.work import Bag
+from bursar.request import Request
+from bursar.session import Session
+
+LONGEST_LABEL: Final = 200
+"""letters of a function's name that are journaled"""
+
+
+class RunOver(BursarError, RuntimeError):  # noqa: N818
+    """The run has ended (by its budget, by its deadline, or by shutdown): nothing more runs."""
+
+
+class CallRun:
+    """Takes calls from any thread, and executes them in a thread of its own."""
+
+    def __init__(self, request: Request) -> None:
+        self._calls = Calls()
+        self.session = Session.begin(Home.of(os.environ), request, self._calls)
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._submitted = 0
+        self._waiting: deque[list[Any]] = deque()
+        """labels of calls that the engine has not heard of, and how many have each in a row"""
+        self._closing = False
+        self._interrupts = 0
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._drive, name="bursar", daemon=True)
+        _open.add(self)
+        self._thread.start()
+
+    @property
+    def name(self) -> str:
+        return self.session.state.run
+
+    def submit(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Future[Any]:
+        content, label = self._calls.take(function, args, kwargs), label_of(function)
+        with self._lock:
+            if self._closing or not self._thread.is_alive():
+                told = f"cannot schedule new futures: run {self.name} is over: {self._why_over()}"
+                raise RunOver(told)
+            self._submitted += 1
+            future = self._calls.put(self._submitted, content)
+            if self._waiting and self._waiting[-1][0] == label:
+                self._waiting[-1][1] += 1
+            else:
+                self._waiting.append([label, 1])
+                if len(self._waiting) == 1:
+                    self.session.post(self._arrive)
+        return future
+
+    def close(self) -> None:
+        """No more calls will come: the run ends when all are done."""
+        if self._is_elsewhere:
+            return
+        with self._lock:
+            if not self._closing:
+                self._closing = True
+                self.session.post(ev.ArrivalsEnded(0))
+
+    def cancel_waiting(self, why: str) -> int:
+        """Calls that were not started never will be; those that were go on. Tells how many."""
+        if self._is_elsewhere:
+            return 0
+        self.close()
+        cancelled = self._calls.cancel_waiting()
+        if cancelled:
+            self.session.stop(why)
+        return cancelled
+
+    def interrupt(self) -> None:
+        """Ctrl-C was pressed: once, what waits is cancelled; twice, what runs is ended."""
+        if self._is_elsewhere or not self._thread.is_alive():
+            return
+        self._interrupts += 1
+        if self._interrupts > 1:
+            self.session.stop("interrupted twice", now=True)
+            return
+        cancelled = self.cancel_waiting("interrupted")
+        self.session.stop("interrupted")
+        running = len(self._calls) - cancelled
+        _tell(
+            f"bursar: run {self.name} interrupted: {counted(cancelled, 'call')} cancelled,"
+            f" {running} running; all machines are released when"
+            f" {'it ends' if running == 1 else 'these end'} (Ctrl-C again: now)"
+        )
+
+    def finish(self) -> None:
+        """Wait until the run is over.
+
+        Ctrl-C meanwhile is passed on by KeyboardInterrupt, but only when all machines are released
+        (or somebody presses it for the third time). Raises what went wrong in the thread.
+        """
+        if self._is_elsewhere or self._thread is threading.current_thread():
+            return
+        interrupted: KeyboardInterrupt | None = None
+        while self._thread.is_alive():
+            try:
+                self._thread.join()
+            except KeyboardInterrupt as error:
+                interrupted = error
+                self.interrupt()
+                if self._interrupts > 2:
+                    break
+        if interrupted is not None:
+            raise interrupted.with_traceback(None) from None
+        if self._failure is not None:
+            raise self._failure
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether this process was forked from the one that has the run."""
+        return os.getpid() != self._process
+
+    def _arrive(self, now: Time) -> ev.AnyEvent:
+        """All calls of one label that wait, as one bag; others come with the next."""
+        with self._lock:
+            label, count = self._waiting.popleft()
+            if self._waiting:
+                self.session.post(self._arrive)
+        return ev.WorkArrived(now, Bag(count=count, label=label))
+
+    def _drive(self) -> None:
+        """The engine's thread."""
+        try:
+            with self.session:
+                self.session.execute()
+        except BaseException as error:
+            self._failure = error
+        finally:
+            with self._lock:
+                self._closing = True
+            self._calls.abandon(f"run {self.name} ended before this call: {self._why_over()}")
+            _open.discard(self)
+
+    def _why_over(self) -> str:
+        if self._is_elsewhere:
+            return f"it belongs to process {self._process}; make an executor in this one"
+        ended = self.session.state.ended
+        if self._failure is not None:
+            return str(self._failure)
+        if ended is None:
+            return "it was shut down"
+        return ended.why or ended.status
+
+
+def label_of(function: Callable[..., Any]) -> str:
+    """What a call is named in the journal."""
+    while isinstance(function, partial):
+        function = function.args[0] if function.func is call_all else function.func
+    try:
+        name = function.__qualname__
+    except Exception:  # whatever stands for a function may do anything
+        name = None
+    if not isinstance(name, str):
+        name = type(function).__name__
+    return one_line(name.encode(errors="replace").decode())[:LONGEST_LABEL]
+
+
+# --- the end of the program ----------------------------------------------------------------------
+
+_open: set[CallRun] = set()
+"""runs of this process whose threads live"""
+
+
+def _finish_all() -> None:
+    """Before the program ends, its calls end: all of them, or only those that run after Ctrl-C."""
+    runs, pressed = list(_open), False
+    for run in runs:
+        run.close()
+    if getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1"):
+        for run in runs:
+            run.interrupt()
+    for run in runs:
+        try:
+            run.finish()
+        except KeyboardInterrupt:
+            pressed = True
+            for other in _open:
+                other.interrupt()
+        except Exception as error:
+            _tell(f"bursar: run {run.name} failed: {error}")
+    if pressed:
+        atexit.register(_end_as_interrupted)
+
+
+def _end_as_interrupted() -> None:
+    """Do what is left to do at the end, then end as a program does that got the signal."""
+    atexit.unregister(_end_as_interrupted)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _after_fork() -> None:
+    """A child process has none of the threads, and no right to the runs."""
+    for run in _open:
+        run._lock = threading.Lock()
+    _open.clear()
+
+
+def _tell(line: str) -> None:
+    if sys.stderr is not None:
+        print(line, file=sys.stderr, flush=True)
+
+
+# As concurrent.futures does: before threads are joined, and while others may still be started.
+threading._register_atexit(_finish_all)  # type: ignore[attr-defined]
+os.register_at_fork(after_in_child=_after_fork)
