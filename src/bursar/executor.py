@@ -138,9 +138,8 @@ class BudgetExecutor(Executor):
         if kind is None or not issubclass(kind, KeyboardInterrupt):
             self.shutdown()
             return
-        self._run.interrupt()
         try:
-            self.shutdown()
+            self._run.finish(pressed=True)
         except KeyboardInterrupt:
             return  # the first one goes on from here
 

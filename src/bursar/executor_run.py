@@ -27,6 +27,9 @@ from bursar.session import Session
 LONGEST_LABEL: Final = 200
 """letters of a function's name that are journaled"""
 
+MOST_INTERRUPTS: Final = 2
+"""after so many nothing runs any more, and at one more nobody waits for the end"""
+
 
 class RunOver(BursarError, RuntimeError):  # noqa: N818
     """The run has ended (by its budget, by its deadline, or by shutdown): nothing more runs."""
@@ -46,6 +49,8 @@ class CallRun:
         self._closing = False
         self._interrupts = 0
         self._failure: BaseException | None = None
+        self._over = threading.Event()
+        """the thread is at its end (`join` takes a thread for ended when Ctrl-C interrupts it)"""
         self._thread = threading.Thread(target=self._drive, name="bursar", daemon=True)
         _open.add(self)
         self._thread.start()
@@ -59,7 +64,7 @@ class CallRun:
     ) -> Future[Any]:
         content, label = self._calls.take(function, args, kwargs), label_of(function)
         with self._lock:
-            if self._closing or not self._thread.is_alive():
+            if self._closing or self._over.is_set() or self._is_elsewhere:
                 told = f"cannot schedule new futures: run {self.name} is over: {self._why_over()}"
                 raise RunOver(told)
             self._submitted += 1
@@ -81,52 +86,54 @@ class CallRun:
                 self._closing = True
                 self.session.post(ev.ArrivalsEnded(0))
 
-    def cancel_waiting(self, why: str) -> int:
-        """Calls that were not started never will be; those that were go on. Tells how many."""
+    def cancel_waiting(self, why: str) -> tuple[int, int]:
+        """Calls that were not started never will be; those that were go on.
+
+        Tells how many are cancelled, and how many go on.
+        """
         if self._is_elsewhere:
-            return 0
+            return 0, 0
         self.close()
-        cancelled = self._calls.cancel_waiting()
+        cancelled, running = self._calls.cancel_waiting()
         if cancelled:
             self.session.stop(why)
-        return cancelled
+        return cancelled, running
 
     def interrupt(self) -> None:
         """Ctrl-C was pressed: once, what waits is cancelled; twice, what runs is ended."""
-        if self._is_elsewhere or not self._thread.is_alive():
+        if self._is_elsewhere or self._over.is_set():
             return
         self._interrupts += 1
-        if self._interrupts > 1:
+        if self._interrupts >= MOST_INTERRUPTS:
             self.session.stop("interrupted twice", now=True)
             return
-        cancelled = self.cancel_waiting("interrupted")
-        self.session.stop("interrupted")
-        running = len(self._calls) - cancelled
+        cancelled, running = self.cancel_waiting("interrupted")
         _tell(
             f"bursar: run {self.name} interrupted: {counted(cancelled, 'call')} cancelled,"
-            f" {running} running; all machines are released when"
+            f" {running:,} running; all machines are released when"
             f" {'it ends' if running == 1 else 'these end'} (Ctrl-C again: now)"
         )
 
-    def finish(self) -> None:
-        """Wait until the run is over.
+    def finish(self, *, pressed: bool = False) -> None:
+        """Wait until the run is over; `pressed`: Ctrl-C was, just before.
 
-        Ctrl-C meanwhile is passed on by KeyboardInterrupt, but only when all machines are released
-        (or somebody presses it for the third time). Raises what went wrong in the thread.
+        If it is pressed meanwhile, that is passed on by KeyboardInterrupt, but only when all
+        machines are released (or at the third time). Raises what went wrong in the thread.
         """
         if self._is_elsewhere or self._thread is threading.current_thread():
             return
         interrupted: KeyboardInterrupt | None = None
-        while self._thread.is_alive():
+        while not self._over.is_set() and self._interrupts <= MOST_INTERRUPTS:
             try:
-                self._thread.join()
+                if pressed:
+                    pressed = False
+                    self.interrupt()
+                self._over.wait()
             except KeyboardInterrupt as error:
-                interrupted = error
-                self.interrupt()
-                if self._interrupts > 2:
-                    break
+                interrupted, pressed = error, True
         if interrupted is not None:
             raise interrupted.with_traceback(None) from None
+        self._thread.join()
         if self._failure is not None:
             raise self._failure
 
@@ -155,6 +162,7 @@ class CallRun:
                 self._closing = True
             self._calls.abandon(f"run {self.name} ended before this call: {self._why_over()}")
             _open.discard(self)
+            self._over.set()
 
     def _why_over(self) -> str:
         if self._is_elsewhere:
@@ -188,22 +196,18 @@ _open: set[CallRun] = set()
 
 def _finish_all() -> None:
     """Before the program ends, its calls end: all of them, or only those that run after Ctrl-C."""
-    runs, pressed = list(_open), False
+    runs, pressed_now = list(_open), False
+    pressed = getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1")
     for run in runs:
         run.close()
-    if getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1"):
-        for run in runs:
-            run.interrupt()
     for run in runs:
         try:
-            run.finish()
+            run.finish(pressed=pressed)
         except KeyboardInterrupt:
-            pressed = True
-            for other in _open:
-                other.interrupt()
+            pressed = pressed_now = True
         except Exception as error:
             _tell(f"bursar: run {run.name} failed: {error}")
-    if pressed:
+    if pressed_now:
         atexit.register(_end_as_interrupted)
 
 

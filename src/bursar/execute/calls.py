@@ -123,10 +123,14 @@ class Calls:
             return
         _finish(future, answer)
 
-    def cancel_waiting(self) -> int:
-        """Nobody wants the calls that were not started; those that were go on. Tells how many."""
+    def cancel_waiting(self) -> tuple[int, int]:
+        """Nobody wants the calls that were not started; those that were go on.
+
+        Tells how many are cancelled, by this or before, and how many are not.
+        """
         futures = [future for _, future in list(self._calls.values())]
-        return sum(future.cancel() for future in futures if not future.cancelled())
+        cancelled = sum(future.cancel() for future in futures)
+        return cancelled, len(futures) - cancelled
 
     def abandon(self, why: str) -> None:
         """No more results will come: all calls fail, and say why; cancelled ones stay so."""
