@@ -105,7 +105,9 @@ def _names() -> list[tuple[str, str]]:
 def test_cpython(name, test, tmp_path, monkeypatch):
     monkeypatch.setenv("BURSAR_HOME", str(tmp_path))
     kind = _class(name)
-    monkeypatch.setattr(sys.modules[kind.__module__], "assert_python_ok", _run_python, raising=False)
+    monkeypatch.setattr(
+        sys.modules[kind.__module__], "assert_python_ok", _run_python, raising=False
+    )
     mixin = type("BudgetMixin", (SUITE.ExecutorMixin,), {"executor_type": BudgetExecutor})
     case = type(f"Budget{name}", (mixin, kind, SUITE.BaseTestCase), {})
     result = unittest.TestResult()

@@ -23,7 +23,7 @@ from bursar.execute.reports import Ended, outcome_of
 from bursar.execute.wire import python_program
 from bursar.model.time import SECOND, Time
 
-LONGEST_WAIT: Final[Time] = SECOND // 50
+LONGEST_WAIT: Final[Time] = SECOND // 20
 """A call waits at a worker no longer than this while its predecessor runs."""
 MOST_AT_WORKER: Final = 64
 """calls, the one that runs included"""
@@ -31,8 +31,8 @@ LARGEST_WAITING: Final = 1 << 12
 """A call of more bytes is sent to a worker that has nothing else."""
 
 
-News = tuple[list[tuple[int, int]], list[int], bytes | None]
-"""numbers and sizes of functions, numbers of those to forget, a key"""
+News = tuple[list[tuple[int, int]], list[tuple[int, int]], bytes | None]
+"""numbers and sizes of functions that come along, and of those to forget, and a key"""
 
 
 class Order(NamedTuple):
@@ -92,7 +92,7 @@ class Worker:
             return False
         self.is_alone = len(body) > LARGEST_WAITING
         if news is not None:
-            self._remember(*news)
+            self._learn(*news)
         if not self.at:
             self.began = boottime()
         self.at.append(order)
@@ -108,7 +108,11 @@ class Worker:
 
     def take_back(self) -> list[Order]:
         """What it has not begun; it will not."""
-        taken = {head[0] for head in take_back(self.far_end)}
+        heads = take_back(self.far_end)
+        for _, _, _, news in reversed(heads):
+            if news is not None:
+                self._unlearn(*news)
+        taken = {head[0] for head in heads}
         back = [order for order in self.at if order.attempt in taken]
         self.at = deque(order for order in self.at if order.attempt not in taken)
         return back
@@ -123,25 +127,35 @@ class Worker:
         if not codes and secret == self.secret:
             return None
         wanted = {code.number for code in call.codes}
-        size, forgotten = self.size + sum(len(code.data) for code in codes), []
+        size = self.size + sum(len(code.data) for code in codes)
+        forgotten: list[tuple[int, int]] = []
         for number, its_size in self.functions.items():
             if size <= MOST_BYTES:
                 break
             if number not in wanted:
-                forgotten.append(number)
+                forgotten.append((number, its_size))
                 size -= its_size
         new = [(code.number, len(code.data)) for code in codes]
         return new, forgotten, secret if secret != self.secret else None
 
-    def _remember(
-        self, codes: list[tuple[int, int]], forgotten: list[int], secret: bytes | None
+    def _learn(
+        self, new: list[tuple[int, int]], forgotten: list[tuple[int, int]], secret: bytes | None
     ) -> None:
-        for number in forgotten:
-            self.size -= self.functions.pop(number)
-        for number, size in codes:
+        """Note what it knows once it has read the news."""
+        for number, size in forgotten:
+            del self.functions[number]
+            self.size -= size
+        for number, size in new:
             self.functions[number] = size
             self.size += size
         self.secret = secret or self.secret
+
+    def _unlearn(
+        self, new: list[tuple[int, int]], forgotten: list[tuple[int, int]], secret: bytes | None
+    ) -> None:
+        """The news did not reach it."""
+        self._learn(forgotten, new, None)
+        self.secret = self.secret if secret is None else None
 
 
 class Machine:

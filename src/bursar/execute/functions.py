@@ -16,6 +16,10 @@ from collections.abc import Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
+import cloudpickle
+
+from bursar.execute.homeless import by_value, is_homeless
+
 MOST_BYTES: Final = 16 << 20
 """of pickled functions that are kept, here and in each worker"""
 MOST_PORTRAITS: Final = 256
@@ -39,7 +43,7 @@ class Portrait(NamedTuple):
 
     owner: weakref.ref[FunctionType]
     parts: list[tuple[Any, Any, Any]]
-    """where each part is (a function, its globals or its cells), its name there, and the part"""
+    """where each part is (a function, its globals, its cells), its name there, and the part"""
     is_frozen: bool
     """no part can change without being replaced"""
     number: int
@@ -71,10 +75,10 @@ class Functions:
             return known
         if not all(is_frozen(_content(cell)) for cell in function.__closure__ or ()):
             return None
-        import cloudpickle
-
         parts, frozen = _parts_of(function)
-        code = self._number(cloudpickle.dumps(function, pickle.HIGHEST_PROTOCOL))
+        with by_value():
+            data = cloudpickle.dumps(function, pickle.HIGHEST_PROTOCOL)
+        code = self._number(data)
         portrait = Portrait(weakref.ref(function), parts, frozen, code.number, len(code.data))
         with self._lock:
             self._portraits[id(function)] = portrait
@@ -109,7 +113,7 @@ class Functions:
 
 def is_local(function: FunctionType) -> bool:
     """Whether another process surely cannot import it."""
-    return function.__module__ == "__main__" or "<" in function.__qualname__
+    return "<" in function.__qualname__ or is_homeless(function.__module__)
 
 
 def is_frozen(value: Any) -> bool:
@@ -124,7 +128,7 @@ def is_frozen(value: Any) -> bool:
     if kind is FunctionType:
         return not is_local(value)
     if isinstance(value, type):
-        return value.__module__ != "__main__" and "<" not in value.__qualname__
+        return "<" not in value.__qualname__ and not is_homeless(value.__module__)
     return False
 
 
@@ -138,7 +142,7 @@ def _is_alike(portrait: Portrait) -> bool:
         elif type(where) is tuple:
             found = _content(where[name])
         else:
-            found = getattr(where, name)
+            found = getattr(where(), name)
         if found is not part:
             return False
     return True
@@ -152,7 +156,8 @@ def _parts_of(function: FunctionType) -> tuple[list[tuple[Any, Any, Any]], bool]
     while left:
         one = left.pop()
         frozen = frozen and not one.__dict__ and not one.__kwdefaults__
-        own = [(one, "__code__", one.__code__), (one, "__defaults__", one.__defaults__)]
+        me = weakref.ref(one)
+        own = [(me, "__code__", one.__code__), (me, "__defaults__", one.__defaults__)]
         cells = one.__closure__ or ()
         values: list[tuple[Any, Any, Any]] = [
             (cells, at, _content(c)) for at, c in enumerate(cells)

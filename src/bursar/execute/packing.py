@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import cloudpickle
 
 from bursar.execute.functions import Code, Functions, is_local
+from bursar.execute.homeless import by_value, is_homeless, mentions_homeless
 from bursar.execute.worker import fetch
 
 CURRIES: Final = frozenset({"toolz.functoolz", "cytoolz.functoolz"})
@@ -38,8 +39,8 @@ def pack_call(
 ) -> PackedCall:
     """A call as it is now. Raises TooLarge, as soon as the pickle has more bytes than `most`.
 
-    Plain pickle where it suffices. It refers to what is in `__main__` by name, and a worker has
-    another `__main__`; so whatever mentions it is sent by value.
+    Plain pickle where it suffices. It refers to what is in modules by name; so whatever mentions
+    one that a worker cannot import, such as `__main__`, is sent by value.
     """
     code = None
     if type(function) is FunctionType and is_local(function):
@@ -52,7 +53,7 @@ def pack_call(
         raise
     except Exception:
         return _pack_by_value(functions, (function, args, kwargs), most)
-    if b"__main__" in data:
+    if mentions_homeless(data):
         return _pack_by_value(functions, (function, args, kwargs), most)
     return PackedCall(0, (), data) if code is None else PackedCall(code.number, (code,), data)
 
@@ -82,7 +83,8 @@ def _dump(value: Any, most: int | None) -> bytes:
 def _pack_by_value(functions: Functions, call: tuple[Any, ...], most: int | None) -> PackedCall:
     file = BytesIO() if most is None else _Bounded(most)
     pickler = _ByValue(file, functions)
-    pickler.dump(call)
+    with by_value():
+        pickler.dump(call)
     return PackedCall(0, tuple(pickler.codes.values()), file.getvalue())
 
 
@@ -108,6 +110,6 @@ class _ByValue(cloudpickle.Pickler):  # type: ignore[misc]
 def _reduce_curry(value: Any) -> Any:
     """A curried function that is named in its module refers to that by a string of its own."""
     restore, (kind, function, *rest, is_named) = value.__reduce__()
-    if isinstance(function, str) and function.startswith("__main__:"):
+    if isinstance(function, str) and is_homeless(function.partition(":")[0]):
         return restore, (kind, value.func, *rest, False)
     return restore, (kind, function, *rest, is_named)

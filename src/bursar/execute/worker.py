@@ -62,15 +62,15 @@ def serve(link: socket.socket, attempts: str) -> None:
 def _learn(
     body: bytes | bytearray,
     codes: Sequence[tuple[int, int]],
-    forgotten: Sequence[int],
+    forgotten: Sequence[tuple[int, int]],
     secret: bytes | None,
 ) -> memoryview:
     """Take what comes with a call; returns the call.
 
-    `codes` are numbers and sizes of functions in front of it, `forgotten` those not to be kept any
-    longer, and `secret` is the key by which processes of one program know each other.
+    `codes` are numbers and sizes of functions in front of it, `forgotten` of those not to be kept
+    any longer, and `secret` is the key by which processes of one program know each other.
     """
-    for number in forgotten:
+    for number, _ in forgotten:
         del _FUNCTIONS[number]
     at = 0
     for number, size in codes:

@@ -1,0 +1,76 @@
+"""Modules that a worker cannot import: the script itself, and what was loaded in odd ways.
+
+What comes from them is sent by value.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Final
+
+import cloudpickle
+
+_HOMELESS: Final[dict[str, bool]] = {"__main__": True}
+"""by name of a module: whether a worker cannot import it"""
+_MARKS: Final = [b"__main__"]
+"""the names of those that it cannot, as pickles have them"""
+_LOCK: Final = threading.RLock()
+"""held while cloudpickle is told about modules"""
+
+
+def is_homeless(name: str | None) -> bool:
+    """Whether a worker would look for a module of this name in vain, or find another one."""
+    if name is None:
+        return False
+    known = _HOMELESS.get(name)
+    if known is None:
+        module = sys.modules.get(name)
+        known = _HOMELESS[name] = module is not None and not _is_found(name, module)
+        if known:
+            _MARKS.append(name.encode())
+    return known
+
+
+def mentions_homeless(data: bytes) -> bool:
+    """Whether a pickle may refer to such a module by name."""
+    return any(mark in data for mark in _MARKS)
+
+
+@contextmanager
+def by_value() -> Iterator[None]:
+    """Let cloudpickle send what is in such modules by value (it does so for `__main__`)."""
+    names = [mark.decode() for mark in _MARKS[1:]]
+    if not names:
+        yield
+        return
+    with _LOCK:
+        told = cloudpickle.list_registry_pickle_by_value()
+        modules = [sys.modules[name] for name in names if name in sys.modules and name not in told]
+        for module in modules:
+            cloudpickle.register_pickle_by_value(module)
+        try:
+            yield
+        finally:
+            for module in modules:
+                cloudpickle.unregister_pickle_by_value(module)
+
+
+def _is_found(name: str, module: ModuleType) -> bool:
+    """Whether those who look for modules find this one, as if it were not there yet."""
+    parent, _, _ = name.rpartition(".")
+    if parent and (parent not in sys.modules or is_homeless(parent)):
+        return False
+    path = getattr(sys.modules[parent], "__path__", None) if parent else None
+    file = getattr(module, "__file__", None)
+    for finder in sys.meta_path:
+        try:
+            spec = finder.find_spec(name, path)
+        except Exception:  # noqa: S112
+            continue  # a finder with a bug; another one may know the module
+        if spec is not None:
+            return file is None or spec.origin is None or spec.origin == file
+    return False
