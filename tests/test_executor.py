@@ -434,3 +434,53 @@ def test_a_forgotten_shutdown_does_not_hang_the_program(tmp_path):
 def test_a_program_that_ends_with_an_error_does_not_hang(tmp_path):
     program = [sys.executable, "-c", FORGETFUL + "raise SystemExit(7)"]
     assert subprocess.run(program, capture_output=True, timeout=60, check=False).returncode == 7
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def _status(name):
+    program = [sys.executable, "-m", "bursar", "status", name]
+    return subprocess.run(program, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def test_nobody_is_told_to_resume_calls():
+    with BudgetExecutor(SINGLE, "0.01", name="amber") as pool:
+        pool.submit(divmod, 1, 0)
+        wait([pool.submit(time.sleep, 60)], timeout=30)
+    told = _status("amber")
+    assert "buys no machine" in told
+    assert "resume" not in told
+    assert "retry" not in told
+
+
+KILLED = """
+import os, signal
+from bursar import BudgetExecutor
+pool = BudgetExecutor(name="amber")
+pool.submit(abs, -1).result()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_nobody_is_told_to_resume_calls_of_a_program_that_was_killed():
+    subprocess.run([sys.executable, "-c", KILLED], timeout=60, check=False)
+    told = _status("amber")
+    assert "its Python calls are not in the journal: run your program again" in told
+    assert "resume" not in told
+
+
+def test_a_journal_that_cannot_be_written_gives_advice_that_works(monkeypatch):
+    from bursar.journal.store import JournalWriter
+    from bursar.model.errors import JournalError
+
+    pool = BudgetExecutor(SINGLE, "1")
+
+    def fail(self, *, safely):
+        raise JournalError("the disk is full: free some space, then go on with bursar resume")
+
+    monkeypatch.setattr(JournalWriter, "commit", fail)
+    error = pool.submit(abs, -1).exception(30)
+    assert "then run your program again" in str(error)
+    with pytest.raises(JournalError, match="then run your program again"):
+        pool.shutdown()

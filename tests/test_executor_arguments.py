@@ -70,3 +70,10 @@ def test_what_cannot_be_used_is_told_in_one_line(home, options, complaint):
     assert isinstance(told.value, ValueError)
     assert "\n" not in str(told.value)
     assert home.list() == []
+
+
+def test_a_name_is_used_once_and_no_advice_is_given_that_does_not_work():
+    with BudgetExecutor(name="amber") as pool:
+        pool.submit(abs, -1).result(30)
+    with pytest.raises(ValueError, match=r"^there is a run amber already: choose another name=$"):
+        BudgetExecutor(name="amber")

@@ -23,6 +23,8 @@ import msgspec
 
 from bursar.execute.worker import call_all
 from bursar.executor_run import CallRun, RunOver
+from bursar.journal.names import check_run_name
+from bursar.journal.runs import Home, RunDir
 from bursar.model.errors import InputError, shown
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
@@ -83,7 +85,7 @@ class BudgetExecutor(Executor):
                 "placer": "fifo",
                 **(_table("policies", policies, str, '{"replicator": "stochastic"}') or {}),
             },
-            name=_text("name", name),
+            name=_name(name),
             seed=None if seed is None else _whole("seed", seed, 0, LARGEST_SEED),
             budget_as="budget=",
         )
@@ -209,10 +211,15 @@ def _whole(name: str, value: int, least: int, most: int, too_small: str = "") ->
     return value
 
 
-def _text(name: str, value: str | None) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise ArgumentError(f"{name}= is a text, not {shown(value)}")
-    return value
+def _name(name: str | None) -> str | None:
+    if name is None:
+        return None
+    if not isinstance(name, str):
+        raise ArgumentError(f"name= is a text, not {shown(name)}")
+    check_run_name(name)
+    if RunDir(name, Home.of(os.environ).path / name, 0.0).journal.exists():
+        raise ArgumentError(f"there is a run {name} already: choose another name=")
+    return name
 
 
 def _table(

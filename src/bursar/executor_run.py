@@ -155,6 +155,8 @@ class CallRun:
         try:
             with self.session:
                 self.session.execute()
+        except BursarError as error:
+            self._failure = _for_calls(error)
         except BaseException as error:
             self._failure = error
         finally:
@@ -173,6 +175,12 @@ class CallRun:
         if ended is None:
             return "it was shut down"
         return ended.why or ended.status
+
+
+def _for_calls(error: BursarError) -> BursarError:
+    """The error with advice that works: a run of calls cannot be resumed."""
+    told = str(error).replace("go on with bursar resume", "run your program again")
+    return error if told == str(error) else type(error)(told)
 
 
 def label_of(function: Callable[..., Any]) -> str:

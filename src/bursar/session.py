@@ -36,7 +36,6 @@ from bursar.model.money import format_money
 from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import Time
 from bursar.model.wish import Wish
-from bursar.model.work import Bag
 from bursar.policies.registry import Policy, make_entry
 from bursar.request import ASK, EXPERT, PLANNED, Request
 from bursar.state import RunState
@@ -398,8 +397,7 @@ def load_run(run: RunDir) -> tuple[RunState, SampleBook]:
 
 def _check_resumable(run: RunDir, state: RunState) -> None:
     created = state.created
-    calls = any(isinstance(work, Bag) and not work.template for _, work in state.work)
-    if created is not None and calls:
+    if created is not None and state.is_of_calls:
         raise InputError(
             f"run {run.name} is of Python calls, which are not in the journal: run your program "
             "again"

@@ -146,6 +146,12 @@ class RunState:
         """Tasks that are done, failed for good, or need one that did."""
         return self.done + self.failed + self.blocked
 
+    @property
+    def is_of_calls(self) -> bool:
+        """Whether its tasks are Python calls, which no journal holds: it cannot be resumed."""
+        bags = [work for _, work in self.work if isinstance(work, Bag)]
+        return not self.work or any(not bag.template for bag in bags)
+
     def attempts_of(self, task: int) -> Sequence[int]:
         """Live attempts of a task, oldest first."""
         return self._live_of.get(task, ())

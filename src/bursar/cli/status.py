@@ -53,7 +53,9 @@ def _show(found: RunDir, *, as_json: bool) -> None:
         under_way = counted(len(state.attempts), "attempt")
         print_line(f"machines: {format_fleet(state.fleet)}; {under_way} under way")
     if state.ended is None and found.owner() is None:
-        print_line(f"it is not running; go on with: bursar resume {found.name}")
+        calls = "its Python calls are not in the journal: run your program again"
+        go_on = calls if state.is_of_calls else f"go on with: bursar resume {found.name}"
+        print_line(f"it is not running; {go_on}")
 
 
 def _row(found: RunDir) -> tuple[str, ...]:

@@ -144,7 +144,7 @@ def tell(state: RunState, *, first: bool = True) -> Iterator[str]:
         yield f"results: {state.created.settings.get('outputs', 'none')}"
     if status == "planned" and state.done:
         yield f"choose a plan with: bursar run {state.run} --choose knee"
-    if status in ("budget", "interrupted", "deadline"):
+    if status in ("budget", "interrupted", "deadline") and not state.is_of_calls:
         more = {"budget": " --budget MORE", "deadline": " --deadline LATER"}.get(status, "")
         yield f"go on with: bursar resume {state.run}{more}"
 
@@ -193,6 +193,7 @@ def _tell_failures(state: RunState) -> Iterator[str]:
         yield f"not begun: {counted(state.blocked, 'task')} that {needs} a failed one"
     if state.failed_tasks:
         yield from _tell_kept_failures(state)
+    if state.failed_tasks and not state.is_of_calls:
         them = "it" if len(state.failed_tasks) == 1 else "them"
         yield f"retry {them} with: bursar resume {state.run} --retry-failed"
 
