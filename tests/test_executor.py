@@ -450,7 +450,7 @@ def test_nobody_is_told_to_resume_calls():
         wait([pool.submit(time.sleep, 60)], timeout=30)
     told = _status("amber")
     assert "buys no machine" in told
-    assert "resume" not in told
+    assert "bursar resume" not in told
     assert "retry" not in told
 
 
@@ -467,7 +467,7 @@ def test_nobody_is_told_to_resume_calls_of_a_program_that_was_killed():
     subprocess.run([sys.executable, "-c", KILLED], timeout=60, check=False)
     told = _status("amber")
     assert "its Python calls are not in the journal: run your program again" in told
-    assert "resume" not in told
+    assert "bursar resume" not in told
 
 
 def test_a_journal_that_cannot_be_written_gives_advice_that_works(monkeypatch):
