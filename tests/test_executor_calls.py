@@ -333,6 +333,16 @@ def test_a_result_that_exits_while_it_is_pickled_fails_alone(pool):
     assert pool.submit(abs, -7).result(30) == 7
 
 
+def test_a_large_argument_that_exits_while_it_is_pickled_fails_alone(pool):
+    class Sour:
+        def __reduce__(self):
+            raise SystemExit(3)
+
+    odd = pool.submit(len, [bytes(200_000), Sour()])  # what is large is pickled when it is sent
+    assert isinstance(odd.exception(30), SystemExit)
+    assert pool.submit(abs, -7).result(30) == 7
+
+
 def test_a_callback_that_exits_ends_nothing(pool, caplog):
     future = pool.submit(time.sleep, 0.1)
     future.add_done_callback(lambda _: sys.exit(3))

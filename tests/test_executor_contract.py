@@ -286,8 +286,8 @@ def test_shutdown_may_cancel_what_has_not_begun(pool):
 
 
 def test_no_machine_is_waited_for_when_all_calls_are_cancelled():
-    market = Market.parse('[[offer]]\nname = "small"\nboot = "20s"\nlimit = 1\n')
-    pool = BudgetExecutor(market, "9")
+    offer = '[[offer]]\nname = "small"\nprice = "1"\nbilling = "1h"\nboot = "20s"\nlimit = 1\n'
+    pool = BudgetExecutor(Market.parse(offer), "9")
     futures = [pool.submit(abs, 1) for _ in range(3)]
     assert all(future.cancel() for future in futures)
     began = time.monotonic()

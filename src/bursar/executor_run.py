@@ -11,10 +11,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
+from itertools import groupby
 from typing import Any, Final
 
 from bursar import events as ev
-from bursar.execute.calls import Calls
+from bursar.execute.calls import Calls, Content
 from bursar.execute.worker import call_all
 from bursar.journal.runs import Home
 from bursar.model.errors import BursarError, one_line
@@ -43,9 +44,10 @@ class CallRun:
         self.session = Session.begin(Home.of(os.environ), request, self._calls)
         self._process = os.getpid()
         self._lock = threading.Lock()
-        self._submitted = 0
-        self._waiting: deque[list[Any]] = deque()
-        """labels of calls that the engine has not heard of, and how many have each in a row"""
+        self._inbox: deque[tuple[str, Content, Future[Any]]] = deque()
+        """calls that the engine has not heard of, with their labels, in order"""
+        self._arrived = 0
+        """calls that it has; touched by its thread alone"""
         self._closing = False
         self._interrupts = 0
         self._failure: BaseException | None = None
@@ -63,18 +65,14 @@ class CallRun:
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Future[Any]:
         content, label = self._calls.take(function, args, kwargs), label_of(function)
+        future: Future[Any] = Future()
         with self._lock:
             if self._closing or self._over.is_set() or self._is_elsewhere:
                 told = f"cannot schedule new futures: run {self.name} is over: {self._why_over()}"
                 raise RunOver(told)
-            self._submitted += 1
-            future = self._calls.put(self._submitted, content)
-            if self._waiting and self._waiting[-1][0] == label:
-                self._waiting[-1][1] += 1
-            else:
-                self._waiting.append([label, 1])
-                if len(self._waiting) == 1:
-                    self.session.post(self._arrive)
+            if not self._inbox:
+                self.session.post(self._arrive)
+            self._inbox.append((label, content, future))  # by one step: Ctrl-C can come anywhere
         return future
 
     def close(self) -> None:
@@ -83,8 +81,8 @@ class CallRun:
             return
         with self._lock:
             if not self._closing:
-                self._closing = True
                 self.session.post(ev.ArrivalsEnded(0))
+                self._closing = True
 
     def cancel_waiting(self, why: str) -> tuple[int, int]:
         """Calls that were not started never will be; those that were go on.
@@ -94,7 +92,9 @@ class CallRun:
         if self._is_elsewhere:
             return 0, 0
         self.close()
-        cancelled, running = self._calls.cancel_waiting()
+        with self._lock:
+            waiting = [future for _, _, future in self._inbox]
+        cancelled, running = self._calls.cancel_waiting(waiting)
         if cancelled:
             self.session.stop(why)
         return cancelled, running
@@ -142,13 +142,16 @@ class CallRun:
         """Whether this process was forked from the one that has the run."""
         return os.getpid() != self._process
 
-    def _arrive(self, now: Time) -> ev.AnyEvent:
-        """All calls of one label that wait, as one bag; others come with the next."""
+    def _arrive(self, now: Time) -> list[ev.AnyEvent]:
+        """All calls that wait, as bags of one label each."""
         with self._lock:
-            label, count = self._waiting.popleft()
-            if self._waiting:
-                self.session.post(self._arrive)
-        return ev.WorkArrived(now, Bag(count=count, label=label))
+            calls = list(self._inbox)
+            for _, content, future in calls:
+                self._arrived += 1
+                self._calls.put(self._arrived, content, future)
+            self._inbox.clear()
+        labels = groupby(label for label, _, _ in calls)
+        return [ev.WorkArrived(now, Bag(sum(1 for _ in some), label=one)) for one, some in labels]
 
     def _drive(self) -> None:
         """The engine's thread."""
@@ -162,6 +165,7 @@ class CallRun:
         finally:
             with self._lock:
                 self._closing = True
+            self._arrive(0)
             self._calls.abandon(f"run {self.name} ended before this call: {self._why_over()}")
             _open.discard(self)
             self._over.set()

@@ -123,12 +123,12 @@ class Calls:
             return
         _finish(future, answer)
 
-    def cancel_waiting(self) -> tuple[int, int]:
-        """Nobody wants the calls that were not started; those that were go on.
+    def cancel_waiting(self, others: Sequence[Future[Any]] = ()) -> tuple[int, int]:
+        """Nobody wants the calls that were not started, nor the others; those that were go on.
 
         Tells how many are cancelled, by this or before, and how many are not.
         """
-        futures = [future for _, future in list(self._calls.values())]
+        futures = {future for _, future in list(self._calls.values())}.union(others)
         cancelled = sum(future.cancel() for future in futures)
         return cancelled, len(futures) - cancelled
 

@@ -25,6 +25,8 @@ from bursar.model.time import SECOND, Time
 
 LONGEST_WAIT: Final[Time] = SECOND // 20
 """A call waits at a worker no longer than this while its predecessor runs."""
+LONGEST_START: Final[Time] = 60 * SECOND
+"""A worker that takes longer than this to begin counts as being at its first call."""
 MOST_AT_WORKER: Final = 64
 """calls, the one that runs included"""
 LARGEST_WAITING: Final = 1 << 12
@@ -69,7 +71,7 @@ class Worker:
         self.began = 0
         """when it could begin with the first, by `boottime`"""
         self.is_new = True
-        """it has not answered yet"""
+        """it has not said yet that it is there"""
         self.is_alone = False
         """what it is at is large: nothing may wait behind it"""
         self.stopped = 0
@@ -266,7 +268,7 @@ class Crew:
         """Send a call to a worker; False: it has enough to do for now."""
         try:
             call = self._calls.start(order.task)
-        except Exception as error:
+        except BaseException as error:  # whatever pickling raises is the answer
             reason = f"the call cannot be pickled: {described(error)}"
             answer = Answer(error=error)
             self._report(Ended(order.attempt, "failed", reason, answer=answer, wrote=False))
@@ -304,7 +306,8 @@ class Crew:
             if len(worker.at) > 1 or (worker.at and worker.machine.waiting):
                 times.append(worker.began + LONGEST_WAIT)
             if worker.at and self._timeout is not None and not worker.stopped:
-                times.append(worker.began + self._timeout)
+                start = LONGEST_START if worker.is_new else 0
+                times.append(worker.began + start + self._timeout)
         return min(times, default=None)
 
     def look(self, now: int) -> None:
@@ -323,7 +326,7 @@ class Crew:
     def _is_overdue(self, worker: Worker, now: int) -> bool:
         if self._timeout is None or worker.stopped or not worker.at:
             return False
-        return now - worker.began >= self._timeout
+        return now - worker.began >= self._timeout + (LONGEST_START if worker.is_new else 0)
 
     def _take_back(self, worker: Worker) -> None:
         """What it has not begun waits at its machine again, before all others."""
@@ -343,11 +346,12 @@ class Crew:
 
     def hear(self, worker: Worker) -> None:
         """Take what a worker has sent."""
-        for (attempt, kind, runtime, cpu, memory, wrote, size), body in worker.channel.receive():
-            if not worker.at or worker.at[0].attempt != attempt:
-                continue
-            worker.at.popleft()
+        for head, body in worker.channel.receive():
             worker.is_new, worker.began = False, boottime()
+            if head is None or not worker.at or worker.at[0].attempt != head[0]:
+                continue
+            attempt, kind, runtime, cpu, memory, wrote, size = head
+            worker.at.popleft()
             text = bytes(body[:size]).decode() if size else ""
             answer = read_answer(kind, text, memoryview(body)[size:])
             failed = answer.error is not None

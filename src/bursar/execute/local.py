@@ -46,8 +46,8 @@ RECENT: Final = 16
 TELL_AND_FAIL: Final = ("/bin/sh", "-c", 'printf "%s\\n" "$0" >&2; exit 126')
 """A command in place of one that cannot even begin, to be given the reason: its task fails."""
 
-External = ev.AnyEvent | Callable[[Time], ev.AnyEvent]
-"""An event from outside, or what makes it once its time is known."""
+External = ev.AnyEvent | Callable[[Time], ev.AnyEvent | list[ev.AnyEvent]]
+"""An event from outside, or what makes it, or several, once their time is known."""
 
 
 class Lives(Protocol):
@@ -249,7 +249,7 @@ class LocalWorld:
         while self._posted:
             posted = self._posted.popleft()
             made = posted(now) if callable(posted) else msgspec.structs.replace(posted, at=now)
-            self._happened.append(made)
+            self._happened += made if isinstance(made, list) else [made]
 
     def _let_happen(self, what: str, machine: int, now: Time) -> None:
         if what == "boot":

@@ -37,6 +37,7 @@ def fetch(number: int) -> Callable[..., Any]:
 def serve(link: socket.socket, attempts: str) -> None:
     """Run calls until bursar closes the connection."""
     process, buffer = os.getpid(), memoryview(bytearray(LARGEST_PACKET))
+    write_frame(link, None)  # it is there
     while (frame := read_frame(link, buffer)) is not None:
         (attempt, task, number, news), body = frame
         directory = f"{attempts}/{attempt}"
