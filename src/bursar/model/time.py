@@ -84,14 +84,14 @@ def read_duration(value: str | int | float | timedelta) -> Time:
         time = value // timedelta(microseconds=1)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         if not abs(value) <= LONGEST / SECOND:
-            raise InputError(f"{shown(value)} seconds is no duration; write for example 90 or 1h")
+            raise InputError(f"{shown(value)} is not a duration in seconds; write for example 90")
         time = seconds(value)
     else:
         raise InputError(
-            f"{shown(value)} is no duration; write 90s, 1.5m, a number of seconds, or a timedelta"
+            f"{shown(value)} is not a duration; write 90s, 1.5m, a number of seconds or a timedelta"
         )
     if not 0 < time <= LONGEST:
-        raise InputError(f"{shown(value)} is no duration to wait for; write for example 90s")
+        raise InputError(f"{shown(value)} is not a duration above zero; write for example 90s")
     return time
 
 
