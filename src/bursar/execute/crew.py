@@ -27,7 +27,7 @@ LONGEST_WAIT: Final[Time] = SECOND // 20
 """A call waits at a worker no longer than this while its predecessor runs."""
 LONGEST_START: Final[Time] = 60 * SECOND
 """A worker that takes longer than this to begin counts as being at its first call."""
-MOST_AT_WORKER: Final = 64
+MOST_AT_WORKER: Final = 160
 """calls, the one that runs included"""
 LARGEST_WAITING: Final = 1 << 12
 """A call of more bytes is sent to a worker that has nothing else."""
@@ -295,9 +295,9 @@ class Crew:
     # --- what waits for long ---------------------------------------------------------------------
 
     @property
-    def is_ahead(self) -> bool:
-        """Whether all workers have enough to do for a moment."""
-        return bool(self._workers) and all(len(one.at) > 2 for one in self._workers.values())
+    def reserve(self) -> int:
+        """Calls that wait at the worker which has the fewest; 0 if there is no worker."""
+        return min((len(worker.at) for worker in self._workers.values()), default=0)
 
     def next_look(self) -> int | None:
         """When `look` may find something, by `boottime`."""

@@ -36,7 +36,7 @@ LONGEST_QUEUE: Final[Time] = SECOND // 50
 """Commands so short that some fit in this time begin one after the other without asking: a task
 waits no longer than this at a machine while another machine might be idle."""
 MOST_AHEAD: Final = 8
-MOST_CALLS_AHEAD: Final = 64
+MOST_CALLS_AHEAD: Final = 160
 """Python calls may be much shorter than commands, and can be taken back while they wait."""
 MOST_LACKING: Final = 3
 """files that a message names"""

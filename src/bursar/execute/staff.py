@@ -26,8 +26,10 @@ from bursar.model.time import Time, format_duration
 
 LONGEST_SLEEP: Final[Time] = 1_000_000
 """waiting does not count the time that the computer is asleep, deadlines do"""
-DELAY: Final[Time] = 1_000
-"""while all workers have enough to do, what they answer is heard after this time"""
+RESERVE: Final = 16
+"""While so many calls wait at every worker, what they answer need not be heard at once ..."""
+DELAY: Final[Time] = 20
+"""... but after this time for each of them, which is less than they take."""
 
 TAKEN: Final = "the spot machine was taken away"
 
@@ -134,8 +136,8 @@ class Staff:
     def poll(self, until: int | None) -> list[Report]:
         """What was reported; perhaps nothing, at `until` or soon, or when woken."""
         self.flush()
-        if self._crew.is_ahead:
-            time.sleep(DELAY / 1_000_000)  # to hear of many answers at once
+        if self._crew.reserve >= RESERVE:
+            time.sleep(self._crew.reserve * DELAY / 1_000_000)  # to hear of many answers at once
         for descriptor, _ in self._poll.poll(self._patience(until)):
             if descriptor == self._bell:
                 os.eventfd_read(self._bell)
