@@ -2,7 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Make file systems with little space or few inodes, where that is allowed."""
+    mounted = []
+
+    def mount(size="4m", inodes=1_000):
+        place = tmp_path / f"disk-{len(mounted)}"
+        place.mkdir()
+        options = f"size={size},nr_inodes={inodes},mode=755"
+        words = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+        if os.geteuid() != 0 or subprocess.run(words, capture_output=True, check=False).returncode:
+            pytest.skip("a small file system cannot be mounted here")
+        mounted.append(place)
+        return place
+
+    yield mount
+    for place in mounted:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)

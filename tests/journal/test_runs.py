@@ -1,13 +1,18 @@
+import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from random import Random
 
 import pytest
+from tests.users import foreign
 
+from bursar import events as ev
 from bursar.journal.names import check_run_name
 from bursar.journal.runs import Home
-from bursar.model.errors import InputError
+from bursar.journal.store import JournalWriter
+from bursar.model.errors import InputError, JournalError
 
 ACQUIRE = """
 import sys
@@ -26,7 +31,13 @@ def home(tmp_path):
 
 
 def make(home, *names):
-    return [home.create(name) for name in names]
+    """Runs that have begun."""
+    made = [home.create(name) for name in names]
+    for run in made:
+        with JournalWriter.create(run.journal, run.name) as journal:
+            journal.append(ev.MachineUp(0, 1))
+            journal.commit(safely=False)
+    return made
 
 
 def test_the_home_is_told_by_the_environment_or_is_beside_the_work():
@@ -77,7 +88,6 @@ def test_what_is_no_run_is_not_listed(home):
 
 def test_a_run_that_was_copied_without_its_lock_is_a_run(home):
     (run,) = make(home, "one")
-    run.journal.touch()
     run.lock.unlink()
     assert [run.name for run in home.list()] == ["one"]
     assert run.owner() is None
@@ -160,3 +170,136 @@ def test_a_run_keeps_its_age_when_it_is_executed_again(home):
         pass
     assert home.find() == last
     assert home.list()[1] == first
+
+
+# --- cut off while it was made --------------------------------------------------------------------
+
+
+def without_events(run):
+    JournalWriter.create(run.journal, run.name).close()
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        lambda run: None,
+        lambda run: run.lock.unlink(),
+        lambda run: run.journal.touch(),
+        without_events,
+    ],
+    ids=["lock", "directory", "empty-journal", "no-events"],
+)
+def test_a_run_that_was_killed_before_its_first_commit_can_be_started_again(home, left):
+    left(home.create("amber"))
+    again = home.create("amber")
+    assert again.path.is_dir()
+    assert not again.journal.exists()
+    make_of = JournalWriter.create(again.journal, "amber")
+    make_of.append(ev.MachineUp(0, 1))
+    make_of.commit(safely=True)
+    make_of.close()
+    with pytest.raises(InputError, match="there is a run amber already"):
+        home.create("amber")
+
+
+def test_a_run_that_is_just_being_made_is_left_to_who_makes_it(home):
+    run = home.create("amber")
+    with run.acquire(), pytest.raises(InputError, match="there is a run amber already"):
+        home.create("amber")
+
+
+def test_a_journal_that_cannot_be_read_is_no_run_that_never_began(home):
+    (run,) = make(home, "amber")
+    run.journal.write_bytes(b"x" * 5_000)
+    with pytest.raises(InputError, match="there is a run amber already"):
+        home.create("amber")
+    assert run.journal.read_bytes() == b"x" * 5_000
+
+
+def test_a_run_that_finds_no_space_leaves_nothing(small_disk):
+    place = small_disk(inodes=5)
+    home = Home(place / "home")
+    home.path.mkdir()
+    (place / "filler").touch()
+    with pytest.raises(JournalError, match=r"the disk is full: free some space \(or inodes"):
+        for _ in range(9):
+            home.create()
+    runs = home.list()
+    (place / "filler").unlink()
+    assert all(run.lock.exists() for run in runs)
+    assert len(list(home.path.iterdir())) == len(runs)
+
+
+# --- other users ----------------------------------------------------------------------------------
+
+two_users = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+
+
+def test_a_run_may_be_read_by_its_owner_only(home):
+    umask = os.umask(0)
+    try:
+        run = home.create("amber")
+        with run.acquire():
+            modes = [path.stat().st_mode & 0o777 for path in (run.path, run.lock)]
+    finally:
+        os.umask(umask)
+    assert modes == [0o700, 0o600]
+
+
+def test_a_run_of_before_is_shut_to_others_when_it_is_taken_up(home):
+    (run,) = make(home, "amber")
+    for path in (run.path, run.journal, run.lock):
+        path.chmod(0o755)
+    run.shut_others_out()
+    modes = [path.stat().st_mode & 0o777 for path in (run.path, run.journal, run.lock)]
+    assert modes == [0o700, 0o600, 0o600]
+
+
+@two_users
+def test_whoever_may_only_read_the_lock_of_a_run_does_not_hold_it(public_directory):
+    (run,) = make(Home(public_directory), "amber")
+    run.path.chmod(0o755)
+    run.lock.chmod(0o644)
+    age = run.lock.stat().st_mtime
+
+    def hold():
+        descriptor = os.open(run.lock, os.O_RDONLY)
+        fcntl.lockf(descriptor, fcntl.LOCK_SH)
+        return descriptor
+
+    with foreign(hold):
+        assert run.owner() is None
+        with run.acquire():
+            assert run.owner() == os.getpid()
+            with pytest.raises(InputError, match="is being executed by process"):
+                run.acquire()
+    assert run.lock.stat().st_mtime == age
+
+
+@two_users
+def test_the_runs_of_others_are_listed_and_told_to_be_theirs(public_directory, as_ordinary_user):
+    make(Home(public_directory), "amber")
+    with as_ordinary_user():
+        assert [found.name for found in Home(public_directory).list()] == ["amber"]
+        with pytest.raises(InputError, match="run amber belongs to root: ask them"):
+            Home(public_directory).find("amber").owner()
+
+
+# --- where it is ----------------------------------------------------------------------------------
+
+
+def test_runs_are_found_wherever_one_goes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (made,) = make(Home("home"), "amber")
+    found = Home("home").find("amber")
+    monkeypatch.chdir("/")
+    assert made.journal.exists()
+    assert found.journal.exists()
+
+
+def test_a_copy_of_a_run_lives_in_another_place(home):
+    (run,) = make(home, "amber")
+    shutil.copytree(run.path, home.path / "copy")
+    assert home.find("copy").place() != run.place()
+    run.path.rename(home.path / "moved")
+    assert home.find("moved").place() != home.find("copy").place()

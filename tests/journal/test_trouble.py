@@ -1,10 +1,15 @@
+import fcntl
+import os
 import re
 import shutil
 import sqlite3
 import subprocess
 import sys
+import zlib
+from random import Random
 
 import pytest
+from tests.users import foreign
 
 from bursar import events as ev
 from bursar.journal.replay import load_state
@@ -47,11 +52,15 @@ def journal(path):
 
 
 def tamper(path, statement, *values):
+    """Change what cannot be changed, and leave no other trace."""
     connection = sqlite3.connect(path)
-    triggers = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-    for (name,) in triggers.fetchall():
+    triggers = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+    guards = triggers.fetchall()
+    for name, _ in guards:
         connection.execute(f"DROP TRIGGER {name}")
     connection.execute(statement, values)
+    for _, sql in guards:
+        connection.execute(sql)
     connection.commit()
     connection.close()
 
@@ -96,7 +105,7 @@ def test_a_truncated_journal_is_told(journal, kept):
     assert message.startswith(("the journal is damaged", "is not a bursar journal"))
 
 
-def test_a_damaged_page_is_told_and_what_lies_before_it_is_read(journal):
+def test_a_damaged_page_is_told(journal):
     data = bytearray(journal.read_bytes())
     data[60_000:70_000] = b"\xa5" * 10_000
     journal.write_bytes(data)
@@ -105,7 +114,7 @@ def test_a_damaged_page_is_told_and_what_lies_before_it_is_read(journal):
 
 def test_a_journal_of_a_newer_version_is_left_alone(journal):
     tamper(journal, "UPDATE meta SET value = '3' WHERE key = 'format'")
-    expected = "written by a newer bursar (format 3, this one reads up to 1): upgrade bursar"
+    expected = "written by a newer bursar (format 3, this one reads up to 2): upgrade bursar"
     assert complaint_of(journal, JournalError) == expected
     before = journal.read_bytes()
     with pytest.raises(JournalError, match=re.escape(expected)):
@@ -126,10 +135,93 @@ def test_a_journal_of_a_newer_version_is_left_alone(journal):
     ],
 )
 def test_a_record_that_does_not_decode_is_told_with_its_place(journal, record):
-    tamper(journal, "UPDATE event SET record = ? WHERE seq = 17", record)
+    data = record.encode() if isinstance(record, str) else record
+    change = "UPDATE event SET record = ?, crc = ? WHERE seq = 17"
+    tamper(journal, change, record, zlib.crc32(data, 17))
     message = complaint_of(journal, JournalError)
     assert message.startswith("event 17 cannot be read (")
     assert message.endswith("restore the file from a copy, or upgrade bursar")
+
+
+# --- flipped bytes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE event SET record = replace(record, 'xxx', 'xyx') WHERE seq = 17",
+        "UPDATE event SET crc = crc + 1 WHERE seq = 17",
+        "UPDATE event SET crc = 'x' WHERE seq = 17",
+        "UPDATE event SET record = (SELECT record FROM event WHERE seq = 18) WHERE seq = 17",
+        "DELETE FROM event WHERE seq = 17",
+    ],
+)
+def test_a_record_that_was_changed_is_told_with_its_place(journal, change):
+    tamper(journal, change)
+    assert complaint_of(journal, JournalError).startswith("event 17 is damaged: restore the file")
+
+
+@pytest.mark.parametrize("key", ["format", "run", "created", "crc"])
+def test_what_a_journal_says_about_itself_is_checked_too(journal, key):
+    tamper(journal, "UPDATE meta SET value = '1' WHERE key = ?", key)
+    assert complaint_of(journal, JournalError).startswith("what the journal says about itself is")
+
+
+def test_no_flipped_byte_passes_unnoticed(path):
+    """Any byte of a file: what is read is what was written, or it is told in one line."""
+    with JournalWriter.create(path, "r") as writer:
+        fill(writer, 40, text="it's")
+    with JournalReader(path) as reader:
+        events = list(reader.events())
+    good, rng = path.read_bytes(), Random(5)
+    places = {*range(0, len(good), 4096), *rng.sample(range(len(good)), 1_500)}
+    places |= {page + offset for page in range(0, len(good), 4096) for offset in range(12)}
+    told = 0
+    for place in sorted(places):
+        bad = bytearray(good)
+        bad[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(bad)
+        try:
+            with JournalReader(path) as reader:
+                assert list(reader.events()) == events, place
+        except BursarError as error:
+            assert "\n" not in str(error)
+            told += 1
+    assert told > len(places) / 5
+
+
+def test_text_in_a_damaged_schema_is_no_reason_for_a_traceback(journal):
+    data = journal.read_bytes()
+    assert data.count(b"CREATE TRIGGER event_stays") == 1
+    journal.write_bytes(
+        data.replace(b"CREATE TRIGGER event_stays", b"CREATE TRIGGER event_st\xe1ys")
+    )
+    assert complaint_of(journal, JournalError).startswith("the journal is damaged")
+
+
+# --- the format before ---------------------------------------------------------------------------
+
+FORMAT_1 = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE event (seq INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL,
+    record TEXT NOT NULL);
+INSERT INTO meta VALUES ('format', '1'), ('run', 'old'), ('created', '1.5');
+INSERT INTO event VALUES (1, 3, 'MachineUp', '{"type":"MachineUp","at":3,"machine":1}');
+"""
+
+
+def test_a_journal_without_checksums_is_read_and_gone_on_with(path):
+    connection = sqlite3.connect(path)
+    connection.executescript(FORMAT_1)
+    connection.close()
+    with JournalReader(path) as reader:
+        assert (reader.meta.format, reader.meta.run) == (1, "old")
+        assert list(reader.events()) == [ev.MachineUp(3, 1)]
+    with JournalWriter(path) as writer:
+        writer.append(ev.MachineUp(4, 2))
+        writer.commit(safely=True)
+    with JournalReader(path) as reader:
+        assert list(reader.events()) == [ev.MachineUp(3, 1), ev.MachineUp(4, 2)]
 
 
 # --- rights --------------------------------------------------------------------------------------
@@ -220,7 +312,101 @@ def seal(directory):
     directory.chmod(0o555)
 
 
+# --- other users ---------------------------------------------------------------------------------
+
+
+def test_a_journal_may_be_read_by_its_owner_only(path):
+    umask = os.umask(0)
+    try:
+        with JournalWriter.create(path, "r") as writer:
+            fill(writer, 5)
+            files = sorted(file.name for file in path.parent.iterdir())
+            assert files == ["journal.db", "journal.db-shm", "journal.db-wal"]
+            assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o600}
+    finally:
+        os.umask(umask)
+
+
+LEFT_BY_A_CRASH = ("journal.db", "journal.db-wal", "journal.db-shm")
+
+
+def hold_transaction(path):
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    connection.execute("BEGIN")
+    connection.execute("SELECT count(*) FROM event").fetchall()
+    return connection
+
+
+def hold_lock(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    fcntl.lockf(descriptor, fcntl.LOCK_SH)
+    return descriptor
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@pytest.mark.parametrize("hold", [hold_transaction, hold_lock])
+@pytest.mark.parametrize("closed", [True, False])
+def test_whoever_may_only_read_a_journal_keeps_nobody_from_writing_it(
+    public_directory, hold, closed
+):
+    path = public_directory / "journal.db"
+    with JournalWriter.create(path, "r") as writer:
+        fill(writer, 5)
+        if not closed:
+            for name in LEFT_BY_A_CRASH:
+                shutil.copyfile(public_directory / name, public_directory / f"kept-{name}")
+    if not closed:
+        for name in LEFT_BY_A_CRASH:
+            (public_directory / f"kept-{name}").replace(public_directory / name)
+    for file in public_directory.iterdir():
+        file.chmod(0o644)
+    with foreign(lambda: hold(path)):
+        with JournalWriter(path) as writer:
+            assert writer.seq == 5
+            fill(writer, 5, first=6)
+        assert count_events(path) == 10
+
+
+# --- deleted meanwhile ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_journal_that_is_deleted_while_it_is_written_is_told(tmp_path, again):
+    path = tmp_path / "run" / "journal.db"
+    path.parent.mkdir()
+    with JournalWriter.create(path, "r") as writer:
+        fill(writer, 5)
+        shutil.rmtree(path.parent)
+        if again:  # another run of this name
+            path.parent.mkdir()
+            JournalWriter.create(path, "r").close()
+        with pytest.raises(JournalError, match="was deleted while the run was executed") as caught:
+            fill(writer, 1, first=6)
+        assert "\n" not in str(caught.value)
+    if again:
+        assert count_events(path) == 0
+
+
 # --- a full disk ---------------------------------------------------------------------------------
+
+
+def test_inodes_that_are_used_up_are_told(small_disk):
+    path = small_disk(inodes=20) / "journal.db"
+    with JournalWriter.create(path, "r") as writer:
+        fill(writer, 5)
+    use_up(path.parent)
+    with pytest.raises(JournalError, match=r"the disk is full: free some space \(or inodes"):
+        JournalWriter(path)
+    with pytest.raises(JournalError, match=r"the disk is full: free some space \(or inodes"):
+        JournalWriter.create(path.with_name("other.db"), "r")
+    assert count_events(path) == 5, "reading needs none"
+
+
+def use_up(directory):
+    """All inodes of a file system."""
+    with pytest.raises(OSError, match="No space left"):
+        for number in range(1_000):
+            (directory / f"filler-{number}").touch()
 
 
 def test_a_full_disk_is_told_and_what_was_committed_stays(path):

@@ -4,6 +4,10 @@ A POSIX lock belongs to a process: the kernel drops it when the process ends, ho
 tells others the number of the process (`F_GETLK`), so nothing can be stale. It has two traps. A
 process never sees its own lock as a conflict, and closing *any* descriptor of the file drops it.
 So what this process holds is remembered here, and a file it holds is never opened again.
+
+The lock of a run is one for writing, which only those can have who may write the file. One for
+reading can be had by whoever may read it, and means nothing: a file that somebody holds so gives
+way to a new one.
 """
 
 from __future__ import annotations
@@ -18,6 +22,11 @@ from typing import Final, Self
 
 _FLOCK: Final = struct.Struct("hhqqi4x")
 """`struct flock` of Linux: type, whence, start, length, process"""
+
+_OPEN: Final = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_OWNER_ONLY: Final = 0o600
+_LONGEST: Final = 4096
+"""bytes that a locked file may hold"""
 
 _held: dict[tuple[int, int, int], int] = {}
 """(process, device, inode) to descriptor; a forked child has its parent's entries, not its locks"""
@@ -40,6 +49,15 @@ class FileLock:
                 self._is_released = True
                 os.close(_held.pop(self._key))
 
+    def read(self) -> bytes:
+        """What the file holds; to open it once more would drop the lock."""
+        return os.pread(_held[self._key], _LONGEST, 0)
+
+    def write(self, data: bytes) -> None:
+        """Let the file hold this from now on."""
+        os.ftruncate(_held[self._key], 0)
+        os.pwrite(_held[self._key], data, 0)
+
     def __enter__(self) -> Self:
         return self
 
@@ -55,21 +73,59 @@ class FileLock:
 def acquire(path: Path) -> FileLock | None:
     """Lock the file, made if need be; None: somebody holds it, perhaps this process."""
     with _guard:
-        if _key(path) in _held:
-            return None
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):
+        while True:
+            if _key(path) in _held:
+                return None
+            descriptor = os.open(path, _OPEN, _OWNER_ONLY)
+            try:
+                is_held = _try_to_lock(descriptor)
+                if is_held and _is_at(path, descriptor):
+                    status = os.fstat(descriptor)
+                    key = (os.getpid(), status.st_dev, status.st_ino)
+                    _held[key] = descriptor
+                    return FileLock(key)
+                if not is_held and _writer(descriptor) is not None:
+                    os.close(descriptor)
+                    return None
+                if not is_held and _is_at(path, descriptor):
+                    _replace(path, descriptor)
+            except BaseException:
+                os.close(descriptor)
+                raise
             os.close(descriptor)
-            return None
-        except BaseException:
-            os.close(descriptor)
-            raise
-        status = os.fstat(descriptor)
-        key = (os.getpid(), status.st_dev, status.st_ino)
-        _held[key] = descriptor
-        return FileLock(key)
+
+
+def _try_to_lock(descriptor: int) -> bool:
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Whether the open file is still the one of this name."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _replace(path: Path, descriptor: int) -> None:
+    """Put an empty file of the same age in the place of one that others only read."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    status = os.fstat(descriptor)
+    os.close(os.open(fresh, _OPEN | os.O_TRUNC, _OWNER_ONLY))
+    os.utime(fresh, ns=(status.st_atime_ns, status.st_mtime_ns))
+    fresh.replace(path)
+
+
+def _writer(descriptor: int) -> int | None:
+    """The process that holds the lock of an open file; 0: not to be seen from here."""
+    question = _FLOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)
+    answer = fcntl.fcntl(descriptor, fcntl.F_GETLK, question)
+    kind, _, _, _, process = _FLOCK.unpack(answer)
+    return None if kind == fcntl.F_UNLCK else max(process, 0)
 
 
 def owner(path: Path) -> int | None:
@@ -82,12 +138,9 @@ def owner(path: Path) -> int | None:
             return os.getpid()
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            question = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-            answer = fcntl.fcntl(descriptor, fcntl.F_GETLK, question)
+            return _writer(descriptor)
         finally:
             os.close(descriptor)
-    kind, _, _, _, process = _FLOCK.unpack(answer)
-    return None if kind == fcntl.F_UNLCK else max(process, 0)
 
 
 def _key(path: Path) -> tuple[int, int, int] | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from bursar import events as ev
 from bursar.engine import Observer
 from bursar.journal.store import JournalReader
-from bursar.model.errors import InputError, InvariantError, JournalError, shown
+from bursar.model.errors import InvariantError, JournalError, shown
 from bursar.state import RunState
 
 
@@ -52,11 +52,15 @@ class Follower:
         self.close()
 
 
+AGAIN: Final = "start it again with bursar run, under the same name if you like"
+"""What to do about a run that was cut off before its first event was committed."""
+
+
 def load_state(path: str | Path, observers: Sequence[Observer] = ()) -> RunState:
     """The state that a journal tells; observers see it unfold."""
     with Follower(path, observers) as follower:
         if not follower.catch_up():
-            raise JournalError(f"{path}: has no events, so the run never began: start it again")
+            raise JournalError(f"{path}: has no events, so the run never began: {AGAIN}")
         return follower.state
 
 
@@ -66,7 +70,7 @@ def apply(event: ev.AnyEvent, state: RunState, where: str) -> None:
         if (state.created is None) is not isinstance(event, ev.RunCreated):
             raise InvariantError("a run is created once, before anything else")
         state.apply(event)
-    except (InvariantError, InputError, LookupError, ValueError, ArithmeticError) as error:
+    except Exception as error:  # an event of nonsense may go wrong in any way
         raise JournalError(
             f"{where} ({type(event).__name__}) contradicts those before it ({shown(repr(error))}):"
             " restore the file from a copy"

@@ -5,6 +5,8 @@
         journal.db        what happened (`bursar.journal.store`)
         lock              held by the process that executes the run; as old as the run
         outputs/          what the tasks wrote
+
+A run may be read by its owner only: its directory keeps everybody else out.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
+from pwd import getpwuid
 from random import Random
 from typing import Final
 
@@ -22,9 +25,13 @@ import msgspec
 
 from bursar.journal import lock as locks
 from bursar.journal.names import LAST, check_run_name, new_run_name
+from bursar.journal.store import JournalReader, remove_journal
 from bursar.journal.trouble import unreachable
-from bursar.model.errors import InputError, shown
+from bursar.model.errors import BursarError, InputError, shown
 
+_DIRECTORY: Final = 0o700
+_FILE: Final = 0o600
+_OTHERS: Final = 0o077
 _SHOWN: Final = 5
 """Names told to somebody whose run was not found."""
 
@@ -67,8 +74,47 @@ class RunDir(msgspec.Struct, frozen=True):
         """The process that executes this run now; 0 if it cannot be seen from here."""
         try:
             return locks.owner(self.lock)
+        except PermissionError:
+            raise InputError(self.belongs()) from None
         except OSError as error:
             raise unreachable(self.lock, error) from None
+
+    def belongs(self) -> str:
+        """Whose the run is, to somebody who may not look into it."""
+        try:
+            user = getpwuid(self.path.stat().st_uid).pw_name
+        except (OSError, KeyError):
+            user = "somebody else"
+        return f"run {self.name} belongs to {user}: ask them, or do it as that user"
+
+    def place(self) -> str:
+        """What no other directory has at the same time, also not a copy of this one."""
+        status = self.path.stat()
+        return f"{status.st_dev:x}-{status.st_ino:x}"
+
+    def shut_others_out(self) -> None:
+        """Let only its owner read what an earlier bursar let everybody read."""
+        for path, mode in ((self.path, _DIRECTORY), (self.journal, _FILE), (self.lock, _FILE)):
+            with suppress(FileNotFoundError, PermissionError):
+                if path.stat().st_mode & _OTHERS:
+                    path.chmod(mode)
+
+    def never_began(self) -> bool:
+        """Whether whoever made this run was cut off before its first event was committed."""
+        try:
+            if not self.journal.exists() or self.journal.stat().st_size == 0:
+                return True
+            with JournalReader(self.journal) as reader:
+                return next(reader.records(), None) is None
+        except (OSError, BursarError):
+            return False
+
+    def discard(self) -> None:
+        """Remove what was made of a run that never began; whoever calls holds its lock."""
+        with suppress(OSError):
+            remove_journal(self.journal)
+            self.lock.unlink(missing_ok=True)
+            self.path.rmdir()
 
 
 class Home:
@@ -93,16 +139,16 @@ class Home:
                 with suppress(FileExistsError):
                     return self._make(chosen)
                 if name is not None:
-                    break
+                    return self._make_anew(name)
         except OSError as error:
             raise unreachable(self.path, error) from None
-        raise InputError(f"there is a run {name} already: choose another name, or bursar resume")
 
     def list(self) -> list[RunDir]:
         """Every run, the most recent first."""
         try:
             with os.scandir(self.path) as entries:
-                found = [_look(Path(entry.path)) for entry in entries if entry.is_dir()]
+                names = [entry.name for entry in entries if entry.is_dir()]
+            found = [_look(self.path.absolute() / name) for name in names]
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -140,18 +186,48 @@ class Home:
             _sync(self.path.parent)
 
     def _make(self, name: str) -> RunDir:
-        path = self.path / name
-        path.mkdir()
-        lock = path / "lock"
-        lock.touch()
-        now = time.time_ns()  # finer than the clock of most file systems
-        os.utime(lock, ns=(now, now))
+        """The path is absolute: whoever executes the run may go to another directory."""
+        path = self.path.absolute() / name
+        path.mkdir(_DIRECTORY)
+        try:
+            lock = path / "lock"
+            lock.touch(_FILE)
+        except OSError:
+            path.rmdir()
+            raise
         _sync(self.path)
-        return RunDir(name, path, lock.stat().st_mtime)
+        return _as_of_now(path)
+
+    def _make_anew(self, name: str) -> RunDir:
+        """The directory of a run that never began, emptied for another that has its name."""
+        run = RunDir(name, self.path.absolute() / name, 0.0)
+        held = locks.acquire(run.lock)
+        if held is not None:
+            with held:
+                if run.never_began():
+                    remove_journal(run.journal)
+                    run.shut_others_out()
+                    return _as_of_now(run.path)
+        raise InputError(f"there is a run {name} already: choose another name, or bursar resume")
+
+
+def _as_of_now(path: Path) -> RunDir:
+    lock = path / "lock"
+    now = time.time_ns()  # finer than the clock of most file systems
+    os.utime(lock, ns=(now, now))
+    return RunDir(path.name, path, lock.stat().st_mtime)
 
 
 def _look(path: Path) -> RunDir | None:
-    """The run in this directory, if it is one."""
+    """The run in this directory, if it is one; somebody else's may be."""
+    with suppress(PermissionError):
+        return _look_inside(path)
+    with suppress(OSError):
+        return RunDir(path.name, path, path.stat().st_mtime)
+    return None
+
+
+def _look_inside(path: Path) -> RunDir | None:
     with suppress(FileNotFoundError):
         return RunDir(path.name, path, (path / "lock").stat().st_mtime)
     with suppress(FileNotFoundError):

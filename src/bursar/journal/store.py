@@ -1,12 +1,15 @@
 """The store of a run: its journal, one SQLite file that only ever grows.
 
-    event:  seq (1, 2, 3, ...)  at  kind  record (the event as JSON)
-    meta:   format, run, created
+    event:  seq (1, 2, 3, ...)  record (the event as JSON)  crc (of the record at this place)
+    meta:   format, run, created, crc (of these, and of the tables' definitions)
 
 Event `n` of the run has `seq` n, without gaps. Triggers abort whatever would change or remove what
-is written. The file is in WAL mode while it is written: readers see the last commit and never
-block the writer. When a writer closes it, it becomes one plain file that can be copied or read
-anywhere.
+is written, and checksums tell what a disk or an editor changed all the same. The file is in WAL
+mode while it is written: readers see the last commit and never block the writer. When a writer
+closes it, it becomes one plain file that can be copied or read anywhere. Only its owner may read
+it.
+
+Nothing is written that could not be read again: every record passes the decoder first.
 
 A commit survives the death of this process. A *safe* commit survives a power failure too: its
 transaction runs with `synchronous=FULL`, which syncs the write-ahead log before it returns; the
@@ -27,16 +30,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Final, Self
+from zlib import crc32
 
 import msgspec
 
 from bursar import events as ev
-from bursar.journal.trouble import check_usable, told, unreachable
+from bursar.journal.trouble import DAMAGED, SQL_TROUBLE, check_usable, told, unreachable
 from bursar.model.codec import ENCODER, decoder
-from bursar.model.errors import BursarError, InputError, JournalError
+from bursar.model.errors import BursarError, InputError, JournalError, one_line
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """What this version of bursar writes, and the newest it reads."""
+WITHOUT_CHECKSUMS: Final = 1
+"""The format before: it is read, and gone on with as it is."""
 
 LOG_PAGES: Final = 4_000
 """Pages in the write-ahead log (16 MB) before it is folded into the file, which syncs both."""
@@ -44,14 +50,16 @@ LOG_PAGES: Final = 4_000
 BATCH: Final = 4_096
 """Events read in one transaction: a slow listener must not keep the log from being folded."""
 
+BUSY_MS: Final = 1_000
+"""Milliseconds for which a lock of somebody else is waited for."""
+
 _SCHEMA: Final = """
 BEGIN;
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE event (
     seq INTEGER PRIMARY KEY,
-    at INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    record TEXT NOT NULL
+    record TEXT NOT NULL,
+    crc INTEGER NOT NULL
 );
 CREATE TRIGGER event_is_next BEFORE INSERT ON event
     WHEN NEW.seq IS NOT (SELECT ifnull(max(seq), 0) + 1 FROM event)
@@ -65,9 +73,24 @@ CREATE TRIGGER meta_stays BEFORE UPDATE ON meta
 CREATE TRIGGER meta_is_kept BEFORE DELETE ON meta
     BEGIN SELECT RAISE(ABORT, 'a journal is never changed'); END;
 """
-_INSERT: Final = "INSERT INTO event VALUES (?, ?, ?, ?)"
-_SELECT: Final = "SELECT record FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
+_INSERT: Final = {
+    1: "INSERT INTO event (seq, record, at, kind) VALUES (?, ?, ?, ?)",
+    2: "INSERT INTO event (seq, record, crc) VALUES (?, ?, ?)",
+}
+_SELECT: Final = {
+    1: "SELECT seq, record, NULL FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
+    2: "SELECT seq, record, crc FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
+}
+"""By format."""
+_TABLES: Final = "SELECT name, sql FROM sqlite_master ORDER BY name"
 _DECODER: Final = decoder(ev.AnyEvent)
+_OWNER_ONLY: Final = 0o600
+_READ_FROM_A_COPY: Final = (
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_BUSY,
+)
+_DAMAGED: Final = "is damaged: restore the file from a copy"
 
 
 class Meta(msgspec.Struct, frozen=True):
@@ -88,16 +111,19 @@ class JournalWriter:
     def __init__(self, path: str | Path) -> None:
         """Go on with a journal that exists."""
         self.path = Path(path)
-        self._pending: list[tuple[int, int, str, str]] = []
+        self._pending: list[tuple[int | str, ...]] = []
         """appended and not committed; kept when a commit fails, so that it may be tried again"""
         check_usable(self.path, os.R_OK | os.W_OK)
-        self._connection = _connect(self.path, "rw")
         try:
-            _read_meta(self.path, self._connection)
-            self._seq = _enter_log_mode(self.path, self._connection)
-        except BursarError:
-            self._connection.close()
-            raise
+            self._connection, meta, self._seq = _open_to_write(self.path)
+        except JournalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY:
+                raise
+            _leave_others_behind(self.path)
+            self._connection, meta, self._seq = _open_to_write(self.path)
+        self._format = meta.format
+        self._place = _place(self.path)
+        """which file it is, to notice when it is deleted"""
         self._is_safe = True
         """whether the connection is set to sync every commit"""
 
@@ -106,7 +132,9 @@ class JournalWriter:
         """Begin the journal of a new run, created now unless told otherwise."""
         file = Path(path)
         try:
-            file.open("xb").close()
+            os.close(
+                os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, _OWNER_ONLY)
+            )
         except FileExistsError:
             raise JournalError(
                 f"{file}: there is a journal already: choose another name, or bursar resume"
@@ -117,8 +145,7 @@ class JournalWriter:
             _lay_out(file, Meta(FORMAT, run, time.time() if created is None else created))
             return cls(file)
         except BursarError:
-            for part in ("", "-wal", "-shm", "-journal"):
-                file.with_name(file.name + part).unlink(missing_ok=True)
+            remove_journal(file)
             raise
 
     @property
@@ -127,32 +154,48 @@ class JournalWriter:
         return self._seq
 
     def append(self, event: ev.AnyEvent) -> None:
+        """Write this with the next commit; refuse what could not be read again."""
+        kind = type(event).__name__
         try:
-            record = ENCODER.encode(event).decode()
+            record = ENCODER.encode(event)
+            _DECODER.decode(record)
         except (UnicodeEncodeError, OverflowError) as error:
             raise InputError(
-                f"{type(event).__name__} cannot be journaled ({error}):"
+                f"{kind} cannot be journaled ({error}):"
                 " use arguments and file names that are valid UTF-8"
             ) from None
+        except (msgspec.MsgspecError, BursarError, TypeError, ValueError) as error:
+            raise JournalError(
+                f"{kind} cannot be journaled, since it could not be read again"
+                f" ({one_line(str(error))}): correct the policy or the program that made it"
+            ) from None
         seq = self._seq + len(self._pending) + 1
-        self._pending.append((seq, event.at, type(event).__name__, record))
+        if self._format == WITHOUT_CHECKSUMS:
+            self._pending.append((seq, record.decode(), event.at, kind))
+        else:
+            self._pending.append((seq, record.decode(), crc32(record, seq)))
 
     def commit(self, *, safely: bool) -> None:
         """Write what was appended since the last commit, whole or not at all."""
         if not self._pending:
             return
         execute = self._connection.execute
+        if _place(self.path) != self._place:
+            raise JournalError(
+                f"{self.path}: was deleted while the run was executed, so that nothing more can be"
+                " kept: start the run again"
+            )
         try:
             if safely is not self._is_safe:
                 execute("PRAGMA synchronous=FULL" if safely else "PRAGMA synchronous=NORMAL")
                 self._is_safe = safely
             execute("BEGIN IMMEDIATE")
-            self._connection.executemany(_INSERT, self._pending)
+            self._connection.executemany(_INSERT[self._format], self._pending)
             execute("COMMIT")
         except BaseException as problem:
             if self._connection.in_transaction:
                 execute("ROLLBACK")
-            if isinstance(problem, sqlite3.Error):
+            if isinstance(problem, SQL_TROUBLE):
                 raise told(problem, self.path) from problem
             raise
         self._seq += len(self._pending)
@@ -187,13 +230,61 @@ def _lay_out(path: Path, meta: Meta) -> None:
     connection = _connect(path, "rw")
     try:
         connection.executescript(_SCHEMA)
-        rows = [(name, str(getattr(meta, name))) for name in Meta.__struct_fields__]
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+        rows = {name: str(getattr(meta, name)) for name in Meta.__struct_fields__}
+        rows["crc"] = str(_meta_crc(connection.execute(_TABLES).fetchall(), *rows.values()))
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
         connection.execute("COMMIT")
-    except sqlite3.Error as error:
+    except SQL_TROUBLE as error:
         raise told(error, path) from error
     finally:
         connection.close()
+
+
+def _open_to_write(path: Path) -> tuple[sqlite3.Connection, Meta, int]:
+    """A connection ready to write, what the journal says about itself, and its last event."""
+    connection = _connect(path, "rw")
+    try:
+        connection.execute(f"PRAGMA busy_timeout={BUSY_MS}")
+        return connection, _read_meta(path, connection), _enter_log_mode(path, connection)
+    except BursarError:
+        connection.close()
+        raise
+
+
+def _leave_others_behind(path: Path) -> None:
+    """Put a copy of a journal in its place, which nobody else has open.
+
+    Whoever may read a file may lock it, too, for as long as they like. Who calls this holds the
+    lock of the run, so that no other process writes the journal: what others have open then is of
+    no use to anybody. The log beside it (`-wal`) has no locks, and goes with the copy as well.
+    """
+    copy = path.with_name(f"{path.name}.copy")
+    try:
+        copy.unlink(missing_ok=True)
+        descriptor = os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, _OWNER_ONLY)
+        with os.fdopen(descriptor, "wb") as target, path.open("rb") as source:
+            shutil.copyfileobj(source, target)
+            target.flush()
+            os.fsync(descriptor)
+        copy.replace(path)
+        path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    except OSError as error:
+        raise unreachable(path, error) from None
+
+
+def remove_journal(path: Path) -> None:
+    """Remove a journal that never held an event, with what SQLite may have left beside it."""
+    for part in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + part).unlink(missing_ok=True)
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """Device and inode; None: there is no such file."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 (called at every commit)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _enter_log_mode(path: Path, connection: sqlite3.Connection) -> int:
@@ -203,7 +294,7 @@ def _enter_log_mode(path: Path, connection: sqlite3.Connection) -> int:
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
         (seq,) = connection.execute("SELECT ifnull(max(seq), 0) FROM event").fetchone()
-    except sqlite3.Error as error:
+    except SQL_TROUBLE as error:
         raise told(error, path) from error
     if mode != b"wal":
         raise JournalError(
@@ -237,10 +328,13 @@ class JournalReader:
 
     def records(self, after: int = 0) -> Iterator[bytes]:
         """The same as JSON."""
+        has_checksums = self.meta.format > WITHOUT_CHECKSUMS
         while batch := self._read(after):
-            for (record,) in batch:
+            for seq, record, crc in batch:
+                after += 1
+                if seq != after or (has_checksums and not _is_whole(seq, record, crc)):
+                    raise JournalError(f"{self.path}: event {after} {_DAMAGED}")
                 yield record
-            after += len(batch)
 
     def close(self) -> None:
         self._connection.close()
@@ -258,10 +352,11 @@ class JournalReader:
     ) -> None:
         self.close()
 
-    def _read(self, after: int) -> list[tuple[bytes]]:
+    def _read(self, after: int) -> list[tuple[int, bytes, int]]:
         try:
-            return self._connection.execute(_SELECT, (after, BATCH)).fetchall()
-        except sqlite3.Error as error:
+            select = _SELECT[self.meta.format]
+            return self._connection.execute(select, (after, BATCH)).fetchall()
+        except SQL_TROUBLE as error:
             raise told(error, self.path) from error
 
     def _meet(self) -> Meta:
@@ -269,27 +364,42 @@ class JournalReader:
 
         SQLite needs an index beside the log. Where it is missing and cannot be made (a journal
         that no writer closed, in a directory that we may not write), no writer lives, and a copy
-        tells the same.
+        tells the same. So it does where somebody else keeps the index locked.
         """
         try:
-            return _read_meta(self.path, self._connection)
+            return self._look_over()
         except JournalError as error:
-            code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF
-            if code not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            if _code(error) not in _READ_FROM_A_COPY:
                 raise
         self._connection.close()
         self._copy = TemporaryDirectory(prefix="bursar-")
         self._connection = _connect(_copy_into(Path(self._copy.name), self.path), "ro")
-        return _read_meta(self.path, self._connection)
+        return self._look_over()
+
+    def _look_over(self) -> Meta:
+        """Read the meta data, and see that no page hides events: checksums cannot tell those."""
+        meta = _read_meta(self.path, self._connection)
+        try:
+            ((verdict,),) = self._connection.execute("PRAGMA quick_check(1)").fetchall()
+        except SQL_TROUBLE as error:
+            raise told(error, self.path) from error
+        if verdict != b"ok":
+            raise JournalError(f"{self.path}: {DAMAGED}")
+        return meta
+
+
+def _is_whole(seq: int, record: object, crc: object) -> bool:
+    return isinstance(record, bytes) and crc32(record, seq) == crc
 
 
 def decode(record: bytes | str, where: str) -> ev.AnyEvent:
     """One event from its JSON."""
     try:
         event: ev.AnyEvent = _DECODER.decode(record)
-    except (msgspec.MsgspecError, InputError) as error:
+    except (msgspec.MsgspecError, InputError, ValueError, ArithmeticError, TypeError) as error:
         raise JournalError(
-            f"{where} cannot be read ({error}): restore the file from a copy, or upgrade bursar"
+            f"{where} cannot be read ({one_line(str(error))}):"
+            " restore the file from a copy, or upgrade bursar"
         ) from None
     return event
 
@@ -317,7 +427,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
             isolation_level=None,
             check_same_thread=False,
         )
-    except sqlite3.Error as error:
+    except SQL_TROUBLE as error:
         raise told(error, path) from error
     connection.text_factory = bytes
     return connection
@@ -326,13 +436,18 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 def _read_meta(path: Path, connection: sqlite3.Connection) -> Meta:
     try:
         table = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-    except sqlite3.Error as error:
+        schema = connection.execute(_TABLES).fetchall()
+    except SQL_TROUBLE as error:
         raise told(error, path) from error
     try:
-        version = int(table[b"format"])
-        if version <= FORMAT:
-            return Meta(version, table[b"run"].decode(), float(table[b"created"]))
-    except (KeyError, ValueError):
+        texts = [table[name].decode() for name in (b"format", b"run", b"created")]
+        version = int(texts[0])
+        checked = version == FORMAT or b"crc" in table
+        if version <= FORMAT and checked and int(table[b"crc"]) != _meta_crc(schema, *texts):
+            raise JournalError(f"{path}: what the journal says about itself {_DAMAGED}")
+        if 1 <= version <= FORMAT:
+            return Meta(version, texts[1], float(texts[2]))
+    except (KeyError, ValueError, AttributeError, TypeError):
         raise JournalError(
             f"{path}: is not a bursar journal: give the journal.db of a run"
         ) from None
@@ -340,3 +455,12 @@ def _read_meta(path: Path, connection: sqlite3.Connection) -> Meta:
         f"{path}: written by a newer bursar (format {version}, this one reads up to {FORMAT}):"
         " upgrade bursar"
     )
+
+
+def _meta_crc(schema: list[tuple[bytes, ...]], *texts: str) -> int:
+    return crc32(repr((schema, texts)).encode())
+
+
+def _code(error: JournalError) -> int:
+    """What SQLite calls it; 0: it was not SQLite who complained."""
+    return int(getattr(error.__cause__, "sqlite_errorcode", 0)) & 0xFF

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from pathlib import Path
 from typing import Final
 
-from bursar.model.errors import BursarError, InputError, JournalError
+from bursar.model.errors import BursarError, InputError, JournalError, one_line
+
+FULL: Final = (
+    "the disk is full: free some space (or inodes: remove files), then go on with bursar resume;"
+    " what was committed before is safe"
+)
+DAMAGED: Final = (
+    "the journal is damaged: restore it from a copy, or look at what is left with"
+    " sqlite3 FILE .recover"
+)
+SQL_TROUBLE: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What `sqlite3` raises; the latter for a message that quotes what a damaged file holds."""
+_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 
 _REMEDIES: Final = {
-    sqlite3.SQLITE_FULL: "the disk is full: free some space, then go on with bursar resume;"
-    " what was committed before is safe",
+    sqlite3.SQLITE_FULL: FULL,
     sqlite3.SQLITE_IOERR: "the disk refused to read or write: check it, its space and its quota,"
     " then go on with bursar resume; what was committed before is safe",
     sqlite3.SQLITE_NOTADB: "is not a bursar journal: give the journal.db of a run",
-    sqlite3.SQLITE_CORRUPT: "the journal is damaged: restore it from a copy, or look at what is"
-    " left with sqlite3 FILE .recover",
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
     sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the rights to the file and its directory",
     sqlite3.SQLITE_PERM: "cannot be opened: check the rights to the file and its directory",
     sqlite3.SQLITE_READONLY: "cannot be written: check the rights to the file and its directory",
@@ -25,17 +36,25 @@ _REMEDIES: Final = {
 }
 
 
-def told(error: sqlite3.Error, path: Path) -> JournalError:
+_FOR_WANT_OF_SPACE: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
+"""What SQLite may say where it cannot make a file beside the journal, or make one longer."""
+
+
+def told(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:
     """The complaint of SQLite about this journal, for people; a misuse of it is our own bug."""
     if isinstance(error, sqlite3.ProgrammingError):
         raise error
+    if isinstance(error, UnicodeDecodeError):
+        return JournalError(f"{path}: {DAMAGED}")
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    remedy = _REMEDIES.get(code)
+    remedy = FULL if code in _FOR_WANT_OF_SPACE and _is_full(path) else _REMEDIES.get(code)
     if remedy is not None:
-        return JournalError(f"{path}: {remedy} ({error})")
+        return JournalError(f"{path}: {remedy} ({one_line(str(error))})")
     if str(error).startswith("no such"):
         return JournalError(f"{path}: is not a bursar journal: give the journal.db of a run")
-    return JournalError(f"{path}: {error}: check the file, or restore it from a copy")
+    return JournalError(
+        f"{path}: {one_line(str(error))}: check the file, or restore it from a copy"
+    )
 
 
 def check_usable(path: Path, mode: int) -> None:
@@ -61,6 +80,17 @@ def check_usable(path: Path, mode: int) -> None:
 
 def unreachable(path: Path, error: OSError) -> BursarError:
     """A file or directory that the system does not let us use."""
+    if error.errno in _SPACE:
+        return JournalError(f"{path}: {FULL}")
     return InputError(
         f"{path}: {(error.strerror or str(error)).lower()}: check the path and rights"
     )
+
+
+def _is_full(path: Path) -> bool:
+    """Whether no file can be made there, for want of space or of inodes."""
+    try:
+        found = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return found.f_bavail == 0 or (found.f_files > 0 and found.f_favail == 0)
