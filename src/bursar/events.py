@@ -37,6 +37,17 @@ class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False)
     at: Time
 
 
+class Clocks(msgspec.Struct, frozen=True, gc=False):
+    """What the clocks of the computer showed at one moment of a run."""
+
+    wall: float
+    """seconds since 1970, by a clock that may be set"""
+    boot: str
+    """which start of which computer, as the kernel calls it; empty: not to be had"""
+    uptime: Time
+    """since that start, by a clock that never jumps"""
+
+
 # --- the run -------------------------------------------------------------------------------------
 
 
@@ -53,6 +64,8 @@ class RunCreated(Event, frozen=True, tag=True, omit_defaults=True):
     """what the world needs to go on after a crash: working directory, output directory"""
     began: float
     """seconds since 1970 at time zero of the run"""
+    clocks: Clocks | None = None
+    """at time zero"""
 
 
 class WorkArrived(Event, frozen=True, tag=True, omit_defaults=True):
@@ -65,6 +78,17 @@ class WorkflowArrived(Event, frozen=True, tag=True, omit_defaults=True):
     """The tasks get the next numbers, as those of a bag do; each waits for what it needs."""
 
     flow: Flow
+
+
+class FilesFound(Event, frozen=True, tag=True, omit_defaults=True):
+    """What stood where the tasks of a workflow will write, before any of them began.
+
+    It is the user's, with all that is in it: nobody moves or removes it.
+    """
+
+    names: tuple[str, ...] = ()
+    links: dict[str, str] = {}
+    """directories of outputs that are reached through links, and where they really are"""
 
 
 class ArrivalsEnded(Event, frozen=True, tag=True, omit_defaults=True):
@@ -124,6 +148,12 @@ class StopRequested(Event, frozen=True, tag=True, omit_defaults=True):
 
 class RunResumed(Event, frozen=True, tag=True, omit_defaults=True):
     """What ran before is gone; stop requests and the earlier end no longer hold."""
+
+    clocks: Clocks | None = None
+    outputs: str = ""
+    """where results are from now on, if the run was moved or copied; empty: as before"""
+    cut_off: float = 0.0
+    """seconds since 1970 when what ran was seen to end; 0: nobody saw it"""
 
 
 class RetryRequested(Event, frozen=True, tag=True, omit_defaults=True):
@@ -252,6 +282,7 @@ AnyEvent = (
     RunCreated
     | WorkArrived
     | WorkflowArrived
+    | FilesFound
     | ArrivalsEnded
     | GoalChanged
     | PlanChosen

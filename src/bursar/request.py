@@ -90,10 +90,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     def check(self, *, simulated: bool = False) -> None:
         """Refuse what could not even begin."""
         self._check_strategy()
-        if self.output and Path(self.output).is_dir() and any(Path(self.output).iterdir()):
-            raise InputError(
-                f"{self.output}: has files already; give results a directory of their own"
-            )
         check_policies(self.all_policies(), simulated=simulated)
         self._check_faithful()
         if self.sabotage and all(offer.pool == "reliable" for offer in self.market.offers):

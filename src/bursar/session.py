@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -22,9 +22,12 @@ from bursar.beliefs.book import SampleBook
 from bursar.beliefs.sampling import sample_size
 from bursar.engine import Engine, Observer
 from bursar.execute.calls import Calls
-from bursar.execute.local import External, Lives, LocalWorld, sweep
+from bursar.execute.claim import Claim
+from bursar.execute.clock import RunClock, read_clocks
+from bursar.execute.leftovers import find_files
+from bursar.execute.local import External, Lives, LocalWorld, mark_of, sweep
 from bursar.execute.outputs import Outputs, repair
-from bursar.execute.staging import Staging, publish_all, staging_of
+from bursar.execute.staging import SHARED, Staging, check_outputs, publish_all, staging_of
 from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.store import JournalWriter
@@ -75,15 +78,30 @@ class Session:
     def begin(cls, home: Home, request: Request, calls: Calls | None = None) -> Self:
         """Make a new run; nothing is rented before `execute`."""
         request.check()
-        run = home.create(request.name)
+        if request.flow is not None:
+            check_outputs(request.flow, Path.cwd(), home.path)
         with ExitStack() as resources:
+            claim = None if request.output is None else Claim(Path(request.output))
+            if claim is not None:
+                resources.enter_context(claim)
+                unclaimed = resources.enter_context(ExitStack())
+                unclaimed.callback(claim.abandon)
+                claim.check_new()
+            run = home.create(request.name)
             resources.enter_context(run.acquire())
-            began = time.time()
-            journal = resources.enter_context(JournalWriter.create(run.journal, run.name, began))
+            unmade = resources.enter_context(ExitStack())
+            unmade.callback(run.discard)
+            clocks = read_clocks()
+            journal = JournalWriter.create(run.journal, run.name, clocks.wall)
+            resources.enter_context(journal)
             session = cls(run, RunState(), journal, resources, calls)
-            for event in _opening(run, request, began):
+            for event in _opening(run, request, clocks):
                 session._record(event)
             journal.commit(safely=True)
+            unmade.pop_all()
+            if claim is not None:
+                unclaimed.pop_all()
+                claim.take(session.id)
             session._open_world()
             session._resources = resources.pop_all()
         return session
@@ -104,17 +122,28 @@ class Session:
         """
         with ExitStack() as resources:
             resources.enter_context(run.acquire())
+            run.shut_others_out()
             state, book = load_run(run)
             _check_resumable(run, state)
             journal = resources.enter_context(JournalWriter(run.journal))
             session = cls(run, state, journal, resources, book=book)
-            sweep(state)
-            repair(session.outputs, state)
+            moved_to = _outputs_now(run, state)
+            sweep(state, run.place())
+            if moved_to is None:
+                resources.enter_context(Claim(session.outputs)).take(session.id)
+            clock = _clock_of(state)
+            session._record(
+                ev.RunResumed(
+                    clock.now(),
+                    read_clocks(),
+                    moved_to or "",
+                    repair(Path(moved_to) if moved_to else session.outputs, state),
+                )
+            )
             if (staging := session._staging()) is not None:
                 publish_all(state, staging)
-            now = session._open_world().now()
-            session._record(ev.RunResumed(now))
-            session._count_machines_lost(now)
+            now = session._open_world(clock).now()
+            session._count_machines_lost(now, clock)
             if goal is not None:
                 session._change_goal(goal, now)
             if plan is not None:
@@ -125,9 +154,11 @@ class Session:
             session._resources = resources.pop_all()
         return session
 
-    def _count_machines_lost(self, now: Time) -> None:
+    def _count_machines_lost(self, now: Time, clock: RunClock) -> None:
         for machine in list(self.state.machines.values()):
             ended, why = min(now, machine.until), "gone before the run was resumed"
+            if clock.is_doubtful:
+                ended, why = machine.until, f"{why}, nobody knows when: the clock was set back"
             self._record(ev.MachineDown(now, machine.id, "lost", ended, why))
 
     def _change_goal(self, goal: Goal, now: Time) -> None:
@@ -140,6 +171,12 @@ class Session:
     def outputs(self) -> Path:
         assert self.state.created is not None  # noqa: S101
         return Path(self.state.created.settings["outputs"])
+
+    @property
+    def id(self) -> str:
+        """What tells this run from all others, wherever they are; copies have the same."""
+        assert self.state.created is not None  # noqa: S101
+        return self.state.created.settings.get("id", self.state.run)
 
     @property
     def directory(self) -> Path:
@@ -219,13 +256,12 @@ class Session:
         assert self._world is not None, "the session was not begun"  # noqa: S101
         return self._world
 
-    def _open_world(self) -> LocalWorld:
-        created = self.state.created
-        began = 0.0 if created is None else created.began
+    def _open_world(self, clock: RunClock | None = None) -> LocalWorld:
         self._world = LocalWorld(
             self.state,
             self.outputs,
-            began=began,
+            clock=clock or _clock_of(self.state),
+            mark=mark_of(self.state, self.run_dir.place()),
             calls=self.calls,
             lives=_saboteur_of(self.state),
             staging=self._staging(),
@@ -255,7 +291,31 @@ def _saboteur_of(state: RunState) -> Lives | None:
     return Saboteur(int(created.settings["sabotage"]), seed=created.seed)
 
 
-def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEvent]:
+def _outputs_now(run: RunDir, state: RunState) -> str | None:
+    """Where the results of a run are that has them in its own directory, wherever that is now.
+
+    A copy of a run has its own; None: they are where the user wanted them.
+    """
+    assert state.created is not None  # noqa: S101
+    settings = state.created.settings
+    told = settings["outputs"]
+    if "home" in settings:
+        was_inside = told == str(Path(settings["home"]) / run.outputs.name)
+    else:  # made by an earlier version
+        was_inside = told.endswith(f"/{state.run}/{run.outputs.name}")
+    return str(run.outputs) if was_inside else None
+
+
+def _clock_of(state: RunState) -> RunClock:
+    """The clock of a run, by what clocks showed when it was begun or last taken up."""
+    for at, event in reversed(state.periods):
+        if event.clocks is not None:
+            return RunClock(state.now, (at, event.clocks))
+    began = 0.0 if state.created is None else state.created.began
+    return RunClock(state.now, (0, ev.Clocks(began, "", 0)))
+
+
+def _opening(run: RunDir, request: Request, clocks: ev.Clocks) -> Iterator[ev.AnyEvent]:
     output = Path(request.output) if request.output else run.outputs
     yield ev.RunCreated(
         at=0,
@@ -269,13 +329,18 @@ def _opening(run: RunDir, request: Request, began: float) -> Iterator[ev.AnyEven
             **request.settings(),
             **({"sabotage": str(request.sabotage)} if request.sabotage else {}),
             "outputs": str(output.absolute()),
+            "home": str(run.path),
             "directory": str(Path.cwd()),
+            "id": token_hex(8),
         },
-        began=began,
+        began=clocks.wall,
+        clocks=clocks,
     )
     arrivals = request.arrivals()
     if arrivals:
         yield from arrivals
+        if request.flow is not None and request.files == SHARED:
+            yield find_files(request.flow, Path.cwd())
         yield ev.ArrivalsEnded(0)
 
 

@@ -14,6 +14,8 @@ from enum import IntEnum
 from operator import itemgetter
 from typing import Any
 
+import msgspec
+
 from bursar import events as ev
 from bursar.attempt_log import OUTCOMES, AttemptLog, Failure
 from bursar.ledger import Ledger
@@ -105,6 +107,12 @@ class RunState:
         self.committed_before_plan = ZERO
         """what the sample had cost when the plan was chosen"""
         self.arrivals_open = True
+        self.files_found: set[str] | None = None
+        """what stood at the outputs of workflows before the run began; None: nobody looked"""
+        self.file_links: dict[str, str] = {}
+        """directories of outputs that are reached through links, and where they really are"""
+        self.periods: list[tuple[Time, ev.RunCreated | ev.RunResumed]] = []
+        """when the run was begun and taken up, ascending"""
         self.pauses: list[tuple[Time, Time]] = []
         """from and to: nobody executed the run, as far as its events tell"""
         self.stopping: ev.StopRequested | None = None
@@ -113,6 +121,7 @@ class RunState:
             ev.RunCreated: self._run_created,
             ev.WorkArrived: self._work_arrived,
             ev.WorkflowArrived: self._workflow_arrived,
+            ev.FilesFound: self._files_found,
             ev.ArrivalsEnded: self._arrivals_ended,
             ev.GoalChanged: self._goal_changed,
             ev.PlanChosen: self._plan_chosen,
@@ -219,6 +228,7 @@ class RunState:
         self.goal = event.goal
         self.limits = event.limits
         self.ledger = Ledger(event.goal.budget)
+        self.periods.append((event.at, event))
 
     def _work_arrived(self, event: ev.WorkArrived) -> None:
         first, count = self.total + 1, event.bag.count
@@ -243,6 +253,10 @@ class RunState:
         self.failures.extend(array("H", bytes(2 * work.count)))
         self.winners.extend(array("q", bytes(8 * work.count)))
 
+    def _files_found(self, event: ev.FilesFound) -> None:
+        self.files_found = (self.files_found or set()) | set(event.names)
+        self.file_links |= event.links
+
     def _arrivals_ended(self, event: ev.ArrivalsEnded) -> None:
         self.arrivals_open = False
 
@@ -265,6 +279,10 @@ class RunState:
 
     def _run_resumed(self, event: ev.RunResumed) -> None:
         self.pauses.append((self.now, event.at))
+        self.periods.append((event.at, event))
+        if event.outputs and self.created is not None:
+            settings = {**self.created.settings, "outputs": event.outputs}
+            self.created = msgspec.structs.replace(self.created, settings=settings)
         self.stopping = None
         self.ended = None
         self.refusals.clear()

@@ -10,6 +10,8 @@ import pytest
 
 from bursar import events as ev
 from bursar.actions import Start
+from bursar.events import Clocks
+from bursar.execute.clock import RunClock
 from bursar.execute.local import LocalWorld
 from bursar.model.errors import InputError
 from bursar.model.goal import Limits
@@ -277,12 +279,12 @@ def test_a_signal_handler_may_stop_a_run(lab):
 def test_time_never_runs_back_when_the_wall_clock_does(lab, tmp_path):
     run = lab([("true",)])
     run.state.now = 40 * SECOND
-    in_an_hour = time.time() + 3600
-    world = LocalWorld(run.state, tmp_path / "o", began=in_an_hour)
+    in_an_hour = RunClock(run.state.now, (0, Clocks(time.time() + 3600, "", 0)))
+    world = LocalWorld(run.state, tmp_path / "o", clock=in_an_hour)
     assert 40 * SECOND <= world.now() < 41 * SECOND
     world.close()
-    an_hour_ago = time.time() - 3600
-    world = LocalWorld(run.state, tmp_path / "o", began=an_hour_ago)
+    an_hour_ago = RunClock(run.state.now, (0, Clocks(time.time() - 3600, "", 0)))
+    world = LocalWorld(run.state, tmp_path / "o", clock=an_hour_ago)
     assert 3600 * SECOND <= world.now() < 3601 * SECOND
     world.close()
 

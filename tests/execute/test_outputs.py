@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import shutil
+
 import pytest
 
 from bursar import events as ev
@@ -36,21 +39,103 @@ def test_a_result_moves_as_a_whole(outputs):
     assert names(outputs.root) == ["3/made", "3/stderr", "3/stdout"]
 
 
-def test_a_result_replaces_what_a_crash_left_in_its_place(outputs):
-    write(outputs, 7, old="x")
-    outputs.keep(3, 7)
+@pytest.mark.parametrize("kind", ["directory", "file", "link"])
+def test_a_result_finds_its_place_and_what_was_there_is_kept_aside(outputs, tmp_path, kind):
+    place = outputs.root / "3"
+    if kind == "directory":
+        place.mkdir()
+        (place / "mine").write_text("mine")
+    elif kind == "file":
+        place.write_text("mine")
+    else:
+        (tmp_path / "target").mkdir()
+        place.symlink_to(tmp_path / "target")
     write(outputs, 8, new="x")
     outputs.keep(3, 8)
     outputs.close()
-    assert names(outputs.root) == ["3/new", "3/stderr", "3/stdout"]
+    assert names(place) == ["new", "stderr", "stdout"]
+    aside = outputs.root / "leftovers" / "3"
+    if kind == "link":
+        assert aside.readlink() == tmp_path / "target"
+    else:
+        assert (aside / "mine" if kind == "directory" else aside).read_text() == "mine"
 
 
-def test_a_later_failure_replaces_an_older_one(outputs):
-    for attempt in (7, 8):
+def test_a_later_failure_stands_in_front_and_older_ones_are_kept(outputs):
+    for attempt in (7, 8, 9):
         write(outputs, attempt, stderr=str(attempt))
         outputs.keep_failure(3, attempt)
     outputs.close()
-    assert (outputs.root / "failed/3/stderr").read_text() == "8"
+    told = {path.name: (path / "stderr").read_text() for path in outputs.root.glob("failed/*")}
+    assert told == {"3": "9", "3-2": "7", "3-3": "8"}
+
+
+# --- links in the place of directories ------------------------------------------------------------
+
+
+@pytest.fixture
+def precious(tmp_path):
+    """A directory of the user with files of the names that attempts have."""
+    directory = tmp_path / "precious"
+    directory.mkdir()
+    for name in ("stdout", "stderr", "7", "8"):
+        (directory / name).write_text("mine")
+    return directory
+
+
+def all_of(directory):
+    return {path.name: path.read_text() for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize("fate", ["drop", "keep", "keep_failure", "close"])
+def test_what_a_link_in_an_attempts_place_leads_to_is_left_alone(outputs, precious, fate):
+    outputs.of(7).symlink_to(precious)
+    before = all_of(precious)
+    if fate == "drop":
+        outputs.drop(7)
+    elif fate != "close":
+        getattr(outputs, fate)(3, 7)
+    outputs.close()
+    assert all_of(precious) == before
+
+
+def test_what_a_link_in_the_place_of_all_attempts_leads_to_is_left_alone(outputs, precious):
+    before = all_of(precious)
+    outputs.drop(7)
+    outputs.attempts.rename(outputs.root / "elsewhere")
+    outputs.attempts.symlink_to(precious)
+    outputs.drop(8)
+    outputs.close()
+    repair(outputs.root, crashed())
+    assert all_of(precious) == before
+
+
+def test_links_within_an_attempt_are_removed_and_not_what_they_lead_to(outputs, precious):
+    write(outputs, 7)
+    (outputs.of(7) / "link").symlink_to(precious)
+    (outputs.of(7) / "deep").mkdir()
+    (outputs.of(7) / "deep" / "link").symlink_to(precious / "7")
+    outputs.drop(7)
+    outputs.close()
+    assert len(all_of(precious)) == 4
+    assert not outputs.attempts.exists()
+
+
+def test_stderr_that_is_a_pipe_or_a_link_is_not_waited_for(outputs, precious):
+    outputs.of(7).mkdir()
+    os.mkfifo(outputs.of(7) / "stderr")
+    outputs.of(8).mkdir()
+    (outputs.of(8) / "stderr").symlink_to(precious / "7")
+    assert [outputs.tail(7), outputs.tail(8)] == ["", ""]
+
+
+def test_outputs_that_were_deleted_meanwhile_are_told(outputs):
+    write(outputs, 7)
+    outputs.drop(7)
+    shutil.rmtree(outputs.root)
+    with pytest.raises(FileNotFoundError) as caught:
+        outputs.keep(3, 8)
+    assert "was deleted while the run was executed" in str(outputs.trouble(caught.value))
 
 
 def test_moving_twice_changes_nothing(outputs):

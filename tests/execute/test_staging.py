@@ -69,18 +69,6 @@ def test_shared_files_are_read_and_written_where_bursar_was_called(place):
     assert (directory / "used").read_text() == "seed\n"
 
 
-def test_what_a_cut_off_attempt_left_is_removed_before_the_next(place):
-    directory, outputs, scene = place
-    staging = staging_of(scene.state, "shared", directory, outputs)
-    scene.end(scene.start(1, 1), "lost")
-    (directory / "sub").mkdir()
-    (directory / "sub" / "made").write_text("half")
-    resumed = staging_of(scene.state, "shared", directory, outputs)
-    assert staging.lacking(1, 1) == ["sub/more"]
-    resumed.prepare(1, 2)
-    assert resumed.lacking(1, 2) == ["sub/made", "sub/more"]
-
-
 def test_files_that_were_there_before_the_first_attempt_stay(place):
     directory, outputs, scene = place
     (directory / "sub").mkdir()
@@ -178,15 +166,6 @@ def perform_all(place, staging, tasks):
     return place[1].root / "files"
 
 
-def test_a_directory_that_a_cut_off_attempt_left_is_removed_before_the_next(tmp_path):
-    (directory, _, scene), staging = stage_for(tmp_path, "shared", ("true", [], ["made"]))
-    staging.prepare(1, scene.start(1, 1))
-    (directory / "made").mkdir()
-    (directory / "made" / "half").touch()
-    staging.prepare(1, 2)
-    assert staging.lacking(1, 2) == ["made"]
-
-
 def test_a_directory_is_copied_and_published_as_a_whole(tmp_path):
     make = "mkdir -p made/sub; echo 1 > made/a; echo 2 > made/sub/b"
     use = "cat made/a made/sub/b > all"
@@ -230,6 +209,30 @@ def test_what_a_link_leads_to_is_published_and_not_the_link(tmp_path):
     files = perform_all(place, staging, 2)
     assert (files / "all").read_text() == "seed\nseed\n"
     assert not (files / "link").is_symlink()
+
+
+def test_what_a_link_in_the_place_of_a_copy_leads_to_is_left_alone(tmp_path):
+    """A task puts a link to the user's directory where the copies of what it reads were."""
+    swap = f"rm -r d; ln -s {tmp_path}/precious d; echo 1 > made"
+    place, staging = stage_for(tmp_path, "copied", (swap, ["d/in"], ["made"]))
+    for directory in (place[0] / "d", tmp_path / "precious"):
+        directory.mkdir()
+        (directory / "in").write_text("mine")
+    perform_all(place, staging, 1)
+    assert (tmp_path / "precious" / "in").read_text() == "mine"
+    assert (place[0] / "d" / "in").read_text() == "mine"
+
+
+def test_a_result_named_like_a_part_of_another_is_kept(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    make = "echo part > made.part; echo whole > made"
+    place, staging = stage_for(tmp_path, "copied", (make, [], ["made.part", "made"]))
+    monkeypatch.setattr(os, "link", refuse)
+    files = perform_all(place, staging, 1)
+    assert (files / "made.part").read_text() == "part\n"
+    assert (files / "made").read_text() == "whole\n"
 
 
 def test_files_are_copied_where_there_are_no_links(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from bursar.cli.asking import ask_for_strategy
 from bursar.cli.common import WordsCommand, home, print_json, say, words_settings
 from bursar.cli.flow_options import flow_options
 from bursar.cli.progress import progress
+from bursar.execute.outputs import LEFTOVERS
 from bursar.execute.staging import SHARED
 from bursar.formats.job import Job, is_workflow_file
 from bursar.model.compiling import on_compilation
@@ -178,6 +179,8 @@ def drive(session: Session, *, quiet: bool, as_json: bool) -> int:
     if not quiet:
         for line in tell(session.state, first=False):
             say(line)
+        if (left := session.outputs / LEFTOVERS).is_dir():
+            say(f"moved out of the way of tasks, for you to look at or remove: {left}")
     if as_json:
         print_json(summarise(session.state))
     return EXIT_CODES[ended.status]

@@ -20,7 +20,7 @@ from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
 from bursar.model.time import format_duration
 from bursar.model.wording import counted
-from bursar.report.summary import paused, summarise, tell
+from bursar.report.summary import Summary, paused, summarise, tell
 from bursar.state import RunState
 
 
@@ -34,7 +34,7 @@ def command(run: str | None, as_json: bool) -> None:
         return
     runs = home().list()
     if as_json:
-        print_json([summarise(load_state(found.journal)) for found in runs])
+        print_json([_object(found) for found in runs])
     elif not runs:
         say("no runs here yet: start one with bursar run")
     else:
@@ -58,11 +58,23 @@ def _show(found: RunDir, *, as_json: bool) -> None:
         print_line(f"it is not running; {go_on}")
 
 
+def _object(found: RunDir) -> Summary | dict[str, str]:
+    try:
+        return summarise(load_state(found.journal))
+    except BursarError as error:
+        return {"run": found.name, "status": "unreadable", "why": _reason(found, error)}
+
+
+def _reason(found: RunDir, error: BursarError) -> str:
+    """Why a run cannot be shown, without its path: its name stands beside it."""
+    return str(error).removeprefix(f"{found.journal}: ")
+
+
 def _row(found: RunDir) -> tuple[str, ...]:
     try:
         state = load_state(found.journal)
     except BursarError as error:
-        return (found.name, f"unreadable: {error}", "", "", "", "")
+        return (found.name, f"unreadable: {_reason(found, error)}", "", "", "", "")
     currency = state.market.currency
     budget = state.ledger.budget
     return (

@@ -25,5 +25,10 @@ def command(run: str | None, now: bool) -> None:
         raise InputError(
             f"run {found.name} is not running on this computer: there is nothing to stop"
         )
-    os.kill(owner, signal.SIGQUIT if now else signal.SIGTERM)
+    try:
+        os.kill(owner, signal.SIGQUIT if now else signal.SIGTERM)
+    except PermissionError:
+        raise InputError(found.belongs()) from None
+    except ProcessLookupError:
+        raise InputError(f"run {found.name} has just ended: there is nothing to stop") from None
     say(f"asked process {owner} to stop {found.name} {'now' if now else 'gently'}")

@@ -161,6 +161,7 @@ class Warden:
                 self._look_at_clock()
         finally:
             self._end_everything()
+            self._desks.close()
 
     # --- what bursar may call --------------------------------------------------------------------
 

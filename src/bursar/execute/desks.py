@@ -100,3 +100,8 @@ class Desks:
         if not wrote:
             self._blank.append(directory)
         return wrote
+
+    def close(self) -> None:
+        """Leave word when everything had ended: what is written later is not of an attempt."""
+        with suppress(OSError):
+            os.close(os.open(f"{self._root}/over", WRITE | os.O_NOFOLLOW, 0o600))

@@ -19,13 +19,13 @@ from bursar.engine import Fate
 from bursar.execute.calls import Answer, Calls
 from bursar.execute.clock import RunClock
 from bursar.execute.link import WardenLink
-from bursar.execute.outputs import Outputs
+from bursar.execute.outputs import MEND, NO_SPACE, Outputs
 from bursar.execute.processes import sweep as sweep_processes
 from bursar.execute.reports import Ended, Gone
 from bursar.execute.staff import Staff
 from bursar.execute.staging import Staging
 from bursar.execute.timers import Timers
-from bursar.model.errors import shown
+from bursar.model.errors import DiskError, shown
 from bursar.model.time import SECOND, Time
 from bursar.state import RunState
 from bursar.view import Machine
@@ -42,6 +42,9 @@ MOST_LACKING: Final = 3
 """files that a message names"""
 RECENT: Final = 16
 """The mean run time is of about so many attempts."""
+
+UNWRITABLE: Final = "cannot write in its directory"
+"""so begins what the warden says of an attempt that could not have one"""
 
 TELL_AND_FAIL: Final = ("/bin/sh", "-c", 'printf "%s\\n" "$0" >&2; exit 126')
 """A command in place of one that cannot even begin, to be given the reason: its task fails."""
@@ -61,22 +64,27 @@ class Lives(Protocol):
         ...
 
 
-def mark_of(state: RunState) -> str:
-    """What the processes of a run carry: its name, and when it began, since names may recur."""
-    began = 0.0 if state.created is None else state.created.began
-    return f"{state.run}@{began!r}"
+def mark_of(state: RunState, place: str = "") -> str:
+    """What the processes of a run carry: its name, an id of its own, and where it lives.
+
+    A copy of the run's directory has the same id, and another `place`.
+    """
+    created = state.created
+    if created is None or "id" not in created.settings:  # made by an earlier version
+        return f"{state.run}@{0.0 if created is None else created.began!r}"
+    return f"{state.run}@{created.settings['id']}@{place}"
 
 
-def sweep(state: RunState) -> int:
+def sweep(state: RunState, place: str = "") -> int:
     """Kill the processes that a crashed run left behind; to be called before it goes on."""
-    return sweep_processes(mark_of(state))
+    return sweep_processes(mark_of(state, place))
 
 
 class LocalWorld:
     """Carries decisions out with real processes.
 
-    A task is a call if `calls` has it, else the command that the state tells. `began` is the wall
-    time of the run's beginning, in seconds since 1970; without it, time goes on from the state's.
+    A task is a call if `calls` has it, else the command that the state tells. Without a clock,
+    time goes on from the state's. `mark` is what the processes of the run carry.
     """
 
     lead: Time = SECOND // 4
@@ -87,7 +95,8 @@ class LocalWorld:
         state: RunState,
         outputs: Path,
         *,
-        began: float | None = None,
+        clock: RunClock | None = None,
+        mark: str | None = None,
         calls: Calls | None = None,
         grace: Time = GRACE,
         lives: Lives | None = None,
@@ -97,7 +106,8 @@ class LocalWorld:
         self._outputs = Outputs(outputs)
         self._calls = calls
         self._grace = grace
-        self._clock = RunClock(state.now, began)
+        self._clock = clock or RunClock(state.now, None)
+        self._mark = mark or mark_of(state)
         attempts = str(self._outputs.attempts)
         self._staff = Staff(self._open_link, state.limits.timeout, calls, attempts)
         self._leases: dict[int, Time] = {}
@@ -157,18 +167,24 @@ class LocalWorld:
     def settle(self, task: int, attempt: int, fate: Fate) -> None:
         """Move the attempt's directory into place, then hand a call's result to its future."""
         if attempt in self._unsettled:
-            self._unsettled.remove(attempt)
-            if fate == "keep":
-                self._outputs.keep(task, attempt)
-                if self._staging is not None:
-                    self._staging.publish(task)
-            elif fate == "failure":
-                self._outputs.keep_failure(task, attempt)
-            else:
-                self._outputs.drop(attempt)
+            try:
+                self._settle_output(task, attempt, fate)
+            except OSError as error:
+                raise self._outputs.trouble(error) from error
+            self._unsettled.remove(attempt)  # last: what could not be moved is not lost
         answer = self._answers.pop(attempt, None)
         if answer is not None and self._calls is not None and fate != "drop":
             self._calls.settle(task, answer)
+
+    def _settle_output(self, task: int, attempt: int, fate: Fate) -> None:
+        if fate == "keep":
+            self._outputs.keep(task, attempt)
+            if self._staging is not None:
+                self._staging.publish(task)
+        elif fate == "failure":
+            self._outputs.keep_failure(task, attempt)
+        else:
+            self._outputs.drop(attempt)
 
     def close(self) -> None:
         if not self._closed:
@@ -220,6 +236,8 @@ class LocalWorld:
         try:
             return self._staging.prepare(task, attempt)
         except OSError as error:
+            if error.errno in NO_SPACE:
+                raise self._outputs.trouble(error) from error
             return (*TELL_AND_FAIL, f"cannot prepare the files of the task: {error}")
 
     def _cancel(self, decision: ev.CancelOrdered) -> None:
@@ -228,7 +246,7 @@ class LocalWorld:
     def _open_link(self) -> WardenLink:
         self._outputs.prepare()
         directory = str(self._outputs.attempts)
-        return WardenLink(self._state.run, mark_of(self._state), directory, self._grace)
+        return WardenLink(self._state.run, self._mark, directory, self._grace)
 
     # --- reports ---------------------------------------------------------------------------------
 
@@ -264,6 +282,8 @@ class LocalWorld:
         machine = self._attempts.pop(attempt, None)
         if machine is None:
             return
+        if report.reason.startswith(UNWRITABLE):  # not the task's fault
+            raise DiskError(f"{self._outputs.root}: an attempt {report.reason}; {MEND}")
         if report.is_back:
             self.stalled |= {machine}
         else:

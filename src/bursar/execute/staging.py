@@ -1,8 +1,8 @@
 """The files of a workflow's tasks: shared in one directory, or copied to each attempt.
 
 Shared, tasks run where bursar was called and find their files there; what a cut-off attempt left is
-removed before the next one begins. Copied, every attempt has a directory of its own, so that
-attempts of one task never meet:
+moved aside before the next one begins (`leftovers.py`). Copied, every attempt has a directory of
+its own, so that attempts of one task never meet:
 
     outputs/.attempts/17/files/    attempt 17 runs here, with copies of the files that it reads
     outputs/4/files/               what task 4 wrote, once it is done
@@ -17,11 +17,14 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from tempfile import mkstemp
 from typing import Final, Protocol
 
 import msgspec
 
 from bursar.execute import stage
+from bursar.execute.descriptors import opened, remove
+from bursar.execute.leftovers import Leftovers
 from bursar.execute.outputs import Outputs
 from bursar.model.errors import InputError, shown
 from bursar.model.flow import Flow
@@ -52,7 +55,7 @@ class Staging(Protocol):
 def staging_of(state: RunState, mode: str, directory: Path, outputs: Outputs) -> Staging:
     if mode == COPIED:
         return CopiedFiles(state, directory, outputs)
-    return SharedFiles(state, directory)
+    return SharedFiles(state, directory, outputs)
 
 
 def check_files(flow: Flow, mode: str, directory: Path) -> None:
@@ -77,22 +80,38 @@ def check_files(flow: Flow, mode: str, directory: Path) -> None:
                 )
 
 
+def check_outputs(flow: Flow, directory: Path, home: Path) -> None:
+    """Refuse to write over the directory of the workflow, or that of all runs.
+
+    What a name alone tells was refused when it was read (`workflow_checks.py`); links and where the
+    runs are kept are known here.
+    """
+    kept = {Path(os.path.realpath(place)) for place in (directory, home)}
+    containing = {parent for place in kept for parent in (place, *place.parents)}
+    runs = Path(os.path.realpath(home))
+    for index, row in enumerate(flow.files.written):
+        for name in (flow.files.names[file] for file in row):
+            path = Path(os.path.realpath(directory / name))
+            if path in containing or path.is_relative_to(runs):
+                raise InputError(
+                    f"task {shown(flow.names[index])} writes {shown(name)}, which holds the runs"
+                    " or the directory that it runs in; let it write below that"
+                )
+
+
 class SharedFiles:
     """All in one directory, where every task runs."""
 
-    def __init__(self, state: RunState, directory: Path) -> None:
+    def __init__(self, state: RunState, directory: Path, outputs: Outputs) -> None:
         self._state = state
         self._directory = directory
-        self._begun: set[int] = {state.log.task[n] for n in range(1, len(state.log) + 1)}
-        """tasks of which an attempt may have left files"""
+        self._leftovers = Leftovers(state, directory, outputs)
 
     def prepare(self, task: int, attempt: int) -> tuple[str, ...]:
-        for name in _writes(self._state, task):
-            path = self._directory / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if task in self._begun:
-                _remove(path)
-        self._begun.add(task)
+        writes = _writes(self._state, task)
+        self._leftovers.clear(task, attempt, writes)
+        for name in writes:
+            (self._directory / name).parent.mkdir(parents=True, exist_ok=True)
         return self._state.command(task)
 
     def lacking(self, task: int, attempt: int) -> list[str]:
@@ -144,8 +163,12 @@ class CopiedFiles:
         holding = {path for name in writes for path in (name, *name.parents)}
         for name in map(Path, _reads(self._state, task)):
             if name not in holding:
-                with suppress(OSError):  # a copy that cannot be removed is in nobody's way
-                    _remove(place / name)
+                self._remove_copy(str(task), FILES, *name.parts)
+
+    def _remove_copy(self, *names: str) -> None:
+        """One that cannot be removed is in nobody's way; what a link leads to is not a copy."""
+        with suppress(OSError), opened(names[:-1], str(self._outputs.root)) as directory:
+            remove(names[-1], directory)
 
     def _source(self, name: str) -> str:
         return str((self._store if self._is_written(name) else self._directory) / name)
@@ -203,14 +226,7 @@ def _link(source: str, target: str) -> None:
         with suppress(OSError):  # not every file system has links, nor for files of others
             os.link(source, target)
             return
-    part = f"{target}.part"
+    descriptor, part = mkstemp(prefix=".bursar-", dir=os.path.dirname(target))  # noqa: PTH120
+    os.close(descriptor)
     shutil.copy(source, part)
     os.replace(part, target)  # noqa: PTH105
-
-
-def _remove(path: Path) -> None:
-    """A file or a whole directory, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    elif os.path.lexists(path):
-        path.unlink()

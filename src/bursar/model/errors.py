@@ -25,6 +25,12 @@ class JournalError(BursarError):
     exit_code = 1
 
 
+class DiskError(BursarError):
+    """A disk or a directory that does not take what must be written."""
+
+    exit_code = 1
+
+
 class InvariantError(AssertionError):
     """The state contradicts itself: a bug in bursar, told with the story that led there."""
 

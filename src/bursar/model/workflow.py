@@ -43,6 +43,7 @@ from bursar.model.workflow_checks import (
     checked_deadline,
     checked_files,
     checked_kind,
+    checked_outputs,
     checked_priority,
     checked_profile,
     checked_size,
@@ -123,7 +124,7 @@ class Workflow:
             time, parts = checked_profile(runtime)
             needed = (needs,) if isinstance(needs, str) else tuple(needs)
             read = checked_files(reads) if reads else None
-            written = checked_files(writes) if writes else None
+            written = checked_outputs(writes) if writes else None
             urgency = checked_priority(priority) if priority else 0
             moved = None if volume is None else (checked_size(volume[0]), checked_size(volume[1]))
             label = kind_of(name) if kind is None else checked_kind(kind)

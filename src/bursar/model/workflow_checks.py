@@ -5,6 +5,7 @@ not. The messages do not say which task it is; who called knows, and says it bef
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from posixpath import normpath
 from typing import Final
 
 from bursar.model.dag import PARTS, UNKNOWN
@@ -17,6 +18,8 @@ Duration = float | str
 FilesGiven = str | Iterable[str] | Mapping[str, int | None]
 """names, perhaps with sizes in bytes"""
 
+RUNS: Final = ".bursar"
+"""the directory of all runs, unless the user chose another"""
 LARGEST_SIZE: Final = 2**62
 """the most bytes of a file"""
 _PRIORITY: Final = 2**31 - 1
@@ -103,6 +106,23 @@ def checked_files(given: FilesGiven) -> dict[str, int]:
     for name in found:
         if not isinstance(name, str) or not name or not name.isprintable():
             raise InputError(f"the name of a file {reason(name)}")
+    return found
+
+
+def checked_outputs(given: FilesGiven) -> dict[str, int]:
+    """The same of files that a task writes, which must leave room for everything else."""
+    found = checked_files(given)
+    for name in found:
+        if name[-1] not in "./" and RUNS not in name:
+            continue  # what nearly all of them are
+        parts = normpath(name).split("/")
+        if all(part in ("", ".", "..") for part in parts):
+            raise InputError(
+                f"it would write {shown(name)}, the directory it runs in or one around it;"
+                " name what it writes there"
+            )
+        if RUNS in parts:
+            raise InputError(f"it would write {shown(name)}, where the runs are; choose another")
     return found
 
 
