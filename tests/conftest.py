@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -30,3 +33,14 @@ def small_disk(tmp_path):
     yield mount
     for place in mounted:
         subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@pytest.fixture
+def public_directory():
+    """A directory that every user may reach, unlike those of pytest."""
+    path = Path(tempfile.mkdtemp())
+    path.chmod(0o755)
+    yield path
+    for directory in [path, *(p for p in path.rglob("*") if p.is_dir())]:
+        directory.chmod(0o755)
+    shutil.rmtree(path)

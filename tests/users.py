@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ def as_nobody(do: Callable[[], int]) -> tuple[int, int]:
     try:
         os.dup2(writer, 1)
         os.dup2(writer, 2)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
@@ -30,6 +32,8 @@ def as_nobody(do: Callable[[], int]) -> tuple[int, int]:
     except BaseException:
         traceback.print_exc()
     finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(code)
 
 

@@ -1,10 +1,7 @@
 """Runs to be journaled: the engine in a simulated world with every kind of luck."""
 
 import os
-import shutil
-import tempfile
 from contextlib import contextmanager
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -122,17 +119,6 @@ def play_on():
         engine.run()
 
     return run
-
-
-@pytest.fixture
-def public_directory():
-    """A directory that every user may reach, unlike those of pytest."""
-    path = Path(tempfile.mkdtemp())
-    path.chmod(0o755)
-    yield path
-    for directory in [path, *(p for p in path.rglob("*") if p.is_dir())]:
-        directory.chmod(0o755)
-    shutil.rmtree(path)
 
 
 @pytest.fixture

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Self
 
 from bursar import events as ev
 from bursar.engine import Observer
 from bursar.journal.store import JournalReader
+from bursar.journal.trouble import AGAIN
 from bursar.model.errors import InvariantError, JournalError, shown
 from bursar.state import RunState
 
@@ -50,10 +51,6 @@ class Follower:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-AGAIN: Final = "start it again with bursar run, under the same name if you like"
-"""What to do about a run that was cut off before its first event was committed."""
 
 
 def load_state(path: str | Path, observers: Sequence[Observer] = ()) -> RunState:

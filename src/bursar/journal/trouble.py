@@ -14,6 +14,8 @@ FULL: Final = (
     "the disk is full: free some space (or inodes: remove files), then go on with bursar resume;"
     " what was committed before is safe"
 )
+AGAIN: Final = "start it again with bursar run, under the same name if you like"
+"""What to do about a run that was cut off before its first event was committed."""
 DAMAGED: Final = (
     "the journal is damaged: restore it from a copy, or look at what is left with"
     " sqlite3 FILE .recover"
@@ -66,6 +68,8 @@ def check_usable(path: Path, mode: int) -> None:
     try:
         size = path.stat().st_size
     except FileNotFoundError:
+        if path.with_name("lock").exists():
+            raise JournalError(f"{path}: is not there, so the run never began: {AGAIN}") from None
         raise InputError(f"{path}: no such journal; bursar status shows the runs") from None
     except OSError as error:
         raise unreachable(path, error) from None
@@ -75,7 +79,7 @@ def check_usable(path: Path, mode: int) -> None:
         verb = "write" if mode & os.W_OK else "read"
         raise InputError(f"{path}: permission denied: ask its owner to let you {verb} it")
     if size == 0:
-        raise JournalError(f"{path}: is empty, so the run never began: delete it and start again")
+        raise JournalError(f"{path}: is empty, so the run never began: {AGAIN}")
 
 
 def unreachable(path: Path, error: OSError) -> BursarError:
