@@ -25,7 +25,7 @@ from bursar.execute.calls import Calls
 from bursar.execute.claim import Claim
 from bursar.execute.clock import RunClock, read_clocks
 from bursar.execute.leftovers import find_files
-from bursar.execute.local import External, Lives, LocalWorld, mark_of, sweep
+from bursar.execute.local import External, Lives, LocalWorld, lives_elsewhere, mark_of, sweep
 from bursar.execute.outputs import Outputs, repair
 from bursar.execute.staging import SHARED, Staging, check_outputs, publish_all, staging_of
 from bursar.journal.replay import Follower, load_state
@@ -127,6 +127,11 @@ class Session:
             _check_resumable(run, state)
             journal = resources.enter_context(JournalWriter(run.journal))
             session = cls(run, state, journal, resources, book=book)
+            if session._shares_files and lives_elsewhere(state, run.place()):
+                raise InputError(
+                    f"run {run.name} is a copy of one that is being executed and would write the"
+                    " same files: wait for that, or stop it"
+                )
             moved_to = _outputs_now(run, state)
             sweep(state, run.place())
             if moved_to is None:
@@ -268,6 +273,12 @@ class Session:
         )
         self._resources.callback(self._world.close)
         return self._world
+
+    @property
+    def _shares_files(self) -> bool:
+        """Whether its tasks write where other runs may write, too."""
+        settings = {} if self.state.created is None else self.state.created.settings
+        return settings.get("files") == SHARED
 
     def _staging(self) -> Staging | None:
         """How tasks get at their files, if they have some."""

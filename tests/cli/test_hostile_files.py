@@ -240,6 +240,19 @@ def test_a_copy_of_a_live_run_does_no_harm_to_the_original(place):
     assert f"results: {home}/copy/outputs" in out
 
 
+def test_a_copy_of_a_live_run_that_shares_files_waits_for_the_original(place):
+    flow(place, "echo x >> made; touch began; sleep 2; echo x >> made", "made")
+    process = place.popen("run", "flow.yaml", "-q", "--name", "orig")
+    wait_for(place.path / "began")
+    home = place.path / ".bursar"
+    shutil.copytree(home / "orig", home / "copy")
+    _, err = place.bursar("resume", "copy", "-q", code=2)
+    assert "is a copy of one that is being executed" in one_line(err)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert (place.path / "made").read_text() == "x\nx\n"
+
+
 def test_a_run_that_was_moved_finds_its_results(place):
     words = ("run", "-q", "--name", "r", "--shell", "echo {}; test {} = 1 -o -e go")
     place.bursar(*words, ":::", "1", "2", code=3)

@@ -21,6 +21,7 @@ from bursar.execute.clock import RunClock
 from bursar.execute.link import WardenLink
 from bursar.execute.outputs import MEND, NO_SPACE, Outputs
 from bursar.execute.processes import sweep as sweep_processes
+from bursar.execute.processes import ward_of
 from bursar.execute.reports import Ended, Gone
 from bursar.execute.staff import Staff
 from bursar.execute.staging import Staging
@@ -78,6 +79,17 @@ def mark_of(state: RunState, place: str = "") -> str:
 def sweep(state: RunState, place: str = "") -> int:
     """Kill the processes that a crashed run left behind; to be called before it goes on."""
     return sweep_processes(mark_of(state, place))
+
+
+def lives_elsewhere(state: RunState, place: str) -> bool:
+    """Whether a copy of the run's directory, or its original, is being executed."""
+    created, mine = state.created, mark_of(state, place)
+    if created is None or "id" not in created.settings:
+        return False
+    others = f"{state.run}@{created.settings['id']}@"
+    pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal())
+    marks = ((ward_of(pid) or "").rpartition("/")[0] for pid in pids)
+    return any(mark.startswith(others) and mark != mine for mark in marks)
 
 
 class LocalWorld:
