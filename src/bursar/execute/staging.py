@@ -228,5 +228,9 @@ def _link(source: str, target: str) -> None:
             return
     descriptor, part = mkstemp(prefix=".bursar-", dir=os.path.dirname(target))  # noqa: PTH120
     os.close(descriptor)
-    shutil.copy(source, part)
-    os.replace(part, target)  # noqa: PTH105
+    try:
+        shutil.copy(source, part)
+        os.replace(part, target)  # noqa: PTH105
+    except BaseException:
+        os.unlink(part)  # noqa: PTH108
+        raise
