@@ -128,7 +128,7 @@ def test_a_point_is_an_outlier_only_if_it_is_far_from_all_and_far_for_its_length
     assert relate(points(0.5, 10, [*usual[:3], 5.0, *usual[4:]])).outliers == ()
     near_for_its_length = points(0.5, 1000, [*usual[:3], 20.0, *usual[4:]])
     assert relate(near_for_its_length).outliers == ()
-    all_are_noisy = points(0.5, 10, [15, -15, 15, 70, -15, 15, -15])
+    all_are_noisy = points(0.5, 10, [12, -12, 12, 100, -12, 12, -12])
     assert relate(all_are_noisy).outliers == ()
     far = points(0.5, 10, [*usual[:3], 60.0, *usual[4:]])
     assert relate(far).outliers == (3,)

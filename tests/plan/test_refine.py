@@ -9,7 +9,13 @@ from bursar.model.money import Money
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import MINUTE
 from bursar.plan.refine import MOST_CENTRES, MOST_COPIES, ROUNDS, Space, neighbours, refine, search
-from bursar.plan.strategies import sampled_strategies, static_strategies
+from bursar.plan.strategies import (
+    POINTS,
+    default_deadline,
+    sampled_ratios,
+    sampled_strategies,
+    static_strategies,
+)
 from bursar.simulate.estimator import Conditions, Price, estimate
 
 MEAN = 35 * MINUTE
@@ -143,3 +149,45 @@ def test_a_search_may_start_anywhere():
     found = refine(SPACE, smooth, start)
     assert found.strategies[0] == start[0]
     assert len(found.strategies) > 10
+
+
+def test_without_instances_of_its_own_a_strategy_has_the_default_deadline():
+    """N = 0: nothing is sent to unreliable machines in the tail, so D means nothing."""
+    one = Strategy(1, MEAN, 2 * MEAN, 0.1)
+    near = [other for other in neighbours(one, SPACE, 1) if other.copies == 0]
+    assert [(other.timeout, other.deadline) for other in near] == [
+        (MEAN, default_deadline(MEAN)),
+    ]
+
+
+def test_of_a_long_frontier_the_neighbours_of_both_ends_are_looked_at():
+    """A hundred strategies on a line, of which none beats another."""
+    start = [Strategy(1, place, 3 * MEAN, 0.1) for place in range(100)]
+    asked = []
+
+    def line(strategies):
+        asked.append(list(strategies))
+        return [(float(one.timeout), -float(one.timeout)) for one in strategies]
+
+    refine(SPACE, line, start, rounds=1)
+    parts = (POINTS - 1) << 1
+    step = 3 * MEAN // parts
+    longer = {one.timeout - step for one in asked[1] if one.timeout >= step}
+    assert {0, 99} <= longer
+    assert len([place for place in range(100) if place in longer]) == MOST_CENTRES
+
+
+def test_no_strategy_sends_more_instances_than_are_worth_it():
+    near = list(neighbours(Strategy(MOST_COPIES, MEAN, 2 * MEAN, 0.1), SPACE, 1))
+    assert {one.copies for one in near} == {MOST_COPIES - 1, MOST_COPIES}
+
+
+def test_steps_of_the_ratio_are_halved_from_round_to_round():
+    """Of 1,000 machines the grid has so many reliable ones; half a step is looked at first."""
+    wide = Space(MEAN, 0.5, 1000)
+    ratios = [round(ratio * 1000) for ratio in sampled_ratios(0.5, 1000)]
+    step = (ratios[-1] - ratios[0]) // (len(ratios) - 1)
+    centre = Strategy(1, MEAN, 2 * MEAN, 0.3)
+    for halving in (1, 2, 3):
+        found = {round(1000 * one.ratio) for one in neighbours(centre, wide, halving)} - {300}
+        assert found == {300 - (step >> halving), 300 + (step >> halving)}

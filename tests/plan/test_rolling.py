@@ -63,16 +63,16 @@ def test_a_frugal_plan_costs_least_however_late():
     assert fast.end < frugal.end
 
 
-@pytest.mark.parametrize(("hours", "cost"), [(2, 5), (4, 5), (1, None)])
-def test_a_plan_by_a_deadline_is_the_cheapest_that_ends_by_then(hours, cost):
+@pytest.mark.parametrize(
+    ("hours", "cost", "units"),
+    [(1, 9, [1, 1, 1, 1, 1]), (2, 5, [2, 2, 1, 0, 0]), (4, 5, [4, 1, 0, 0, 0])],
+)
+def test_a_plan_by_a_deadline_is_the_cheapest_that_ends_by_then(hours, cost, units):
+    """An hour does 5.5 tasks of ten minutes: of the last one half is lost."""
     machines = [machine(price=1) for _ in range(4)] + [machine(price=5, minutes=10)]
     plan = plan_by(machines, 26, hours * HOUR, 100 * DOLLAR, 0)
-    if cost is None:
-        assert plan is None or dollars(plan) > 5
-    else:
-        assert plan is not None
-        assert dollars(plan) <= cost + 1
-        assert plan.units[4] == 0
+    assert (dollars(plan), list(plan.units)) == (cost, units)
+    assert plan_by(machines, 26, hours * HOUR, (cost - 1) * DOLLAR, 0) is None
 
 
 def test_no_plan_ends_before_now_or_without_machines():
