@@ -190,3 +190,33 @@ def test_a_plan_that_covers_does_all_tasks(rows, tasks, money):
         done += max(0.0, (stay - row.free) / row.pace - 0.5 * min(1, row.unit / row.pace))
         done -= row.under_way if not units else 0
     assert done >= tasks - 1e-6
+
+
+def test_money_that_is_there_buys_whole_units_of_others_before_a_last_one_in_part():
+    """The cheap machine alone would take an hour longer, for 8 of 12."""
+    rows = [paid(price=2, pace=20, under_way=1), paid(price=5, pace=20, free=40.0)]
+    plan = plan_rest(rows, 15.0, 12, now=0)
+    assert plan.units.tolist() == [3, 1]
+    assert plan.end < 250
+
+
+def test_what_is_left_over_is_done_where_it_costs_least():
+    """One more hour of the fast machine would cost 5; two of the slow one do, too, and sooner."""
+    rows = [
+        paid(price=5, pace=10, until=30, under_way=1),
+        paid(price=3, pace=20, until=30),
+    ]
+    plan = plan_rest(rows, 15.0, 12, now=0)
+    assert plan.units.tolist() == [1, 2]
+    assert plan.end < 141
+
+
+def test_a_task_that_ends_in_the_second_unit_needs_both():
+    """It ends after 70 minutes; the first hour alone would lose it."""
+    rows = [paid(price=5, until=30), paid(price=1, until=0, free=70.0, under_way=1)]
+    plan = plan_rest(rows, 1.0, 12, now=0)
+    assert (plan.units.tolist(), plan.cost) == ([0, 2], 2)
+
+
+def test_an_end_that_has_passed_makes_no_plan_though_time_was_paid_then():
+    assert plan_by([paid(until=120)], 1, 30, inf, now=60) is None
