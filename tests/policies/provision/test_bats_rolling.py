@@ -1,0 +1,227 @@
+"""The rolling plan of BaTS: what binds machines, how it begins, and what it keeps."""
+
+from __future__ import annotations
+
+from random import Random
+
+from bursar.actions import Extend, Release, Rent
+from bursar.beliefs.progress import Progress
+from bursar.model.market import Offer
+from bursar.model.money import Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
+from bursar.policies.provision.bats_rolling import FOREVER, RollingBats
+from bursar.policies.provision.bats_start import first_rents, told_offers
+from bursar.testing import Scene
+
+SLOW = Offer("slow", Money.parse(1), HOUR, limit=10)
+FAST = Offer("fast", Money.parse(3), HOUR, limit=10, speed=4.0)
+FINE = Offer("fine", Money.parse("0.001"), SECOND, limit=10)
+
+
+def progress(**minutes):
+    """By offer, the run times that were seen there."""
+    known = Progress()
+    for offer, times in minutes.items():
+        for time in times:
+            known.of(offer).add(round(time * MINUTE))
+    return known
+
+
+def outlook(scene, *, least="0.5", **minutes):
+    """Of tasks that take so long, and cost so much where they cost least."""
+    known = progress(**minutes)
+    times = {offer: known.of(offer).survival(()) for offer in minutes}
+    return Outlook(scene.state, scene.at, times, float(Money.parse(least).nanos))
+
+
+# --- what binds machines --------------------------------------------------------------------------
+
+
+def test_a_machine_is_bound_until_its_task_ends_where_that_costs_less_than_to_repeat_it():
+    """At 50 minutes a task of 20 begins; another hour costs 1."""
+    scene = Scene(SLOW, tasks=5)
+    machine = scene.machine()
+    scene.pass_time(50 * MINUTE)
+    scene.start(1, machine)
+    bound = scene.state.machines[machine]
+    assert outlook(scene, least="1", slow=[20]).bound(bound) == 2 * HOUR
+    assert outlook(scene, least="0.9", slow=[20]).bound(bound) == HOUR
+
+
+def test_a_unit_that_begins_now_has_been_entered():
+    scene = Scene(SLOW, tasks=5)
+    machine = scene.machine(stay=2 * HOUR)
+    scene.pass_time(HOUR)
+    assert outlook(scene, slow=[20]).bound(scene.state.machines[machine]) == 2 * HOUR
+    scene.at -= 1
+    assert outlook(scene, slow=[20]).bound(scene.state.machines[machine]) == HOUR
+
+
+def test_what_money_cannot_end_is_given_up_the_dearest_first():
+    scene = Scene(SLOW, FAST, tasks=5, budget="5")
+    cheap, dear = scene.machine("slow"), scene.machine("fast")
+    scene.pass_time(50 * MINUTE)
+    for task, machine in enumerate((cheap, dear), 1):
+        scene.start(task, machine)
+    machines = [scene.state.machines[machine] for machine in (cheap, dear)]
+    bounds, given_up = outlook(scene, least="9", slow=[20], fast=[20]).bounds(machines)
+    assert (bounds, given_up) == ([2 * HOUR, HOUR], {dear})
+
+
+def test_money_that_machines_give_back_is_free():
+    """Of two hours that are paid for, one is bound."""
+    scene = Scene(SLOW, tasks=5, budget="5")
+    machine = scene.state.machines[scene.machine(stay=2 * HOUR)]
+    assert free_money([machine], [HOUR], scene.state) == Money.parse(4).nanos
+    assert free_money([machine], [2 * HOUR], scene.state) == Money.parse(3).nanos
+
+
+def test_the_attempt_that_is_paid_for_longest_is_relied_on():
+    scene = Scene(SLOW, tasks=1)
+    short = scene.start(1, scene.machine())
+    long = scene.start(1, scene.machine(stay=2 * HOUR))
+    assert (relied_on(short, scene.state), relied_on(long, scene.state)) == (False, True)
+
+
+def test_a_measurement_is_relied_on_whatever_else_runs():
+    scene = Scene(SLOW, FAST, tasks=1)
+    first = scene.start(1, scene.machine("slow"), measure=True)
+    second = scene.start(1, scene.machine("fast", stay=2 * HOUR), measure=True)
+    assert relied_on(first, scene.state)
+    assert relied_on(second, scene.state)
+
+
+# --- how it begins --------------------------------------------------------------------------------
+
+
+def rented(scene):
+    return [rent.offer for rent in first_rents(scene.state)]
+
+
+def test_first_machines_cost_at_most_a_quarter_of_the_budget():
+    assert sorted(rented(Scene(SLOW, FAST, tasks=500, budget="32"))) == ["fast"] * 2 + ["slow"] * 2
+
+
+def test_for_a_deadline_one_machine_of_each_offer_is_enough_to_begin_with():
+    scene = Scene(SLOW, FAST, tasks=500, budget="400", deadline=9 * HOUR)
+    assert sorted(rented(scene)) == ["fast", "slow"]
+
+
+def test_no_more_first_machines_than_tasks_that_have_none():
+    scene = Scene(SLOW, tasks=3, budget="400")
+    scene.machine()
+    assert rented(scene) == ["slow"] * 2
+
+
+def test_with_fine_units_a_share_of_the_tasks_is_sampled():
+    """One part in fifty, but at least three slots."""
+    assert len(rented(Scene(FINE, tasks=250, budget="400"))) == 5
+    assert len(rented(Scene(FINE, tasks=60, budget="400"))) == 3
+
+
+def test_with_fine_units_half_of_those_begun_must_have_ended():
+    scene = Scene(FINE, tasks=1000, budget="400")
+    known = progress(fine=[1])
+    for task in (1, 2):
+        scene.start(task, scene.machine(stay=SECOND))
+    assert told_offers(scene.state, known, scene.at) == frozenset()
+    assert told_offers(scene.state, progress(fine=[1, 1]), scene.at) == {"fine"}
+
+
+def test_for_a_deadline_five_results_are_waited_for_while_there_is_time():
+    scene = Scene(SLOW, tasks=100, deadline=8 * HOUR)
+    assert told_offers(scene.state, progress(slow=[9] * 4), HOUR - 1) == frozenset()
+    assert told_offers(scene.state, progress(slow=[9] * 5), HOUR - 1) == {"slow"}
+    assert told_offers(scene.state, progress(slow=[9] * 4), HOUR) == {"slow"}
+
+
+# --- what it keeps --------------------------------------------------------------------------------
+
+
+def rolling(scene, **minutes):
+    bats = RollingBats(progress(**minutes))
+    wishes = list(bats.provision(scene.state, scene.at, Random(0)))
+    return bats, wishes
+
+
+def renewed(scene, machine, **minutes):
+    bats, _ = rolling(scene, **minutes)
+    return type(bats.renew(scene.state.machines[machine], scene.state, scene.at))
+
+
+def test_no_more_machines_are_rented_than_an_offer_has():
+    scene = Scene(Offer("few", Money.parse(1), HOUR, limit=3), tasks=400)
+    scene.machine()
+    _, wishes = rolling(scene, few=[30, 30])
+    assert len([wish for wish in wishes if isinstance(wish, Rent)]) == 2
+
+
+def test_nothing_is_rented_while_an_offer_without_results_may_be_the_better_value():
+    """On fast, which costs three times as much, a task has run for less than a third."""
+    scene = Scene(SLOW, FAST, tasks=100, budget="100")
+    scene.start(1, scene.machine("fast"))
+    scene.pass_time(6 * MINUTE)
+    _, wishes = rolling(scene, slow=[20, 20])
+    assert not [wish for wish in wishes if isinstance(wish, Rent)]
+    scene.pass_time(MINUTE)
+    _, wishes = rolling(scene, slow=[20, 20])
+    assert [wish for wish in wishes if isinstance(wish, Rent)]
+
+
+def test_a_machine_whose_offer_is_not_known_yet_ends_its_first_task():
+    scene = Scene(SLOW, FAST, tasks=2, budget="100")
+    machine = scene.machine("fast")
+    scene.start(1, machine)
+    scene.pass_time(59 * MINUTE)
+    assert renewed(scene, machine, slow=[1, 1]) is Extend
+
+
+def test_a_machine_that_nothing_is_left_for_leaves():
+    scene = Scene(SLOW, tasks=1, budget="100")
+    machine, other = scene.machine(), scene.machine(stay=2 * HOUR)
+    scene.start(1, machine)
+    scene.start(1, other)
+    scene.pass_time(50 * MINUTE)
+    assert renewed(scene, machine, slow=[90, 90]) is Release, "the other is paid for longer"
+
+
+def test_where_units_are_short_a_machine_ends_its_tasks():
+    scene = Scene(FINE, tasks=50, budget="100")
+    machine = scene.state.machines[scene.machine(stay=MINUTE)]
+    bats, _ = rolling(scene, fine=[10] * 30)
+    assert bats.stays_until(machine) == FOREVER
+
+
+def test_a_course_is_kept_only_by_the_deadline():
+    """A machine does 20 tasks of half an hour in ten hours, not in nine."""
+    for hours, keeps in ((12, True), (9, False)):
+        scene = Scene(SLOW, tasks=20, budget="100", deadline=hours * HOUR)
+        scene.machine()
+        bats = RollingBats(progress(slow=[30] * 30))
+        assert bats.keeps_course(scene.state, scene.at) is keeps
+
+
+def test_tasks_that_come_back_are_planned_for_at_once():
+    """A lost machine: without a look being due, its task is planned for."""
+    scene = Scene(SLOW, tasks=12, budget="100")
+    machines = [scene.machine() for _ in range(2)]
+    for task, machine in enumerate(machines, 1):
+        scene.start(task, machine)
+    bats, _ = rolling(scene, slow=[30] * 30)
+    scene.pass_time(MINUTE)
+    assert not list(bats.provision(scene.state, scene.at, Random(0)))
+    planned = bats.plan
+    scene.down(machines[0], "lost")
+    list(bats.provision(scene.state, scene.at, Random(0)))
+    assert bats.plan is not planned
+
+
+def test_what_is_idle_for_good_leaves_only_where_that_saves_money():
+    """By the hour nothing is given back; by the second the rest is."""
+    for offer, leaves in ((SLOW, False), (FINE, True)):
+        scene = Scene(offer, tasks=1, budget="100")
+        scene.end(scene.start(1, scene.machine(stay=HOUR)))
+        scene.pass_time(MINUTE)
+        _, wishes = rolling(scene)
+        assert bool([wish for wish in wishes if isinstance(wish, Release)]) is leaves
