@@ -56,7 +56,7 @@ class FlowTarget(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             wish=wish,
             offers=offers,
             times=workflow_times(flow.dag(), offers, performances, deviation),
-            cautions=tuple(_cautions(offers, is_guess=is_guess)),
+            cautions=(*flow.cautions, *_cautions(offers, is_guess=is_guess)),
         )
 
     @cached_property

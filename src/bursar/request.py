@@ -130,6 +130,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
                     f"task {shown(name)} has no command, so it can only be simulated; write"
                     " 'run:' for it"
                 )
+        if (clash := flow.clash()) is not None:
+            raise InputError(
+                f"{clash}, so that it can be planned and simulated, but not run; give every"
+                " version of it a name of its own"
+            )
         check_files(flow, self.files, Path.cwd())
 
     def _check_workflow(self, flow: Flow, *, simulated: bool) -> None:

@@ -212,3 +212,44 @@ def test_a_joblog_has_the_commands_of_a_workflow_as_they_would_be_typed(place):
     log = place.bursar("export", "logged", "--joblog", "-")[0].splitlines()
     commands = sorted(line.split("\t")[-1] for line in log[1:])
     assert commands == ["echo $HOME | wc", "echo 'two words'"]
+
+
+ODD = """<adag name="odd">
+<job id="a" name="find" runtime="12.5"><argument>-x</argument><uses file="e" link="output" size="-3"/></job>
+<job id="b" name="find" runtime="11"><argument>-x</argument><uses file="e" link="output"/></job>
+<job id="c" name="find" runtime="3"><argument>-x</argument><uses file="e" link="input"/></job>
+<child ref="c"><parent ref="a"/><parent ref="b"/></child></adag>
+"""  # noqa: E501
+
+
+def test_formats_are_found_by_content_and_what_is_odd_is_a_caution(place):
+    place.write("odd.xml", ODD)
+    place.write("trace.txt", "task_id\thash\tname\tstatus\trealtime\n1\ta/b\tA (1)\tCOMPLETED\t3s\n")
+    out, err = place.bursar("plan", "odd.xml", "--market", "market.toml")
+    assert out.startswith("odd: 3 tasks.")
+    assert "Caution: 1 file with several writers ('e' is written by 'a' and by 'b')" in err
+    assert "Caution: 1 size below 0" in err
+    _, err = place.bursar("simulate", "odd.xml", "--market", "market.toml", "--budget", "9")
+    assert "Caution: 1 file with several writers" in err
+    assert place.json("show", "odd.xml")["cautions"]
+    assert place.bursar("plan", "trace.txt", "-m", "market.toml")[0].startswith("trace: 1 task.")
+
+
+def test_a_file_with_several_writers_is_never_run(place):
+    place.write("odd.xml", ODD)
+    _, err = place.bursar("run", "odd.xml", code=2)
+    assert err.count("\n") == 1
+    assert "the file 'e' is written by 'a' and by 'b'" in err
+    assert "planned and simulated, but not run" in err
+    _, err = place.bursar("run", "--market", "market.toml", "--budget", "3", "odd.xml", code=2)
+    assert "planned and simulated, but not run" in err
+    assert not (place.path / ".bursar").exists()
+
+
+def test_a_file_that_has_the_name_of_a_run_is_asked_for_by_its_path(place):
+    place.bursar("run", "--name", "night", "-q", "true", ":::", "1")
+    place.write("night", "tasks: {a: {run: 'true', runtime: 1s}}")
+    for verb in (("plan", "-m", "market.toml", "night"), ("run", "night", "--choose", "knee")):
+        _, err = place.bursar(*verb, code=2)
+        assert "'night' is a workflow file here and the name of a run, too; write ./night" in err
+    place.bursar("run", "-q", "./night")

@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from bursar.journal.runs import Home
 from bursar.model.codec import encode
-from bursar.model.errors import shown
+from bursar.model.errors import InputError, shown
 from bursar.model.wording import printable
 
 WIDTH: Final = 100
@@ -46,8 +46,8 @@ class WordsCommand(click.RichCommand):
         given = list(args)
         rest = super().parse_args(ctx, args)
         words = list(ctx.params.get("words") or ())
-        named = "--choose" in words[1:] or _is_file_or_run(words[0]) if words else False
-        if len(words) > 1 and words[1].startswith("-") and named:
+        has_options = len(words) > 1 and words[1].startswith("-")
+        if has_options and ("--choose" in words[1:] or _is_file_or_run(words)):
             ctx.params.clear()
             options = given[: len(given) - len(words)]
             return super().parse_args(ctx, [*options, *words[1:], words[0]])
@@ -68,12 +68,27 @@ class WordsCommand(click.RichCommand):
                 yield name
 
 
-def _is_file_or_run(word: str) -> bool:
-    from bursar.formats.job import is_workflow_file  # late: most verbs do without
+def _is_file_or_run(words: Sequence[str]) -> bool:
+    from bursar.formats.recognise import named_kind  # late: most verbs do without
 
-    if word.endswith(".toml") or is_workflow_file(word):
+    with_arguments = any(word.startswith(":::") for word in words)
+    if named_kind(words[0], with_arguments=with_arguments) is not None:
         return True
-    return any(run.name == word for run in home().list())
+    return any(run.name == words[0] for run in home().list())
+
+
+def is_workflow(words: Sequence[str]) -> bool:
+    """Whether the words are a workflow file; one that is the name of a run, too, is refused."""
+    from bursar.formats.recognise import named_kind  # late: most verbs do without
+
+    if len(words) != 1 or named_kind(words[0]) != "workflow":
+        return False
+    if any(run.name == words[0] for run in home().list()):
+        raise InputError(
+            f"{shown(words[0])} is a workflow file here and the name of a run, too; write"
+            f" ./{words[0]} for the file, or rename it"
+        )
+    return True
 
 
 words_settings = {"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]}

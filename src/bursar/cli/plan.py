@@ -15,6 +15,7 @@ from bursar.cli.choosing import plans_of
 from bursar.cli.common import (
     WordsCommand,
     home,
+    is_workflow,
     json_option,
     print_json,
     print_line,
@@ -137,7 +138,7 @@ def command(
     goals = {"budget": budget, "deadline": deadline, "confidence": confidence}
     job = Job.from_command_line(words, {**options, **goals})
     goal = job.goal()
-    if job.workflow is not None:
+    if is_workflow(words) or job.workflow is not None:
         return _plan_workflow(job, compared=compare, as_json=as_json)
     if not words:
         market = _known_market(options["market"], assume, joblog, reliability)

@@ -10,12 +10,19 @@ from typing import Any
 import rich_click as click
 
 from bursar.cli.asking import ask_for_strategy
-from bursar.cli.common import WordsCommand, home, print_json, say, words_settings
+from bursar.cli.common import (
+    WordsCommand,
+    home,
+    is_workflow,
+    print_json,
+    say,
+    words_settings,
+)
 from bursar.cli.flow_options import flow_options
 from bursar.cli.progress import progress
 from bursar.execute.outputs import LEFTOVERS
 from bursar.execute.staging import SHARED
-from bursar.formats.job import Job, is_workflow_file
+from bursar.formats.job import Job
 from bursar.model.compiling import on_compilation
 from bursar.model.errors import InputError, shown
 from bursar.model.fleet import format_fleet
@@ -76,7 +83,7 @@ def command(words: tuple[str, ...], choose: str | None, **options: Any) -> int:
     Arguments follow ':::' (or '::::' for files of them) as with GNU parallel. No shell is involved
     unless you ask for it. Each task's output goes to its own directory.
     """  # noqa: D301 (click wants the character)
-    if choose is not None and not _is_workflow(words):
+    if choose is not None and not is_workflow(words):
         return _run_plan(words, choose, options)
     job = Job.from_command_line(words, options)
     quiet = bool(job.quiet)
@@ -85,6 +92,8 @@ def command(words: tuple[str, ...], choose: str | None, **options: Any) -> int:
     request = make_request(job, choose)
     with Session.begin(home(), request) as session:
         say(_greeting(session, request), quiet=quiet)
+        for caution in () if request.flow is None else request.flow.cautions:
+            say(f"Caution: {caution}.", quiet=quiet)
         return drive(session, quiet=quiet, as_json=bool(job.json))
 
 
@@ -103,10 +112,6 @@ def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -
         fleet = format_fleet(chosen.fleet)
         say(f"run {found.name}: {chosen.name}, {fleet}, {cap}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=bool(options.get("json")))
-
-
-def _is_workflow(words: tuple[str, ...]) -> bool:
-    return len(words) == 1 and is_workflow_file(words[0])
 
 
 def make_request(job: Job, choose: str | None = None) -> Request:

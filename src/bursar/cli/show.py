@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import rich_click as click
 
-from bursar.cli.common import json_option, print_json, print_line
+from bursar.cli.common import json_option, print_json, print_line, say
 from bursar.formats.workflow import read_workflow
 from bursar.model.dag import Dag, Longs
 from bursar.model.time import format_duration, seconds
@@ -45,6 +45,8 @@ def command(flow: str, number: int | None, as_json: bool) -> None:
         return
     for line in [*_summary(dag, found), "", *_path(dag, found), "", *_picture(dag, found)]:
         print_line(line)
+    for caution in dag.cautions:
+        say(f"Caution: {caution}.")
 
 
 def _as_data(dag: Dag, found: Shape) -> dict[str, Any]:
@@ -63,6 +65,7 @@ def _as_data(dag: Dag, found: Shape) -> dict[str, Any]:
         "critical_path": [dag.names[task] for task in found.critical_path],
         "levels": sizes.tolist(),
         "kinds": dict(zip(dag.kind_names, np.bincount(dag.kinds).tolist(), strict=True)),
+        **({"cautions": list(dag.cautions)} if dag.cautions else {}),
     }
 
 

@@ -347,3 +347,5 @@ def _show(study: Study, request: Request) -> None:
     print_table(columns, rows, right=" ".join(columns[1:]))
     note = FREE if request.market.is_free else NOT_INCLUDED
     say(f"Fleet: up to {format_fleet(study.fleet)}. Simulated, {note}.")
+    for caution in () if request.flow is None else request.flow.cautions:
+        say(f"Caution: {caution}.")

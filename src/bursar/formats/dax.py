@@ -5,15 +5,21 @@
 | `id` of a `job` | the task's name |
 | `name` of a `job` | its kind, and the first word of its command |
 | `argument` | further words; without this element there is no command |
+| `stdin`, `stdout`, `stderr` | redirections of the command, and files read and written |
 | `runtime` of a `job`, or its `profile` with key `runtime` | seconds |
 | `uses` with `link`, `file` or `name`, `size` | files read and written |
 | `child` and `parent` | needs |
 
-Entities and document types are refused: a few lines of them can stand for gigabytes.
+Files as generators write them are taken: where edges are given they count, also if several jobs
+write a file of one name, and a size or run time that cannot be is a caution. Entities and document
+types are refused: a few lines of them can stand for gigabytes.
 """
 
 from __future__ import annotations
 
+import math
+import re
+import shlex
 from typing import Any, Final
 from xml.parsers import expat
 
@@ -21,10 +27,18 @@ import msgspec
 
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError, one_line, shown
+from bursar.model.wording import counted
 from bursar.model.workflow import Workflow
+from bursar.model.workflow_checks import LARGEST_SIZE
 
-_LONGEST_NUMBER: Final = 30
+_LONGEST_NUMBER: Final = 400
 _JOBS: Final = ("job", "dag", "dax")
+_STREAMS: Final = {"stdin": "<", "stdout": ">", "stderr": "2>"}
+_NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,4})?", re.ASCII)
+_THOUSANDS: Final = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+\.\d*", re.ASCII)
+_DECIMAL_COMMA: Final = re.compile(r"[-+]?\d*,\d+", re.ASCII)
+_EITHER: Final = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}", re.ASCII)
+"""1,234: by its comma more than a thousand or little more than one"""
 
 
 class _Job(msgspec.Struct):
@@ -35,6 +49,19 @@ class _Job(msgspec.Struct):
     needs: list[str] = []
     reads: dict[str, int | None] = {}
     writes: dict[str, int | None] = {}
+    streams: dict[str, str] = {}
+    """the sign of a redirection, and its file"""
+
+    @property
+    def run(self) -> str | list[str]:
+        """Words, or a text for the shell where it has to redirect."""
+        if self.words is None:
+            return []
+        words = [self.name, *self.words]
+        if not self.streams:
+            return words
+        parts = (f"{sign} {shlex.quote(file)}" for sign, file in self.streams.items())
+        return " ".join((shlex.join(words), *parts))
 
 
 def parse_dax(data: bytes | str, source: str = "workflow") -> Dag:
@@ -69,6 +96,8 @@ class _Reader:
         self.needs: list[tuple[str, str, int]] = []
         self.argument: list[str] | None = None
         self.profile: list[str] | None = None
+        self.odd: dict[tuple[str, str], list[int]] = {}
+        """what was set right, and in which lines"""
 
     def build(self) -> Dag:
         for child, parent, line in self.needs:
@@ -80,13 +109,15 @@ class _Reader:
             flow.task(
                 job.id,
                 kind=job.name,
-                run=() if job.words is None else [job.name, *job.words],
+                run=job.run,
                 needs=job.needs,
                 reads=job.reads,
                 writes=job.writes,
                 runtime=job.runtime,
             )
-        return flow.build()
+        for (noun, what), lines in self.odd.items():
+            flow.caution(f"{counted(len(lines), noun)} {what}; the first is in line {lines[0]}")
+        return flow.build(given_edges_count=True)
 
     # --- what the parser calls -------------------------------------------------------------------
 
@@ -116,6 +147,10 @@ class _Reader:
             self.argument = []
         elif kind in ("file", "filename") and self.argument is not None:
             self.argument.append(given.get("file") or self._attribute(given, "name"))
+        elif kind in _STREAMS:
+            file = given.get("file") or self._attribute(given, "name")
+            job.streams[_STREAMS[kind]] = file
+            (job.reads if kind == "stdin" else job.writes).setdefault(file, None)
         elif kind == "profile" and given.get("key") == "runtime":
             self.profile = []
 
@@ -135,9 +170,9 @@ class _Reader:
         if link not in ("input", "output", "inout"):
             return  # a program or a library, which no job makes
         if link != "output":
-            job.reads[file] = size
+            job.reads[file] = _larger(size, job.reads.get(file))
         if link != "input":
-            job.writes[file] = size
+            job.writes[file] = _larger(size, job.writes.get(file))
 
     def _end(self, tag: str) -> None:
         kind = tag.rpartition(":")[2]
@@ -167,12 +202,39 @@ class _Reader:
         return given[key]
 
     def _seconds(self, text: str) -> float:
+        """A number of seconds, also with a comma for its point, or with commas at thousands."""
+        told = text.strip()
+        if _EITHER.fullmatch(told):
+            raise self._error(f"runtime {shown(told)} can be read in two ways; write a point")
+        if _THOUSANDS.fullmatch(told):
+            told = told.replace(",", "")
+        elif _DECIMAL_COMMA.fullmatch(told):
+            told = told.replace(",", ".")
         try:
-            return float(text)
+            value = float(told if told.isascii() and "_" not in told else "")
         except ValueError:
             raise self._error(f"runtime {shown(text)} is not a number of seconds") from None
+        if value < 0:
+            self._note("run time", "below 0, taken as 0")
+            return 0.0
+        return value
 
-    def _size(self, text: str) -> int:
-        if not text.strip().isdecimal() or len(text) > _LONGEST_NUMBER:
+    def _size(self, text: str) -> int | None:
+        """Whole bytes; None: a size that cannot be, and so is not known."""
+        told = text.strip()
+        if len(told) > _LONGEST_NUMBER or not _NUMBER.fullmatch(told):
             raise self._error(f"size {shown(text)} is not a number of bytes")
-        return int(text)
+        value = int(told) if told.isdecimal() else float(told)
+        if 0 <= value <= LARGEST_SIZE:
+            return math.ceil(value)
+        self._note("size", f"{'below 0' if value < 0 else 'beyond 4 EiB'}, taken as not known")
+        return None
+
+    def _note(self, noun: str, what: str) -> None:
+        """Something odd stands in this line, and was set right."""
+        self.odd.setdefault((noun, what), []).append(self.parser.CurrentLineNumber)
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    """Of what is told of a size several times, the most."""
+    return one if other is None else other if one is None else max(one, other)

@@ -49,6 +49,7 @@ import msgspec
 
 from bursar.formats.commands import Command, Source, command_bag, split_words
 from bursar.formats.params import Params, inline_params, read_params, text_of
+from bursar.formats.recognise import named_kind
 from bursar.model.errors import InputError, instead_of, shown
 from bursar.model.files import read_text, source_name
 from bursar.model.fleet import parse_fleet
@@ -70,7 +71,6 @@ from bursar.model.work import LARGEST_BAG, Bag
 from bursar.policies import registry
 
 LARGEST_DEVIATION: Final = 10.0
-WORKFLOW_SUFFIXES: Final = (".yaml", ".yml", ".json", ".dax")
 _LARGEST_SEED: Final = 2**63 - 1
 _RUN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -141,17 +141,20 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def from_command_line(cls, words: Sequence[str], options: Mapping[str, Any]) -> Job:
         """A job from the words after `bursar run` and from its options.
 
-        The words are a job file (one word that ends in `.toml`), a workflow file, or a command and
-        arguments. The options are named as the keys of a job file; one that is None was not given.
+        The words are a job file, a workflow file (see `named_kind`), or a command and arguments.
+        The options are named as the keys of a job file; one that is None was not given.
         """
         command, sources = split_words(words)
         given = {key: value for key, value in options.items() if value is not None and value != ()}
         fields = _read(given, Path(), lambda key: f"--{key.replace('_', '-')}")
         fields["sources"] = (*sources, *fields.get("sources", ()))
-        if isinstance(command, str) and is_workflow_file(command):
-            return cls(workflow=command, **fields)
-        if isinstance(command, str) and _is_job_file(command):
-            return cls.load(command).override(cls(**fields))
+        kind = None
+        if isinstance(command, str):
+            kind = named_kind(command, with_arguments=bool(fields["sources"]))
+        if kind == "workflow":
+            return cls(workflow=str(command), **fields)
+        if kind == "job":
+            return cls.load(str(command)).override(cls(**fields))
         return cls(command=command or None, **fields)
 
     def override(self, other: Job) -> Job:
@@ -226,30 +229,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """Role to entry, for `make_policy`: only those that were given."""
         given = {role: getattr(self, role) for role in registry.BUILT_IN}
         return {role: entry for role, entry in given.items() if entry is not None}
-
-
-def is_workflow_file(word: str) -> bool:
-    """Whether a single word is a workflow file, and no command or job file."""
-    if "\0" in word or any(letter.isspace() for letter in word):
-        return False
-    if word.endswith(".toml"):
-        return Path(word).is_file() and has_tasks(word)
-    return word.removesuffix(".gz").endswith(WORKFLOW_SUFFIXES)
-
-
-def has_tasks(path: str) -> bool:
-    """Whether a TOML file that can be read is a workflow."""
-    try:
-        return "tasks" in read_toml(read_text(path, "file"), path)
-    except InputError:
-        return False  # whoever reads it as a job will tell
-
-
-def _is_job_file(command: str) -> bool:
-    """Whether a single word is a job file, and not a command whose last word is some TOML file."""
-    if not command.endswith(".toml") or "\0" in command:
-        return False
-    return not any(letter.isspace() for letter in command) or Path(command).is_file()
 
 
 # --- the keys ------------------------------------------------------------------------------------

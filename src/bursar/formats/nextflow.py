@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from bursar.formats.recognise import is_trace
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError, instead_of, shown
 from bursar.model.time import SECOND, parse_duration
@@ -25,12 +26,6 @@ _MILLISECONDS: Final = re.compile(r"\d{1,15}", re.ASCII)
 _UNTOLD: Final = ("", "-")
 
 Row = Mapping[str, str]
-
-
-def is_trace(first_line: str) -> bool:
-    """Whether a file that begins so is a trace."""
-    columns = first_line.strip().split("\t")
-    return bool({"name", "process"} & set(columns)) and bool({"task_id", "hash"} & set(columns))
 
 
 def parse_nextflow(text: str, source: str = "trace.txt") -> Dag:

@@ -9,8 +9,9 @@
 | `runtimeInSeconds`, `command`, `priority`, `readBytes`, `writtenBytes` | the same |
 
 The format permits further properties. `write_wfformat` uses that for what it has no place for
-(`kind`, `parts`; `command` and the like of a task that has no run time; owner, priority and
-deadline of the whole under `bursar`), and `parse_wfformat` reads it back: nothing is lost.
+(`kind`, `parts`, `sizeKnown` of a file; `command` and the like of a task that has no run time;
+owner, priority and deadline of the whole under `bursar`), and `parse_wfformat` reads it back:
+nothing is lost.
 Machines, dates, authors and measurements of power are not read.
 """
 
@@ -60,9 +61,11 @@ class _Execution(_Measured, frozen=True, omit_defaults=True, rename="camel", kw_
     parts: dict[str, float] | None = None
 
 
-class _File(msgspec.Struct, frozen=True, rename="camel"):
+class _File(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     id: str
     size_in_bytes: int
+    """0 where it is not known: the format wants a number for every file"""
+    size_known: bool = True
 
 
 class _Specification(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -133,7 +136,8 @@ def _read(instance: _Instance) -> Dag:
         deadline=extras.deadline,
     )
     for file in specification.files:
-        flow.file(file.id, file.size_in_bytes)
+        if file.size_known:
+            flow.file(file.id, file.size_in_bytes)
     ran = {} if executed is None else _executions(executed.tasks)
     also_needs = _reversed(specification.tasks)
     for task in specification.tasks:
@@ -154,7 +158,7 @@ def _read(instance: _Instance) -> Dag:
         raise InputError(
             f"the execution has a task {shown(next(iter(ran)))}, which is not specified"
         )
-    return flow.build()
+    return flow.build(given_edges_count=True)
 
 
 def _executions(tasks: tuple[_Execution, ...]) -> dict[str, _Execution]:
@@ -231,9 +235,8 @@ def write_wfformat(
     specification = _Specification(
         tuple(_specified(dag, task, task in has_time) for task in range(len(dag))),
         tuple(
-            _File(name, size)
+            _File(name, max(size, 0), size != UNKNOWN)
             for name, size in zip(dag.files.names, dag.files.sizes.tolist(), strict=True)
-            if size != UNKNOWN
         ),
     )
     extras = _Extras(dag.owner, dag.priority, dag.deadline)

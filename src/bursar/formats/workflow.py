@@ -42,8 +42,9 @@ from typing import Any, Final
 import msgspec
 
 from bursar.formats.bharathi import parse_bharathi, parse_bharathi_lines
-from bursar.formats.nextflow import is_trace, parse_nextflow
+from bursar.formats.nextflow import parse_nextflow
 from bursar.formats.plain_yaml import read_yaml
+from bursar.formats.recognise import is_trace
 from bursar.formats.wfformat import parse_wfformat
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError, instead_of, one_line, shown

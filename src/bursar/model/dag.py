@@ -49,7 +49,8 @@ class Csr(msgspec.Struct, frozen=True, eq=False):  # noqa: PLW1641 -- arrays hav
 class Files(msgspec.Struct, frozen=True, eq=False):  # noqa: PLW1641 -- arrays have no hash
     """All files of a workflow, sorted by name, and who reads and writes them.
 
-    Invariant: a file has at most one writer, which does not read it.
+    A file has at most one writer, which does not read it, but for files of formats that give the
+    edges by themselves.
     """
 
     names: tuple[str, ...]
@@ -115,12 +116,16 @@ class Dag(msgspec.Struct, frozen=True, eq=False, kw_only=True):  # noqa: PLW1641
     order: Ints
     """topological; what is ready together stays in the order of the tasks"""
     files: Files
+    cautions: tuple[str, ...] = ()
+    """what is odd in the file that it was read from; equal workflows may differ in it"""
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
+        if not isinstance(other, Dag):
+            return False
+        return same_fields(self, msgspec.structs.replace(other, cautions=self.cautions))
 
     @property
     def edges(self) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from bursar.model.errors import one_line
+from bursar.model.errors import one_line, shown
 from bursar.model.goal import Goal
 from bursar.model.time import Time
 
@@ -57,6 +57,7 @@ class Flow(
     """None: all 0"""
     volumes: tuple[tuple[int, ...], ...] | None = None
     files: FlowFiles = FlowFiles()
+    cautions: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -87,6 +88,22 @@ class Flow(
     def writes(self, index: int) -> list[str]:
         return _named(self.files.names, self.files.written, index)
 
+    def clash(self) -> str | None:
+        """A file that no run could be trusted with: several tasks write it, or one changes it."""
+        writers: dict[int, int] = {}
+        for task, row in enumerate(self.files.written):
+            for file in row:
+                other = writers.setdefault(file, task)
+                if other != task or file in self.files.read[task]:
+                    name, one, two = (
+                        shown(name)
+                        for name in (self.files.names[file], self.names[other], self.names[task])
+                    )
+                    if other != task:
+                        return f"the file {name} is written by {one} and by {two}"
+                    return f"task {one} reads and writes the file {name}"
+        return None
+
     @classmethod
     def of(cls, dag: Dag) -> Flow:
         return cls(
@@ -111,6 +128,7 @@ class Flow(
             )
             if dag.files.names
             else FlowFiles(),
+            cautions=dag.cautions,
         )
 
     def dag(self) -> Dag:
@@ -155,6 +173,7 @@ class Flow(
                 arranged(files.read, width),
                 arranged(files.written, width),
             ),
+            cautions=self.cautions,
         )
 
 

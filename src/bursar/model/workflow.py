@@ -35,6 +35,7 @@ from bursar.model.dag import (
 )
 from bursar.model.dag_kernels import topological_order
 from bursar.model.errors import InputError, shown
+from bursar.model.file_edges import file_edges
 from bursar.model.time import Time
 from bursar.model.workflow_checks import (
     Duration,
@@ -90,6 +91,7 @@ class Workflow:
         self._sizes = array("q")
         self._reads, self._read_counts = array("q"), array("i")
         self._writes, self._write_counts = array("q"), array("i")
+        self._cautions: list[str] = []
 
     def __len__(self) -> int:
         return len(self._index)
@@ -166,23 +168,37 @@ class Workflow:
 
     # --- building --------------------------------------------------------------------------------
 
-    def build(self) -> Dag:
-        """The workflow, checked: what is needed is there, nothing needs itself, by no detour."""
+    def caution(self, told: str) -> None:
+        """Something odd that is no mistake, in one line, for whoever reads the workflow."""
+        self._cautions.append(told)
+
+    def build(self, *, given_edges_count: bool = False) -> Dag:
+        """The workflow, checked: what is needed is there, nothing needs itself, by no detour.
+
+        With `given_edges_count`, as of formats that have edges of their own, files that are at odds
+        with the needs given are a caution; else they are refused.
+        """
         count = len(self._index)
         if not count:
             raise InputError("the workflow has no tasks; give it at least one")
         if count > LARGEST_WORKFLOW:
             raise InputError(f"too many tasks: a workflow has at most {LARGEST_WORKFLOW:,}")
         names = tuple(self._index)
-        files, file_parents, file_children = self._built_files(names)
-        need_parents, need_children = self._needed(names)
-        from_ = np.concatenate((need_parents, file_parents))
-        to = np.concatenate((need_children, file_children))
-        parents = grouped(to, from_, count, count)
-        children = grouped(parents.items.astype(np.int64), parents.rows(), count, count)
-        order = topological_order(children, parents.counts())
+        files = self._built_files()
+        needed, tasks = self._needed(names)
+        edges_given = given_edges_count and len(needed) > 0
+        made = file_edges(files, names, edges_given=edges_given)
+        self._cautions += made.cautions
+        parents, children, order = _connected(
+            np.concatenate((needed, made.parents)), np.concatenate((tasks, made.children)), count
+        )
+        if len(order) < count and edges_given and len(made.parents):
+            told = _cycle_told(names, parents, order)
+            parents, children, order = _connected(needed, tasks, count)
+            self._cautions.append(f"by their files {told}, against the given edges, which count")
         if len(order) < count:
-            raise InputError(_cycle_told(names, parents, order))
+            told = _cycle_told(names, parents, order)
+            raise InputError(f"{told}; remove one of these needs")
         return Dag(
             name=self.name,
             owner=self.owner,
@@ -200,6 +216,7 @@ class Workflow:
             children=children,
             order=frozen(order, np.int32),
             files=files,
+            cautions=tuple(dict.fromkeys(self._cautions)),
         )
 
     def _needed(self, names: tuple[str, ...]) -> tuple[Longs, Longs]:
@@ -229,9 +246,8 @@ class Workflow:
             f"{told}; did you mean {shown(close)}?" if close else f"{told}; add it, or correct it"
         )
 
-    def _built_files(self, names: tuple[str, ...]) -> tuple[Files, Longs, Longs]:
-        """The files, and the edges from who writes to who reads."""
-        count, width = len(names), len(self._files)
+    def _built_files(self) -> Files:
+        count, width = len(self._index), len(self._files)
         sorted_names = sorted(self._files)
         place = np.empty(width, dtype=np.int64)
         place[np.fromiter(map(self._files.__getitem__, sorted_names), np.int64, width)] = np.arange(
@@ -252,17 +268,7 @@ class Workflow:
             count,
             width,
         )
-        files = Files(tuple(sorted_names), frozen(sizes, np.int64), read, written)
-        writer = _writers(files, names)
-        readers, writers = read.rows(), writer[read.items]
-        both = np.flatnonzero(readers == writers)
-        if len(both):
-            raise InputError(
-                f"task {shown(names[readers[both[0]]])} reads and writes the file "
-                f"{shown(files.names[read.items[both[0]]])}; give what it writes another name"
-            )
-        made_here = writers >= 0
-        return files, writers[made_here], readers[made_here]
+        return Files(tuple(sorted_names), frozen(sizes, np.int64), read, written)
 
     def _built_parts(self, count: int) -> Floats | None:
         if not self._parts:
@@ -287,20 +293,11 @@ class Workflow:
         return frozen(volumes, np.int64)
 
 
-def _writers(files: Files, names: tuple[str, ...]) -> Longs:
-    """By file, the task that writes it; -1: none does."""
-    tasks, written = files.written.rows(), files.written.items
-    writer = np.full(len(files.names), -1, dtype=np.int64)
-    writer[written] = tasks
-    others = np.flatnonzero(writer[written] != tasks)
-    if len(others):
-        file = written[others[0]]
-        first, second = names[tasks[others[0]]], names[writer[file]]
-        raise InputError(
-            f"the file {shown(files.names[file])} is written by {shown(first)} and by "
-            f"{shown(second)}; a file has one writer"
-        )
-    return writer
+def _connected(from_: Longs, to: Longs, count: int) -> tuple[Csr, Csr, Ints]:
+    """Parents, children, and the tasks in an order; those on a cycle, or behind one, lack in it."""
+    parents = grouped(to, from_, count, count)
+    children = grouped(parents.items.astype(np.int64), parents.rows(), count, count)
+    return parents, children, topological_order(children, parents.counts())
 
 
 def _cycle_told(names: tuple[str, ...], parents: Csr, order: Ints) -> str:
@@ -320,7 +317,7 @@ def _cycle_told(names: tuple[str, ...], parents: Csr, order: Ints) -> str:
     if len(told) > _LONGEST_SHOWN:
         half = _LONGEST_SHOWN // 2
         told[half:-half] = [f"({len(told) - 2 * half:,} more)"]
-    return f"the tasks wait for each other: {' -> '.join(told)}; remove one of these needs"
+    return f"the tasks wait for each other: {' -> '.join(told)}"
 
 
 def one_name(name: str) -> str:

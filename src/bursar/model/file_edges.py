@@ -1,0 +1,82 @@
+"""Who waits for whom by files: a task that reads a file waits for the task that writes it.
+
+Where a format gives the edges by themselves (DAX, WfFormat), files of which nobody can say who
+makes them are no mistake: the given edges count, and what is odd is told as a caution.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from bursar.model.dag import Files, Longs
+from bursar.model.errors import InputError, shown
+from bursar.model.wording import counted
+
+_NOBODY: Final = -1
+_MANY: Final = -2
+
+
+class FileEdges(NamedTuple):
+    """The edges from who writes to who reads, and what is odd."""
+
+    parents: Longs
+    children: Longs
+    cautions: tuple[str, ...] = ()
+
+
+def file_edges(files: Files, names: tuple[str, ...], *, edges_given: bool) -> FileEdges:
+    """With `edges_given`, a file of several writers makes no edge; without, it is refused.
+
+    The same holds for a task that reads and writes one file.
+    """
+    tasks, written = files.written.rows(), files.written.items
+    writer = np.full(len(files.names), _NOBODY, dtype=np.int64)
+    writer[written] = tasks
+    others = np.flatnonzero(writer[written] != tasks)
+    cautions = []
+    if len(others):
+        file = written[others[0]]
+        first, second = names[tasks[others[0]]], names[writer[file]]
+        told = f"{shown(files.names[file])} is written by {shown(first)} and by {shown(second)}"
+        if not edges_given:
+            raise InputError(f"the file {told}; a file has one writer")
+        cautions.append(_several(len(np.unique(written[others])), told))
+        writer[written[others]] = _MANY
+    readers = files.read.rows()
+    both = _reads_and_writes(files, readers, writer)
+    if len(both):
+        file = files.read.items[both[0]]
+        told = f"{shown(names[readers[both[0]]])} reads and writes the file"
+        told = f"{told} {shown(files.names[file])}"
+        if not edges_given:
+            raise InputError(f"task {told}; give what it writes another name")
+        cautions.append(_in_place(len(both), told))
+    writers = writer[files.read.items]
+    is_edge = (writers >= 0) & (writers != readers)
+    return FileEdges(writers[is_edge], readers[is_edge], tuple(cautions))
+
+
+def _reads_and_writes(files: Files, readers: Longs, writer: Longs) -> Longs:
+    """Places among what is read where the task writes the same file."""
+    writers = writer[files.read.items]
+    alone = np.flatnonzero(writers == readers)
+    many = np.flatnonzero(writers == _MANY)
+    if not len(many):
+        return alone
+    width = len(files.names)
+    written = files.written.rows() * width + files.written.items
+    read = readers[many] * width + files.read.items[many]
+    return np.sort(np.concatenate((alone, many[np.isin(read, written)])))
+
+
+def _several(count: int, told: str) -> str:
+    return (
+        f"{counted(count, 'file')} with several writers ({told}): the given edges alone tell who"
+        " waits for them"
+    )
+
+
+def _in_place(count: int, told: str) -> str:
+    return f"{counted(count, 'file')} changed in place ({told})"
