@@ -25,6 +25,7 @@ from bursar.execute.worker import call_all
 from bursar.executor_run import CallRun, RunOver
 from bursar.journal.names import check_run_name
 from bursar.journal.runs import Home, RunDir
+from bursar.model.amount import money_in
 from bursar.model.errors import InputError, shown
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
@@ -74,9 +75,10 @@ class BudgetExecutor(Executor):
         name: str | None = None,
         seed: int | None = None,
     ) -> None:
+        known = _market(market, max_workers, fleet)
         request = Request(
-            market=_market(market, max_workers, fleet),
-            goal=Goal(_money(budget), _duration("deadline", deadline)),
+            market=known,
+            goal=Goal(_money(budget, known), _duration("deadline", deadline)),
             limits=Limits(
                 _whole("retries", retries, 0, MOST_RETRIES), _duration("timeout", timeout)
             ),
@@ -186,12 +188,12 @@ def _market(
     return msgspec.structs.replace(given, offers=(msgspec.structs.replace(offer, limit=count),))
 
 
-def _money(value: str | float | Decimal | Money | None) -> Money | None:
+def _money(value: str | float | Decimal | Money | None, market: Market) -> Money | None:
     if value is None or isinstance(value, Money):
         return value
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise ArgumentError(f'budget= is an amount such as "2.50", not {shown(value)}')
-    return Money.parse(value)
+    return money_in(market.currency, value)
 
 
 def _duration(name: str, value: Duration | None) -> Time | None:

@@ -15,6 +15,7 @@ from decimal import Decimal
 from bursar.execute.staging import SHARED
 from bursar.formats.job import read_confidence, read_deviation
 from bursar.journal.runs import Home
+from bursar.model.amount import money_in
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError
 from bursar.model.flow import Flow
@@ -54,9 +55,10 @@ def run_workflow(
     dag = workflow.build() if isinstance(workflow, Workflow) else workflow
     flow = Flow.of(dag)
     until = None if deadline is None else parse_duration(deadline)
-    money = budget if budget is None or isinstance(budget, Money) else Money.parse(budget)
+    known = given_market(market)
+    money = None if budget is None else money_in(known.currency, budget)
     request = Request(
-        market=given_market(market),
+        market=known,
         goal=flow.goal(Goal(money, until)),
         limits=Limits(retries, None if timeout is None else parse_duration(timeout)),
         flow=flow,

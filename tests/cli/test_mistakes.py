@@ -136,3 +136,19 @@ def test_a_journal_that_cannot_be_read_does_not_hide_the_other_runs(place):
     out, _ = place.bursar("status")
     assert "good" in out
     assert "unreadable" in out
+
+
+def test_a_budget_in_another_currency_is_refused_wherever_it_is_given(place):
+    told = "an amount in 'EUR', but the prices are in 'USD'; write it in that currency"
+    market = ("--market", "market.toml")
+    place.bursar(*RUN[:-1], "$2.50", "--name", "r", "-q", "true", ":::", "1")
+    for words in (
+        ("run", *market, "--budget", "5 EUR", "true", ":::", "1"),
+        ("plan", *market, "--budget", "5 EUR", "--tasks", "9", "--assume", "small=1s"),
+        ("plan", *market, "--sample-budget", "5 EUR", "true", ":::", "1"),
+        ("plan", "r", "--budget", "5 EUR"),
+        ("simulate", *market, "--budget", "5 EUR", "--tasks", "9", "--runtime", "1s"),
+        ("resume", "r", "--budget", "5 EUR"),
+    ):
+        _, err = place.bursar(*words, code=2)
+        assert told in one_line(err), words

@@ -224,7 +224,9 @@ ODD = """<adag name="odd">
 
 def test_formats_are_found_by_content_and_what_is_odd_is_a_caution(place):
     place.write("odd.xml", ODD)
-    place.write("trace.txt", "task_id\thash\tname\tstatus\trealtime\n1\ta/b\tA (1)\tCOMPLETED\t3s\n")
+    place.write(
+        "trace.txt", "task_id\thash\tname\tstatus\trealtime\n1\ta/b\tA (1)\tCOMPLETED\t3s\n"
+    )
     out, err = place.bursar("plan", "odd.xml", "--market", "market.toml")
     assert out.startswith("odd: 3 tasks.")
     assert "Caution: 1 file with several writers ('e' is written by 'a' and by 'b')" in err

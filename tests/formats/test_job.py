@@ -75,7 +75,7 @@ def test_what_a_job_does_not_say_is_left_open():
 
 
 def test_every_key_of_a_job_file_is_a_field_or_a_source_of_arguments():
-    fields = set(Job.__struct_fields__) - {"file", "sources"}
+    fields = set(Job.__struct_fields__) - {"file", "sources", "currency"}
     assert set(KEYS) == fields | {"args", "arg_file"}
 
 
@@ -268,3 +268,16 @@ def test_a_job_that_gives_no_tasks_is_told_with_its_file(text, message):
     with pytest.raises(InputError) as refusal:
         Job.parse(text).bag()
     assert message in str(refusal.value)
+
+
+def test_a_budget_is_in_the_currency_of_the_market(tmp_path):
+    market = tmp_path / "market.toml"
+    market.write_text('currency = "EUR"\n[[offer]]\nname = "a"\nprice = "0.08/h"\n')
+    for budget in ("5", "5 EUR", "€5", "5.00 eur"):
+        job = Job.from_command_line(["true"], {"budget": budget, "market": str(market)})
+        assert job.goal().budget == Money.parse(5)
+        assert job.load_market().currency == "EUR"
+    job = Job.from_command_line(["true"], {"budget": "$5", "market": str(market)})
+    with pytest.raises(InputError, match="the budget: an amount in 'USD', but the prices are in"):
+        job.load_market()
+    assert job.override(Job(budget=Money.parse(6))).load_market() is not None

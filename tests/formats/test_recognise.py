@@ -55,7 +55,12 @@ def test_a_job_file_is_known_by_what_it_holds(here, name):
 
 @pytest.mark.parametrize(
     "data",
-    [b"#!/bin/sh\ntasks: \n", b"#!/bin/sh\n", b"\x7fELF\x02\x01", b"#!/usr/bin/env python3\n" + JOB],
+    [
+        b"#!/bin/sh\ntasks: \n",
+        b"#!/bin/sh\n",
+        b"\x7fELF\x02\x01",
+        b"#!/usr/bin/env python3\n" + JOB,
+    ],
 )
 @pytest.mark.parametrize("name", ["./x.sh", "./flow.yaml", "./job.toml"])
 def test_a_program_stays_a_command(here, name, data):

@@ -8,6 +8,7 @@ from bursar.beliefs.sampling import missing_caution, sample_size, size_caution
 from bursar.events import PlanChosen
 from bursar.journal.replay import load_state
 from bursar.journal.runs import RunDir
+from bursar.model.amount import money_in
 from bursar.model.errors import InputError, shown
 from bursar.model.goal import Goal
 from bursar.model.money import Money
@@ -104,7 +105,9 @@ def choose_plan(
     cheapest = min(state.market[name].entry_charge for name in plan.fleet)
     reserve = cheapest * sum(plan.fleet.values())
     goal = Goal(
-        budget=spent + dearest + reserve if budget is None else Money.parse(budget),
+        budget=spent + dearest + reserve
+        if budget is None
+        else money_in(state.market.currency, budget),
         deadline=None if deadline is None else parse_duration(deadline),
     )
     chosen = PlanChosen(

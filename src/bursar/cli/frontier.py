@@ -10,7 +10,7 @@ import rich_click as click
 
 from bursar.beliefs.pool import Characterisation
 from bursar.cli.common import json_option, print_json, print_line, print_table, say
-from bursar.cli.frontier_input import Known, Options, what_is_known
+from bursar.cli.frontier_input import Known, Options, money_of, what_is_known
 from bursar.model.money import Money, format_money
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import SECOND, format_duration, parse_duration, seconds
@@ -185,12 +185,13 @@ def command(
     """  # noqa: D301 (click wants the character)
     options = Options(**given)
     check_preference(wish, has_budget=budget is not None, has_deadline=deadline is not None)
+    known = what_is_known(options)
     wanted = Wish(
         prefer=wish,
-        budget=None if budget is None else float(Money.parse(budget)) / options.tasks,
+        budget=None if budget is None else float(money_of(budget, known.market)) / options.tasks,
         deadline=None if deadline is None else parse_duration(deadline) / SECOND,
     )
-    found = _find(what_is_known(options), wanted, grid, repetitions, seed)
+    found = _find(known, wanted, grid, repetitions, seed)
     if as_json:
         print_json(found)
     else:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from bursar.beliefs.pool import FEWEST, Characterisation
 from bursar.cli.common import home
 from bursar.formats.history import read_history
+from bursar.model.amount import parse_amount
 from bursar.model.errors import InputError, shown
 from bursar.model.files import read_text
 from bursar.model.market import Market
@@ -77,8 +78,8 @@ def what_is_known(options: Options) -> Known:
         reliability=_reliability(options, learned),
         turnarounds=times,
         reliable_time=_reliable_time(options, pools, learned, times),
-        unreliable_price=_unreliable_price(options, pools),
-        reliable_price=_reliable_price(options, pools),
+        unreliable_price=_unreliable_price(options, pools, market),
+        reliable_price=_reliable_price(options, pools, market),
         is_real=not options.faithful,
         losses=NOTHING if learned is None or options.faithful else learned.losses,
     )
@@ -136,9 +137,9 @@ def _unreliable(options: Options, pools: TwoPools | None, learned: Characterisat
     return count
 
 
-def _unreliable_price(options: Options, pools: TwoPools | None) -> Price:
+def _unreliable_price(options: Options, pools: TwoPools | None, market: Market | None) -> Price:
     if options.unreliable_price is not None:
-        return parse_price(options.unreliable_price)
+        return parse_price(options.unreliable_price, market)
     if pools is not None:
         return Price(pools.unreliable_rate.amount, pools.unreliable_rate.period)
     return Price(ZERO, HOUR)
@@ -172,9 +173,9 @@ def _reliable_time(
     return max(1, round(float(np.mean(times)) / speedup))
 
 
-def _reliable_price(options: Options, pools: TwoPools | None) -> Price:
+def _reliable_price(options: Options, pools: TwoPools | None, market: Market | None) -> Price:
     if options.reliable_price is not None:
-        return parse_price(options.reliable_price)
+        return parse_price(options.reliable_price, market)
     if pools is not None:
         return Price(pools.reliable_rate.amount, pools.reliable_rate.period)
     raise InputError("say what reliable machines cost: --reliable-price 0.34/h/s or --market FILE")
@@ -216,15 +217,21 @@ def _sample(times: Iterator[Time], path: str) -> Integers:
     return found
 
 
-def parse_price(text: str) -> Price:
+def money_of(text: str, market: Market | None) -> Money:
+    """An amount, in the currency of the market if there is one."""
+    amount = parse_amount(text)
+    return amount.money if market is None else amount.within(market.currency)
+
+
+def parse_price(text: str, market: Market | None = None) -> Price:
     """Read `0.34/h`, charged for each hour begun, or `0.34/h/s`, by the hour but by the second.
 
-    What a second costs is rounded up to a billionth.
+    What a second costs is rounded up to a billionth. A currency must be that of the market.
     """
     amount, *units = text.split("/")
     if len(units) not in (1, 2):
         raise InputError(f"{shown(text)} is not a price; write for example 0.34/h or 0.34/h/s")
-    money = Money.parse(amount)
+    money = money_of(amount, market)
     unit, period = parse_duration(units[0]), parse_duration(units[-1])
     if min(unit, period) < 1:
         raise InputError(f"{shown(text)}: a price for a time of 0; write for example 0.34/h")

@@ -32,6 +32,7 @@ from bursar.formats.job import Job
 from bursar.formats.joblog import read_joblog
 from bursar.journal.replay import load_state
 from bursar.journal.runs import RunDir
+from bursar.model.amount import money_in
 from bursar.model.errors import InputError, shown
 from bursar.model.fleet import format_fleet
 from bursar.model.goal import Goal
@@ -142,6 +143,7 @@ def command(
         return _plan_workflow(job, compared=compare, as_json=as_json)
     if not words:
         market = _known_market(options["market"], assume, joblog, reliability)
+        job.check_currency(market)
         if tasks is None:
             raise InputError("say what to plan for: a command with arguments, or --tasks N")
         if assume is not None:
@@ -168,6 +170,7 @@ def command(
         raise InputError("--reliability goes with --assume or --joblog: a sample measures it")
     known_run = _known_run(words)
     if known_run is not None:
+        job.check_currency(load_state(known_run.journal).market)
         return _plan(known_run, goal, choices, confidence, faithful=faithful, as_json=as_json)
     run, ended = _sample(job, sample_workers, sample_budget)
     if ended.status not in ("planned", "budget", "done"):
@@ -262,7 +265,9 @@ def _nothing_left(state: RunState, confidence: float, *, as_json: bool, first: b
 def _sample(job: Job, workers: int, budget: str | None) -> tuple[RunDir, RunEnded]:
     """Run a sample of the job's tasks, and tell how it went if it cannot be planned from."""
     request = make_request(job)
-    cap = sample_cap(request.market, workers) if budget is None else Money.parse(budget)
+    cap = sample_cap(request.market, workers)
+    if budget is not None:
+        cap = money_in(request.market.currency, budget)
     request = msgspec.structs.replace(
         request,
         goal=Goal(budget=None if request.market.is_free else cap),

@@ -66,7 +66,8 @@ def _new_goal(state: RunState, budget: str | None, deadline: str | None) -> Goal
     """The goal that is asked for, checked even if nothing is left to do; None: as before."""
     changed = state.goal
     if budget is not None:
-        changed = msgspec.structs.replace(changed, budget=read_money(budget))
+        money = read_money(budget, state.market.currency)
+        changed = msgspec.structs.replace(changed, budget=money)
         check_budget(state, changed)
     if deadline is not None:
         changed = msgspec.structs.replace(changed, deadline=read_duration(deadline, least=1))

@@ -17,6 +17,7 @@ from bursar.cli.flow_options import flow_options
 from bursar.cli.misfortune import Misfortune
 from bursar.engine import Observer
 from bursar.formats.job import Job
+from bursar.model.amount import money_in
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet, parse_fleet
 from bursar.model.goal import Goal, Limits
@@ -160,7 +161,7 @@ def command(
     request = Request(
         market=known,
         goal=Goal(
-            None if budget is None else Money.parse(budget),
+            None if budget is None else money_in(known.currency, budget),
             None if deadline is None else parse_duration(deadline),
         ),
         limits=Limits(retries, None if timeout is None else read_duration(timeout, least=1)),

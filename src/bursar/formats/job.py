@@ -22,7 +22,8 @@ A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--
 | `repeat` | how often to run it all; without arguments: how many tasks |
 | `shell` | true: /bin/sh runs the command |
 | `market` | a market file, or its content as a table |
-| `budget` `deadline` | the most money ever committed; when everything must be done (`"2h"`) |
+| `budget` | the most money ever committed: `"5"`, or with the market's currency `"5 USD"` |
+| `deadline` | when everything must be done: `"2h"` |
 | `fleet` | `"small=10,large=3"`, or a table `{small = 10, large = 3}` |
 | `retries` `timeout` | further attempts of a task that failed; longest run time of one |
 | `provisioner` `placer` `replicator` | the policy: an entry for each role |
@@ -50,6 +51,7 @@ import msgspec
 from bursar.formats.commands import Command, Source, command_bag, split_words
 from bursar.formats.params import Params, inline_params, read_params, text_of
 from bursar.formats.recognise import named_kind
+from bursar.model.amount import Amount, check_currency
 from bursar.model.errors import InputError, instead_of, shown
 from bursar.model.files import read_text, source_name
 from bursar.model.fleet import parse_fleet
@@ -58,9 +60,9 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.reading import (
+    read_amount,
     read_duration,
     read_flag,
-    read_money,
     read_toml,
     read_whole,
     read_words,
@@ -97,6 +99,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     market: str | Market | None = None
     """a file, or the market itself"""
     budget: Money | None = None
+    currency: str | None = None
+    """of the budget, if it was written with it"""
     deadline: Time | None = None
     fleet: str | None = None
     """as `parse_fleet` reads it: it needs the market"""
@@ -166,6 +170,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         }
         if other.sources or other.params is not None:
             given = {"sources": (), "params": None, **given}
+        if other.budget is not None:
+            given["currency"] = other.currency
         return msgspec.structs.replace(self, **given)
 
     # --- what a run is made of -------------------------------------------------------------------
@@ -212,8 +218,18 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         )
 
     def load_market(self) -> Market | None:
-        """The market; None: none was given."""
-        return Market.load(self.market) if isinstance(self.market, str) else self.market
+        """The market, which must have the currency of the budget; None: none was given."""
+        market = Market.load(self.market) if isinstance(self.market, str) else self.market
+        if market is not None:
+            self.check_currency(market)
+        return market
+
+    def check_currency(self, market: Market) -> None:
+        """Refuse a budget in another currency than that of the prices."""
+        try:
+            check_currency(self.currency, market.currency)
+        except InputError as error:
+            raise InputError(f"the budget: {error}") from None
 
     def load_fleet(self, market: Market) -> dict[str, int] | None:
         """The fleet, within the limits of this market; None: none was given."""
@@ -242,6 +258,9 @@ def _read(table: Mapping[str, Any], directory: Path, label: Callable[[str], str]
             found = _READERS[key](value, directory)
         except InputError as error:
             raise InputError(f"{label(key)}: {error}") from None
+        if isinstance(found, Amount):
+            fields |= {"budget": found.money, "currency": found.currency}
+            continue
         field = "sources" if key in ("args", "arg_file") else key
         fields[field] = (*fields.get(field, ()), *found) if field == "sources" else found
     return fields
@@ -378,7 +397,7 @@ _READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "repeat": _simple(lambda value: read_whole(value, 1, LARGEST_BAG)),
     "shell": _simple(read_flag),
     "market": _read_market,
-    "budget": _simple(read_money),
+    "budget": _simple(read_amount),
     "deadline": _simple(_read_time),
     "fleet": _read_fleet,
     "retries": _simple(read_whole),

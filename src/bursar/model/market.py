@@ -8,7 +8,7 @@ kind of machine:
 
     [[offer]]
     name = "m1.small"       # letters, digits and . _ - + / : and unique
-    price = "0.08"          # for one billing unit, exact: at most nine decimals
+    price = "0.08"          # for one billing unit, or for a time: "0.0892/h", "$0.0015 per min"
     billing = "1h"          # the billing unit, "1h" if not given; "free" costs nothing
     minimum = "0s"          # the least time charged, however short the stay
     limit = 20              # the most machines at once; as many as one likes if not given
@@ -17,9 +17,9 @@ kind of machine:
     speed = 1.0             # for emulation and simulation: 2.0 is twice as fast
     pool = "reliable"       # or "unreliable": spot, grid, desktop
 
-Only `name` and `price` are needed (and no `price` where billing is "free"). Durations have their
-unit: `90s`, `1.5m`, `1h30m`. Anything unknown or impossible is refused with a line that says where
-it stands.
+Only `name` and `price` are needed (and no `price` where billing is "free"). A price for a time is
+exact, then rounded up to a billionth for each billing unit. Durations have their unit: `90s`,
+`1.5m`, `1h30m`. Anything unknown or impossible is refused with a line that says where it stands.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
+from bursar.model.amount import check_currency, parse_amount, parse_rate
 from bursar.model.errors import InputError, instead_of, shown
 from bursar.model.files import read_text, source_name
 from bursar.model.money import ZERO, Money
 from bursar.model.reading import (
+    read_amount,
     read_duration,
-    read_money,
     read_toml,
     read_whole,
     read_words,
@@ -135,17 +136,17 @@ class Market(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         entries = table.get("offer")
         if not isinstance(entries, list) or not entries:
             raise InputError(f"{source}: no [[offer]] table; add one with name, price and billing")
-        offers: dict[str, Offer] = {}
-        for number, entry in enumerate(entries, 1):
-            offer = _read_offer(entry, f"{source}: offer {number}")
-            if offer.name in offers:
-                raise InputError(f"{source}: two offers are named '{offer.name}'; rename one")
-            offers[offer.name] = offer
         try:
-            currency = _read(table, "currency", read_words, "USD")
+            currency = _read(table, "currency", read_words, _currency_of(entries))
             date = _read(table, "date", _read_date, "undated")
         except InputError as error:
             raise InputError(f"{source}: {error}") from None
+        offers: dict[str, Offer] = {}
+        for number, entry in enumerate(entries, 1):
+            offer = _read_offer(entry, currency, f"{source}: offer {number}")
+            if offer.name in offers:
+                raise InputError(f"{source}: two offers are named '{offer.name}'; rename one")
+            offers[offer.name] = offer
         return cls(currency=currency, date=date, offers=tuple(offers.values()))
 
 
@@ -162,7 +163,21 @@ def check_offer_name(name: str) -> None:
         raise InputError(f"name {shown(name)} may hold letters, digits and . _ - + / : only")
 
 
-def _read_offer(entry: Any, where: str) -> Offer:
+def _currency_of(entries: list[Any]) -> str:
+    """Of a market that does not say it: the first that stands with a price."""
+    for entry in entries:
+        price = entry.get("price") if isinstance(entry, dict) else None
+        if isinstance(price, str):
+            try:
+                found = parse_rate(price) or parse_amount(price)
+            except InputError:
+                continue  # told where the offer is read
+            if found.currency is not None:
+                return found.currency
+    return "USD"
+
+
+def _read_offer(entry: Any, currency: str, where: str) -> Offer:
     if not isinstance(entry, dict):
         raise InputError(f"{where}: must be a table, written [[offer]]")
     name = entry.get("name")
@@ -177,22 +192,23 @@ def _read_offer(entry: Any, where: str) -> Offer:
         if key not in _OFFER_KEYS:
             raise InputError(f"{where}: unknown key {shown(key)}; {instead_of(key, _OFFER_KEYS)}")
     try:
-        return _build_offer(name, entry)
+        return _build_offer(name, entry, currency)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
 
-def _build_offer(name: str, entry: Mapping[str, Any]) -> Offer:
+def _build_offer(name: str, entry: Mapping[str, Any], currency: str) -> Offer:
     free = entry.get("billing") == "free"
     if "price" not in entry and not free:
-        raise InputError('has no price; add price = "0.10" (for one billing unit)')
-    price = _read(entry, "price", read_money, ZERO)
+        raise InputError('has no price; add price = "0.10" (for one billing unit) or "0.10/h"')
+    billing = HOUR if free else _read(entry, "billing", _read_unit, HOUR)
+    price = _read(entry, "price", lambda value: _read_price(value, billing, currency), ZERO)
     if free and price:
         raise InputError(f"price {price}, but billing is free; remove one of them")
     return Offer(
         name=name,
         price=price,
-        billing=HOUR if free else _read(entry, "billing", _read_unit, HOUR),
+        billing=billing,
         minimum=_read(entry, "minimum", read_duration, 0),
         limit=_read(entry, "limit", read_whole, None),
         boot=_read(entry, "boot", read_duration, 0),
@@ -212,6 +228,15 @@ def _read(
         return reader(table[key])
     except InputError as error:
         raise InputError(f"{key}: {error}") from None
+
+
+def _read_price(value: Any, unit: Time, currency: str) -> Money:
+    """For one billing unit, from a price for it or for some other time."""
+    rate = parse_rate(value) if isinstance(value, str) else None
+    if rate is None:
+        return read_amount(value).within(currency)
+    check_currency(rate.currency, currency)
+    return rate.for_unit(unit)
 
 
 def _read_unit(value: Any) -> Time:

@@ -133,7 +133,7 @@ def _is_vast(value: object) -> bool:
 
 ZERO: Final = Money(0)
 
-_SIGNS: Final = {"USD": "$", "EUR": "€", "GBP": "£"}
+SIGNS: Final = {"USD": "$", "EUR": "€", "GBP": "£"}
 
 
 def format_money(amount: Money, currency: str | None, *, up: bool = False) -> str:
@@ -146,7 +146,7 @@ def format_money(amount: Money, currency: str | None, *, up: bool = False) -> st
     """
     figure = _figure(abs(amount.nanos), up=up and amount > ZERO)
     sign = "-" if amount < ZERO and figure.strip("0.") else ""
-    symbol = _SIGNS.get(currency or "")
+    symbol = SIGNS.get(currency or "")
     if symbol is not None:
         return f"{sign}{symbol}{figure}"
     return f"{sign}{figure} {currency}" if currency else f"{sign}{figure}"

@@ -9,6 +9,7 @@ import tomllib
 from decimal import Decimal
 from typing import Any, Final
 
+from bursar.model.amount import Amount, parse_amount
 from bursar.model.errors import InputError, one_line, shown
 from bursar.model.money import ZERO, Money
 from bursar.model.time import Time, parse_duration
@@ -26,14 +27,20 @@ def read_toml(text: str, source: str) -> dict[str, Any]:
         raise InputError(f"{source}: not valid TOML: {one_line(str(error))}") from None
 
 
-def read_money(value: Any) -> Money:
-    """An amount of at least zero."""
+def read_amount(value: Any) -> Amount:
+    """An amount of at least zero, with its currency where it is written."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise InputError('must be an amount, for example "0.10"')
-    amount = Money.parse(value)
-    if amount < ZERO:
-        raise InputError(f"{amount} is negative; use 0 or more")
+    amount = parse_amount(value)
+    if amount.money < ZERO:
+        raise InputError(f"{amount.money} is negative; use 0 or more")
     return amount
+
+
+def read_money(value: Any, currency: str | None = None) -> Money:
+    """An amount of at least zero, in this currency if one is written."""
+    amount = read_amount(value)
+    return amount.money if currency is None else amount.within(currency)
 
 
 def read_duration(value: Any, least: Time = 0) -> Time:
