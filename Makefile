@@ -1,11 +1,12 @@
 # make run    the example sweep: sample, plan, choice, execution, and why
 # make test   linters, types, layers, and the whole test suite
+# make peers  installs what tests compare bursar with, where it can; make test does it, too
 # make reproduce   every published table and figure, into docs/reproduction.md and docs/plots
 # make bench  speed, side by side with peers, in one run
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test lint reproduce bench clean
+.PHONY: run test peers lint reproduce bench clean
 
 run: .venv/.installed
 	rm -rf examples/.bursar/sweep
@@ -13,8 +14,11 @@ run: .venv/.installed
 	cd examples && ../$(BIN)/bursar run sweep --choose fastest --budget 8
 	cd examples && ../$(BIN)/bursar why sweep | tail -n 12
 
-test: .venv/.installed lint
+test: .venv/.installed peers lint
 	$(BIN)/pytest -n 2
+
+peers: .venv/.installed
+	@sh tests/peers.sh
 
 lint: .venv/.installed
 	$(BIN)/ruff check .

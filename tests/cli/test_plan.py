@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 EC2 = """
 currency = "USD"
 date = "2012-09-21"
@@ -60,6 +62,30 @@ def test_a_real_sample_is_planned_chosen_and_run_within_its_promises(place):
     place.write("old.log", won)
     learned = place.json("plan", "-m", "market.toml", "--tasks", "50", "--joblog", "old.log")
     assert learned["tasks"] == 50
+
+
+def test_an_ordinary_log_of_gnu_parallel_tells_run_times_at_speed_1(place):
+    """Its host is `:`, this computer, and no offer of any market."""
+    row = "{}\t:\t1794788431.693\t     {}.000\t0\t0\t0\t0\t./simulate {}\n"
+    head = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
+    place.write("local.log", head + "".join(row.format(n, 8 + n % 3, n) for n in range(1, 31)))
+    words = ("plan", "-m", "market.toml", "--tasks", "200", "--joblog", "local.log")
+    found = place.json(*words)
+    assert "taken as those of speed 1" in found["cautions"][0]
+    assumed = place.json(*words[:-2], "--assume", "small=9s~0.83s,large=4.5s~0.42s")
+    for learned, told in zip(
+        (found["plans"][0], found["plans"][-1]),
+        (assumed["plans"][0], assumed["plans"][-1]),
+        strict=True,
+    ):
+        assert learned["fleet"] == told["fleet"]
+        assert learned["makespan_s"]["p50"] == pytest.approx(told["makespan_s"]["p50"], rel=0.05)
+    spot = '[[offer]]\nname = "spot"\nprice = "0.001"\nbilling = "1s"\npool = "unreliable"\n'
+    place.write("mixed.toml", (place.path / "market.toml").read_text() + spot)
+    mixed = ("plan", "-m", "mixed.toml", *words[3:])
+    assert any("nothing is known of spot" in one for one in place.json(*mixed)["cautions"])
+    with_spot = place.json(*mixed, "--reliability", "0.9")
+    assert any("spot" in plan["fleet"] for plan in with_spot["plans"])
 
 
 def test_a_bag_that_its_sample_has_done_leaves_nothing_to_plan(place):

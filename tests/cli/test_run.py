@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+from bursar.formats.joblog import read_joblog
+
 BUDGET = ("--market", "market.toml", "--budget", "2.50", "--json", "--name", "r")
 
 
@@ -151,6 +153,17 @@ def test_a_run_can_be_exported(place):
     assert len(lines) == 3
     out, _ = place.bursar("export", "r", "--events", "-")
     assert json.loads(out.splitlines()[0])["type"] == "RunCreated"
+
+
+def test_a_joblog_has_tabs_and_newlines_as_gnu_parallel_writes_them(place):
+    place.bursar("run", "--name", "r", "-q", "echo", ":::", "a\tb", "c\nd", "e\\tf")
+    place.bursar("export", "r", "--joblog", "log")
+    rows = read_joblog(place.path / "log")
+    assert {row.seq: row.command for row in rows} == {
+        1: "echo 'a\tb'", 2: "echo 'c\nd'", 3: "echo 'e\\tf'",
+    }  # fmt: skip
+    assert b"\techo 'a\tb'\n" in (place.path / "log").read_bytes()
+    assert b"\techo 'c\0d'\n" in (place.path / "log").read_bytes()
 
 
 def test_offers_and_simulate_answer_without_running_anything(place):

@@ -24,10 +24,10 @@ from bursar.cli.common import (
     words_settings,
 )
 from bursar.cli.flow_options import flow_options
+from bursar.cli.plan_joblog import OF_THIS_COMPUTER, learned, of_this_computer
 from bursar.cli.progress import progress
 from bursar.cli.run import make_request
 from bursar.events import RunEnded
-from bursar.formats.history import from_joblog
 from bursar.formats.job import Job
 from bursar.formats.joblog import read_joblog
 from bursar.journal.replay import load_state
@@ -144,13 +144,19 @@ def command(
     if not words:
         market = _known_market(options["market"], assume, joblog, reliability)
         job.check_currency(market)
+        is_local = False
         if tasks is None:
             raise InputError("say what to plan for: a command with arguments, or --tasks N")
         if assume is not None:
             samples = _assumed(assume, market)
             pool = _assumed_pool(market, samples, tasks, reliability)
         else:
-            samples, pool = _learned(str(joblog), market, reliability)
+            rows = read_joblog(path := str(joblog))
+            samples, pool = learned(rows, path, market, reliability)
+            if not samples:
+                samples = of_this_computer(rows, path, market, reliability)
+                pool = _assumed_pool(market, samples, tasks, reliability)
+                is_local = True
         mixed = []
         if pool is not None:
             mixed = mixed_candidates(market, samples, pool, tasks, between=choices)
@@ -162,8 +168,9 @@ def command(
             between=choices,
             confidence=confidence,
             faithful=faithful,
-            paired=joblog is None,
+            paired=joblog is None or is_local,
             mixed=mixed,
+            known_cautions=[OF_THIS_COMPUTER] if is_local else [],
         )
         return _tell(found, market, as_json=as_json)
     if reliability is not None:
@@ -366,31 +373,6 @@ def _assumed_pool(
             " result: --reliability 0.9"
         )
     return PoolKnowledge(pooled_runtimes(offers, samples), reliability=reliability)
-
-
-def _learned(
-    path: str, market: Market, reliability: float | None
-) -> tuple[_Samples, PoolKnowledge | None]:
-    """Run times of successes, by the offer that a host's name begins with (`small-3`).
-
-    Of unreliable offers also what was lost there, unless the reliability is told.
-    """
-    times: dict[str, list[int]] = {}
-    rows = []
-    for row in read_joblog(path):
-        offer = row.host.rpartition("-")[0] or row.host
-        if offer in market:
-            rows.append(msgspec.structs.replace(row, host=f"{offer}-1"))
-        if row.has_result and offer in market:
-            times.setdefault(offer, []).append(max(1, seconds(row.runtime)))
-    if not times:
-        names = ", ".join(offer.name for offer in market.offers)
-        raise InputError(f"{path}: no successful task on any offer of the market ({names})")
-    samples = {name: np.array(values, dtype=np.int64) for name, values in times.items()}
-    if not any(offer.name in times for offer in unreliable_offers(market)):
-        return samples, None
-    history = from_joblog(rows, path, market).history
-    return samples, PoolKnowledge.learned(history, reliability=reliability)
 
 
 def show(found: PlanList, market: Market, *, first: bool = True) -> None:

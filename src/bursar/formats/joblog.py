@@ -27,6 +27,8 @@ _COLUMNS: Final = (
     "Signal",
     "Command",
 )
+HERE: Final = ":"
+"""the host of an attempt on the computer that the log was written on"""
 HEADER: Final = "\t".join(_COLUMNS) + "\n"
 
 
@@ -61,7 +63,7 @@ def format_row(row: JoblogRow) -> str:
     host = "".join(letter if letter.isprintable() else " " for letter in row.host)
     fields = (
         str(row.seq),
-        host or ":",
+        host or HERE,
         f"{row.start:.3f}",
         f"{row.runtime:10.3f}",
         "0",

@@ -92,11 +92,9 @@ def _row(attempt: Attempt, event: ev.AnyEvent, state: RunState) -> EndedAttempt:
 
 
 def _command(task: int, state: RunState) -> str:
-    """What was run, without the name that a task of a workflow has."""
+    """What was run, character by character, without the name that a task of a workflow has."""
     work, index = state.locate(task)
-    return (
-        work.typed(index) or work.names[index] if isinstance(work, Flow) else work.describe(index)
-    )
+    return work.typed(index) or (work.names[index] if isinstance(work, Flow) else "task")
 
 
 def _verdict(event: ev.AttemptEnded) -> tuple[int, int]:

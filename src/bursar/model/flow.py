@@ -73,10 +73,10 @@ class Flow(
         return one_line(f"{name}: {typed}") if typed else name
 
     def typed(self, index: int) -> str:
-        """The command as somebody would type it, in one line; empty: there is none."""
+        """The command as somebody would type it, character by character; empty: there is none."""
         command = self.command(index)
         is_script = command[:2] == SHELL and len(command) == len(SHELL) + 1
-        return one_line(command[-1] if is_script else shlex.join(command)) if command else ""
+        return command[-1] if is_script else shlex.join(command)
 
     def goal(self, told: Goal) -> Goal:
         """What is wanted: as told, with its own deadline where none was."""

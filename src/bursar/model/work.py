@@ -49,12 +49,16 @@ class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
     def describe(self, index: int) -> str:
         """One line for people."""
+        return one_line(self.typed(index))
+
+    def typed(self, index: int) -> str:
+        """The command as somebody would type it, with every character as it is."""
         if not self.template:
             return self.label or "task"
         if not self.shell:
-            return one_line(shlex.join(self.command(index)))
+            return shlex.join(self.command(index))
         row = self.rows[index] if self.rows else ()
-        return one_line(sh.legible(self.template[0], self.columns, row, index))
+        return sh.legible(self.template[0], self.columns, row, index)
 
 
 def _fill(word: str, columns: tuple[str, ...], row: Sequence[str], index: int) -> list[str]:

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Installs what the tests compare bursar with: Debian packages, where this is root and has apt-get,
+# and Python packages in an environment of their own, for their dependencies are many. It never
+# fails: a test whose peer is missing is skipped, and says so.
+cd "$(dirname "$0")/.." || exit 0
+
+DEBIAN="parallel:parallel" # program:package, separated by spaces
+PYTHON_PACKAGES="wfcommons"
+SECONDS_EACH=240
+
+missing=""
+for one in $DEBIAN; do
+    command -v "${one%%:*}" >/dev/null 2>&1 || missing="$missing ${one#*:}"
+done
+if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    export DEBIAN_FRONTEND=noninteractive
+    apt() { timeout "$SECONDS_EACH" apt-get -qq -o DPkg::Lock::Timeout=60 "$@"; }
+    # shellcheck disable=SC2086 # one word a package
+    { apt update && apt install --yes --no-install-recommends $missing; } >/dev/null 2>&1 ||
+        echo "peers: could not install$missing; the tests that need it are skipped"
+fi
+
+peers=.venv/peers
+if [ -x .venv/bin/python ] && [ ! -e "$peers/.installed" ]; then
+    # shellcheck disable=SC2086
+    if .venv/bin/python -m venv "$peers" >/dev/null 2>&1 &&
+        timeout "$SECONDS_EACH" "$peers/bin/python" -m pip install --quiet \
+            --disable-pip-version-check $PYTHON_PACKAGES >/dev/null 2>&1; then
+        touch "$peers/.installed"
+    else
+        echo "peers: could not install $PYTHON_PACKAGES; the tests that need it are skipped"
+    fi
+fi
+exit 0
