@@ -27,7 +27,7 @@ def one_line(err):
          "no offer 'huge'"),
         (("--market", "market.toml", "--budget", "1", "--fleet", "small=9", "true", ":::", "1"),
          "limit"),
-        (("--market", "market.toml", "--budget", "1", "true", ":::"), "no argument"),
+        (("--market", "market.toml", "--budget", "1", "true", ":::", "a", ":::"), "no argument"),
         (("--market", "market.toml", "--budget", "1", "true"), ":::"),
         (("--market", "market.toml", "--budget", "1"), "command"),
         (("--market", "market.toml", "--budget", "1", "./nowhere.sh", ":::", "1"),

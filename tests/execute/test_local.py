@@ -67,6 +67,22 @@ def test_attempts_on_one_machine_have_different_slots(lab):
     }
 
 
+def test_the_job_slots_of_all_machines_differ_and_are_used_again(lab):
+    run = lab(
+        [sh(f"echo $BURSAR_JOB_SLOT; sleep {time}") for time in (0.3, 0.6, 0.9, 1.2)], slots=2
+    )
+    first, second = run.rent(), run.rent()
+    run.release(first)
+    run.await_one(ev.MachineDown)
+    third = run.rent()
+    assert (first, second, third) == (1, 2, 3)
+    for task, machine in ((1, second), (2, second), (3, third), (4, third)):
+        run.start(task, machine)
+    told = {run.await_one(ev.AttemptEnded).attempt for _ in range(4)}
+    slots = [(run.outputs / f".attempts/{attempt}/stdout").read_text() for attempt in sorted(told)]
+    assert [slot.strip() for slot in slots] == ["3", "4", "1", "2"]
+
+
 def test_a_failure_is_told_with_the_end_of_stderr_and_kept_apart(lab):
     run = lab([sh("seq 1000 1>&2; echo 'no such \\351l\\303\\251ment' >&2; exit 3")])
     assert run.run().status == "failed"

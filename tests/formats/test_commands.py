@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bursar.formats.commands import Source, combine, parse_command, parse_words, split_words
 from bursar.formats.params import Params
-from bursar.model.errors import InputError
+from bursar.model.errors import EmptyListError, InputError
 
 SHELL = {"shell": True}
 
@@ -154,13 +154,12 @@ def test_operators_of_a_shell_are_fine_between_quotes(command):
         (["", ":::", "a"], {}, "there is no command"),
         (["x 'y {}", ":::", "a"], {}, "the command 'x 'y {}': no closing quotation; mend"),
         (["x y\\", ":::", "a"], {}, "no escaped character; fix the quotes"),
-        (["x", ":::"], {}, "no argument after ':::'; give at least one"),
         (["x", ":::", "a", ":::"], {}, "no argument after ':::'"),
         (["x", "::::"], {}, "no file after '::::'; name one, or - for standard input"),
         (["x", ":::+", "a"], {}, "':::+' goes along with the arguments before it"),
         (["x", "::::+", "a"], {}, "there are none; write '::::'"),
         (["x", "::::", "/nonexistent/f"], {}, "/nonexistent/f: cannot read the argument file"),
-        (["x", "::::", "/dev/null"], {}, "/dev/null: no arguments; write one on each line"),
+        (["x", "::::", "/dev/null", "/dev/null"], {}, "/dev/null: no arguments; write one on each"),
         (["x", "{2}", ":::", "a"], {}, "{2}: a task has 1 argument(s)"),
         (["x {} > out", ":::", "a"], {}, "'>' needs a shell; add --shell"),
         (["x {} | y", ":::", "a"], {}, "'|' needs a shell; add --shell"),
@@ -196,3 +195,11 @@ def test_a_mistake_about_parameters_names_their_file(words, message):
     with pytest.raises(InputError) as refusal:
         parse_words(words, params=params)
     assert message in str(refusal.value)
+
+
+def test_a_list_that_is_empty_is_no_mistake(tmp_path):
+    (tmp_path / "empty").write_text("")
+    for words in (["x", ":::"], ["x", "::::", str(tmp_path / "empty")]):
+        with pytest.raises(EmptyListError, match="nothing to do") as nothing:
+            parse_words(words)
+        assert nothing.value.exit_code == 0

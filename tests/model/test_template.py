@@ -54,8 +54,10 @@ def test_the_forms_of_a_path_are_those_of_gnu_parallel(argument, printed):
         ("{print $1}", "{print $1}"),
         ("{ a; }", "{ a; }"),
         ("{1", "{1"),
-        ("{-1}", "{-1}"),
+        ("{-1} {-2} {-1/}", "d/e.f a/b.c e.f"),
+        ("{%}", "{%}"),
         ("{...}", "{...}"),
+        ("{1..3} {01..10}", "{1..3} {01..10}"),
         ("{٣}", "{٣}"),
     ],
 )
@@ -73,11 +75,29 @@ def test_the_name_of_a_column_comes_before_every_other_meaning():
 def test_a_placeholder_without_an_argument_is_found():
     columns = ("1", "2")
     assert [hole.what for hole in missing("{3} {0.} {1} {}", columns)] == ["3", "0"]
+    assert [hole.what for hole in missing("{-2} {-3} {-0}", columns)] == ["-3", "-0"]
     assert [(hole.what, hole.is_name) for hole in missing("{beta.}", ("alpha",))] == [
         ("beta", True)
     ]
     assert [hole.key for hole in missing("{} {#} {/}", ())] == ["", "/"]
     assert missing("{" + "1" * 5000 + "}", columns) == []
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["{= s/a/b/ =}", "x{=s/a{2}/{}/;=}", "{2= uc =}", "{=1 $_ =}", "{..}", "{...}", "{/..}", "{+/}",
+     "{##}", "{0#}", "{0%}", "{1..}", "{-1/..}", "{+.}"],
+)  # fmt: skip
+def test_what_only_gnu_parallel_knows_is_found(word):
+    assert [hole.is_foreign for hole in missing(word, ("1", "2"))] == [True]
+
+
+@pytest.mark.parametrize(
+    "word", ["{print $1}", "{1..3}", "{a,b}", "{,}", "{2,3}", "{ }", "${#}", "${x%.*}", "{=", "{-}",
+             "{a=b}", "{%} {#} {}"],
+)  # fmt: skip
+def test_other_braces_are_nobodys_placeholders(word):
+    assert missing(word, ("1", "2")) == []
 
 
 arguments = st.text(st.characters(exclude_characters="{}"))

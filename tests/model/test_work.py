@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -32,6 +34,28 @@ def test_tasks_are_numbered_from_one():
         ("echo", "1", "a"),
         ("echo", "2", "b"),
     ]
+
+
+def test_the_place_where_a_task_runs_is_told_by_its_environment():
+    for template, shell in (
+        (["printf", "%s,%s|", "x{%}y", "{%}", "{}", "a'{}'{%}"], False),
+        (["printf %s,%s\\| x{%}y {%} {} \"a'\"{}\\''{%}'"], True),
+    ):
+        bag = make_bag(template, [("1 $x",), ("",)], shell=shell)
+        run = partial(subprocess.run, capture_output=True, text=True, check=True)
+        told = run(bag.command(0), env={**os.environ, "BURSAR_JOB_SLOT": "7"}).stdout
+        assert told == "x7y,7|1 $x,a'1 $x'7|"
+        assert bag.describe(0).startswith("printf")
+        assert "{%}" in bag.describe(0)
+
+
+def test_a_placeholder_of_gnu_parallel_alone_is_refused_in_one_line():
+    for word in ("{= s/a/b/ =}", "{..}", "{1/..}"):
+        for shell in (False, True):
+            with pytest.raises(InputError, match="bursar has no such placeholder") as refusal:
+                make_bag(["echo", word], [("a",)], shell=shell)
+            assert word in str(refusal.value)
+    assert make_bag(["echo", "{%}"], [("x", "y")], ["%", "b"]).command(0) == ("echo", "x")
 
 
 def test_only_the_number_tells_repeated_tasks_apart():

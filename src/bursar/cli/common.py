@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from typing import Any, Final
 
 import rich_click as click
@@ -56,11 +56,26 @@ class WordsCommand(click.RichCommand):
             told = f"note: the command {shown(words[0])} gets {misplaced}"
             quiet = bool(ctx.params.get("quiet"))
             say(f"{told}; options of bursar come before it", quiet=quiet)
+        behind = dict.fromkeys(self._behind_separator(words))
+        if behind:
+            told = f"note: {', '.join(behind)} after ':::' gives tasks of its own"
+            quiet = bool(ctx.params.get("quiet"))
+            say(f"{told}; options of bursar come before the command", quiet=quiet)
         return rest
+
+    def _behind_separator(self, words: Sequence[str]) -> Iterator[str]:
+        """Arguments of tasks that look like options of bursar."""
+        arguments = dropwhile(lambda word: not word.startswith(":::"), words)
+        short = {name for name in self._names() if len(name) == 2 and not name[1].isdigit()}
+        long = {name for name in self._names() if name.startswith("--")}
+        return (word for word in arguments if word in short or word.partition("=")[0] in long)
+
+    def _names(self) -> set[str]:
+        return {name for param in self.params for name in param.opts if name.startswith("-")}
 
     def _misplaced(self, words: Sequence[str]) -> Iterator[str]:
         """Words after the command that look like options of bursar, with a value of no task."""
-        ours = {name for param in self.params for name in param.opts if name.startswith("--")}
+        ours = {name for name in self._names() if name.startswith("--")}
         behind = list(takewhile(lambda word: not word.startswith(":::"), words[1:]))
         for word, following in pairwise([*behind, ""]):
             name, _, value = word.partition("=")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import rich_click as click
 
@@ -15,6 +16,7 @@ from bursar.cli.common import (
     home,
     is_workflow,
     print_json,
+    print_line,
     say,
     words_settings,
 )
@@ -24,14 +26,25 @@ from bursar.execute.outputs import LEFTOVERS
 from bursar.execute.staging import SHARED
 from bursar.formats.job import Job
 from bursar.model.compiling import on_compilation
-from bursar.model.errors import InputError, shown
+from bursar.model.errors import EmptyListError, InputError, shown
 from bursar.model.fleet import format_fleet
 from bursar.model.flow import Flow
 from bursar.model.wording import counted
 from bursar.model.work import Bag
-from bursar.report.summary import EXIT_CODES, budget_told, summarise, tell
+from bursar.report.summary import (
+    EXIT_CODES,
+    Account,
+    Summary,
+    Tasks,
+    budget_told,
+    summarise,
+    tell,
+)
 from bursar.request import Request
 from bursar.session import Session, with_plan
+
+NO_TASKS: Final = Summary("", "done", "no arguments", Tasks(0, 0, 0), Account(None, "0.00", ""), 0)
+"""What `--json` prints where the list of arguments was empty."""
 
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
@@ -44,8 +57,12 @@ from bursar.session import Session, with_plan
 )
 @click.option("--fleet", metavar="FLEET", help="Machines to rent, e.g. small=10,large=3.")
 @click.option("--params", metavar="FILE", help="A task per row of this CSV or JSON lines file.")
-@click.option("--arg-file", metavar="FILE", multiple=True, help="A task per line of this file.")
+@click.option("--arg-file", "-a", metavar="FILE", multiple=True, help="A task per line of it.")
+@click.option("--colsep", "-C", metavar="REGEX", help="Lines have columns: {1}, {2}.")
+@click.option("--null", "-0", is_flag=True, default=None, help="NULs end arguments, not newlines.")
 @click.option("--repeat", type=int, metavar="N", help="Run everything N times.")
+@click.option("--jobs", "-j", metavar="N", help="Tasks at once on this computer: 4, 50%, +1.")
+@click.option("--dry-run", is_flag=True, help="Print the commands, and run nothing.")
 @click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
 @click.option("--files", metavar="HOW", help="Workflows: shared, or copied to each task.")
 @click.option(
@@ -70,7 +87,7 @@ from bursar.session import Session, with_plan
 @click.option("--output", "-o", metavar="DIR", help="Where results go.")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress, no report.")
 @click.option("--json", is_flag=True, default=None, help="One object on stdout at the end.")
-def command(words: tuple[str, ...], choose: str | None, **options: Any) -> int:
+def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options: Any) -> int:
     """Run a bag of commands, or a workflow, on the market's machines, within the budget.
 
     \b
@@ -80,16 +97,26 @@ def command(words: tuple[str, ...], choose: str | None, **options: Any) -> int:
     bursar run flow.yaml --market market.toml --budget 5
     bursar run amber-finch --choose knee
 
-    Arguments follow ':::' (or '::::' for files of them) as with GNU parallel. No shell is involved
-    unless you ask for it. Each task's output goes to its own directory.
+    Arguments follow ':::' (or '::::' for files of them) as with GNU parallel, or come from standard
+    input. No shell is involved unless you ask for it. Each task's output goes to its own directory.
     """  # noqa: D301 (click wants the character)
+    if choose is not None and dry_run:
+        raise InputError("--dry-run prints the commands of a bag or workflow; leave out --choose")
     if choose is not None and not is_workflow(words):
         return _run_plan(words, choose, options)
     job = Job.from_command_line(words, options)
     quiet = bool(job.quiet)
     if quiet:
         on_compilation(None)
-    request = make_request(job, choose)
+    try:
+        if dry_run:
+            return _print_commands(job)
+        request = make_request(job, choose)
+    except EmptyListError as nothing:
+        say(str(nothing), quiet=quiet)
+        if job.json:
+            print_json(NO_TASKS)
+        return EXIT_CODES["done"]
     with Session.begin(home(), request) as session:
         say(_greeting(session, request), quiet=quiet)
         for caution in () if request.flow is None else request.flow.cautions:
@@ -114,11 +141,26 @@ def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -
         return drive(session, quiet=quiet, as_json=bool(options.get("json")))
 
 
+def _print_commands(job: Job) -> int:
+    """Each command as it would be typed, in the order of the tasks.
+
+    Programs get them character by character; a terminal gets no control codes.
+    """
+    work = job.flow() or job.bag()
+    show = print_line if sys.stdout.isatty() else click.echo
+    for index in range(work.count):
+        show(work.typed(index) or f"# {work.describe(index)}: no command")
+    return EXIT_CODES["done"]
+
+
 def make_request(job: Job, choose: str | None = None) -> Request:
     """What a job asks for, checked as far as that is possible before anything is made."""
     from bursar.rent.local import local_market
 
-    market = job.load_market() or local_market()
+    market = job.load_market()
+    if market is not None and job.jobs is not None:
+        raise InputError("-j is for this computer: with a market say how many by --fleet")
+    market = market or local_market(job.jobs)
     flow = job.flow()
     bag = job.bag() if flow is None else None
     for command in _programs(bag, flow):
@@ -147,7 +189,7 @@ def make_request(job: Job, choose: str | None = None) -> Request:
 def _programs(bag: Bag | None, flow: Flow | None) -> Iterable[tuple[str, ...]]:
     """A command for each program that must be there; a task without any is told later."""
     if bag is not None:
-        return (bag.command(0),)
+        return (bag.command(0) if bag.shell else bag.words(0),)
     if flow is None:
         return ()
     made = {Path(flow.files.names[file]) for row in flow.files.written for file in row}

@@ -39,7 +39,7 @@ from bursar.execute.timers import Timers
 from bursar.execute.wire import Channel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any, Final
 
     from bursar.execute.desks import Desk
@@ -76,10 +76,14 @@ RESET_SIGNALS: Final = (
 class Machine:
     """A lease, and what runs on it."""
 
-    __slots__ = ("environment", "id", "leaving", "slots", "until", "waiting", "wards")
+    __slots__ = ("environment", "first", "id", "leaving", "slots", "until", "waiting", "wards")
 
-    def __init__(self, id: int, until: int, slots: int, environment: dict[bytes, bytes]) -> None:
+    def __init__(
+        self, id: int, until: int, slots: int, first: int, environment: dict[bytes, bytes]
+    ) -> None:
         self.id = id
+        self.first = first
+        """of the job slots: the numbers of its slots among those of all machines, from 1"""
         self.until = until
         self.slots = slots
         self.environment = environment
@@ -171,7 +175,8 @@ class Warden:
         if machine is None:
             extras = {"BURSAR_MACHINE": str(id), "BURSAR_OFFER": offer, "BURSAR_SPEED": speed}
             environment = {**self._environment, **_encode(extras)}
-            machine = self._machines[id] = Machine(id, until, slots, environment)
+            first = _first_free(self._machines.values(), slots)
+            machine = self._machines[id] = Machine(id, until, slots, first, environment)
         elif machine.leaving:
             return
         machine.until = until
@@ -247,7 +252,9 @@ class Warden:
         actions: Sequence[tuple[Any, ...]],
     ) -> None:
         slot = next(slot for slot in range(1, 2 + len(machine.wards)) if slot not in machine.wards)
-        own = _encode({WARD: f"{self._mark}/{key}", "BURSAR_SLOT": str(slot)})
+        job_slot = str(machine.first + slot - 1)
+        slots = {"BURSAR_SLOT": str(slot), "BURSAR_JOB_SLOT": job_slot}
+        own = _encode({WARD: f"{self._mark}/{key}", **slots})
         try:
             pid = os.posix_spawnp(
                 self._program(argv[0]),
@@ -453,6 +460,16 @@ def _files_of(desk: Desk) -> Sequence[tuple[Any, ...]]:
         (os.POSIX_SPAWN_DUP2, desk.stdout, 1),
         (os.POSIX_SPAWN_DUP2, desk.stderr, 2),
     )
+
+
+def _first_free(machines: Iterable[Machine], slots: int) -> int:
+    """The least number from which so many job slots are free."""
+    first = 1
+    for machine in sorted(machines, key=lambda machine: machine.first):
+        if first + slots <= machine.first:
+            break
+        first = max(first, machine.first + machine.slots)
+    return first
 
 
 def _encode(variables: dict[str, str]) -> dict[bytes, bytes]:

@@ -5,6 +5,8 @@
     bursar run './sweep.sh {1} {2}' ::: a b ::: x y        # ax ay bx by
     bursar run './pair.sh {1} {2}' ::: a b :::+ x y        # ax by
     bursar run ./simulate.sh :::: seeds.txt
+    seq 9 | bursar run ./simulate.sh
+    bursar run --colsep , './sim.sh {1} {2}' :::: pairs.csv
     bursar run './train.py --rate {rate}' --params sweep.csv
 
 | written | means |
@@ -12,6 +14,9 @@
 | `::: a b c` | a source: the arguments themselves |
 | `:::: file` | a source: the lines of the file; `-` is standard input; more files, more sources |
 | `:::+` `::::+` | a source whose arguments go along with those of the source before it |
+
+Without any source, arguments are read from standard input if it is a file or a pipe. A list that is
+there and empty is no mistake (`EmptyListError`).
 
 Several sources give every combination, the last varying fastest. Linked sources are as long as the
 shortest of them, as in GNU parallel (its `--link`, which starts the shorter again, is not meant).
@@ -26,7 +31,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 from typing import Final
@@ -34,7 +39,7 @@ from typing import Final
 import msgspec
 
 from bursar.formats.params import Params
-from bursar.model.errors import InputError, shown
+from bursar.model.errors import EmptyListError, InputError, shown
 from bursar.model.files import read_text, source_name
 from bursar.model.shell import quoting
 from bursar.model.work import LARGEST_BAG, Bag, make_bag, repeated_bag
@@ -54,14 +59,22 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     linked: bool = False
     """goes along with the source before it instead of being combined with it"""
 
-    def read(self) -> tuple[str, ...]:
+    def read(self, *, null: bool = False) -> tuple[str, ...]:
+        """The arguments; in a file each ends with a newline, or with a NUL."""
         if self.file is None:
             return self.values
         text = read_text(self.file, "argument file")
-        lines = text.removesuffix("\n").split("\n") if text else []
-        if not lines:
-            raise InputError(f"{source_name(self.file)}: no arguments; write one on each line")
-        return tuple(line.removesuffix("\r") for line in lines)
+        if not text:
+            return ()
+        if null:
+            return tuple(text.removesuffix("\0").split("\0"))
+        return tuple(line.removesuffix("\r") for line in text.removesuffix("\n").split("\n"))
+
+    @property
+    def told_empty(self) -> str:
+        if self.file is None:
+            return "no argument after ':::'; give at least one"
+        return f"{source_name(self.file)}: no arguments; write one on each line"
 
 
 def split_words(words: Sequence[str]) -> tuple[Command, tuple[Source, ...]]:
@@ -90,26 +103,54 @@ def _sources(separator: str, given: Sequence[str], *, is_first: bool) -> list[So
         if not given:
             raise InputError(f"no file after '{separator}'; name one, or - for standard input")
         return [Source(file=file, linked=linked) for file in given]
-    if not given:
-        raise InputError(f"no argument after '{separator}'; give at least one")
     return [Source(values=tuple(given), linked=linked)]
 
 
-def combine(sources: Iterable[Source]) -> list[tuple[str, ...]]:
-    """The rows of arguments: linked sources side by side, the others in every combination."""
-    groups: list[list[tuple[str, ...]]] = []
+def combine(
+    sources: Sequence[Source], *, null: bool = False, colsep: str | None = None
+) -> list[tuple[str, ...]]:
+    """The rows of arguments: linked sources side by side, the others in every combination.
+
+    With `colsep`, a regular expression, every argument is a row of columns.
+    """
+    groups: list[list[list[tuple[str, ...]]]] = []
     for source in sources:
+        given = source.read(null=null)
+        if not given and len(sources) > 1:
+            raise InputError(source.told_empty)
+        rows = [_columns(argument, colsep) for argument in given]
         if source.linked and groups:
-            groups[-1].append(source.read())
+            groups[-1].append(rows)
         else:
-            groups.append([source.read()])
-    linked = [list(zip(*group, strict=False)) for group in groups]
+            groups.append([rows])
+    linked = [[sum(row, ()) for row in zip(*group, strict=False)] for group in groups]
     count = prod(len(rows) for rows in linked)
+    if not count:
+        raise EmptyListError("the list of arguments is empty: nothing to do")
     if count > LARGEST_BAG:
         raise InputError(
             f"the arguments give {count:,} tasks; a bag has at most {LARGEST_BAG:,}: use fewer"
         )
-    return [sum(row, ()) for row in product(*linked)]
+    rows = [sum(row, ()) for row in product(*linked)]
+    if colsep is not None:
+        _check_width(rows)
+    return rows
+
+
+def _columns(argument: str, colsep: str | None) -> tuple[str, ...]:
+    """The columns of an argument, without the spaces around them, as GNU parallel has them."""
+    if colsep is None:
+        return (argument,)
+    return tuple((part or "").strip() for part in re.split(colsep, argument))
+
+
+def _check_width(rows: Sequence[tuple[str, ...]]) -> None:
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
+            raise InputError(
+                f"argument {number} has {len(row)} columns, the first {len(rows[0])}; every one"
+                " must have as many: mend it, or --colsep"
+            )
 
 
 def parse_command(command: Command, columns: Sequence[str] = ()) -> tuple[str, ...]:
@@ -143,6 +184,8 @@ def command_bag(
     params: Params | None = None,
     repeat: int | None = None,
     shell: bool = False,
+    null: bool = False,
+    colsep: str | None = None,
 ) -> Bag:
     """The bag that a command, its arguments and their repetition give.
 
@@ -153,16 +196,17 @@ def command_bag(
     if repeat is not None and repeat < 1:
         raise InputError("to repeat less than once gives no task; use at least 1")
     columns = params.columns if params is not None else ()
-    given = (command,) if isinstance(command, str) else tuple(command)
-    words = given if shell else parse_command(command, columns)
+    whole = (command,) if isinstance(command, str) else tuple(command)
+    words = whole if shell else parse_command(command, columns)
     if not sources and params is None:
         if repeat is None:
             raise InputError(
-                "the command has no arguments: give them after ':::', in a file after '::::', "
-                "with --params FILE, or run it as it is with --repeat N"
+                "the command has no arguments: give them after ':::', in a file after '::::', on "
+                "standard input, with --params FILE, or run it as it is with --repeat N"
             )
         return repeated_bag(words, repeat, shell=shell)
-    rows = list(params.rows if params is not None else combine(sources))
+    given = combine(sources, null=null, colsep=colsep) if params is None else params.rows
+    rows = list(given)
     times = 1 if repeat is None else repeat
     if len(rows) * times > LARGEST_BAG:
         raise InputError(f"too many repetitions: a bag has at most {LARGEST_BAG:,} tasks")

@@ -19,7 +19,9 @@ A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--
 | `args` | arguments, or lists of them, as after `:::` |
 | `arg_file` | a file with an argument a line (or a list of files), as after `::::` |
 | `params` | a file of parameters, or `[[params]]` tables with a row each |
+| `colsep` `null` | what separates columns in an argument; true: NULs end arguments, not newlines |
 | `repeat` | how often to run it all; without arguments: how many tasks |
+| `jobs` | tasks at once on this computer, where no market is given: `4`, `"50%"`, `"+1"` |
 | `shell` | true: /bin/sh runs the command |
 | `market` | a market file, or its content as a table |
 | `budget` | the most money ever committed: `"5"`, or with the market's currency `"5 USD"` |
@@ -52,8 +54,8 @@ from bursar.formats.commands import Command, Source, command_bag, split_words
 from bursar.formats.params import Params, inline_params, read_params, text_of
 from bursar.formats.recognise import named_kind
 from bursar.model.amount import Amount, check_currency
-from bursar.model.errors import InputError, instead_of, shown
-from bursar.model.files import read_text, source_name
+from bursar.model.errors import EmptyListError, InputError, instead_of, shown
+from bursar.model.files import read_text, source_name, stdin_is_given
 from bursar.model.fleet import parse_fleet
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
@@ -71,8 +73,12 @@ from bursar.model.time import Time
 from bursar.model.wish import CONFIDENCE, Wish
 from bursar.model.work import LARGEST_BAG, Bag
 from bursar.policies import registry
+from bursar.rent.local import usable_cpus
 
 LARGEST_DEVIATION: Final = 10.0
+MOST_JOBS: Final = 1_000
+"""tasks at once on this computer"""
+_JOBS: Final = re.compile(r"(?P<sign>[-+]?)(?P<number>\d{1,6})(?P<percent>%?)", re.ASCII)
 _LARGEST_SEED: Final = 2**63 - 1
 _RUN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -94,7 +100,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """`args` and `arg_file`, or what follows `:::` and `::::`"""
     params: str | Params | None = None
     """a file, or the rows themselves"""
+    colsep: str | None = None
+    null: bool | None = None
     repeat: int | None = None
+    jobs: int | None = None
+    """tasks at once on this computer"""
     shell: bool | None = None
     market: str | Market | None = None
     """a file, or the market itself"""
@@ -146,12 +156,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """A job from the words after `bursar run` and from its options.
 
         The words are a job file, a workflow file (see `named_kind`), or a command and arguments.
-        The options are named as the keys of a job file; one that is None was not given.
+        The options are named as the keys of a job file; one that is None was not given. A command
+        without arguments gets them from standard input, if it is a file or a pipe.
         """
         command, sources = split_words(words)
         given = {key: value for key, value in options.items() if value is not None and value != ()}
         fields = _read(given, Path(), lambda key: f"--{key.replace('_', '-')}")
-        fields["sources"] = (*sources, *fields.get("sources", ()))
+        fields["sources"] = (*fields.get("sources", ()), *sources)
         kind = None
         if isinstance(command, str):
             kind = named_kind(command, with_arguments=bool(fields["sources"]))
@@ -159,6 +170,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             return cls(workflow=str(command), **fields)
         if kind == "job":
             return cls.load(str(command)).override(cls(**fields))
+        if command and not {"params", "repeat"} & set(fields) and not fields["sources"]:
+            fields["sources"] = (Source(file="-"),) if stdin_is_given() else ()
         return cls(command=command or None, **fields)
 
     def override(self, other: Job) -> Job:
@@ -188,7 +201,11 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
                 params=params,
                 repeat=self.repeat,
                 shell=bool(self.shell),
+                null=bool(self.null),
+                colsep=self.colsep,
             )
+        except EmptyListError:
+            raise
         except InputError as error:
             where = "" if self.file is None else f"{source_name(self.file)}: "
             raise InputError(f"{where}{error}") from None
@@ -379,6 +396,36 @@ def read_deviation(value: Any) -> float:
     return share
 
 
+def read_colsep(value: Any) -> str:
+    """A regular expression."""
+    if not isinstance(value, str) or not value:
+        raise InputError("must be what separates columns, a regular expression such as ','")
+    try:
+        re.compile(value)
+    except (re.error, RecursionError) as error:
+        raise InputError(f"{shown(value)} is no regular expression: {error}") from None
+    return value
+
+
+def read_jobs(value: Any) -> int:
+    """`4`, or by the processors here: `50%`, `+1`, `-1`; `0` is as many as possible."""
+    is_number = type(value) is int and 0 <= value <= MOST_JOBS
+    text = str(value).strip() if is_number or isinstance(value, str) else ""
+    found = _JOBS.fullmatch(text)
+    if found is None:
+        raise InputError(f"{shown(value)} must be tasks at once: 4, 50%, +1 or -1")
+    number, processors = int(found["number"]), usable_cpus()
+    if found["sign"]:
+        number = processors + (number if found["sign"] == "+" else -number)
+    elif found["percent"]:
+        number = number * processors // 100
+    elif number == 0:
+        return MOST_JOBS
+    if number > MOST_JOBS:
+        raise InputError(f"{shown(value)} are too many at once; use at most {MOST_JOBS:,}")
+    return max(1, number)
+
+
 def _read_time(value: Any) -> Time:
     return read_duration(value, least=1)
 
@@ -394,7 +441,10 @@ _READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "args": _read_args,
     "arg_file": _read_arg_file,
     "params": _read_params,
+    "colsep": _simple(read_colsep),
+    "null": _simple(read_flag),
     "repeat": _simple(lambda value: read_whole(value, 1, LARGEST_BAG)),
+    "jobs": _simple(read_jobs),
     "shell": _simple(read_flag),
     "market": _read_market,
     "budget": _simple(read_amount),

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 class BursarError(Exception):
     """Anything bursar tells its user in one line instead of a traceback.
 
-    `exit_code` is what the command line ends with: 1 internal, 2 usage (the default).
+    `exit_code` is what the command line ends with: 0 done, 1 internal, 2 usage (the default).
     """
 
     exit_code = 2
@@ -17,6 +17,12 @@ class BursarError(Exception):
 
 class InputError(BursarError):
     """A file, an option or a value that cannot be used as it is."""
+
+
+class EmptyListError(InputError):
+    """A list of arguments that is there and empty: no mistake, and no task."""
+
+    exit_code = 0
 
 
 class JournalError(BursarError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from pathlib import Path
 from typing import Literal
@@ -26,6 +28,15 @@ def read_text(
         raise InputError(
             f"{source}, line {line}: the {what} is not UTF-8 text; convert it"
         ) from None
+
+
+def stdin_is_given() -> bool:
+    """Whether standard input is a file or a pipe; a terminal or /dev/null holds no list."""
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:  # it is closed
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)
 
 
 def source_name(path: str | Path) -> str:

@@ -17,6 +17,8 @@ from typing import Final
 from bursar.model.template import Hole, pieces
 
 _VARIABLE: Final = "BURSAR_ARG_"
+JOB_SLOT: Final = "BURSAR_JOB_SLOT"
+"""the variable that tells a task the number of the place where it runs"""
 
 
 def script(text: str, columns: tuple[str, ...], row: Sequence[str], index: int) -> str:
@@ -37,15 +39,41 @@ def script(text: str, columns: tuple[str, ...], row: Sequence[str], index: int) 
             parts.append(piece)
         else:
             quotes = quoting(text)[piece.at]
+            if piece.is_slot:
+                parts.append(_expansion(JOB_SLOT, quotes))
+                continue
             parts.append(" ".join(put(value, quotes) for value in piece.values(row, index)))
     return "".join((*settings, *parts))
+
+
+def exec_script(
+    template: Sequence[str], columns: tuple[str, ...], row: Sequence[str], index: int
+) -> str:
+    """A command of plain words as a script, for what only its environment tells: `{%}`."""
+    words = ["exec"]
+    for word in template:
+        parts = pieces(word, columns)
+        alone = parts[0] if len(parts) == 1 else None
+        if isinstance(alone, Hole) and not alone.is_slot:
+            words += map(shlex.quote, alone.values(row, index))
+        else:
+            words.append("".join(_quoted(part, row, index) for part in parts) or "''")
+    return " ".join(words)
+
+
+def _quoted(part: str | Hole, row: Sequence[str], index: int) -> str:
+    if isinstance(part, str):
+        return shlex.quote(part)
+    if part.is_slot:
+        return _expansion(JOB_SLOT, " ")
+    return shlex.quote(" ".join(part.values(row, index)))
 
 
 def legible(text: str, columns: tuple[str, ...], row: Sequence[str], index: int) -> str:
     """The same command as a person would write it: to be read, not to be run."""
 
     def put(hole: Hole) -> str:
-        is_quoted = quoting(text)[hole.at] != " "
+        is_quoted = quoting(text)[hole.at] != " " or hole.is_slot
         values = hole.values(row, index)
         return " ".join(value if is_quoted else shlex.quote(value) for value in values)
 

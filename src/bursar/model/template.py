@@ -4,15 +4,18 @@
 |---|---|
 | `{}` | all arguments of the task |
 | `{1}` `{2}` | the first, the second argument |
+| `{-1}` `{-2}` | the last argument, the last but one |
 | `{name}` | the argument of this column; a column's name comes before every other meaning |
 | `{.}` `{1.}` `{name.}` | without its extension: `a/b.c` becomes `a/b` |
 | `{/}` `{1/}` `{name/}` | without its directory: `b.c` |
 | `{//}` `{1//}` `{name//}` | only the directory: `a`, or `.` where there is none |
 | `{/.}` `{1/.}` `{name/.}` | without directory and extension: `b` |
 | `{#}` | the number of the task, counted from 1 |
+| `{%}` | the number of the place where it runs: no two tasks that run at once have the same |
 
-They mean what they mean to GNU parallel. Braces with anything else between them are text, and so
-is `${...}`, which belongs to the shell.
+They mean what they mean to GNU parallel. What only GNU parallel knows, `{= perl =}` and the like of
+`{..}`, is refused. Braces with anything else between them are text, and so is `${...}`, which
+belongs to the shell.
 """
 
 from __future__ import annotations
@@ -25,7 +28,11 @@ from typing import Final, NamedTuple
 
 _BRACES: Final = re.compile(r"(?<!\$)\{([^{}]*)\}")
 _EXTENSION: Final = re.compile(r"\.[^/.]*\Z")
-_NUMBER: Final = re.compile(r"\d{1,9}", re.ASCII)
+_NUMBER: Final = re.compile(r"-?\d{1,9}", re.ASCII)
+_PERL: Final = re.compile(r"\{-?\d*=.*?=\}", re.DOTALL)
+_FOREIGN: Final = re.compile(r"-?\d{0,9}[./+#%]+", re.ASCII)
+"""what may be a placeholder of GNU parallel, if it is none of ours"""
+SLOT: Final = "%"
 _NAME: Final = re.compile(r"[^\W\d][\w-]*")
 
 
@@ -60,10 +67,14 @@ class Hole(NamedTuple):
     form: str
     is_number: bool = False
     """it stands for the number of the task"""
+    is_slot: bool = False
+    """it stands for the place where the task runs, which nobody knows before"""
 
     def values(self, row: Sequence[str], index: int) -> list[str]:
         if self.is_number:
             return [str(index + 1)]
+        if self.is_slot:
+            return [f"{{{SLOT}}}"]
         return [_FORMS[self.form](row[place]) for place in self.places]
 
 
@@ -74,6 +85,8 @@ class Missing(NamedTuple):
     what: str
     is_name: bool
     """it may be text that only looks like a placeholder, where the columns have no names"""
+    is_foreign: bool = False
+    """GNU parallel may know it; bursar does not"""
 
 
 @lru_cache(maxsize=256)
@@ -96,8 +109,9 @@ def holes(word: str, columns: tuple[str, ...]) -> list[Hole]:
 
 def missing(word: str, columns: tuple[str, ...]) -> list[Missing]:
     """The placeholders of a word that nothing can be put into."""
-    resolved = (_resolve(key, columns) for key in _BRACES.findall(word))
-    return [hole for hole in resolved if isinstance(hole, Missing)]
+    foreign = [Missing(perl[1:-1], "", False, is_foreign=True) for perl in _PERL.findall(word)]
+    resolved = (_resolve(key, columns) for key in _BRACES.findall(_PERL.sub("", word)))
+    return [*foreign, *(hole for hole in resolved if isinstance(hole, Missing))]
 
 
 def _resolve(key: str, columns: tuple[str, ...], at: int = 0) -> Hole | Missing | None:
@@ -106,6 +120,8 @@ def _resolve(key: str, columns: tuple[str, ...], at: int = 0) -> Hole | Missing 
         return Hole(at, (columns.index(key),), "")
     if key == "#":
         return Hole(at, (), "", is_number=True)
+    if key == SLOT:
+        return Hole(at, (), "", is_slot=True)
     form = next(form for form in _FORMS if key.endswith(form))
     base = key.removesuffix(form)
     if not base:
@@ -113,7 +129,10 @@ def _resolve(key: str, columns: tuple[str, ...], at: int = 0) -> Hole | Missing 
     if base in columns:
         return Hole(at, (columns.index(base),), form)
     if _NUMBER.fullmatch(base):
-        if 1 <= int(base) <= len(columns):
-            return Hole(at, (int(base) - 1,), form)
+        place = int(base) - 1 if int(base) > 0 else int(base) + len(columns)
+        if base != "0" * len(base) and 0 <= place < len(columns):
+            return Hole(at, (place,), form)
         return Missing(key, base, False)
+    if _FOREIGN.fullmatch(key):
+        return Missing(key, key, False, is_foreign=True)
     return Missing(key, base, True) if _NAME.fullmatch(base) else None

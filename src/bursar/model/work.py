@@ -42,6 +42,13 @@ class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         row = self.rows[index] if self.rows else ()
         if self.shell:
             return ("/bin/sh", "-c", sh.script(self.template[0], self.columns, row, index))
+        if any("{%}" in word and _has_slot(word, self.columns) for word in self.template):
+            return ("/bin/sh", "-c", sh.exec_script(self.template, self.columns, row, index))
+        return self.words(index)
+
+    def words(self, index: int) -> tuple[str, ...]:
+        """The words of its command; `{%}` as it stands, since it is known when the task begins."""
+        row = self.rows[index] if self.rows else ()
         words: list[str] = []
         for word in self.template:
             words += _fill(word, self.columns, row, index)
@@ -56,9 +63,13 @@ class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         if not self.template:
             return self.label or "task"
         if not self.shell:
-            return shlex.join(self.command(index))
+            return shlex.join(self.words(index))
         row = self.rows[index] if self.rows else ()
         return sh.legible(self.template[0], self.columns, row, index)
+
+
+def _has_slot(word: str, columns: tuple[str, ...]) -> bool:
+    return any(hole.is_slot for hole in holes(word, columns))
 
 
 def _fill(word: str, columns: tuple[str, ...], row: Sequence[str], index: int) -> list[str]:
@@ -132,6 +143,11 @@ def _check_template(
                 raise InputError(
                     f"no column {shown(hole.what)} for {{{hole.key}}}; "
                     f"the columns are {', '.join(columns)}"
+                )
+            if hole.is_foreign:
+                raise InputError(
+                    f"{shown(f'{{{hole.key}}}')}: bursar has no such placeholder; if the braces are"
+                    " meant as they stand, put the command into a script"
                 )
             if not hole.is_name:
                 raise InputError(

@@ -30,9 +30,12 @@ def slots_caution(fleets: Iterable[Fleet], market: Market) -> str | None:
     )
 
 
-def local_market() -> Market:
-    """A market for those who have none: a free machine per processor of this computer."""
-    offer = Offer(name="local", price=ZERO, limit=usable_cpus())
+def local_market(jobs: int | None = None) -> Market:
+    """A market for those who have none: a free machine for each of so many tasks at once.
+
+    By default one per processor of this computer.
+    """
+    offer = Offer(name="local", price=ZERO, limit=usable_cpus() if jobs is None else jobs)
     return Market(currency="USD", date="undated", offers=(offer,))
 
 
