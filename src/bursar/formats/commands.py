@@ -149,7 +149,7 @@ def _check_width(rows: Sequence[tuple[str, ...]]) -> None:
         if len(row) != len(rows[0]):
             raise InputError(
                 f"argument {number} has {len(row)} columns, the first {len(rows[0])}; every one"
-                " must have as many: mend it, or --colsep"
+                " must have as many: correct it, or --colsep"
             )
 
 

@@ -403,7 +403,7 @@ def read_colsep(value: Any) -> str:
     try:
         re.compile(value)
     except (re.error, RecursionError) as error:
-        raise InputError(f"{shown(value)} is no regular expression: {error}") from None
+        raise InputError(f"{shown(value)} is not a regular expression: {error}") from None
     return value
 
 

@@ -63,7 +63,7 @@ class Rate(msgspec.Struct, frozen=True):
             )
         if nanos - exact > exact * _MOST_ADDED:
             raise InputError(
-                f"is too little for a billing unit of {format_duration(unit)} to be told in"
+                f"is too little for a billing unit of {format_duration(unit)} to be counted in"
                 " billionths; use a longer unit"
             )
         return Money(nanos)
@@ -93,7 +93,7 @@ def parse_rate(text: str) -> Rate | None:
     found = _AMOUNT.fullmatch(amount) if len(text) <= _LONGEST and len(units) == 1 else None
     number = "" if found is None else found["number"].replace("_", "")
     if found is None or not number.strip(".") or not _NUMBER.fullmatch(number):
-        raise InputError(f"{shown(text)} is no price; write for example 0.0892/h")
+        raise InputError(f"{shown(text)} is not a price; write for example 0.0892/h")
     per = parse_duration(units[0])
     if per < 1:
         raise InputError(f"{shown(text)}: a price for no time; write for example 0.0892/h")
