@@ -336,3 +336,14 @@ def test_what_is_submitted_after_the_end_of_a_program_is_refused():
     done = program("import atexit", "atexit.register(lambda: pool.submit(id, None))")
     assert "RunOver: cannot schedule new futures" in done.stderr
     assert "it was shut down" in done.stderr or "done" in done.stderr
+
+
+def test_very_short_calls_are_cancelled_by_shutdown_as_others_are():
+    with BudgetExecutor(max_workers=2) as pool:
+        futures = [pool.submit(abs, -n) for n in range(20_000)]
+        futures[2_000].result(30)
+        pool.shutdown(wait=False, cancel_futures=True)
+        assert not wait(futures, timeout=30).not_done
+    kept = [n for n, future in enumerate(futures) if not future.cancelled()]
+    assert 2_000 < len(kept) < 20_000
+    assert [futures[n].result() for n in kept] == kept

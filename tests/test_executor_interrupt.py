@@ -136,17 +136,39 @@ def test_ctrl_c_twice_ends_at_once(tmp_path, way):
     assert (state.ended.status, state.done, state.machines) == ("interrupted", 0, {})
 
 
-def test_a_program_that_handles_ctrl_c_goes_on_with_its_pool(tmp_path):
+SHORT = """
+with BudgetExecutor(market, '100') as pool:
+    futures = [pool.submit(abs, -n) for n in range(20_000)]
+    futures[1000].result()
+    (here / "0.began").touch()
+    (here / "1.began").touch()
+    while True:
+        futures += [pool.submit(abs, -n) for n in range(2000)]
+        futures[-1].result()
+"""
+
+
+def test_ctrl_c_stops_a_stream_of_very_short_calls(tmp_path, monkeypatch):
+    monkeypatch.setitem(WAYS, "short", SHORT)
+    program = Program(tmp_path, "short", 0)
+    program.await_two_calls()
+    program.press()
+    code, told = program.end()
+    assert code == -signal.SIGINT, told
+    assert told.count("Traceback") == 1
+    state = program.state()
+    assert (state.ended.status, state.machines) == ("interrupted", {})
+    assert state.done > 1000
+
+
+def test_a_program_that_handles_ctrl_c_goes_on_with_its_pool(tmp_path, monkeypatch):
     handled = (
         ALONE
         + "try:\n    futures[-1].result()\nexcept KeyboardInterrupt:\n    print('handled')\n"
         + "print(len(wait(futures[:4]).done))\npool.shutdown(cancel_futures=True)\n"
     )
-    WAYS["handled"] = handled
-    try:
-        program = Program(tmp_path, "handled", 0.2)
-    finally:
-        del WAYS["handled"]
+    monkeypatch.setitem(WAYS, "handled", handled)
+    program = Program(tmp_path, "handled", 0.2)
     program.await_two_calls()
     program.press()
     code, told = program.end()

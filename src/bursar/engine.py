@@ -166,7 +166,7 @@ class Engine:
             self._ask(policy.replicator.replicate(state, now, self._rng), now)
         if state.ready and state.idle:
             self._ask(policy.placer.place(state, now, self._rng), now)
-        if self._world.ahead and self._pick is not None:
+        if self._world.ahead and self._pick is not None and state.stopping is None:
             self._place_ahead(self._pick, self._world.ahead, now)
         if self._keen or (state.idle and state.attempts and not state.ready):
             self._ask(policy.replicator.replicate(state, now, self._rng), now)
@@ -180,8 +180,11 @@ class Engine:
             if machine.id in self._world.stalled:
                 continue
             while len(machine.waiting) < most and machine.is_full and machine.is_open:
+                before = len(state.log)
                 task = pick(state, self._rng)
                 self._ask((act.Start(task, machine.id, ahead=True),), now)
+                if len(state.log) == before:
+                    return  # it was refused, for whatever reason: not again before the next event
 
     def _ask(self, actions: Iterable[act.AnyAction], now: Time) -> None:
         """Let the guard review what was asked for; all of it was asked before any of it is done."""
