@@ -10,7 +10,7 @@ BIN := .venv/bin
 
 run: .venv/.installed
 	rm -rf examples/.bursar/sweep
-	cd examples && ../$(BIN)/bursar plan --name sweep --sample-workers 2 sweep.toml
+	cd examples && ../$(BIN)/bursar plan --name sweep --sample-workers 2 --sample-budget 2 sweep.toml
 	cd examples && ../$(BIN)/bursar run sweep --choose fastest --budget 8
 	cd examples && ../$(BIN)/bursar why sweep | tail -n 12
 

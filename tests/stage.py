@@ -5,6 +5,7 @@ from __future__ import annotations
 from bursar import actions as act
 from bursar import events as ev
 from bursar.engine import Engine
+from bursar.model.codec import decoder, encode
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -18,6 +19,7 @@ from bursar.simulate.world import SimulatedWorld
 from bursar.state import RunState
 from bursar.testing import Auditor
 
+READER = decoder(ev.AnyEvent)
 SMALL = Offer("small", Money.parse("0.10"), limit=2)
 
 
@@ -46,6 +48,7 @@ class RecordingJournal:
         self.told = told
 
     def append(self, event):
+        assert READER.decode(encode(event)) == event, "what is written can be read"
         self.told.append(("append", event))
 
     def commit(self, *, safely):
@@ -125,6 +128,7 @@ class Stage:
         arrivals_end=True,
         observers=(),
         lead=0,
+        ahead=0,
     ):
         offers = offers or (SMALL,)
         self.told = []
@@ -135,9 +139,10 @@ class Stage:
             placer or RandomPlacer(),
             replicator or NoReplicas(),
         )
-        self.world.lead = lead
+        self.world.lead, self.world.ahead = lead, ahead
         self.journal = RecordingJournal(self.told)
-        observers = [Auditor(), *observers]
+        if not ahead:  # the auditor knows nothing of attempts that wait at a machine
+            observers = [Auditor(), *observers]
         self.engine = Engine(self.state, policy, self.world, self.journal, observers=observers)
         goal = Goal(Money.parse(budget), deadline)
         market = Market("USD", "undated", offers)

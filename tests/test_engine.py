@@ -5,6 +5,7 @@ from tests.stage import SMALL, Fates, Idle, Stage, Twice, Two
 
 from bursar import actions as act
 from bursar import events as ev
+from bursar.guard import MOST_TOLD
 from bursar.model.errors import InvariantError
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -287,3 +288,52 @@ def test_at_the_deadline_everything_stops():
 
 def test_what_is_done_by_the_deadline_is_done():
     assert Stage(tasks=2, deadline=MINUTE).run() == ev.RunEnded(MINUTE, "done")
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+class Ahead(Idle):
+    """A placer that names tasks ahead, whatever the guard says."""
+
+    def __init__(self, task=None):
+        self.task, self.picked = task, 0
+
+    def place(self, view, now, rng):
+        return [act.Start(view.ready[0], machine) for machine in view.idle][:1]
+
+    def pick(self, view, rng):
+        self.picked += 1
+        assert self.picked < 1_000, "it is asked without end"
+        return view.ready[0] if self.task is None else self.task
+
+
+def test_a_stop_is_not_held_up_by_tasks_that_would_be_started_ahead():
+    stop = ev.StopRequested(SECOND, "interrupted", "Ctrl-C")
+    placer = Ahead()
+    stage = Stage(tasks=30_000, placer=placer, outside=[stop], ahead=2)
+    assert stage.run().status == "interrupted"
+    assert stage.events(ev.ActionRefused) == []
+
+
+@pytest.mark.parametrize("task", [0, 1, 10**9, True, "1"])
+def test_a_start_ahead_that_is_refused_for_whatever_reason_is_not_asked_for_again(task):
+    """Task 1 is done by then."""
+    stop = ev.StopRequested(3 * MINUTE, "interrupted", "Ctrl-C")
+    placer = Ahead(task)
+    stage = Stage(tasks=200, placer=placer, outside=[stop], ahead=2)
+    assert stage.run().status == "interrupted"
+    assert placer.picked < 50
+    assert len(stage.events(ev.ActionRefused)) < 10
+
+
+def test_a_policy_cannot_fill_a_journal_with_refusals():
+    class Pesters(Fixed):
+        def place(self, view, now, rng):
+            return [act.Start(task, 99) for task in view.ready]
+
+    entry = Pesters({"small": 1})
+    stop = ev.StopRequested(HOUR, "interrupted", "Ctrl-C")
+    stage = Stage(tasks=5_000, provisioner=entry, placer=entry, outside=[stop])
+    stage.run()
+    assert len(stage.events(ev.ActionRefused)) == MOST_TOLD

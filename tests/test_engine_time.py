@@ -9,6 +9,7 @@ from tests.stage import Fates, Idle, Stage
 
 from bursar import actions as act
 from bursar import events as ev
+from bursar.model.errors import PolicyError
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
@@ -166,7 +167,7 @@ def test_observers_see_every_event_after_it_was_applied():
 
 
 @pytest.mark.parametrize("role", ["provision", "place", "replicate", "renew"])
-def test_machines_are_given_back_even_when_a_policy_raises(role):
+def test_machines_are_given_back_and_the_run_ends_when_an_entry_raises(role):
     def fail(*_):
         raise ZeroDivisionError("a bug in a policy")
 
@@ -181,9 +182,15 @@ def test_machines_are_given_back_even_when_a_policy_raises(role):
         placer=other if role == "place" else None,
         replicator=other,
     )
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(
+        PolicyError, match="is faulty: ZeroDivisionError: a bug in a policy"
+    ) as told:
         stage.engine.run()
+    assert isinstance(told.value.__cause__, ZeroDivisionError)
     assert stage.told[-1] == ("close", None)
+    assert stage.state.ended.status == "failed"
+    assert "ZeroDivisionError: a bug in a policy" in stage.state.ended.why
+    assert not stage.state.machines
 
 
 def test_nothing_is_done_that_could_not_be_written():

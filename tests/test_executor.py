@@ -17,7 +17,7 @@ from bursar import BudgetExecutor, CallError, Market, Money, RunOver
 from bursar.execute.calls import RemoteTraceback
 from bursar.journal.replay import load_state
 from bursar.journal.runs import Home
-from bursar.model.errors import InputError
+from bursar.model.errors import InputError, PolicyError
 
 PAID = Market.parse('[[offer]]\nname = "small"\nprice = "0.01"\nbilling = "1s"\nlimit = 2\n')
 SINGLE = Market.parse('[[offer]]\nname = "small"\nprice = "0.01"\nbilling = "1s"\nlimit = 1\n')
@@ -398,10 +398,12 @@ def faulty(tmp_path, monkeypatch):
 def test_a_bug_in_a_policy_reaches_the_calls_and_whoever_shuts_down(home, faulty):
     pool = BudgetExecutor(PAID, "1", name="amber", policies=faulty)
     future = pool.submit(abs, -2)
-    assert str(future.exception(30)) == "run amber ended before this call: division by zero"
+    told = str(future.exception(30))
+    assert told.startswith("run amber ended before this call: the placer Faulty is faulty:")
+    assert "division by zero" in told
     with pytest.raises(RunOver, match="division by zero"):
         pool.submit(abs, -3)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(PolicyError, match="division by zero"):
         pool.shutdown()
     assert home.find("amber").owner() is None
 

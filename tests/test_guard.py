@@ -377,7 +377,7 @@ def test_a_refusal_is_told_once_until_its_reason_changes():
         (act.Release(7), "machine 7"),
         (act.Start(5, 7), "task 5"),
         (act.Cancel(3), "attempt 3"),
-        (act.Wake(90 * SECOND), "90.0 s"),
+        (act.Wake(-90 * SECOND), "-90.0 s"),
     ],
 )
 def test_a_refusal_names_what_it_is_about(action, about):
@@ -444,3 +444,36 @@ def test_the_only_attempt_of_a_task_is_cancelled_only_to_give_it_up():
     assert desk.refusal(act.Cancel(attempt)) == "it is the only attempt of its task"
     verdict = desk.ask(act.Cancel(attempt, "too late", give_up=True))
     assert verdict == ev.CancelOrdered(0, attempt, "too late", give_up=True)
+
+
+# --- retries -------------------------------------------------------------------------------------
+
+
+def test_replicas_do_not_multiply_the_retries_of_a_task_that_fails():
+    desk = Desk(HOURLY, tasks=1, budget="5", retries=1)
+    first, second, third = (desk.rent() for _ in range(3))
+    one = desk.ask(act.Start(1, first)).attempt
+    two = desk.ask(act.Start(1, second)).attempt
+    desk.scene.end(one, "failed")
+    told = "the task has failed, and its retries are under way or used up"
+    assert desk.refusal(act.Start(1, third)) == told, "the other attempt is its retry"
+    desk.scene.end(two, "failed")
+    assert desk.scene.state.failed == 1
+
+
+def test_a_retry_that_was_lost_is_made_up_for():
+    desk = Desk(HOURLY, tasks=1, budget="5", retries=1)
+    first, second = desk.rent(), desk.rent()
+    desk.scene.end(desk.ask(act.Start(1, first)).attempt, "failed")
+    desk.ask(act.Start(1, first))
+    desk.scene.down(first, "lost")
+    assert isinstance(desk.ask(act.Start(1, second)), ev.AttemptStarted)
+
+
+def test_a_task_that_may_fail_more_often_may_have_replicas_within_its_retries():
+    desk = Desk(HOURLY, tasks=1, budget="5", retries=3)
+    first, second, third = (desk.rent() for _ in range(3))
+    one = desk.ask(act.Start(1, first)).attempt
+    desk.ask(act.Start(1, second))
+    desk.scene.end(one, "failed")
+    assert isinstance(desk.ask(act.Start(1, third)), ev.AttemptStarted)

@@ -2,7 +2,7 @@
 
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
-from bursar.model.money import Money
+from bursar.model.money import ZERO, Money
 from bursar.model.work import Bag
 from bursar.request import EXPERT, FAITHFUL, Request
 
@@ -25,3 +25,11 @@ def test_the_journal_keeps_what_a_policy_is_made_of_and_nothing_that_was_not_ask
     assert request(SURE).settings() == plain
     asked = request(SPOT, prefer="makespan*cost", faithful=True).settings()
     assert asked == {**plain, "fleet": "spot=2", "faithful": "yes", "prefer": "makespan*cost"}
+
+
+def test_the_tasks_of_a_free_bag_start_in_order():
+    free = Market("USD", "undated", (Offer("here", ZERO),))
+    assert Request(market=free, bag=Bag(3)).all_policies()["placer"] == "fifo"
+    paid = Market("USD", "undated", (Offer("there", Money(1)),))
+    chosen = Request(market=paid, bag=Bag(3), fleet={"there": 1}).all_policies()
+    assert chosen["placer"] == "random"

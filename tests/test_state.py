@@ -3,8 +3,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec.structs import force_setattr
 
 from bursar import events as ev
+from bursar.attempt_log import OUTCOMES
 from bursar.ledger import Charge
 from bursar.model.errors import InvariantError
 from bursar.model.goal import Goal
@@ -318,10 +320,12 @@ CORRUPTIONS = {
     "open charges differ from machines": lambda state: state.machines.pop(2),
     "fleet or leaving": lambda state: state.fleet.update(large=2),
     "fleet or leaving {'small': 1}": lambda state: state.leaving.update(small=1),
-    "runs more attempts than it has slots": lambda state: state.machines[1].attempts.update({3, 4}),
+    "runs more attempts than it has slots": lambda state: state._begun_on[1].update(
+        {3: None, 4: None}
+    ),
     "large-1 idle is not True": lambda state: state.idle.discard(1),
-    "large-1 idle is not False": lambda state: setattr(state.machines[1], "up", None),
-    "attempt 2 is astray": lambda state: setattr(state.attempts[2], "machine", None),
+    "large-1 idle is not False": lambda state: force_setattr(state.machines[1], "up", None),
+    "attempt 2 is astray": lambda state: force_setattr(state.attempts[2], "machine", None),
     "winner": lambda state: state.winners.__setitem__(2, 2),
     "committed is 0.40, the charges sum to": cook_the_books,
 }
@@ -360,10 +364,10 @@ def test_a_million_tasks_fit():
 def test_an_attempt_beyond_the_slots_waits_and_begins_when_one_gets_free(scene):
     machine = scene.machine()
     first, second, third = (scene.start(task, machine) for task in (1, 2, 3))
-    assert scene.state.machines[machine].waiting == [second, third]
+    assert scene.state.machines[machine].waiting == (second, third)
     scene.pass_time(MINUTE)
     scene.end(first)
-    assert scene.state.machines[machine].attempts == {second}
+    assert set(scene.state.machines[machine].attempts) == {second}
     assert scene.state.attempts[second].started == scene.state.log.started[second] == MINUTE
     assert machine not in scene.state.idle
     scene.end(second)
@@ -378,8 +382,8 @@ def test_one_that_waits_may_be_cancelled(scene):
     scene.cancel(second)
     scene.end(second, "cancelled")
     assert 2 in scene.state.ready
-    assert scene.state.machines[machine].attempts == {first}
-    assert scene.state.machines[machine].waiting == []
+    assert set(scene.state.machines[machine].attempts) == {first}
+    assert scene.state.machines[machine].waiting == ()
 
 
 def test_those_that_wait_are_lost_with_their_machine(scene):
@@ -389,3 +393,26 @@ def test_those_that_wait_are_lost_with_their_machine(scene):
     scene.down(machine, "lost")
     assert sorted(scene.state.ready) == [1, 2, 3]
     assert not scene.state.attempts
+
+
+@pytest.mark.parametrize(
+    ("cause", "outcome"), [("lost", "lost"), ("released", "released"), ("expired", "released")]
+)
+def test_what_ran_on_a_machine_that_was_given_back_is_told_from_what_was_lost(
+    scene, cause, outcome
+):
+    machine = scene.machine()
+    attempt = scene.start(1, machine)
+    scene.down(machine, cause)
+    assert OUTCOMES[scene.state.log.outcome[attempt]] == outcome
+    assert f"{outcome} at" in scene.state.story(1)[-1]
+    assert 1 in scene.state.ready, "and its task goes back to the bag"
+
+
+def test_failures_of_a_task_are_counted_however_many_retries_it_has():
+    scene = Scene(SMALL, tasks=1, retries=100_000)
+    machine = scene.machine()
+    scene.state.failures[1] = 65_535
+    scene.end(scene.start(1, machine), "failed")
+    assert scene.state.failures[1] == 65_536
+    assert 1 in scene.state.ready

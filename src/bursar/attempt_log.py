@@ -8,7 +8,14 @@ from typing import Final
 from bursar import events as ev
 from bursar.model.time import Time
 
-OUTCOMES: Final[tuple[ev.Outcome, ...]] = ("success", "failed", "timeout", "cancelled", "lost")
+OUTCOMES: Final[tuple[ev.Outcome, ...]] = (
+    "success",
+    "failed",
+    "timeout",
+    "cancelled",
+    "lost",
+    "released",
+)
 
 
 class AttemptLog:

@@ -5,6 +5,10 @@
 Events come in from the world and are journaled and applied; the three roles are asked in turn, each
 seeing what the one before it achieved; what the guard lets pass is journaled, applied, and only
 then carried out by the world.
+
+Entries may be anybody's. They see a view that cannot be written, and what they ask for passes the
+guard. One that raises, or answers with what is no list of actions, is not asked again: the run
+stops, what runs may end within its paid time, and `PolicyError` tells it at the end.
 """
 
 from __future__ import annotations
@@ -12,24 +16,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from heapq import heappop, heappush
+from itertools import islice
 from random import Random
-from typing import Final, Literal, Protocol, runtime_checkable
+from traceback import extract_tb
+from typing import Any, Final, Literal, Protocol, runtime_checkable
+
+import msgspec
 
 from bursar import actions as act
 from bursar import events as ev
 from bursar.guard import Guard
-from bursar.model.errors import InvariantError
+from bursar.model.errors import InvariantError, PolicyError, one_line
 from bursar.model.time import Time, format_duration
 from bursar.model.wording import counted
 from bursar.policies.registry import Policy
+from bursar.read_only import view_of
 from bursar.state import DONE, FAILED, RunState
-from bursar.view import View, money_left
+from bursar.view import Machine, View, money_left
 
 PLENTY: Final = 4
 """Machines get tasks ahead while there are so many times more of them: none idles for it later."""
+MOST_ACTIONS: Final = 1_000_000
+"""That an entry may ask for at once: an answer without end ends here."""
+LONGEST_FAULT: Final = 500
+"""Letters of what is told of an entry's fault."""
+_FOR_NO_WORLD: Final = (ev.ActionRefused, ev.StopRequested)
+ROLES: Final = ("provisioner", "placer", "replicator")
 
 Pick = Callable[[View, Random], int]
 """The next of the ready tasks."""
+
+Question = Callable[[View, Time, Random], Iterable[act.AnyAction]]
+"""What an entry is asked."""
 
 Fate = Literal["keep", "failure", "drop"]
 """What becomes of an ended attempt's output: the task's result, its failure, or nothing."""
@@ -84,7 +102,8 @@ class Journal(Protocol):
 class Observer(Protocol):
     """Looks at a run without influence on it: progress display, statistics, beliefs.
 
-    An entry of a policy that has this method is an observer of its run.
+    An entry of a policy that has this method is an observer of its run, too. It gets the view
+    instead of the state, so `state` should be annotated as `View` there.
     """
 
     def saw(self, event: ev.AnyEvent, state: RunState) -> None:
@@ -110,9 +129,14 @@ class Engine:
         self._world = world
         self._journal = journal
         self._rng = rng or Random(0)
-        roles = (policy.provisioner, policy.placer, policy.replicator)
-        learners = (entry for entry in roles if isinstance(entry, Observer))
-        self._observers = tuple(dict.fromkeys((*observers, *learners)))
+        self._view = view_of(state)
+        entries = (policy.provisioner, policy.placer, policy.replicator)
+        learners = {id(entry): entry for entry in entries if isinstance(entry, Observer)}
+        self._learners: Sequence[Any] = tuple(learners.values())
+        others = {id(one): one for one in observers if id(one) not in learners}
+        self._observers: Sequence[Observer] = tuple(others.values())
+        self._fault: tuple[str, Exception] | None = None
+        """what an entry did, after which none is asked again"""
         self._pick: Pick | None = getattr(policy.placer, "pick", None)
         self._early = getattr(policy.replicator, "early", 0)
         self._keen = getattr(policy.replicator, "keen", False)
@@ -123,7 +147,10 @@ class Engine:
         self._dirty = False
 
     def run(self) -> ev.RunEnded:
-        """Loop until the run has ended; whatever happens, no machine is left behind."""
+        """Loop until the run has ended; whatever happens, no machine is left behind.
+
+        Raises `PolicyError` if it ended because an entry is faulty.
+        """
         try:
             self.step(())
             while self.state.ended is None:
@@ -132,6 +159,7 @@ class Engine:
                 if look is None and not happened:
                     raise InvariantError("nothing more can happen, but the run has not ended")
                 self.step(happened)
+            self.tell_fault()
             return self.state.ended
         finally:
             self._world.close()
@@ -161,15 +189,16 @@ class Engine:
             return
         for number in self.guard.due(now):
             self._renew(number, now)
-        self._ask(policy.provisioner.provision(state, now, self._rng), now)
+        self._consult("provisioner", policy.provisioner.provision, now)
         if state.idle and state.attempts and 0 < len(state.ready) <= self._early:
-            self._ask(policy.replicator.replicate(state, now, self._rng), now)
-        if state.ready and state.idle:
-            self._ask(policy.placer.place(state, now, self._rng), now)
-        if self._world.ahead and self._pick is not None and state.stopping is None:
-            self._place_ahead(self._pick, self._world.ahead, now)
+            self._consult("replicator", policy.replicator.replicate, now)
+        if state.stopping is None:
+            if state.ready and state.idle:
+                self._consult("placer", policy.placer.place, now)
+            if self._world.ahead and self._pick is not None:
+                self._place_ahead(self._pick, self._world.ahead, now)
         if self._keen or (state.idle and state.attempts and not state.ready):
-            self._ask(policy.replicator.replicate(state, now, self._rng), now)
+            self._consult("replicator", policy.replicator.replicate, now)
 
     def _place_ahead(self, pick: Pick, ahead: int, now: Time) -> None:
         """Give busy machines their next tasks, too, while there are more than enough of them."""
@@ -181,39 +210,79 @@ class Engine:
                 continue
             while len(machine.waiting) < most and machine.is_full and machine.is_open:
                 before = len(state.log)
-                task = pick(state, self._rng)
-                self._ask((act.Start(task, machine.id, ahead=True),), now)
+                self._consult("placer", _one_ahead(pick, machine.id), now)
                 if len(state.log) == before:
                     return  # it was refused, for whatever reason: not again before the next event
 
+    def _consult(self, role: str, question: Question, now: Time) -> None:
+        """Ask an entry, unless one was faulty before; all is asked before any of it is done."""
+        if self._fault is not None:
+            return
+        try:
+            actions = question(self._view, now, self._rng)
+            if type(actions) is not tuple:
+                actions = tuple(islice(actions, MOST_ACTIONS + 1))
+            if len(actions) > MOST_ACTIONS:
+                raise ValueError(f"asks for more than {MOST_ACTIONS:,} actions at once")
+        except Exception as error:
+            self._found_fault(role, error, now)
+            return
+        if actions:
+            self._ask(actions, now)
+
+    def _found_fault(self, role: str, error: Exception, now: Time) -> None:
+        """An entry failed: stop, and let what runs end within the time that is paid for."""
+        entry = getattr(self._policy, role)
+        where = extract_tb(error.__traceback__)[-1]
+        told = one_line(f"{type(error).__name__}: {error}"[:LONGEST_FAULT])
+        fault = f"the {role} {type(entry).__name__} is faulty: {told}"
+        self._fault = (f"{fault} ({where.filename}:{where.lineno})", error)
+        if self.state.stopping is None and self.state.ended is None:
+            self.record(ev.StopRequested(now, "failed", fault))
+
+    def tell_fault(self) -> None:
+        """Raise `PolicyError` if an entry was faulty."""
+        if self._fault is not None:
+            why, error = self._fault
+            raise PolicyError(
+                f"{why}; what is done is kept; correct it or choose another"
+            ) from error
+
     def _ask(self, actions: Iterable[act.AnyAction], now: Time) -> None:
-        """Let the guard review what was asked for; all of it was asked before any of it is done."""
+        """Let the guard review what was asked for, one after the other."""
         review = self.guard.review
-        for action in tuple(actions):
-            if isinstance(action, act.Wake) and action.at > now:
-                heappush(self._wakes, action.at)
-            elif isinstance(action, act.Stop):
-                if self.state.stopping is None:
-                    self.record(ev.StopRequested(now, action.status, action.reason))
-            else:
-                verdict = review(action, now)
-                if verdict is not None:
-                    self.record(verdict)
-                    if not isinstance(verdict, ev.ActionRefused):
-                        self._decisions.append(verdict)
+        for action in actions:
+            verdict = review(action, now)
+            if verdict is None:
+                continue
+            if isinstance(verdict, act.Wake):
+                heappush(self._wakes, verdict.at)
+                continue
+            self.record(verdict)
+            if not isinstance(verdict, _FOR_NO_WORLD):
+                self._decisions.append(verdict)
 
     def _renew(self, number: int, now: Time) -> None:
         """The lease of a machine ends: extend it if the policy wants and money allows."""
         machine = self.state.machines[number]
-        answer = self._policy.provisioner.renew(machine, self.state, now)
-        if isinstance(answer, act.Extend) and not machine.attempts:
-            if self.state.stopping is not None:
-                answer = act.Release(number, reason="the run is stopping")
-            elif machine.doomed is not None:
-                answer = act.Release(number, reason="it is idle, and will be taken away")
-        self._ask((answer,), now)
+        self._ask((self._renewal(machine, now),), now)
         if not machine.releasing and machine.until - self._world.lead <= now:
             self._ask((act.Release(number, at_once=True, reason="its paid time ends"),), now)
+
+    def _renewal(self, machine: Machine, now: Time) -> act.AnyAction:
+        if self._fault is not None:
+            return act.Release(machine.id, reason="its paid time ends, and the policy is faulty")
+        try:
+            answer = self._policy.provisioner.renew(machine, self._view, now)
+        except Exception as error:
+            self._found_fault("provisioner", error, now)
+            return self._renewal(machine, now)
+        if type(answer) is act.Extend and not machine.attempts:
+            if self.state.stopping is not None:
+                return act.Release(machine.id, reason="the run is stopping")
+            if machine.doomed is not None:
+                return act.Release(machine.id, reason="it is idle, and will be taken away")
+        return answer
 
     def _watch_deadline(self, now: Time) -> None:
         state = self.state
@@ -277,12 +346,25 @@ class Engine:
         self.state.apply(event)
         for observer in self._observers:
             observer.saw(event, self.state)
+        if self._learners:
+            self._teach(event)
         if isinstance(event, ev.AttemptEnded):
             self._settle(event)
         elif isinstance(event, ev.MachineDown) and event.cause == "refused":
             for refusal in self.state.refusals.values():
                 if not refusal.is_final:
                     heappush(self._wakes, refusal.over)
+
+    def _teach(self, event: ev.AnyEvent) -> None:
+        """Let entries learn; of what can be changed in an event they get a copy."""
+        shown = own_copy(event)
+        for learner in self._learners if self._fault is None else ():
+            try:
+                learner.saw(shown, self._view)
+            except Exception as error:
+                roles = (role for role in ROLES if getattr(self._policy, role) is learner)
+                self._found_fault(next(roles), error, event.at)
+                return
 
     def _settle(self, event: ev.AttemptEnded) -> None:
         """An attempt ended: decide its output's fate, and cancel its rivals if it won."""
@@ -322,3 +404,17 @@ class Engine:
         if state.goal.deadline is not None and state.stopping is None:
             times.append(state.goal.deadline)
         return min(times, default=None)
+
+
+def _one_ahead(pick: Pick, machine: int) -> Question:
+    return lambda view, now, rng: (act.Start(pick(view, rng), machine, ahead=True),)
+
+
+def own_copy(event: ev.AnyEvent) -> ev.AnyEvent:
+    """The event itself, or a copy of one that holds what can be changed."""
+    if isinstance(event, ev.RunCreated):
+        policies, settings = dict(event.policies), dict(event.settings)
+        return msgspec.structs.replace(event, policies=policies, settings=settings)
+    if isinstance(event, ev.PlanChosen | ev.AssignmentChanged):
+        return msgspec.structs.replace(event, fleet=dict(event.fleet))
+    return event

@@ -20,8 +20,9 @@ from bursar.model.strategy import Strategy
 from bursar.model.time import Time
 from bursar.model.work import Bag
 
-Outcome = Literal["success", "failed", "timeout", "cancelled", "lost"]
-"""`failed` and `timeout` count against a task's retries; `cancelled` and `lost` do not."""
+Outcome = Literal["success", "failed", "timeout", "cancelled", "lost", "released"]
+"""`failed` and `timeout` count against a task's retries; the others do not. `lost`: its machine
+vanished; `released`: its machine was given back, or its paid time ended."""
 
 Status = Literal["done", "failed", "budget", "deadline", "interrupted", "planned"]
 """`planned`: the sample was run, and the rest waits for a choice among the plans."""
@@ -114,6 +115,8 @@ class PlanChosen(Event, frozen=True, tag=True, omit_defaults=True):
     """of a fleet with unreliable machines; no other is chosen when the tail begins"""
     assigned: Assigned | None = None
     """of a workflow: the offer of each task; the fleet is then the most machines of each offer"""
+    sabotage: Time | None = None
+    """mean life of unreliable machines from here on; None: as the run was made"""
 
 
 class AssignmentChanged(Event, frozen=True, tag=True, omit_defaults=True):
@@ -216,7 +219,7 @@ class LossAnnounced(Event, frozen=True, tag=True, omit_defaults=True):
 
 
 class MachineDown(Event, frozen=True, tag=True, omit_defaults=True):
-    """The machine is gone; attempts on it are lost and their tasks go back to the bag.
+    """The machine is gone; its attempts end with it and their tasks go back to the bag.
 
     `ended` is when it stopped costing money, never after its lease; None: at `at`.
     """

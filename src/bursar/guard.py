@@ -6,21 +6,26 @@ decides whether money may be committed:
 - a machine is paid for ahead, by whole billing units, never beyond the budget (`Rent`, `Extend`);
 - its lease ends before anything unpaid begins, and the world lets no machine outlive its lease;
 - a machine whose next unit can't be paid is released before it enters it, `lead` ahead of time.
+
+It also looks at what actions are made of (`bursar.checking`), so that whatever passes can be
+journaled and read again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any, Final
 
 from bursar import actions as act
 from bursar import events as ev
+from bursar.checking import Wrong, as_asked, kind_of, subject_of
 from bursar.model.market import Offer
 from bursar.model.money import Money, format_money
-from bursar.model.time import MINUTE, SECOND, Time, format_duration
+from bursar.model.time import LONGEST, MINUTE, SECOND, Time
 from bursar.model.wording import counted
-from bursar.state import BLOCKED, DONE, FAILED, WAITING, RunState
+from bursar.state import BLOCKED, DONE, FAILED, RUNNING, WAITING, RunState
 from bursar.view import Machine, money_left
 
 HORIZON: Final[Time] = 5 * SECOND
@@ -29,6 +34,11 @@ FAR_HORIZON: Final[Time] = 10 * MINUTE
 """The same for an extension, where money is plentiful: fewer extensions to journal."""
 PLENTIFUL: Final = 10
 """Money is plentiful while extending every machine so far takes less than one part in so many."""
+MOST_TOLD: Final = 1_000
+"""Refusals of one kind and for one reason that are told, so that no policy can fill a journal."""
+
+Answer = ev.Decision | ev.StopRequested | act.Wake
+"""What an action becomes that passes: a decision, a stop, or a time to look again."""
 
 
 class Guard:
@@ -45,13 +55,16 @@ class Guard:
         """whether the last machine asked for could not be paid"""
         self._refused: dict[tuple[str, str], str] = {}
         """the last refusal by action and subject: the same one is not told again and again"""
-        self._reviews: dict[type, Callable[[Any, Time], ev.Decision | str | None]] = {
+        self._told: Counter[tuple[str, str]] = Counter()
+        """how often each reason was told, by action"""
+        self._reviews: dict[type, Callable[[Any, Time], Answer | str | None]] = {
             act.Start: self._start,
             act.Rent: self._rent,
             act.Extend: self._extend,
             act.Release: self._release,
             act.Cancel: self._cancel,
             act.Wake: self._wake,
+            act.Stop: self._stop,
         }
         for machine in state.machines.values():
             self._watch(machine.id, machine.until)
@@ -87,18 +100,22 @@ class Guard:
 
     # --- reviewing -------------------------------------------------------------------------------
 
-    def review(self, action: act.AnyAction, now: Time) -> ev.Decision | ev.ActionRefused | None:
+    def review(self, action: act.AnyAction, now: Time) -> Answer | ev.ActionRefused | None:
         """A decision, a refusal, or None for a refusal that was told already."""
         review = self._reviews.get(type(action))
-        answer = "this is not an action" if review is None else review(action, now)
-        if not isinstance(answer, str):
-            return answer
-        kind = type(action).__name__
-        about = _subject(action)
-        if self._refused.get((kind, about)) == answer:
+        if review is None:
+            return self._refuse(action, "this is not an action", now)
+        asked = as_asked(action)
+        answer = asked.why if isinstance(asked, Wrong) else review(asked, now)
+        return self._refuse(action, answer, now) if isinstance(answer, str) else answer
+
+    def _refuse(self, action: object, why: str, now: Time) -> ev.ActionRefused | None:
+        kind, about = kind_of(action), subject_of(action)
+        if self._refused.get((kind, about)) == why or self._told[kind, why] >= MOST_TOLD:
             return None
-        self._refused[kind, about] = answer
-        return ev.ActionRefused(now, kind, about, answer)
+        self._told[kind, why] += 1
+        self._refused[kind, about] = why
+        return ev.ActionRefused(now, kind, about, why)
 
     def _start(self, action: act.Start, now: Time) -> ev.Decision | str | None:
         state = self._state
@@ -111,8 +128,11 @@ class Guard:
         status = state.status[action.task]
         if status in (WAITING, BLOCKED):
             return "the task needs others that are not done"
-        if status >= DONE and not action.measure:
-            return "the task is " + ("done" if status == DONE else "failed")
+        if not action.measure:
+            if status >= DONE:
+                return "the task is " + ("done" if status == DONE else "failed")
+            if status == RUNNING and not state.may_replicate(action.task):
+                return "the task has failed, and its retries are under way or used up"
         return ev.AttemptStarted(
             now, len(state.log) + 1, action.task, action.machine, action.reason, action.measure
         )
@@ -138,6 +158,8 @@ class Guard:
         self.lacks_money = stay is None
         if stay is None:
             return f"only {money_left(state)} of the budget is left"
+        if not state.ledger.can_pay(offer.charge(stay)):
+            return "this would exceed the budget"
         number = state.machines_rented + 1
         self._watch(number, now + stay)
         return ev.MachineRented(now, number, offer.name, now + stay, action.reason)
@@ -159,6 +181,8 @@ class Guard:
             price = format_money(machine.offer.price, self._state.market.currency)
             reason = f"its next unit costs {price}, {money_left(self._state)} is left"
             return ev.ReleaseOrdered(now, machine.id, reason)
+        if not self._state.ledger.can_extend(machine.id, machine.rented + stay):
+            return ev.ReleaseOrdered(now, machine.id, "another unit would exceed the budget")
         self._watch(machine.id, machine.rented + stay)
         return ev.LeaseExtended(now, machine.id, machine.rented + stay, action.reason)
 
@@ -183,8 +207,16 @@ class Guard:
             return "it is the only attempt of its task"
         return ev.CancelOrdered(now, action.attempt, action.reason, action.give_up)
 
-    def _wake(self, action: act.Wake, now: Time) -> ev.Decision | str | None:
-        return "that time has come already"
+    def _wake(self, action: act.Wake, now: Time) -> act.Wake | str:
+        if action.at <= now:
+            return "that time has come already"
+        return action if action.at <= now + LONGEST else "that time is too far away"
+
+    def _stop(self, action: act.Stop, now: Time) -> ev.StopRequested | None:
+        """One stop is enough."""
+        if self._state.stopping is not None:
+            return None
+        return ev.StopRequested(now, action.status, action.reason)
 
     def _first_stay(self, offer: Offer) -> Time | None:
         """How long to pay for a machine that is rented now."""
@@ -213,11 +245,3 @@ class Guard:
             return stay
         most = (money // offer.price) * offer.billing
         return most if most >= offer.paid_for(least) else None
-
-
-def _subject(action: act.AnyAction) -> str:
-    for field in ("attempt", "task", "machine", "offer"):
-        value = getattr(action, field, None)
-        if value is not None:
-            return f"{field} {value}"
-    return format_duration(getattr(action, "at", 0))

@@ -55,6 +55,11 @@ class Ledger:
     def can_pay(self, amount: Money) -> bool:
         return self.budget is None or self.committed + amount <= self.budget
 
+    def can_extend(self, machine: int, until: Time) -> bool:
+        """Whether the budget pays for this machine until then."""
+        charge = self._open[machine]
+        return self.can_pay(charge.offer.charge(until - charge.begin) - charge.amount)
+
     def commit(self, machine: int, offer: Offer, begin: Time, until: Time) -> None:
         charge = Charge(machine, offer, begin, until, is_open=True)
         self._open[machine] = charge

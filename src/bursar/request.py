@@ -25,7 +25,9 @@ from bursar.plan.frontier import check_preference
 from bursar.policies.registry import check_policies
 
 ROUND_ROBIN: Final = {"provisioner": "fixed", "placer": "random", "replicator": "none"}
-"""Where machines cost nothing, or the user said which."""
+"""Where the user said which machines."""
+IN_ORDER: Final = {"provisioner": "fixed", "placer": "fifo", "replicator": "none"}
+"""Where machines cost nothing: there is nothing to learn from the first tasks."""
 BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "insured"}
 """Where money is to be spent well."""
 FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
@@ -51,6 +53,15 @@ SUITED: Final = {
 """What goes with a provisioner, unless the user says otherwise; else round robin."""
 ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
+
+
+def check_sabotage(market: Market) -> None:
+    """Whether there is anything that could be taken away."""
+    if all(offer.pool == "reliable" for offer in market.offers):
+        raise InputError(
+            'no machine of this market is taken away: write pool = "unreliable" for an offer,'
+            " or leave out --sabotage"
+        )
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,11 +103,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         self._check_strategy()
         check_policies(self.all_policies(), simulated=simulated)
         self._check_faithful()
-        if self.sabotage and all(offer.pool == "reliable" for offer in self.market.offers):
-            raise InputError(
-                'no machine of this market is taken away: write pool = "unreliable" for an offer,'
-                " or leave out --sabotage"
-            )
+        if self.sabotage:
+            check_sabotage(self.market)
         if self.flow is not None:
             self._check_workflow(self.flow, simulated=simulated)
         if self.fleet is not None:
@@ -200,7 +208,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         elif self.bag is not None and self.fleet is None and not self.market.is_free:
             suits = "bats"
         provisioner = self.policies.get("provisioner", suits)
-        suited = SUITED.get(provisioner, ROUND_ROBIN if self.flow is None else UNPLANNED)
+        plain = IN_ORDER if self.market.is_free else ROUND_ROBIN
+        suited = SUITED.get(provisioner, plain if self.flow is None else UNPLANNED)
         if self.faithful and provisioner == "bats":
             suited = FAITHFUL
         return {**suited, "provisioner": provisioner, **self.policies}

@@ -117,6 +117,8 @@ class Session:
     ) -> Self:
         """Go on with a run that was interrupted or crashed: what ran is gone, the rest holds.
 
+        With a plan it is begun to be executed now, and the deadline of its goal counts from now.
+
         Machines of before are no more (their processes are ended first); each is charged for the
         units it may have entered. Tasks that ran on them go back to the bag.
         """
@@ -147,12 +149,13 @@ class Session:
             )
             if (staging := session._staging()) is not None:
                 publish_all(state, staging)
-            now = session._open_world(clock).now()
+            now = session._open_world(clock, plan).now()
             session._count_machines_lost(now, clock)
-            if goal is not None:
-                session._change_goal(goal, now)
             if plan is not None:
                 session._record(msgspec.structs.replace(plan, at=now))
+                goal = None if goal is None else goal.later(now)
+            if goal is not None:
+                session._change_goal(goal, now)
             if retry_failed and state.failed_tasks:
                 session._record(ev.RetryRequested(now, tuple(sorted(state.failed_tasks))))
             journal.commit(safely=True)
@@ -261,14 +264,16 @@ class Session:
         assert self._world is not None, "the session was not begun"  # noqa: S101
         return self._world
 
-    def _open_world(self, clock: RunClock | None = None) -> LocalWorld:
+    def _open_world(
+        self, clock: RunClock | None = None, plan: ev.PlanChosen | None = None
+    ) -> LocalWorld:
         self._world = LocalWorld(
             self.state,
             self.outputs,
             clock=clock or _clock_of(self.state),
             mark=mark_of(self.state, self.run_dir.place()),
             calls=self.calls,
-            lives=_saboteur_of(self.state),
+            lives=_saboteur_of(self.state, plan or self.state.plan),
             staging=self._staging(),
         )
         self._resources.callback(self._world.close)
@@ -292,14 +297,17 @@ class Session:
         self.state.apply(event)
 
 
-def _saboteur_of(state: RunState) -> Lives | None:
+def _saboteur_of(state: RunState, plan: ev.PlanChosen | None) -> Lives | None:
     """Who takes unreliable machines of the run away, if that was asked for."""
     created = state.created
-    if created is None or "sabotage" not in created.settings:
+    if created is None:
+        return None
+    life = (plan and plan.sabotage) or created.settings.get("sabotage")
+    if life is None:
         return None
     from bursar.testing.saboteur import Saboteur
 
-    return Saboteur(int(created.settings["sabotage"]), seed=created.seed)
+    return Saboteur(int(life), seed=created.seed)
 
 
 def _outputs_now(run: RunDir, state: RunState) -> str | None:

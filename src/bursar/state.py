@@ -1,6 +1,6 @@
 """RunState: the fold of a run's events, and the one place that changes it.
 
-`apply(event)` is the only mutator. Policies see the same object through the read-only `View`.
+`apply(event)` is the only mutator. Policies see it through `view_of`, which cannot be written.
 Tasks live in columns, so that a million of them fit; live attempts and machines are objects.
 """
 
@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from operator import itemgetter
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from bursar import events as ev
 from bursar.attempt_log import OUTCOMES, AttemptLog, Failure
@@ -45,6 +47,9 @@ class TaskStatus(IntEnum):
 
 READY, RUNNING, DONE, FAILED, WAITING, BLOCKED = TaskStatus  # plain names for the hot path
 
+_change: Final = force_setattr
+"""Sets a field of a machine or an attempt, which nobody else can change."""
+
 
 class RunState:
     """Each field says what must hold of it; `check()` verifies it."""
@@ -65,7 +70,7 @@ class RunState:
         """exactly the tasks that are WAITING or BLOCKED wait for others"""
         self.status = bytearray([FAILED])
         """a TaskStatus per task; index 0 is unused, tasks count from 1"""
-        self.failures = array("H", [0])
+        self.failures = array("l", [0])
         """attempts per task that failed or timed out, since it was last asked to be tried again"""
         self.ready = IndexedSet()
         """exactly the tasks whose status is READY"""
@@ -97,6 +102,8 @@ class RunState:
         self.attempts: dict[int, Attempt] = {}
         """those that live"""
         self.log = AttemptLog()
+        self._begun_on: dict[int, dict[int, None]] = {}
+        """by machine, what its `attempts` shows: those that have a slot there"""
         self._live_of: dict[int, list[int]] = {}
         """live attempts per task; a task is RUNNING exactly while it has some and is not DONE"""
 
@@ -151,6 +158,11 @@ class RunState:
         return len(self.status) - 1
 
     @property
+    def begun(self) -> Time:
+        """When it was begun to be executed: with the choice of its plan, if it has one."""
+        return 0 if self.plan is None else self.plan.at
+
+    @property
     def settled(self) -> int:
         """Tasks that are done, failed for good, or need one that did."""
         return self.done + self.failed + self.blocked
@@ -164,6 +176,14 @@ class RunState:
     def attempts_of(self, task: int) -> Sequence[int]:
         """Live attempts of a task, oldest first."""
         return self._live_of.get(task, ())
+
+    def may_replicate(self, task: int) -> bool:
+        """Whether another attempt may begin beside those of the task that live.
+
+        One that has failed gets no more than its retries, and those that live may be such.
+        """
+        failures = self.failures[task]
+        return not failures or failures + len(self.attempts_of(task)) <= self.limits.retries
 
     def locate(self, task: int) -> tuple[Bag | Flow, int]:
         """The bag or workflow a task belongs to, and its index there."""
@@ -250,7 +270,7 @@ class RunState:
         """The columns of its tasks, which are all READY."""
         self.work.append((self.total, work))
         self.status.extend(bytes(work.count))
-        self.failures.extend(array("H", bytes(2 * work.count)))
+        self.failures.extend(array("l", bytes(self.failures.itemsize * work.count)))
         self.winners.extend(array("q", bytes(8 * work.count)))
 
     def _files_found(self, event: ev.FilesFound) -> None:
@@ -304,26 +324,29 @@ class RunState:
     def _machine_rented(self, event: ev.MachineRented) -> None:
         offer = self.market[event.offer]
         self.machines_rented = event.machine
-        self.machines[event.machine] = Machine(event.machine, offer, event.at, event.until)
+        begun = self._begun_on[event.machine] = {}
+        self.machines[event.machine] = Machine(
+            event.machine, offer, event.at, event.until, attempts=MappingProxyType(begun)
+        )
         self.fleet[offer.name] = self.fleet.get(offer.name, 0) + 1
         self.ledger.commit(event.machine, offer, event.at, event.until)
 
     def _lease_extended(self, event: ev.LeaseExtended) -> None:
-        self.machines[event.machine].until = event.until
+        _change(self.machines[event.machine], "until", event.until)
         self.ledger.extend(event.machine, event.until)
 
     def _release_marked(self, event: ev.ReleaseMarked) -> None:
-        self.machines[event.machine].marked = True
+        _change(self.machines[event.machine], "marked", True)
 
     def _release_ordered(self, event: ev.ReleaseOrdered) -> None:
         machine = self.machines[event.machine]
         self._begin_to_leave(machine)
-        machine.releasing = True
+        _change(machine, "releasing", True)
 
     def _loss_announced(self, event: ev.LossAnnounced) -> None:
         machine = self.machines[event.machine]
         self._begin_to_leave(machine)
-        machine.doomed = event.gone
+        _change(machine, "doomed", event.gone)
 
     def _begin_to_leave(self, machine: Machine) -> None:
         """Count a machine among those that leave, once: one may be announced, then released."""
@@ -335,23 +358,27 @@ class RunState:
 
     def _machine_up(self, event: ev.MachineUp) -> None:
         machine = self.machines[event.machine]
-        machine.up = event.at
+        _change(machine, "up", event.at)
         self.refusals.pop(machine.offer.name, None)
         if not machine.leaving:
             self.idle.add(machine.id)
 
     def _machine_down(self, event: ev.MachineDown) -> None:
         machine = self.machines.pop(event.machine)
-        machine.down = True
+        _change(machine, "down", True)
         counts = self.leaving if machine.leaving else self.fleet
         counts[machine.offer.name] -= 1
         self.idle.discard(machine.id)
         for attempt in sorted((*machine.attempts, *machine.waiting)):
             live = self.attempts[attempt]
-            self._end_attempt(live, event.at, event.at - live.started, "lost")
+            self._end_attempt(live, event.at, event.at - live.started, _fate_of_attempts(event))
+        del self._begun_on[machine.id]
         if event.cause == "refused":
             self.ledger.void(machine.id)
-            self.refusals.setdefault(machine.offer.name, Refusal(event.at)).last = event.at
+            since = self.refusals.get(machine.offer.name)
+            self.refusals[machine.offer.name] = Refusal(
+                event.at if since is None else since.since, event.at
+            )
         else:
             self.ledger.close(machine.id, event.at if event.ended is None else event.ended)
 
@@ -363,9 +390,9 @@ class RunState:
         )
         self.log.begin(task, machine.id, event.at)
         if machine.is_full:
-            machine.waiting.append(event.attempt)
+            _change(machine, "waiting", (*machine.waiting, event.attempt))
         else:
-            machine.attempts.add(event.attempt)
+            self._begun_on[machine.id][event.attempt] = None
             if machine.is_full:
                 self.idle.discard(machine.id)
         if task in self._live_of:
@@ -377,7 +404,7 @@ class RunState:
                 self.status[task] = RUNNING
 
     def _cancel_ordered(self, event: ev.CancelOrdered) -> None:
-        self.attempts[event.attempt].cancelling = True
+        _change(self.attempts[event.attempt], "cancelling", True)
 
     def _attempt_ended(self, event: ev.AttemptEnded) -> None:
         attempt = self.attempts[event.attempt]
@@ -438,13 +465,16 @@ class RunState:
         """The slot of an attempt goes to the first that waits there, else it is free."""
         machine = attempt.machine
         if attempt.id in machine.waiting:
-            machine.waiting.remove(attempt.id)
+            _change(machine, "waiting", tuple(n for n in machine.waiting if n != attempt.id))
             return
-        machine.attempts.discard(attempt.id)
+        begun = self._begun_on[machine.id]
+        begun.pop(attempt.id, None)
         if machine.waiting:
-            following = self.attempts[machine.waiting.pop(0)]
-            machine.attempts.add(following.id)
-            following.started = self.log.started[following.id] = at
+            following = self.attempts[machine.waiting[0]]
+            _change(machine, "waiting", machine.waiting[1:])
+            begun[following.id] = None
+            _change(following, "started", at)
+            self.log.started[following.id] = at
         elif machine.is_open:
             self.idle.add(machine.id)
 
@@ -496,6 +526,11 @@ class RunState:
         if not holds:
             story = "" if task is None else "\n" + "\n".join(self.story(task))
             raise InvariantError(f"at {self.now}: {what}{story}")
+
+
+def _fate_of_attempts(event: ev.MachineDown) -> ev.Outcome:
+    """What became of what ran on a machine: it was taken away, or we gave it back."""
+    return "lost" if event.cause in ("lost", "refused") else "released"
 
 
 def fold(events: Iterable[ev.AnyEvent]) -> RunState:

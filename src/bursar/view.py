@@ -1,14 +1,23 @@
-"""What a policy sees: machines, attempts, and the read-only view of the run."""
+"""What a policy sees: machines, attempts, and the read-only view of the run.
+
+`View` says what may be read, and the state has all of it. Entries never get the state itself but
+what `read_only.view_of` makes of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
-from bursar.model.goal import Goal
+import msgspec
+
+from bursar.events import StopRequested
+from bursar.model.flow import Flow
+from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
 from bursar.model.time import DAY, MINUTE, SECOND, Time
+from bursar.model.work import Bag
 
 SHORTEST_PAUSE: Final[Time] = 15 * SECOND
 """Between asking for a machine that was not to be had and asking again ..."""
@@ -18,43 +27,28 @@ LONGEST_WAIT: Final[Time] = 7 * DAY
 """Whoever got no machine for so long, and has none, gives up."""
 
 
-class Machine:
-    """One rented instance of an offer."""
+class Machine(msgspec.Struct, frozen=True, eq=False):
+    """One rented instance of an offer. Only the state changes it."""
 
-    __slots__ = (
-        "attempts",
-        "doomed",
-        "down",
-        "id",
-        "marked",
-        "offer",
-        "releasing",
-        "rented",
-        "until",
-        "up",
-        "waiting",
-    )
-
-    def __init__(self, id: int, offer: Offer, rented: Time, until: Time) -> None:
-        self.id = id
-        self.offer = offer
-        self.rented = rented
-        self.until = until
-        """paid until; nothing of this machine exists after it"""
-        self.up: Time | None = None
-        """when it came up; None while it boots"""
-        self.marked = False
-        """to be released at the end of its paid time"""
-        self.releasing = False
-        """the world was told to take it down"""
-        self.doomed: Time | None = None
-        """when it will be taken away, once that is announced"""
-        self.down = False
-        """gone"""
-        self.attempts: set[int] = set()
-        """attempts on it, at most `offer.slots`"""
-        self.waiting: list[int] = []
-        """attempts that begin there as slots get free, in this order"""
+    id: int
+    offer: Offer
+    rented: Time
+    until: Time
+    """paid until; nothing of this machine exists after it"""
+    up: Time | None = None
+    """when it came up; None while it boots"""
+    marked: bool = False
+    """to be released at the end of its paid time"""
+    releasing: bool = False
+    """the world was told to take it down"""
+    doomed: Time | None = None
+    """when it will be taken away, once that is announced"""
+    down: bool = False
+    """gone"""
+    attempts: Collection[int] = ()
+    """attempts on it, at most `offer.slots`, in the order in which they began there"""
+    waiting: tuple[int, ...] = ()
+    """attempts that begin there as slots get free, in this order"""
 
     @property
     def name(self) -> str:
@@ -88,14 +82,11 @@ class Machine:
         return "busy" if self.attempts else "idle"
 
 
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """Machines of an offer were not available, from `since` to `last`, each time somebody asked."""
 
-    __slots__ = ("last", "since")
-
-    def __init__(self, at: Time) -> None:
-        self.since = at
-        self.last = at
+    since: Time
+    last: Time
 
     @property
     def over(self) -> Time:
@@ -108,21 +99,16 @@ class Refusal:
         return self.last - self.since >= LONGEST_WAIT
 
 
-class Attempt:
-    """One try of one task on one machine, while it lives."""
+class Attempt(msgspec.Struct, frozen=True, eq=False):
+    """One try of one task on one machine, while it lives. Only the state changes it."""
 
-    __slots__ = ("cancelling", "id", "machine", "measure", "started", "task")
-
-    def __init__(
-        self, id: int, task: int, machine: Machine, started: Time, measure: bool = False
-    ) -> None:
-        self.id = id
-        self.task = task
-        self.machine = machine
-        self.started = started
-        self.measure = measure
-        """runs to its end even when the task is done"""
-        self.cancelling = False
+    id: int
+    task: int
+    machine: Machine
+    started: Time
+    measure: bool = False
+    """runs to its end even when the task is done"""
+    cancelling: bool = False
 
 
 class Members(Protocol):
@@ -132,6 +118,37 @@ class Members(Protocol):
     def __contains__(self, item: object) -> bool: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[int]: ...
+
+
+class Column(Protocol):
+    """A number for each task or attempt; 0 is none."""
+
+    def __getitem__(self, number: int) -> int: ...
+    def __len__(self) -> int: ...
+
+
+class LogView(Protocol):
+    """Every attempt of the run, ended or not: attempt `n` stands at index `n` of each column."""
+
+    @property
+    def task(self) -> Column: ...
+    @property
+    def machine(self) -> Column: ...
+    @property
+    def started(self) -> Column: ...
+    @property
+    def ended(self) -> Column: ...
+    @property
+    def runtime(self) -> Column: ...
+    @property
+    def outcome(self) -> Column: ...
+    def __len__(self) -> int: ...
+
+
+class PrecedenceView(Protocol):
+    def children(self, task: int) -> Sequence[int]:
+        """Those that need this one."""
+        ...
 
 
 class LedgerView(Protocol):
@@ -148,9 +165,16 @@ class View(Protocol):
     """What a policy may look at: live, kept up to date event by event, never a copy."""
 
     @property
+    def now(self) -> Time:
+        """Time of the last event."""
+        ...
+
+    @property
     def market(self) -> Market: ...
     @property
     def goal(self) -> Goal: ...
+    @property
+    def limits(self) -> Limits: ...
     @property
     def ledger(self) -> LedgerView: ...
     @property
@@ -168,6 +192,11 @@ class View(Protocol):
     @property
     def failed(self) -> int: ...
     @property
+    def settled(self) -> int:
+        """Tasks that are done, failed for good, or need one that did."""
+        ...
+
+    @property
     def waiting(self) -> int:
         """Tasks that wait for others, and will be ready when those are done."""
         ...
@@ -175,10 +204,39 @@ class View(Protocol):
     @property
     def arrivals_open(self) -> bool: ...
     @property
+    def stopping(self) -> StopRequested | None: ...
+    @property
     def fleet(self) -> Mapping[str, int]: ...
     @property
     def refusals(self) -> Mapping[str, Refusal]: ...
-    def attempts_of(self, task: int) -> Sequence[int]: ...
+    @property
+    def status(self) -> Column:
+        """A `TaskStatus` per task."""
+        ...
+
+    @property
+    def winners(self) -> Column:
+        """Per task, the attempt whose result counts; 0 while there is none."""
+        ...
+
+    @property
+    def log(self) -> LogView: ...
+    @property
+    def precedence(self) -> PrecedenceView: ...
+    @property
+    def work(self) -> Sequence[tuple[int, Bag | Flow]]:
+        """What arrived: the number before its first task, and the bag or workflow."""
+        ...
+
+    @property
+    def pauses(self) -> Sequence[tuple[Time, Time]]: ...
+    def attempts_of(self, task: int) -> Sequence[int]:
+        """Live attempts of a task, oldest first."""
+        ...
+
+    def may_replicate(self, task: int) -> bool:
+        """Whether another attempt may begin beside those of the task that live."""
+        ...
 
 
 def money_left(view: View) -> str:

@@ -14,7 +14,7 @@ from bursar.beliefs.prediction import FleetPart, Prediction, predict
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
-from bursar.model.money import Money
+from bursar.model.money import LARGEST, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
@@ -187,3 +187,11 @@ def test_predictions_of_nothing_are_refused():
 def test_the_same_generator_predicts_the_same():
     parts = fleet(BAGS["levy"](rng(), 30), {"A": 3, "B": 2})
     assert predict(parts, 200, rng(5)) == predict(parts, 200, rng(5))
+
+
+def test_what_costs_more_than_64_bits_hold_is_predicted_exactly():
+    dear = Offer("dear", Money(LARGEST), SECOND)
+    part = FleetPart(dear, 4, np.full(30, 10 * SECOND, dtype=np.int64))
+    found = predict([part], 40, np.random.default_rng(0))
+    assert found.cost(0.5) == Money(LARGEST) * 400
+    assert min(found.costs) > 2**63

@@ -1,6 +1,7 @@
 import json
 import signal
 import time
+from collections import Counter
 
 import pytest
 
@@ -114,6 +115,20 @@ def test_ctrl_c_once_lets_attempts_finish_and_twice_does_not(place, signals, don
     assert "bursar resume r" in err
     out, _ = place.bursar("resume", "r", "--json")
     assert json.loads(out)["tasks"]["done"] == 2
+
+
+def test_one_ctrl_c_ends_a_run_of_very_many_very_short_tasks(place):
+    process = place.popen("run", "--name", "r", "--json", "--repeat", "30000", "true")
+    _until((place.path / ".bursar" / "r" / "lock").exists)
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    try:
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert 0 < json.loads(out)["tasks"]["done"] < 30_000
+    assert place.bursar("why", "r")[0].count("refused") <= 10
 
 
 def test_another_process_can_look_at_a_run_and_stop_it(place):
@@ -282,3 +297,33 @@ def _until(condition, seconds=30):
     while not condition():
         assert time.monotonic() < end, "waited too long"
         time.sleep(0.02)
+
+
+def test_with_a_retry_tasks_that_always_fail_are_tried_twice_even_in_the_tail(place):
+    words = ("run", "-m", "market.toml", "--budget", "3", "--name", "r", "--retries", "1")
+    place.bursar(*words, "--repeat", "12", "--shell", "sleep 0.2; exit 1", code=3)
+    rows = [
+        line.split("\t") for line in place.bursar("export", "r", "--joblog", "-")[0].splitlines()
+    ]
+    failed = Counter(row[0] for row in rows[1:] if row[6] == "1")
+    assert set(failed.values()) == {2}
+
+
+def test_the_tasks_of_a_free_bag_start_in_order(place):
+    place.bursar("run", "--name", "r", "--repeat", "40", "true")
+    lines = place.bursar("export", "r", "--events", "-")[0].splitlines()
+    events = [json.loads(line) for line in lines]
+    started = [event["task"] for event in events if event["type"] == "AttemptStarted"]
+    assert started == list(range(1, 41))
+
+
+def test_a_run_that_nobody_executes_has_one_name_for_that(place):
+    place.script("slow.sh", "touch started; sleep 60")
+    process = place.popen("run", *BUDGET, "./slow.sh", ":::", "1")
+    _until(lambda: list(place.path.glob("started")))
+    process.kill()
+    process.communicate(timeout=60)
+    assert "abandoned" in place.bursar("status")[0]
+    out, _ = place.bursar("status", "r")
+    assert out.startswith("r: abandoned. 0 of 1 task done in ")
+    assert "running" not in out

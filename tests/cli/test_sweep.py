@@ -21,7 +21,16 @@ def sweep(place):
 def test_the_example_keeps_what_its_plan_promises(sweep):
     """Never dearer than the budget; as fast as was promised, unless luck is very bad."""
     for name in TRIES:
-        sampling = ("plan", "--name", name, "--sample-workers", "2", "sweep.toml")
+        sampling = (
+            "plan",
+            "--name",
+            name,
+            "--sample-workers",
+            "2",
+            "--sample-budget",
+            "2",
+            "sweep.toml",
+        )
         plan = sweep.json(*sampling)["plans"][-1]
         ran = sweep.json("run", name, "--choose", "fastest", "--budget", "8")
         assert ran["status"] == "done"

@@ -72,6 +72,7 @@ def test_a_row_tells_task_machine_times_and_command(path):
         ("cancelled", -15, (-1, 0)),
         ("cancelled", None, (-1, 0)),
         ("lost", None, (-1, 0)),
+        ("released", None, (-1, 1)),
     ],
 )
 def test_exit_value_and_signal_tell_how_an_attempt_ended(path, outcome, exit_code, verdict):
@@ -124,3 +125,9 @@ def test_a_line_that_is_no_event_is_told_with_its_number():
     good = b'{"type":"MachineUp","at":1,"machine":1}\n'
     with pytest.raises(JournalError, match=r"x.jsonl: line 2 cannot be read"):
         list(read_json_lines([good, b"{}\n"], "x.jsonl"))
+
+
+@pytest.mark.parametrize(("cause", "signal"), [("lost", 0), ("released", 1), ("expired", 1)])
+def test_attempts_on_machines_that_were_given_back_are_told_from_lost_ones(path, cause, signal):
+    write(path, (*OPENING, ev.MachineDown(20 * SECOND, 1, cause)))
+    assert [(row.exitval, row.signal) for row in ended_attempts(path)] == [(-1, signal)]

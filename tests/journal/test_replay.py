@@ -1,6 +1,7 @@
 from array import array
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.model.work import Bag
+from bursar.view import Attempt, Machine
 
 CREATED = ev.RunCreated(
     0, "r", Market("USD", "d", (Offer("s", Money(1)),)), Goal(), Limits(), 1, {}, {}, 0.0
@@ -25,12 +27,14 @@ CREATED = ev.RunCreated(
 
 def plain(value):
     """A value that can be compared: every field of everything it holds."""
-    if isinstance(value, dict):
+    if isinstance(value, dict | MappingProxyType):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | array | IndexedSet | bytearray):
         return [plain(item) for item in value]
     if isinstance(value, set):
         return sorted(value)
+    if isinstance(value, Machine | Attempt):
+        return plain(msgspec.structs.asdict(value))
     if isinstance(value, msgspec.Struct | Money | int | str | None):
         return value
     names = getattr(value, "__slots__", None) or vars(value)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bursar import events as ev
 from bursar.model.codec import decoder, encode, to_builtins
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal, Limits
@@ -79,3 +80,9 @@ def test_an_unknown_kind_of_value_is_refused():
         encode(object())
     with pytest.raises(msgspec.ValidationError):
         decoder(complex).decode(b'"1"')
+
+
+@pytest.mark.parametrize("nanos", [2**63 - 1, 2**63, 10**30])
+def test_sums_beyond_64_bits_go_through_a_journal(nanos):
+    plan = ev.PlanChosen(0, "knee", {"small": 1}, 1, 1, Money(nanos), Money(2 * nanos))
+    assert decoder(ev.AnyEvent).decode(encode(plan)) == plan

@@ -208,3 +208,19 @@ def test_money_is_printed_with_its_currency_and_sign():
     assert format_money(Money.parse("1250"), None) == "1,250.00"
     assert repr(Money.parse("0.000000001")) == "Money('0.000000001')"
     assert float(Money.parse("0.25")) == 0.25
+
+
+@pytest.mark.parametrize(
+    "nanos",
+    [0, 1, -1, 2**63 - 1, 2**63, -(2**63) - 1, 9_000_000_001 * 10**9, 10**40, -(10**40) - 7],
+)
+def test_what_was_written_of_any_sum_is_read_again(nanos):
+    assert Money.recall(str(Money(nanos))) == Money(nanos)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "1.5", "$1.00", "1e9", "1,000.00", "٣.00", "nan", "1.0000000000"]
+)
+def test_only_what_was_written_is_recalled(text):
+    with pytest.raises(InputError, match="no amount of money"):
+        Money.recall(text)

@@ -80,7 +80,7 @@ def test_a_task_that_ends_sooner_where_it_runs_is_left_alone():
 def test_what_runs_longer_than_all_that_finished_is_no_candidate():
     scene = tail(0)
     scene.pass_time(61 * MINUTE)
-    scene.state.machines[1].until = 2 * HOUR
+    scene.extend(1, HOUR)
     scene.machine("fast")
     assert asked(Stochastic(knowing(60)), scene) == []
 

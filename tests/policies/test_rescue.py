@@ -94,7 +94,7 @@ def test_a_strategy_of_unreliable_machines_alone_rules_help_out(strategy, helps)
 
 def test_what_cannot_be_rented_is_of_no_help():
     poor = SimpleNamespace(left=Money.parse("0.50"))
-    refused = {"sure": Refusal(0)}
+    refused = {"sure": Refusal(0, 0)}
     for changes in ({"ledger": poor}, {"refusals": refused}):
         assert not rescue().may_help(view(**changes), 1, None)
         standing = {2: Machine(2, SURE, 0, FIRST)}

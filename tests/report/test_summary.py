@@ -84,7 +84,7 @@ def test_time_in_which_nobody_executed_the_run_is_not_counted():
     scene.pass_time(HOUR)
     scene.tell(ev.RunResumed(scene.at))
     assert summarise(scene.state).makespan_s == 60
-    assert "done in 1.0 min, " in next(iter(tell(scene.state)))
+    assert "done in 1.0 min of running time, " in next(iter(tell(scene.state)))
     scene.pass_time(MINUTE)
     scene.end(scene.start(2, machine))
     assert summarise(scene.state).makespan_s == 120
@@ -274,3 +274,25 @@ def test_a_plan_is_told_as_predicted_against_actual():
         "plan 'knee': predicted 1.0 h (at most 2.0 h), took 30.0 min;"
         " predicted $0.20 (at most $0.40), cost $0.10"
     ) in list(tell(scene.state))
+
+
+def test_done_in_is_the_time_that_has_elapsed_with_the_sample_and_to_the_end():
+    scene = scene_of()
+    machine = scene.machine()
+    scene.pass_time(MINUTE)
+    scene.end(scene.start(1, machine))
+    scene.tell(ev.PlanChosen(scene.at, "knee", {"small": 1}, 1, 1, Money(1), Money(1)))
+    scene.pass_time(4 * MINUTE)
+    scene.release(machine)
+    scene.down(machine)
+    scene.tell(ev.RunEnded(scene.at, "budget"))
+    assert "1 of" in next(iter(tell(scene.state)))
+    assert "done in 5.0 min, " in next(iter(tell(scene.state)))
+
+
+def test_a_run_that_nobody_executes_is_abandoned_and_not_running():
+    scene = scene_of()
+    assert ": running." in next(iter(tell(scene.state)))
+    assert ": abandoned." in next(iter(tell(scene.state, is_abandoned=True)))
+    scene.tell(ev.RunEnded(0, "budget"))
+    assert ": stopped by its budget." in next(iter(tell(scene.state, is_abandoned=True)))

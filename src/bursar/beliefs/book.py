@@ -14,7 +14,7 @@ from bursar import events as ev
 from bursar.beliefs.regression import Line, Relation, relate
 from bursar.model.market import Offer
 from bursar.model.time import Time
-from bursar.state import RunState
+from bursar.view import View
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,7 @@ class SampleBook:
         self._measuring: dict[tuple[str, int], int] = {}
         """live attempts by offer and task"""
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         if isinstance(event, ev.AttemptStarted):
             self._started(event, state)
         elif isinstance(event, ev.AttemptEnded):
@@ -49,14 +49,14 @@ class SampleBook:
             for number in gone:
                 self._forget(number, state)
 
-    def _started(self, event: ev.AttemptStarted, state: RunState) -> None:
+    def _started(self, event: ev.AttemptStarted, state: View) -> None:
         offer = state.machines[event.machine].offer.name
         self._offer_of[event.attempt] = offer
         self._measuring[offer, event.task] = event.attempt
         if event.measure and event.task not in self.replicated:
             self.replicated.append(event.task)
 
-    def _ended(self, event: ev.AttemptEnded, state: RunState) -> None:
+    def _ended(self, event: ev.AttemptEnded, state: View) -> None:
         offer = self._forget(event.attempt, state)
         if offer is None:
             return
@@ -66,7 +66,7 @@ class SampleBook:
         elif event.outcome in ("failed", "timeout"):
             self.failures[offer] = self.failures.get(offer, 0) + 1
 
-    def _forget(self, attempt: int, state: RunState) -> str | None:
+    def _forget(self, attempt: int, state: View) -> str | None:
         offer = self._offer_of.pop(attempt, None)
         if offer is not None:
             self._measuring.pop((offer, state.log.task[attempt]), None)

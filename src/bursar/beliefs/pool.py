@@ -24,7 +24,8 @@ from bursar.beliefs.reliability import (
 from bursar.model.errors import InputError
 from bursar.model.time import Time, format_duration
 from bursar.model.wording import counted
-from bursar.state import DONE, RunState
+from bursar.state import DONE
+from bursar.view import View
 
 if TYPE_CHECKING:
     import numpy as np
@@ -160,7 +161,7 @@ class PoolBook:
         """The mean run time on reliable machines."""
         return round(self._reliable_total / self.reliable_runs) if self.reliable_runs else None
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         match event:
             case ev.AttemptStarted():
                 self._started(event)
@@ -215,7 +216,7 @@ class PoolBook:
             self._fates.append(Fate.SILENT)
             self._standings.append(self._standing[event.machine])
 
-    def _ended_by_itself(self, event: ev.AttemptEnded, state: RunState) -> None:
+    def _ended_by_itself(self, event: ev.AttemptEnded, state: View) -> None:
         machine = state.log.machine[event.attempt]
         rows = self._rows.get(machine)
         if rows is None:
@@ -232,13 +233,13 @@ class PoolBook:
             return
         is_done = state.status[state.log.task[event.attempt]] == DONE
         is_called_back = event.outcome == "cancelled" and (is_done or state.stopping is not None)
-        if is_called_back:
+        if is_called_back or event.outcome == "released":
             self._settle(row, event.at, Fate.WITHDRAWN)
         else:
             self._settle(row, event.at, Fate.LOST)
             self._standing[machine] = Standing.FAILED
 
-    def _counted(self, event: ev.MachineUp | ev.ReleaseOrdered, state: RunState) -> None:
+    def _counted(self, event: ev.MachineUp | ev.ReleaseOrdered, state: View) -> None:
         machine = state.machines[event.machine]
         if machine.offer.pool != "unreliable":
             return
@@ -270,7 +271,7 @@ class PoolBook:
         self._ended[row] = at
         self._fates[row] = fate
 
-    def _watch(self, now: Time, state: RunState) -> None:
+    def _watch(self, now: Time, state: View) -> None:
         remaining = state.total - state.settled
         if self.tail is None and not state.arrivals_open and is_tail(remaining, self._slots):
             self.tail = now

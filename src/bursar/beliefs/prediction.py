@@ -167,15 +167,19 @@ def _crews(parts: Sequence[FleetPart], draws: int, rng: np.random.Generator) -> 
     return [crews[number] for number in range(len(parts))]
 
 
-def _charges(part: FleetPart, ends: Floats) -> NDArray[np.int64]:
-    """What the machines of a part cost, in billionths, where their slots end so."""
+def _charges(part: FleetPart, ends: Floats) -> NDArray[np.object_]:
+    """What the machines of a part cost, in billionths, where their slots end so.
+
+    Python's own numbers: a sum may be more than 64 bits hold.
+    """
     offer = part.offer
     modelled = ends.shape[1] // offer.slots
     slots = ends[:, : modelled * offer.slots].reshape(len(ends), modelled, offer.slots)
     stays = np.maximum(slots.max(axis=2), max(offer.boot, offer.minimum, 1)).astype(np.int64)
     units = (-(-stays // offer.billing)).sum(axis=1)
     charged = units * part.machines // modelled
-    return np.asarray(charged * offer.price.nanos, dtype=np.int64)
+    costs: NDArray[np.object_] = charged.astype(object) * offer.price.nanos
+    return costs
 
 
 def _rank(confidence: float, count: int) -> int:

@@ -20,7 +20,7 @@ from bursar import events as ev
 from bursar.beliefs.sampling import sample_size
 from bursar.beliefs.survival import Survival
 from bursar.model.time import Time
-from bursar.state import RunState
+from bursar.view import View
 
 MOST_KEPT: Final = 512
 """Run times kept one by one for each offer, spread over all that came; sums count them all."""
@@ -119,7 +119,7 @@ class Progress:
         self.machines: dict[int, Deeds] = {}
         """those not down"""
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         if isinstance(event, ev.AttemptEnded):
             self._ended(event, state)
         elif isinstance(event, ev.AttemptStarted):
@@ -133,7 +133,7 @@ class Progress:
             for seen in self.seen.values():
                 seen.begun &= state.attempts.keys()
 
-    def _ended(self, event: ev.AttemptEnded, state: RunState) -> None:
+    def _ended(self, event: ev.AttemptEnded, state: View) -> None:
         machine = state.machines[state.log.machine[event.attempt]]
         seen = self.of(machine.offer.name)
         if event.outcome == "success":

@@ -15,7 +15,7 @@ from typing import Final
 
 from bursar import events as ev
 from bursar.model.time import HOUR, Time
-from bursar.state import RunState
+from bursar.view import View
 
 MILLION: Final = 1_000_000
 LARGEST_BUCKET: Final = 512
@@ -72,7 +72,7 @@ class UnifiedRuntimes:
         self._drawn = 0
         """finished tasks when the lines were last drawn"""
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         if not isinstance(event, ev.AttemptEnded) or event.outcome != "success":
             return
         if state.winners[state.log.task[event.attempt]] == event.attempt:

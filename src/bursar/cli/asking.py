@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bursar.cli.common import print_table, say
 from bursar.model.errors import shown
 from bursar.model.money import Money, format_money
+from bursar.model.numbers import is_position
 from bursar.model.time import format_duration, seconds
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def ask_for_strategy(advice: Advice) -> int:
         answer = sys.stdin.readline().strip()
         if not answer:
             return knee
-        if answer.isdecimal() and 1 <= int(answer) <= len(places):
+        if is_position(answer, len(places)):
             return places[int(answer) - 1]
         say(f"{shown(answer)} is not a number from 1 to {len(places)}")
 

@@ -14,6 +14,7 @@ import numpy as np
 import rich_click as click
 
 from bursar.cli.common import home, json_option, print_json, print_line, print_table, say
+from bursar.cli.numbers import Whole
 from bursar.execute.bandwidth import (
     BandwidthServer,
     is_loopback,
@@ -81,7 +82,7 @@ class Serving(msgspec.Struct, frozen=True):
 @click.option(
     "--offer", metavar="NAME", default="local", help="Offer that this machine stands for (local)."
 )
-@click.option("--rounds", type=click.IntRange(1, MOST_ROUNDS), help=f"Measurements ({ROUNDS}).")
+@click.option("--rounds", type=Whole(1, MOST_ROUNDS), help=f"Measurements ({ROUNDS}).")
 @click.option("--for", "lasting", metavar="TIME", help="Measure, or serve, for this long.")
 @click.option("--every", metavar="TIME", default="0s", help="Time from one round to the next (0s).")
 @click.option(

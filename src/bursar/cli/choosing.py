@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+from msgspec import structs
+
 from bursar.beliefs.book import SampleBook
 from bursar.beliefs.pool import PoolBook
 from bursar.beliefs.sampling import missing_caution, sample_size, size_caution
@@ -11,10 +14,13 @@ from bursar.journal.runs import RunDir
 from bursar.model.amount import money_in
 from bursar.model.errors import InputError, shown
 from bursar.model.goal import Goal
-from bursar.model.money import Money
+from bursar.model.money import ZERO, Money, format_money
+from bursar.model.numbers import is_position
+from bursar.model.reading import read_duration
 from bursar.model.strategy import read_strategy
-from bursar.model.time import parse_duration, seconds
+from bursar.model.time import seconds
 from bursar.plan.plans import CONFIDENCE, Candidate, Plan, PlanList, Samples, make_plans
+from bursar.request import check_sabotage
 from bursar.session import load_run
 from bursar.simulate.mixed_plans import (
     PoolKnowledge,
@@ -35,7 +41,7 @@ def plans_of(
 ) -> PlanList:
     """The plans for what is left of a sampled run; the same run, the same plans.
 
-    The goal is for the rest: what the sample has cost does not count against it.
+    The budget of the goal is for all of the run: what the sample has cost counts against it.
     """
     book, pool = SampleBook(), PoolBook()
     state = load_state(found.journal, [book, pool])
@@ -49,11 +55,11 @@ def plans_of(
             f"run {found.name} has no successful task to plan from;"
             " give another sample more money with --sample-budget"
         )
-    return make_plans(
+    found_plans = make_plans(
         state.market,
         samples,
         left,
-        goal,
+        _for_the_rest(goal, state),
         between=between,
         confidence=confidence,
         faithful=faithful,
@@ -64,6 +70,25 @@ def plans_of(
             *_size_cautions(state.total, book.seen()),
         ],
     )
+    capped = [
+        structs.replace(plan, cap=str(cap_of(plan, state).total)) for plan in found_plans.plans
+    ]
+    return structs.replace(found_plans, plans=capped)
+
+
+def _for_the_rest(goal: Goal, state: RunState) -> Goal:
+    """The goal without what is committed."""
+    if goal.budget is None:
+        return goal
+    left = goal.budget - state.ledger.committed
+    if left <= ZERO:
+        currency = state.market.currency
+        spent, budget = format_money(state.ledger.committed, currency), goal.budget
+        raise InputError(
+            f"the sample has cost {spent}: nothing is left of a budget of"
+            f" {format_money(budget, currency)}; give more"
+        )
+    return Goal(left, goal.deadline)
 
 
 def _mixed_of(
@@ -89,26 +114,23 @@ def _size_cautions(tasks: int, seen: int) -> list[str]:
 
 
 def choose_plan(
-    found: RunDir, choice: str, budget: str | None, deadline: str | None
-) -> tuple[PlanChosen, Goal]:
+    found: RunDir,
+    choice: str,
+    budget: str | None,
+    deadline: str | None,
+    sabotage: str | None = None,
+) -> tuple[PlanChosen, Goal, Cap]:
     """The plan chosen, and the goal of the whole run with it.
 
-    The budget is what was committed before, what the plan may cost at most, and a reserve for the
-    last tasks: one unit of the fleet's cheapest offer for each machine, since the bounds do not
-    hold always. A budget that is given holds for the whole run instead.
+    The budget is that of `cap_of`; one that is given holds for the whole run instead.
     """
     state, _ = load_run(found)
     plans = plans_of(found, Goal()).plans
     plan = _pick(plans, choice)
-    spent = state.ledger.committed
-    dearest = max(Money.parse(plan.cost_upper), Money.parse(plan.cost)) + Money.parse(plan.cushion)
-    cheapest = min(state.market[name].entry_charge for name in plan.fleet)
-    reserve = cheapest * sum(plan.fleet.values())
+    cap = cap_of(plan, state)
     goal = Goal(
-        budget=spent + dearest + reserve
-        if budget is None
-        else money_in(state.market.currency, budget),
-        deadline=None if deadline is None else parse_duration(deadline),
+        budget=cap.total if budget is None else money_in(state.market.currency, budget),
+        deadline=None if deadline is None else read_duration(deadline, least=1),
     )
     chosen = PlanChosen(
         at=0,
@@ -116,15 +138,50 @@ def choose_plan(
         fleet=plan.fleet,
         makespan_p50=seconds(plan.makespan_s.p50),
         makespan_upper=seconds(plan.makespan_s.upper),
-        cost_p50=Money.parse(plan.cost_p50),
-        cost_upper=dearest,
+        cost_p50=Money.recall(plan.cost_p50),
+        cost_upper=cap.bound,
         strategy=read_strategy(plan.strategy) if plan.strategy else None,
+        sabotage=None if sabotage is None else read_duration(sabotage, least=1),
     )
-    return chosen, goal
+    if chosen.sabotage is not None:
+        check_sabotage(state.market)
+    return chosen, goal, cap
+
+
+class Cap(msgspec.Struct, frozen=True):
+    """What a run that follows a plan may commit, its sample included."""
+
+    sample: Money
+    """what was committed before the plan is chosen"""
+    bound: Money
+    """the plan's cost-upper"""
+    reserve: Money
+    """for the last tasks, since a bound does not always hold: the plan's cushion, and one unit of
+    the fleet's cheapest offer for each machine"""
+
+    @property
+    def total(self) -> Money:
+        return self.sample + self.bound + self.reserve
+
+    def told(self, currency: str) -> str:
+        """`$0.40 of the sample + $1.20 bound + $0.10 reserve`."""
+        sample, bound, reserve = (
+            format_money(amount, currency) for amount in (self.sample, self.bound, self.reserve)
+        )
+        return f"{sample} of the sample + {bound} bound + {reserve} reserve"
+
+
+def cap_of(plan: Plan, state: RunState) -> Cap:
+    cheapest = min(state.market[name].entry_charge for name in plan.fleet)
+    return Cap(
+        sample=state.ledger.committed,
+        bound=max(Money.recall(plan.cost_upper), Money.recall(plan.cost)),
+        reserve=Money.recall(plan.cushion) + cheapest * sum(plan.fleet.values()),
+    )
 
 
 def _pick(plans: list[Plan], choice: str) -> Plan:
-    if choice.isdecimal() and 1 <= int(choice) <= len(plans):
+    if is_position(choice, len(plans)):
         return plans[int(choice) - 1]
     for plan in plans:
         if choice == plan.name or (choice == "knee" and plan.is_knee):

@@ -11,6 +11,7 @@ import rich_click as click
 from bursar.beliefs.pool import Characterisation
 from bursar.cli.common import json_option, print_json, print_line, print_table, say
 from bursar.cli.frontier_input import Known, Options, money_of, what_is_known
+from bursar.cli.numbers import Number, Whole
 from bursar.model.money import Money, format_money
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import SECOND, format_duration, parse_duration, seconds
@@ -104,14 +105,12 @@ class Found(msgspec.Struct, frozen=True):
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--tasks", type=click.IntRange(1, 1_000_000), required=True, help="Tasks in the bag.")
+@click.option("--tasks", type=Whole(1, 1_000_000), required=True, help="Tasks in the bag.")
 @click.option("--market", "-m", metavar="FILE", help="Take prices, limits and speeds from it.")
 @click.option("--history", metavar="LOG", help="Learn from a job log, or from a run by its name.")
-@click.option("--unreliable", type=click.IntRange(1, 10_000), help="Spot or grid machines.")
-@click.option(
-    "--reliable", type=click.IntRange(1), help="Most reliable machines (a tenth of the others)."
-)
-@click.option("--reliability", type=float, help="Share of attempts with a result, 0 to 1.")
+@click.option("--unreliable", type=Whole(1, 10_000), help="Spot or grid machines.")
+@click.option("--reliable", type=Whole(1), help="Most reliable machines (a tenth of the others).")
+@click.option("--reliability", type=Number(0, 1), help="Share of attempts with a result, 0 to 1.")
 @click.option(
     "--turnaround",
     metavar="TIMES",
@@ -150,13 +149,13 @@ class Found(msgspec.Struct, frozen=True):
 @click.option("--faithful", is_flag=True, help="As published: attempts without a result are free.")
 @click.option(
     "--repetitions",
-    type=click.IntRange(1, 10_000),
+    type=Whole(1, 10_000),
     default=100,
     help="Simulations of each strategy (100).",
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0, LAST_SEED),
+    type=Whole(0, LAST_SEED),
     default=0,
     metavar="N",
     help="Seed of the simulation.",

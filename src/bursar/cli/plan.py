@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ from bursar.cli.common import (
     words_settings,
 )
 from bursar.cli.flow_options import flow_options
+from bursar.cli.numbers import Number, Whole
 from bursar.cli.plan_joblog import OF_THIS_COMPUTER, learned, of_this_computer
 from bursar.cli.progress import progress
 from bursar.cli.run import make_request
@@ -38,9 +40,11 @@ from bursar.model.fleet import format_fleet
 from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money, format_money
+from bursar.model.numbers import LAST_SEED
 from bursar.model.strategy import read_strategy
 from bursar.model.time import format_duration, parse_duration, seconds
 from bursar.model.wording import counted
+from bursar.model.work import LARGEST_BAG
 from bursar.plan.plans import CONFIDENCE, Plan, PlanList, known_runtimes, make_plans
 from bursar.plan.pools import unreliable_offers
 from bursar.rent.local import slots_caution
@@ -56,6 +60,10 @@ from bursar.state import RunState
 
 SAMPLE_UNITS: Final = 4
 """Billing units (or minimum charges) of each sampling machine that the sample may cost."""
+MOST_WORKERS: Final = 10_000
+"""Machines of each offer that a sample may have."""
+LARGE_PART: Final = 4
+"""A sample that may cost more than one part in so many of the budget is asked for."""
 
 _Samples = dict[str, NDArray[np.int64]]
 
@@ -67,17 +75,22 @@ _Samples = dict[str, NDArray[np.int64]]
 @click.option("--arg-file", "-a", metavar="FILE", multiple=True, help="A task per line of it.")
 @click.option("--colsep", "-C", metavar="REGEX", help="Lines have columns: {1}, {2}.")
 @click.option("--null", "-0", is_flag=True, default=None, help="NULs end arguments, not newlines.")
-@click.option("--repeat", type=int, metavar="N", help="Run everything N times.")
+@click.option("--repeat", type=Whole(1, LARGEST_BAG), metavar="N", help="Run everything N times.")
 @click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
-@click.option("--retries", type=int, metavar="N", help="Further attempts of a task that failed.")
+@click.option(
+    "--retries", type=Whole(), metavar="N", help="Further attempts of a task that failed."
+)
 @click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
-@click.option("--seed", type=int, metavar="N", help="Seed of the random choices.")
+@click.option("--seed", type=Whole(0, LAST_SEED), metavar="N", help="Seed of the random choices.")
 @click.option("--name", metavar="NAME", help="Name of the run (default: a random one).")
 @click.option("--output", "-o", metavar="DIR", help="Where results go.")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress.")
-@click.option("--sample-workers", type=click.IntRange(1), default=1, help="Machines of each offer.")
+@click.option(
+    "--sample-workers", type=Whole(1, MOST_WORKERS), default=1, help="Machines of each offer."
+)
 @click.option("--sample-budget", metavar="MONEY", help="The most the sample may cost.")
-@click.option("--tasks", type=click.IntRange(1), help="Without a command: number of tasks.")
+@click.option("--tasks", type=Whole(1, LARGEST_BAG), help="Without a command: number of tasks.")
+@click.option("--yes", "-y", is_flag=True, help="Sample even if that may cost much of the budget.")
 @click.option(
     "--assume",
     metavar="RUNTIMES",
@@ -86,22 +99,22 @@ _Samples = dict[str, NDArray[np.int64]]
 @click.option("--joblog", metavar="FILE", help="Learn run times from an earlier run's job log.")
 @click.option(
     "--reliability",
-    type=float,
+    type=Number(0.01, 1),
     metavar="SHARE",
     help="With --assume: share of attempts on unreliable offers that return a result.",
 )
 @click.option(
-    "--budget", "-b", metavar="MONEY", help="Mark what fits, and add the fastest plan within it."
+    "--budget", "-b", metavar="MONEY", help="For everything, the sample included: mark what fits."
 )
 @click.option(
     "--deadline", metavar="TIME", help="Mark what fits, and add the cheapest plan within it."
 )
 @click.option(
-    "--choices", type=click.IntRange(0, 50), default=0, help="Show so many more choices in between."
+    "--choices", type=Whole(0, 50), default=0, help="Show so many more choices in between."
 )
 @click.option(
     "--confidence",
-    type=click.FloatRange(0.5, 0.999),
+    type=Number(0.5, 0.999),
     default=CONFIDENCE,
     help="Confidence of the upper bounds.",
 )
@@ -113,6 +126,7 @@ def command(
     words: tuple[str, ...],
     sample_workers: int,
     sample_budget: str | None,
+    yes: bool,
     tasks: int | None,
     assume: str | None,
     joblog: str | None,
@@ -181,7 +195,7 @@ def command(
     if known_run is not None:
         job.check_currency(load_state(known_run.journal).market)
         return _plan(known_run, goal, choices, confidence, faithful=faithful, as_json=as_json)
-    run, ended = _sample(job, sample_workers, sample_budget)
+    run, ended = _sample(job, sample_workers, sample_budget, yes=yes)
     if ended.status not in ("planned", "budget", "done"):
         return EXIT_CODES[ended.status]
     try:
@@ -239,8 +253,25 @@ def _plan(
     if crowded is not None:
         found = msgspec.structs.replace(found, cautions=[*found.cautions, crowded])
     _tell(found, state.market, as_json=as_json, first=first)
+    if not as_json and not state.market.is_free:
+        say(_caps_told(found, state))
     say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose knee")
     return 0
+
+
+def _caps_told(found: PlanList, state: RunState) -> str:
+    """What a run of each choice may commit, and what that is made of."""
+    currency = state.market.currency
+    caps = (
+        f"{number} {format_money(Money.recall(plan.cap), currency)}"
+        for number, plan in enumerate(found.plans, 1)
+        if plan.cap is not None
+    )
+    sample = format_money(state.ledger.committed, currency)
+    return (
+        f"cap of each, which is {sample} of the sample + cost-upper + a reserve for the last tasks:"
+        f" {', '.join(caps)}"
+    )
 
 
 def _known_run(words: tuple[str, ...]) -> RunDir | None:
@@ -271,12 +302,12 @@ def _nothing_left(state: RunState, confidence: float, *, as_json: bool, first: b
     return EXIT_CODES["failed" if state.failed else "done"]
 
 
-def _sample(job: Job, workers: int, budget: str | None) -> tuple[RunDir, RunEnded]:
+def _sample(job: Job, workers: int, budget: str | None, *, yes: bool) -> tuple[RunDir, RunEnded]:
     """Run a sample of the job's tasks, and tell how it went if it cannot be planned from."""
     request = make_request(job)
-    cap = sample_cap(request.market, workers)
-    if budget is not None:
-        cap = money_in(request.market.currency, budget)
+    cap = _sample_cap(request.market, workers, budget, job.budget)
+    if budget is None and not yes and not request.market.is_free:
+        _confirm(cap, job.budget, request.market.currency)
     request = msgspec.structs.replace(
         request,
         goal=Goal(budget=None if request.market.is_free else cap),
@@ -304,6 +335,34 @@ def _sample(job: Job, workers: int, budget: str | None) -> tuple[RunDir, RunEnde
             for line in tell(state, first=quiet):
                 say(line)
         return session.run_dir, ended
+
+
+def _sample_cap(market: Market, workers: int, asked: str | None, budget: Money | None) -> Money:
+    """What the sample may cost: never more than the whole budget."""
+    if asked is None:
+        usual = sample_cap(market, workers)
+        return usual if budget is None else min(usual, budget)
+    try:
+        cap = money_in(market.currency, asked)
+    except InputError as error:
+        raise InputError(f"--sample-budget: {error}") from None
+    if budget is not None and cap > budget:
+        told = format_money(budget, market.currency)
+        raise InputError(f"--sample-budget: more than the budget of {told}; give less")
+    return cap
+
+
+def _confirm(cap: Money, budget: Money | None, currency: str) -> None:
+    """Ask before a large part of the budget goes into the sample; refuse if nobody can answer."""
+    if budget is None or cap * LARGE_PART <= budget:
+        return
+    told = (
+        f"the sample may cost {format_money(cap, currency)} of the budget of"
+        f" {format_money(budget, currency)}"
+    )
+    if not sys.stdin.isatty():
+        raise InputError(f"{told}: say --yes, or how much it may cost with --sample-budget")
+    click.confirm(f"{told[0].upper()}{told[1:]}. Go on?", err=True, abort=True)
 
 
 def sample_cap(market: Market, workers: int) -> Money:
@@ -455,7 +514,7 @@ def _row(number: int, found: PlanList) -> tuple[str, ...]:
         str(number),
         f"{title}\n{_machines(plan)}",
         *(format_duration(seconds(value)) for value in (span.p50, span.p90, span.upper)),
-        *(format_money(Money.parse(amount), currency) for amount in amounts),
+        *(format_money(Money.recall(amount), currency) for amount in amounts),
     )
 
 

@@ -193,7 +193,7 @@ def _show_compared(others: Sequence[Compared], currency: str) -> None:
             one.planner,
             one.machines or "-",
             "-" if one.makespan_s is None else format_duration(seconds(one.makespan_s)),
-            "-" if one.cost is None else format_money(Money.parse(one.cost), currency),
+            "-" if one.cost is None else format_money(Money.recall(one.cost), currency),
             one.why,
         )
         for one in others

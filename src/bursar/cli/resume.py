@@ -12,6 +12,7 @@ from bursar.cli.run import drive
 from bursar.journal.replay import load_state
 from bursar.model.goal import Goal
 from bursar.model.reading import read_duration, read_money
+from bursar.model.time import format_duration
 from bursar.model.wording import counted
 from bursar.report.summary import EXIT_CODES, budget_told, summarise, tell
 from bursar.session import Session, check_budget
@@ -21,7 +22,7 @@ from bursar.state import RunState
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @run_argument()
 @click.option("--budget", "-b", metavar="MONEY", help="A new budget for the whole run.")
-@click.option("--deadline", metavar="TIME", help="A new deadline, since the run began.")
+@click.option("--deadline", metavar="TIME", help="A new deadline, since bursar run.")
 @click.option("--retry-failed", is_flag=True, help="Retry tasks that failed for good.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, no report.")
 @click.option("--json", "as_json", is_flag=True, help="One object on stdout at the end.")
@@ -52,8 +53,20 @@ def command(
         left = session.state.total - session.state.settled
         state = session.state
         cap = budget_told(state.market, state.goal.budget)
-        say(f"run {state.run}: {counted(left, 'task')} left, {cap}", quiet=quiet)
+        told = f"{counted(left, 'task')} left, {cap}{_time_left(session)}"
+        say(f"run {state.run}: {told}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=as_json)
+
+
+def _time_left(session: Session) -> str:
+    """What is left of the deadline, if there is one."""
+    deadline = session.state.goal.deadline
+    if deadline is None:
+        return ""
+    left = deadline - session.world.now()
+    if left <= 0:
+        return f"; its deadline passed {format_duration(-left)} ago: give --deadline LATER"
+    return f", and {format_duration(left)} until its deadline"
 
 
 def _is_complete(state: RunState, *, retry_failed: bool) -> bool:
@@ -70,5 +83,6 @@ def _new_goal(state: RunState, budget: str | None, deadline: str | None) -> Goal
         changed = msgspec.structs.replace(changed, budget=money)
         check_budget(state, changed)
     if deadline is not None:
-        changed = msgspec.structs.replace(changed, deadline=read_duration(deadline, least=1))
+        until = state.begun + read_duration(deadline, least=1)
+        changed = msgspec.structs.replace(changed, deadline=until)
     return changed if changed != state.goal else None

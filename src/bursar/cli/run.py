@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
@@ -21,6 +21,7 @@ from bursar.cli.common import (
     words_settings,
 )
 from bursar.cli.flow_options import flow_options
+from bursar.cli.numbers import Number, Whole
 from bursar.cli.progress import progress
 from bursar.execute.outputs import LEFTOVERS
 from bursar.execute.staging import SHARED
@@ -29,10 +30,13 @@ from bursar.model.compiling import on_compilation
 from bursar.model.errors import EmptyListError, InputError, shown
 from bursar.model.fleet import format_fleet
 from bursar.model.flow import Flow
+from bursar.model.money import format_money
+from bursar.model.numbers import LAST_SEED
 from bursar.model.wording import counted
-from bursar.model.work import Bag
+from bursar.model.work import LARGEST_BAG, Bag
 from bursar.report.summary import (
     EXIT_CODES,
+    NOT_INCLUDED,
     Account,
     Summary,
     Tasks,
@@ -43,8 +47,13 @@ from bursar.report.summary import (
 from bursar.request import Request
 from bursar.session import Session, with_plan
 
+if TYPE_CHECKING:
+    from bursar.cli.choosing import Cap
+
 NO_TASKS: Final = Summary("", "done", "no arguments", Tasks(0, 0, 0), Account(None, "0.00", ""), 0)
 """What `--json` prints where the list of arguments was empty."""
+PLAN_OPTIONS: Final = ("budget", "deadline", "sabotage", "quiet", "json")
+"""What may be said of a plan that is chosen."""
 
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
@@ -60,16 +69,20 @@ NO_TASKS: Final = Summary("", "done", "no arguments", Tasks(0, 0, 0), Account(No
 @click.option("--arg-file", "-a", metavar="FILE", multiple=True, help="A task per line of it.")
 @click.option("--colsep", "-C", metavar="REGEX", help="Lines have columns: {1}, {2}.")
 @click.option("--null", "-0", is_flag=True, default=None, help="NULs end arguments, not newlines.")
-@click.option("--repeat", type=int, metavar="N", help="Run everything N times.")
+@click.option("--repeat", type=Whole(1, LARGEST_BAG), metavar="N", help="Run everything N times.")
 @click.option("--jobs", "-j", metavar="N", help="Tasks at once on this computer: 4, 50%, +1.")
 @click.option("--dry-run", is_flag=True, help="Print the commands, and run nothing.")
 @click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
 @click.option("--files", metavar="HOW", help="Workflows: shared, or copied to each task.")
 @click.option(
-    "--confidence", type=float, help="Workflows: how surely the plan meets the goal, e.g. 0.9."
+    "--confidence",
+    type=Number(0.5, 1),
+    help="Workflows: how surely the plan meets the goal, e.g. 0.9.",
 )
 @flow_options
-@click.option("--retries", type=int, metavar="N", help="Further attempts of a task that failed.")
+@click.option(
+    "--retries", type=Whole(), metavar="N", help="Further attempts of a task that failed."
+)
 @click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
 @click.option("--provisioner", metavar="NAME", help="How many machines, when.")
 @click.option("--placer", metavar="NAME", help="Which task goes to which machine.")
@@ -82,7 +95,7 @@ NO_TASKS: Final = Summary("", "done", "no arguments", Tasks(0, 0, 0), Account(No
     "--strategy", metavar="STRATEGY", help="Strategy to follow: N=3,T=30m,D=1h,Mr=0.1, or TRR ..."
 )
 @click.option("--sabotage", metavar="TIME", help="Mean life of unreliable machines, emulated.")
-@click.option("--seed", type=int, metavar="N", help="Seed of the random choices.")
+@click.option("--seed", type=Whole(0, LAST_SEED), metavar="N", help="Seed of the random choices.")
 @click.option("--name", metavar="NAME", help="Name of the run (default: a random one).")
 @click.option("--output", "-o", metavar="DIR", help="Where results go.")
 @click.option("--quiet", "-q", is_flag=True, default=None, help="No progress, no report.")
@@ -130,14 +143,15 @@ def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -
 
     if len(words) != 1:
         raise InputError("--choose goes with the name of a plan: bursar run PLAN --choose knee")
+    _check_plan_options(options)
     found = home().find(words[0])
-    chosen, goal = choose_plan(found, choice, options.get("budget"), options.get("deadline"))
+    wanted = (options.get(name) for name in ("budget", "deadline", "sabotage"))
+    chosen, goal, cap = choose_plan(found, choice, *wanted)
     with Session.take_up(found, goal, plan=chosen) as session:
         os.chdir(session.directory)
         quiet = bool(options.get("quiet"))
-        cap = budget_told(session.state.market, session.state.goal.budget)
-        fleet = format_fleet(chosen.fleet)
-        say(f"run {found.name}: {chosen.name}, {fleet}, {cap}", quiet=quiet)
+        told = f"{chosen.name}, {format_fleet(chosen.fleet)}, {_cap_told(session, cap)}"
+        say(f"run {found.name}: {told}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=bool(options.get("json")))
 
 
@@ -151,6 +165,27 @@ def _print_commands(job: Job) -> int:
     for index in range(work.count):
         show(work.typed(index) or f"# {work.describe(index)}: no command")
     return EXIT_CODES["done"]
+
+
+def _cap_told(session: Session, cap: Cap) -> str:
+    """What may be committed, and what it is made of."""
+    market, budget = session.state.market, session.state.goal.budget
+    if market.is_free or budget is None:
+        return budget_told(market, budget)
+    total = format_money(budget, market.currency)
+    if budget != cap.total:
+        return f"budget {total}, the sample included ({NOT_INCLUDED})"
+    return f"cap {total} = {cap.told(market.currency)} ({NOT_INCLUDED})"
+
+
+def _check_plan_options(options: Mapping[str, Any]) -> None:
+    """Refuse what was said when the plan was made, and would have no effect now."""
+    for name, value in options.items():
+        if value not in (None, (), False) and name not in PLAN_OPTIONS:
+            raise InputError(
+                f"--{name.replace('_', '-')} belongs to bursar plan: a plan that is chosen keeps"
+                f" what it was made with; leave it, or plan anew"
+            )
 
 
 def make_request(job: Job, choose: str | None = None) -> Request:

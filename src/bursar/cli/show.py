@@ -12,6 +12,7 @@ import numpy as np
 import rich_click as click
 
 from bursar.cli.common import json_option, print_json, print_line, say
+from bursar.cli.numbers import Whole
 from bursar.formats.workflow import read_workflow
 from bursar.model.dag import Dag, Longs
 from bursar.model.time import format_duration, seconds
@@ -31,7 +32,7 @@ ROOM: Final = 48
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("flow", metavar="FLOW")
-@click.option("--number", type=int, help="Which workflow, of a file with one a line.")
+@click.option("--number", type=Whole(1), help="Which workflow, of a file with one a line.")
 @json_option
 def command(flow: str, number: int | None, as_json: bool) -> None:
     """Show a workflow: its size, its levels, its critical path, and how parallel it is.

@@ -15,6 +15,7 @@ from bursar.beliefs.book import SampleBook
 from bursar.cli.common import json_option, print_json, print_table, say
 from bursar.cli.flow_options import flow_options
 from bursar.cli.misfortune import Misfortune
+from bursar.cli.numbers import Number, Whole
 from bursar.engine import Observer
 from bursar.formats.job import Job
 from bursar.model.amount import money_in
@@ -23,10 +24,11 @@ from bursar.model.fleet import format_fleet, parse_fleet
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money, format_money
+from bursar.model.numbers import LAST_SEED
 from bursar.model.reading import read_duration
 from bursar.model.time import Time, format_duration, parse_duration, seconds
 from bursar.model.wording import counted
-from bursar.model.work import Bag
+from bursar.model.work import LARGEST_BAG, Bag
 from bursar.policies.registry import Policy
 from bursar.policies.replicate.perfect import Perfect
 from bursar.report.summary import FREE, NOT_INCLUDED, Summary, summarise
@@ -65,19 +67,25 @@ class Study(msgspec.Struct, frozen=True):
     cost: Spread
 
 
+MOST_RUNS = 1_000_000
+"""Simulated runs of one study."""
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("flow", required=False, metavar="[FLOW]")
-@click.option("--number", type=int, help="Which workflow, of a file with one a line.")
+@click.option("--number", type=Whole(1), help="Which workflow, of a file with one a line.")
 @click.option("--market", "-m", metavar="FILE", required=True, help="Offers and prices.")
-@click.option("--tasks", type=click.IntRange(1), help="Tasks in the bag.")
+@click.option("--tasks", type=Whole(1, LARGEST_BAG), help="Tasks in the bag.")
 @click.option("--runtime", metavar="TIME", help="Mean run time at speed 1.")
 @click.option(
     "--choose", metavar="CHOICE", help="Workflows: the plan to follow: cheapest, knee, fastest."
 )
-@click.option("--confidence", type=float, help="Workflows: how surely the plan meets the goal.")
+@click.option(
+    "--confidence", type=Number(0.5, 1), help="Workflows: how surely the plan meets the goal."
+)
 @click.option(
     "--slower",
-    type=click.FloatRange(0.01, 100),
+    type=Number(0.01, 100),
     default=1.0,
     help="Workflows: run times turn out so many times longer than planned.",
 )
@@ -91,17 +99,13 @@ class Study(msgspec.Struct, frozen=True):
 @click.option("--faithful", is_flag=True, help="As published, for comparison.")
 @click.option("--prefer", metavar="EXPR", help="Strategy for unreliable machines to prefer.")
 @click.option("--strategy", metavar="STRATEGY", help="Strategy for unreliable machines to follow.")
-@click.option(
-    "--failing", type=click.FloatRange(0, 0.99), default=0.0, help="Share of attempts that fail."
-)
-@click.option(
-    "--retries", type=click.IntRange(0), default=0, help="Further attempts of a task that failed."
-)
+@click.option("--failing", type=Number(0, 0.99), default=0.0, help="Share of attempts that fail.")
+@click.option("--retries", type=Whole(), default=0, help="Further attempts of a task that failed.")
 @click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
 @click.option("--mean-life", metavar="TIME", help="Mean time before a machine is lost.")
 @click.option(
     "--reliability",
-    type=click.FloatRange(0.01, 1),
+    type=Number(0.01, 1),
     default=1.0,
     help="Share of attempts on unreliable offers that return a result; the others hang.",
 )
@@ -115,9 +119,12 @@ class Study(msgspec.Struct, frozen=True):
 @click.option(
     "--notice", metavar="TIME", default="0s", help="How long before a loss it is announced."
 )
-@click.option("--runs", type=click.IntRange(1), default=20, help="Simulated runs.")
+@click.option("--runs", type=Whole(1, MOST_RUNS), default=20, help="Simulated runs.")
 @click.option(
-    "--seed", type=int, default=0, help="Seed of the first run; each further run has the next."
+    "--seed",
+    type=Whole(0, LAST_SEED),
+    default=0,
+    help="Seed of the first run; each further run has the next.",
 )
 @json_option
 def command(
@@ -331,7 +338,7 @@ def _show(study: Study, request: Request) -> None:
     for status in sorted({one.status for one in study.runs if one.status}):
         ended = [one for one in study.runs if one.status == status]
         time = _spread([one.makespan_s for one in ended])
-        costs = sorted(Money.parse(one.money.committed) for one in ended)
+        costs = sorted(Money.recall(one.money.committed) for one in ended)
         middle, high = len(ended) // 2, min(len(ended) - 1, int(0.9 * len(ended)))
         rows.append(
             (

@@ -20,7 +20,7 @@ from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
 from bursar.model.time import format_duration
 from bursar.model.wording import counted
-from bursar.report.summary import Summary, paused, summarise, tell
+from bursar.report.summary import ABANDONED, Summary, elapsed, summarise, tell
 from bursar.state import RunState
 
 
@@ -47,15 +47,16 @@ def _show(found: RunDir, *, as_json: bool) -> None:
     if as_json:
         print_json(summarise(state))
         return
-    for line in tell(state):
+    is_abandoned = _is_abandoned(found, state)
+    for line in tell(state, is_abandoned=is_abandoned):
         print_line(line)
     if state.machines:
         under_way = counted(len(state.attempts), "attempt")
         print_line(f"machines: {format_fleet(state.fleet)}; {under_way} under way")
-    if state.ended is None and found.owner() is None:
+    if is_abandoned:
         calls = "its Python calls are not in the journal: run your program again"
         go_on = calls if state.is_of_calls else f"go on with: bursar resume {found.name}"
-        print_line(f"it is not running; {go_on}")
+        print_line(f"it is not executed; {go_on}")
 
 
 def _object(found: RunDir) -> Summary | dict[str, str]:
@@ -83,11 +84,15 @@ def _row(found: RunDir) -> tuple[str, ...]:
         f"{state.done:,}/{state.total:,}",
         format_money(state.ledger.committed, currency),
         "none" if budget is None else format_money(budget, currency),
-        format_duration(state.now - paused(state, 0, state.now)),
+        format_duration(elapsed(state)),
     )
 
 
 def _status(found: RunDir, state: RunState) -> str:
     if state.ended is not None:
         return state.ended.status
-    return "abandoned" if found.owner() is None else "running"
+    return ABANDONED if _is_abandoned(found, state) else "running"
+
+
+def _is_abandoned(found: RunDir, state: RunState) -> bool:
+    return state.ended is None and found.owner() is None

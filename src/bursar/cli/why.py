@@ -11,6 +11,7 @@ from bursar.journal.replay import load_state
 from bursar.journal.store import JournalReader
 from bursar.model.errors import InputError, shown
 from bursar.model.flow import Flow
+from bursar.model.numbers import is_position
 from bursar.model.time import seconds
 from bursar.report.decisions import clock, decisions, grouped
 from bursar.state import RunState
@@ -53,6 +54,6 @@ def _number(task: str, state: RunState) -> int:
     for before, work in state.work:
         if isinstance(work, Flow) and task in work.names:
             return before + work.names.index(task) + 1
-    if task.isdecimal() and 1 <= int(task) <= state.total:
+    if is_position(task, state.total):
         return int(task)
     raise InputError(f"no task {shown(task)}: the run has tasks 1 to {state.total}")

@@ -11,7 +11,7 @@ import msgspec
 from bursar.beliefs.pool import Characterisation, PoolBook
 from bursar.beliefs.reliability import History, Instance, effective_size, tail_start
 from bursar.formats.joblog import JoblogRow, read_joblog
-from bursar.journal.export import NO_EXIT
+from bursar.journal.export import NO_EXIT, RELEASED
 from bursar.journal.names import LAST
 from bursar.journal.replay import load_state
 from bursar.journal.runs import Home
@@ -96,7 +96,7 @@ def from_joblog(
     """Exit value and signal 0 are a result, all else is none.
 
     An attempt that did not end by itself, and not before another of its task had the result, was
-    called back.
+    called back; so was one whose machine was given back.
     """
     first = min((row.start for row in rows), default=0.0)
     if any(max(row.start - first, row.runtime) > LONGEST / SECOND / 2 for row in rows):
@@ -125,7 +125,9 @@ def _instance(row: JoblogRow, first: float, results: dict[int, float]) -> Instan
         return Instance(sent, turnaround=max(1, runtime))
     is_cut_short = (row.exitval, row.signal) == (NO_EXIT, 0)
     is_too_late = row.seq in results and row.end >= results[row.seq] - _CLOSE
-    return Instance(sent, until=sent + runtime, is_withdrawn=is_cut_short and is_too_late)
+    is_released = (row.exitval, row.signal) == (NO_EXIT, RELEASED)
+    is_withdrawn = is_released or (is_cut_short and is_too_late)
+    return Instance(sent, until=sent + runtime, is_withdrawn=is_withdrawn)
 
 
 def _throughput_end(history: History, completions: Sequence[Time], tasks: int) -> Time | None:

@@ -61,6 +61,7 @@ from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
+from bursar.model.numbers import LAST_SEED, parse_number
 from bursar.model.reading import (
     read_amount,
     read_duration,
@@ -79,7 +80,6 @@ LARGEST_DEVIATION: Final = 10.0
 MOST_JOBS: Final = 1_000
 """tasks at once on this computer"""
 _JOBS: Final = re.compile(r"(?P<sign>[-+]?)(?P<number>\d{1,6})(?P<percent>%?)", re.ASCII)
-_LARGEST_SEED: Final = 2**63 - 1
 _RUN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -385,11 +385,13 @@ def read_deviation(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise problem
     try:
-        if isinstance(value, str) and value.endswith("%"):
-            share = float(value[:-1]) / 100
-        else:
+        if not isinstance(value, str):
             share = float(value)
-    except (ValueError, OverflowError):
+        elif value.endswith("%"):
+            share = parse_number(value[:-1]) / 100
+        else:
+            share = parse_number(value)
+    except (InputError, OverflowError):
         raise problem from None
     if not 0 <= share <= LARGEST_DEVIATION:
         raise problem
@@ -459,7 +461,7 @@ _READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "prefer": _simple(read_words),
     "strategy": _simple(read_words),
     "sabotage": _simple(_read_time),
-    "seed": _simple(lambda value: read_whole(value, 0, _LARGEST_SEED)),
+    "seed": _simple(lambda value: read_whole(value, 0, LAST_SEED)),
     "name": _read_name,
     "output": _read_path,
     "quiet": _simple(read_flag),

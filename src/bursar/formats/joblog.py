@@ -6,7 +6,6 @@ Times are seconds, a newline within a command is written as NUL, which no comman
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ import msgspec
 
 from bursar.model.errors import InputError, shown
 from bursar.model.files import read_text, source_name
+from bursar.model.numbers import parse_number, parse_whole
 
 _COLUMNS: Final = (
     "Seq",
@@ -120,16 +120,13 @@ def _parse_row(line: str, where: str) -> JoblogRow:
 
 def _whole(text: str, where: str) -> int:
     try:
-        return int(text)
-    except ValueError:
+        return parse_whole(text, -(2**63), 2**63 - 1)
+    except InputError:
         raise InputError(f"{where}: {shown(text)} is not a whole number") from None
 
 
 def _seconds(text: str, where: str) -> float:
     try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0):
-        raise InputError(f"{where}: {shown(text)} is not a number of seconds")
-    return value
+        return parse_number(text, 0)
+    except InputError:
+        raise InputError(f"{where}: {shown(text)} is not a number of seconds") from None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from signal import SIGTERM
+from signal import SIGHUP, SIGTERM
 from typing import Final, NamedTuple
 
 from bursar import events as ev
+from bursar.attempt_log import OUTCOMES
 from bursar.journal.replay import apply
 from bursar.journal.store import JournalReader, decode
 from bursar.model.flow import Flow
@@ -18,8 +19,10 @@ from bursar.view import Attempt
 NO_EXIT: Final = -1
 """Exit value of an attempt that did not end by itself, as GNU parallel writes it.
 
-With a signal it timed out; with signal 0 it was cancelled, or lost with its machine.
+With signal 0 it was cancelled, or lost with its machine; with `RELEASED` its machine was given
+back, or its paid time ended; with another signal it timed out.
 """
+RELEASED: Final = int(SIGHUP)
 
 
 class EndedAttempt(NamedTuple):
@@ -79,7 +82,11 @@ def _ended_by(event: ev.AnyEvent, state: RunState) -> list[Attempt]:
 def _row(attempt: Attempt, event: ev.AnyEvent, state: RunState) -> EndedAttempt:
     runtime: Time = state.log.runtime[attempt.id]
     began = 0.0 if state.created is None else state.created.began
-    exitval, signal = _verdict(event) if isinstance(event, ev.AttemptEnded) else (NO_EXIT, 0)
+    if isinstance(event, ev.AttemptEnded):
+        exitval, signal = _verdict(event)
+    else:
+        is_released = OUTCOMES[state.log.outcome[attempt.id]] == "released"
+        exitval, signal = NO_EXIT, RELEASED if is_released else 0
     return EndedAttempt(
         seq=attempt.task,
         host=attempt.machine.name,
@@ -107,4 +114,6 @@ def _verdict(event: ev.AttemptEnded) -> tuple[int, int]:
         return (0, signal) if signal else (code or 1, 0)
     if event.outcome == "timeout":
         return NO_EXIT, signal or SIGTERM
+    if event.outcome == "released":
+        return NO_EXIT, RELEASED
     return NO_EXIT, 0

@@ -17,7 +17,7 @@ def _encode(value: Any) -> Any:
 
 def _decode(kind: type, value: Any) -> Any:
     if kind is Money and isinstance(value, str):
-        return Money.parse(value)
+        return Money.recall(value)
     raise TypeError(f"{kind.__name__} is not read from {type(value).__name__}")
 
 

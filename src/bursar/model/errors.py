@@ -37,6 +37,12 @@ class DiskError(BursarError):
     exit_code = 1
 
 
+class PolicyError(BursarError):
+    """An entry of a policy that raised, or answered with what is no action."""
+
+    exit_code = 1
+
+
 class InvariantError(AssertionError):
     """The state contradicts itself: a bug in bursar, told with the story that led there."""
 

@@ -14,7 +14,11 @@ class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     budget: Money | None = None
     """the most money that may ever be committed; None only where nothing costs money"""
     deadline: Time | None = None
-    """since the run began"""
+    """as a time of the run, which begins with its sample if it has one"""
+
+    def later(self, by: Time) -> Goal:
+        """The same with the deadline put off by so much."""
+        return self if self.deadline is None else Goal(self.budget, self.deadline + by)
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -16,7 +16,8 @@ CENTS: Final = 2
 SIGNIFICANT: Final = 3
 """digits that people see at least"""
 LARGEST: Final = 9_000_000_000 * NANOS
-"""Amounts stay within 64 bits, so that compiled kernels can hold them too."""
+"""What anybody may ask for stays within 64 bits, so that compiled kernels can hold it, too. Sums of
+it may be larger."""
 
 _AMOUNT: Final = re.compile(
     r"""(?P<sign>[-+]?) \s* [$€£]? \s*
@@ -25,6 +26,8 @@ _AMOUNT: Final = re.compile(
         (?: [eE] (?P<power>[-+]?\d{1,4}) )?""",
     re.VERBOSE | re.ASCII,
 )
+
+_WRITTEN: Final = re.compile(r"(?P<sign>-?)(?P<whole>\d{1,60})\.(?P<rest>\d{2,9})", re.ASCII)
 
 
 class Money:
@@ -68,6 +71,15 @@ class Money:
     def nearest(cls, estimate: float) -> Money:
         """An estimate as an amount, to be shown; the ledger never holds one."""
         return cls(round(estimate * NANOS))
+
+    @classmethod
+    def recall(cls, text: str) -> Money:
+        """Read what `str` of an amount wrote, however large: a sum may exceed `LARGEST`."""
+        match = _WRITTEN.fullmatch(text)
+        if match is None:
+            raise InputError(f"{shown(text)} is not an amount of money that bursar wrote")
+        nanos = int(match["whole"]) * NANOS + int(match["rest"].ljust(DECIMALS, "0"))
+        return cls(-nanos if match["sign"] else nanos)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("Money never changes; make a new amount")

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import tomllib
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 from bursar.model.amount import Amount, parse_amount
 from bursar.model.errors import InputError, one_line, shown
 from bursar.model.money import ZERO, Money
+from bursar.model.numbers import LARGEST_WHOLE
 from bursar.model.time import Time, parse_duration
-
-LARGEST_WHOLE: Final = 2**31 - 1
 
 
 def read_toml(text: str, source: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import msgspec
 
 from bursar.model.errors import InputError, shown
 from bursar.model.money import Money
+from bursar.model.numbers import parse_number, parse_whole
 from bursar.model.time import LONGEST, Time, format_duration, parse_duration
 
 STATIC: Final = ("AR", "TRR", "TR", "AUR", "CN-inf", "CN1T0")
@@ -106,9 +107,9 @@ def read_strategy(text: str) -> Strategy:
     if set(parts) != {"N", "T", "D", "Mr"}:
         raise _mistake(text)
     try:
-        copies = None if parts["N"] == "inf" else int(parts["N"])
-        ratio = float(parts["Mr"])
-    except ValueError:
+        copies = None if parts["N"] == "inf" else parse_whole(parts["N"])
+        ratio = parse_number(parts["Mr"])
+    except InputError:
         raise _mistake(text) from None
     return Strategy(copies, parse_duration(parts["T"]), parse_duration(parts["D"]), ratio)
 

@@ -82,6 +82,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """the upper bounds keep the budget and the deadline; true where there is none"""
     is_knee: bool = False
     """the most time saved for the money"""
+    cap: str | None = None
+    """what a run of it may commit, with the sample and a reserve; None: there was no sample"""
     beaten_by: int | None = None
     """number, from 1, of a plan that is likely neither slower nor more expensive; None: none"""
 

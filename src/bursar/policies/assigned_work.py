@@ -15,7 +15,7 @@ from bursar.model.assigned import Assigned
 from bursar.model.flow import Flow
 from bursar.model.work import Bag
 from bursar.policies.idle_machines import IdleMachines
-from bursar.state import RunState
+from bursar.view import View
 
 
 class AssignedWork:
@@ -35,7 +35,7 @@ class AssignedWork:
         self.idle = IdleMachines()
         """who may take them"""
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         self.idle.saw(event, state)
         match event:
             case ev.AttemptEnded():
@@ -84,7 +84,7 @@ class AssignedWork:
         self._counts[offer] += 1
         heappush(self._queues.setdefault(offer, []), (self._place[task], task))
 
-    def _sort_anew(self, state: RunState) -> None:
+    def _sort_anew(self, state: View) -> None:
         self._meant = {task: self._meant_for(task) for task in state.ready}
         self._counts = Counter(self._meant.values())
         self._queues = {}
@@ -97,7 +97,7 @@ class AssignedWork:
         return None if self.assigned is None else self.assigned.of(task)
 
 
-def _made_ready(event: ev.AttemptEnded, state: RunState) -> Iterable[int]:
+def _made_ready(event: ev.AttemptEnded, state: View) -> Iterable[int]:
     """What the end of an attempt has made ready; that of a replica that lost frees nothing."""
     task = state.log.task[event.attempt]
     if state.winners[task] == event.attempt:

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 
 from bursar import events as ev
-from bursar.state import RunState
 from bursar.view import Machine, View
 
 
@@ -23,7 +22,7 @@ class IdleMachines:
         self._queued: set[int] = set()
         """all that are in a heap, each once"""
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         match event:
             case ev.MachineUp():
                 self._add(event.machine, state)
@@ -53,7 +52,7 @@ class IdleMachines:
                 slots -= machine.offer.slots - len(machine.attempts)
         return slots <= 0
 
-    def _add(self, number: int, state: RunState) -> None:
+    def _add(self, number: int, state: View) -> None:
         if number in state.idle and number not in self._queued:
             self._queued.add(number)
             heappush(self._queues.setdefault(state.machines[number].offer.name, []), number)

@@ -37,7 +37,7 @@ from bursar.policies.pools import (
     slots_to_be_had,
 )
 from bursar.policies.rescue import Rescue
-from bursar.state import DONE, RunState
+from bursar.state import DONE
 from bursar.view import View
 
 ENDLESS: Final = 1 << 40
@@ -111,7 +111,7 @@ class TwoPools:
 
     # --- what happened ---------------------------------------------------------------------------
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         match event:
             case ev.WorkArrived():
                 first = state.total - event.bag.count + 1
@@ -132,7 +132,7 @@ class TwoPools:
             case _:
                 pass
 
-    def _attempt_started(self, event: ev.AttemptStarted, state: RunState) -> None:
+    def _attempt_started(self, event: ev.AttemptStarted, state: View) -> None:
         if state.machines[event.machine].offer.pool == "reliable":
             return
         limit = self._patience.longer_with(event.task)
@@ -145,7 +145,7 @@ class TwoPools:
         else:
             self._patience.watch(event.attempt, event.at)
 
-    def _attempt_ended(self, event: ev.AttemptEnded, state: RunState) -> None:
+    def _attempt_ended(self, event: ev.AttemptEnded, state: View) -> None:
         task = state.log.task[event.attempt]
         if state.status[task] >= DONE:
             self._settled[task] = 1

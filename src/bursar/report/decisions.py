@@ -177,7 +177,7 @@ def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested, state: R
     if new.budget != state.goal.budget and new.budget is not None:
         changes.append(f"budget is now {format_money(new.budget, state.market.currency)}")
     if new.deadline != state.goal.deadline and new.deadline is not None:
-        changes.append(f"deadline is now {format_duration(new.deadline)}")
+        changes.append(f"deadline is now {format_duration(new.deadline - state.begun)}")
     return ", ".join(changes) or "goal is as before"
 
 

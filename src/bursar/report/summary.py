@@ -89,8 +89,16 @@ def makespan(state: RunState) -> Time:
 
     Time in which nobody executed the run does not count.
     """
-    begin = 0 if state.plan is None else state.plan.at
+    begin = state.begun
     return max(0, state.last_settled - begin - paused(state, begin, state.last_settled))
+
+
+def elapsed(state: RunState) -> Time:
+    """From the run's beginning, its sample included, to the last that is known of it.
+
+    Time in which nobody executed the run does not count.
+    """
+    return state.now - paused(state, 0, state.now)
 
 
 def paused(state: RunState, begin: Time, end: Time) -> Time:
@@ -124,14 +132,20 @@ def money_line(state: RunState, *, first: bool = True) -> str:
     return f"{told} ({NOT_INCLUDED})" if first else told
 
 
-def tell(state: RunState, *, first: bool = True) -> Iterator[str]:
-    """The end of a run for people, line by line; `first` if the cap was not shown before."""
+ABANDONED: Final = "abandoned"
+"""What a run is that has not ended, and is not executed any more."""
+
+
+def tell(state: RunState, *, first: bool = True, is_abandoned: bool = False) -> Iterator[str]:
+    """How a run ended, or how it stands, line by line; `first` if the cap was not shown before."""
     ended = state.ended
     status = "running" if ended is None else ended.status
-    told = "running" if ended is None else STATUS_TOLD[ended.status]
+    told = ABANDONED if is_abandoned else "running"
+    if ended is not None:
+        told = STATUS_TOLD[ended.status]
     yield (
         f"{state.run}: {told}. {state.done:,} of {counted(state.total, 'task')} done"
-        f" in {_tell_time(state)}, {money_line(state, first=first)}"
+        f" in {_tell_elapsed(state)}, {money_line(state, first=first)}"
     )
     if state.plan is not None:
         yield _tell_promise(state, state.plan)
@@ -149,10 +163,16 @@ def tell(state: RunState, *, first: bool = True) -> Iterator[str]:
         yield f"go on with: bursar resume {state.run}{more}"
 
 
-def _tell_time(state: RunState) -> str:
+def _tell_elapsed(state: RunState) -> str:
+    told = format_duration(elapsed(state))
+    return f"{told} of running time" if paused(state, 0, state.now) else told
+
+
+def _tell_makespan(state: RunState) -> str:
+    """Since the choice of the plan."""
     told = format_duration(makespan(state))
-    begin = 0 if state.plan is None else state.plan.at
-    return f"{told} of running time" if paused(state, begin, state.last_settled) else told
+    resumed = paused(state, state.begun, state.last_settled)
+    return f"{told} of running time" if resumed else told
 
 
 def _tell_promise(state: RunState, plan: PlanChosen) -> str:
@@ -168,7 +188,7 @@ def _tell_promise(state: RunState, plan: PlanChosen) -> str:
     actual = state.ledger.committed - state.committed_before_plan
     return (
         f"plan '{plan.name}': predicted {format_duration(plan.makespan_p50)}"
-        f" (at most {format_duration(plan.makespan_upper)}), took {_tell_time(state)};"
+        f" (at most {format_duration(plan.makespan_upper)}), took {_tell_makespan(state)};"
         f" predicted {format_money(plan.cost_p50, currency)}"
         f" (at most {format_money(plan.cost_upper, currency)}), cost"
         f" {format_money(actual, currency)}"

@@ -10,6 +10,7 @@ import msgspec
 
 from bursar import events as ev
 from bursar.engine import Engine, Observer
+from bursar.model.errors import PolicyError
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -21,6 +22,7 @@ from bursar.simulate.pools import Overlay, UnreliablePool
 from bursar.simulate.world import Fortune
 from bursar.state import RunState
 from bursar.testing.auditor import Auditor
+from bursar.testing.broken import ContractBroken
 from bursar.testing.erratic import ErraticWorld
 from bursar.view import Machine
 
@@ -178,4 +180,10 @@ def play(
         if step < CHECKED_STEPS or step % CHECKED_STEPS == 0:
             state.check()
     state.check()
+    try:
+        engine.tell_fault()
+    except PolicyError as error:
+        if isinstance(error.__cause__, ContractBroken):
+            raise error.__cause__ from None
+        raise ContractBroken(str(error)) from error
     return state

@@ -13,7 +13,6 @@ from bursar.events import AnyEvent
 from bursar.model.time import Time
 from bursar.policies.assigned_work import AssignedWork
 from bursar.policies.roles import Provisioner
-from bursar.state import RunState
 from bursar.view import Machine, View
 
 
@@ -23,7 +22,7 @@ class AssignedPlacer:
         self._is_shared = isinstance(shared, AssignedWork)
         self.work = shared if isinstance(shared, AssignedWork) else AssignedWork()
 
-    def saw(self, event: AnyEvent, state: RunState) -> None:
+    def saw(self, event: AnyEvent, state: View) -> None:
         if not self._is_shared:
             self.work.saw(event, state)
 

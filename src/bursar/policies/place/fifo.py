@@ -20,7 +20,6 @@ from bursar.events import (
     WorkflowArrived,
 )
 from bursar.model.time import Time
-from bursar.state import RunState
 from bursar.view import View
 
 
@@ -30,7 +29,7 @@ class FifoPlacer:
         """heap that holds every ready task; those that are not ready any more are passed over.
         Empty in a run that began before this object was made."""
 
-    def saw(self, event: AnyEvent, state: RunState) -> None:
+    def saw(self, event: AnyEvent, state: View) -> None:
         if isinstance(event, WorkArrived):
             # Higher than all numbers before, and ascending: the list stays a heap.
             self._queue.extend(range(state.total - event.bag.count + 1, state.total + 1))

@@ -16,7 +16,6 @@ from bursar.model.time import Time
 from bursar.plan.knapsack import FleetChoice
 from bursar.policies.provision.bats_published import Cushion, PublishedBats
 from bursar.policies.provision.bats_rolling import RollingBats
-from bursar.state import RunState
 from bursar.view import Machine, View
 
 
@@ -38,7 +37,7 @@ class Bats:
             else RollingBats(self.progress)
         )
 
-    def saw(self, event: AnyEvent, state: RunState) -> None:
+    def saw(self, event: AnyEvent, state: View) -> None:
         self.progress.saw(event, state)
 
     def provision(

@@ -20,7 +20,6 @@ from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Deeds, Progress
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.time import MINUTE, Time
-from bursar.model.wording import counted
 from bursar.plan.knapsack import FleetChoice, fastest, fastest_within
 from bursar.view import Machine, View
 
@@ -146,8 +145,7 @@ class PublishedBats:
             found = fastest_within(offers, runtimes, tasks, left)
         if found is None:
             money = format_money(left or ZERO, view.market.currency)
-            bag = f"about {counted(tasks, 'task')} left"
-            return [Stop(f"{bag}, for more than the {money} that is left")]
+            return [Stop(f"what is left of the bag costs more than the {money} that is left")]
         self.choice = found
         self.first = self.first or found
         marks = list(self._marks(view, found.fleet))

@@ -24,7 +24,6 @@ from bursar.beliefs.survival import Survival
 from bursar.model.market import Offer
 from bursar.model.money import Money, format_money
 from bursar.model.time import MINUTE, SECOND, Time, format_duration
-from bursar.model.wording import counted
 from bursar.plan.rolling import (
     RollingPlan,
     Standing,
@@ -399,7 +398,7 @@ class RollingBats:
             return None
         currency = view.market.currency
         return (
-            f"{_left(view)}, which need {format_money(need, currency, up=True)} or more;"
+            f"what is not begun needs {format_money(need, currency, up=True)} or more;"
             f" {format_money(left, currency)} is left"
         )
 
@@ -422,7 +421,7 @@ class RollingBats:
         if len(self._known) < len(view.market.offers) or end <= deadline:
             return None
         return (
-            f"{_left(view)}, which take all machines until {format_duration(end)} or longer;"
+            f"what is not begun takes all machines until {format_duration(end)} or longer;"
             f" the deadline is at {format_duration(deadline)}"
         )
 
@@ -457,11 +456,6 @@ class RollingBats:
 def _task_cost(offer: Offer, runtime: float) -> float:
     """What a task costs if all paid time is used, in billionths."""
     return offer.price.nanos * runtime / (offer.billing * offer.slots)
-
-
-def _left(view: View) -> str:
-    tasks = view.total - view.done - view.failed
-    return f"{counted(tasks, 'task')} {'is' if tasks == 1 else 'are'} left"
 
 
 def monitoring_interval(view: View) -> Time:

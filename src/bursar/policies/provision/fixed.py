@@ -43,8 +43,7 @@ class Fixed:
 
     def _fill(self, view: View, now: Time) -> list[Rent | Stop]:
         """One machine of each offer in turn, until the fleet, the tasks or the money are met."""
-        have, left = view.fleet, view.ledger.left
-        lacking = {name for name, refusal in view.refusals.items() if now < refusal.over}
+        have = view.fleet
         missing = {
             name: count - have.get(name, 0)
             for name, count in self.fleet.items()
@@ -52,6 +51,8 @@ class Fixed:
         }
         if not missing:
             return self._give_up(view)
+        left = view.ledger.left
+        lacking = {name for name, refusal in view.refusals.items() if now < refusal.over}
         missing = {name: count for name, count in missing.items() if name not in lacking}
         waiting = len(view.ready) - _free_slots(view)
         rents: list[Rent | Stop] = []
@@ -69,8 +70,9 @@ class Fixed:
 
     def _give_up(self, view: View) -> list[Rent | Stop]:
         """Nothing of the fleet can be rented: stop when nothing of it is left."""
-        poor = not view.ledger.can_pay(view.market.cheapest_entry)
-        if view.machines or poor or not any(self.fleet.values()):
+        if view.machines or not any(self.fleet.values()):
+            return []
+        if not view.ledger.can_pay(view.market.cheapest_entry):
             return []
         left = f"{counted(len(view.ready), 'task')} left"
         return [Stop(f"{left}, and {money_left(view)} buys no machine of the fleet")]

@@ -19,7 +19,6 @@ from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, Time
 from bursar.policies.pools import by_price, is_unreliable
 from bursar.policies.two_pools import TwoPools
-from bursar.state import RunState
 from bursar.view import Machine, View
 
 FORSAKEN: Final[Time] = HOUR
@@ -47,7 +46,7 @@ class Mixed:
         self._has_changed = True
         """something happened since machines and tasks were last looked at"""
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         if not isinstance(event, ev.LeaseExtended):
             self._has_changed = True
             self.pools.saw(event, state)

@@ -19,7 +19,6 @@ from bursar.model.fleet import Fleet
 from bursar.model.time import Time
 from bursar.policies.provision.bats_rolling import RollingBats, monitoring_interval
 from bursar.policies.provision.fixed import Fixed
-from bursar.state import RunState
 from bursar.view import Machine, View
 
 FOREVER: Final[Time] = 2**62
@@ -35,7 +34,7 @@ class Planned:
         self.is_followed = True
         """False: the plan did not do, and `bats` has taken over"""
 
-    def saw(self, event: AnyEvent, state: RunState) -> None:
+    def saw(self, event: AnyEvent, state: View) -> None:
         self.progress.saw(event, state)
 
     def provision(

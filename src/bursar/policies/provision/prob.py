@@ -22,7 +22,6 @@ from bursar.model.market import Offer
 from bursar.model.time import MINUTE, SECOND, Time
 from bursar.model.wording import counted
 from bursar.policies.assigned_work import AssignedWork
-from bursar.state import RunState
 from bursar.view import Machine, View, money_left
 
 LONG_UNIT: Final[Time] = 10 * MINUTE
@@ -46,7 +45,7 @@ class Prob:
         self._wakes_at: Time = 0
         """when the first of them is to be looked at, which was asked for"""
 
-    def saw(self, event: AnyEvent, state: RunState) -> None:
+    def saw(self, event: AnyEvent, state: View) -> None:
         self.work.saw(event, state)
         match event:
             case PlanChosen() | AssignmentChanged():
@@ -120,7 +119,7 @@ class Prob:
 
     # --- giving back -----------------------------------------------------------------------------
 
-    def _watch(self, number: int, state: RunState, now: Time) -> None:
+    def _watch(self, number: int, state: View, now: Time) -> None:
         self._idle_since[number] = now
         machine = state.machines.get(number)
         if machine is not None and not machine.attempts and not is_long(machine.offer):

@@ -63,7 +63,7 @@ class Insured(StochasticRandom):
                 late = self._time(attempt, attempt.machine, now) * (1 + LONGER)
                 safe = attempt.started + late <= self.guide.stays_until(attempt.machine)
                 tasks[attempt.task] = tasks.get(attempt.task, False) or safe
-        return [task for task, safe in tasks.items() if not safe]
+        return [task for task, safe in tasks.items() if not safe and view.may_replicate(task)]
 
     def _may_end(self, attempt: Attempt, machine: Machine, now: Time) -> bool:
         """Whether the attempt's task, begun there now, is expected to end in time."""

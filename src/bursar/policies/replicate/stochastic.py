@@ -10,7 +10,6 @@ from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.events import AnyEvent
 from bursar.model.time import Time
 from bursar.policies.replicate.tail import Expected, Pick, longest, replicas, swiftest
-from bursar.state import RunState
 from bursar.view import Machine, View
 
 
@@ -20,7 +19,7 @@ class Stochastic:
     def __init__(self, knowledge: UnifiedRuntimes | None = None) -> None:
         self.knowledge = knowledge or UnifiedRuntimes()
 
-    def saw(self, event: AnyEvent, state: RunState) -> None:
+    def saw(self, event: AnyEvent, state: View) -> None:
         self.knowledge.saw(event, state)
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:

@@ -90,12 +90,16 @@ def is_live(attempt: Attempt) -> bool:
 
 
 def running(view: View) -> list[Running]:
-    """Tasks with live attempts, in the order of their first machines' numbers."""
+    """Tasks with live attempts that may get another, in the order of their first machines' numbers.
+
+    One that has failed gets no more attempts than its retries: replicas are none beside them.
+    """
     tasks: dict[int, list[Attempt]] = {}
     live = [attempt for attempt in view.attempts.values() if is_live(attempt)]
     for attempt in sorted(live, key=lambda attempt: (attempt.machine.id, attempt.id)):
         tasks.setdefault(attempt.task, []).append(attempt)
-    return [Running(task, attempts) for task, attempts in tasks.items()]
+    may = view.may_replicate
+    return [Running(task, attempts) for task, attempts in tasks.items() if may(task)]
 
 
 def prospects(view: View, outlook: Outlook, now: Time) -> list[Prospect]:
