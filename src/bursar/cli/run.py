@@ -184,7 +184,7 @@ def _check_plan_options(options: Mapping[str, Any]) -> None:
         if value not in (None, (), False) and name not in PLAN_OPTIONS:
             raise InputError(
                 f"--{name.replace('_', '-')} belongs to bursar plan: a plan that is chosen keeps"
-                f" what it was made with; leave it, or plan anew"
+                f" what it was made with; leave it out, or make another plan"
             )
 
 
