@@ -56,8 +56,11 @@ Fate = Literal["keep", "failure", "drop"]
 class World(Protocol):
     """Carries decisions out and tells what happened. It lets no machine outlive its lease."""
 
-    lead: Time
-    """how long before a lease ends the world must hear of it"""
+    @property
+    def lead(self) -> Time:
+        """How long before a lease ends the world must hear of it, as far as is known now."""
+        ...
+
     ahead: int
     """attempts to start ahead for each slot: so many are over while this process decides"""
     stalled: AbstractSet[int]
@@ -171,6 +174,7 @@ class Engine:
             if expects(event):
                 self.record(event)
         now = self._world.now()
+        self.guard.lead = self._world.lead
         self._decide(now)
         self._carry_out()
         if self._may_end():
@@ -266,7 +270,7 @@ class Engine:
         """The lease of a machine ends: extend it if the policy wants and money allows."""
         machine = self.state.machines[number]
         self._ask((self._renewal(machine, now),), now)
-        if not machine.releasing and machine.until - self._world.lead <= now:
+        if not machine.releasing and machine.until - self.guard.lead <= now:
             self._ask((act.Release(number, at_once=True, reason="its paid time ends"),), now)
 
     def _renewal(self, machine: Machine, now: Time) -> act.AnyAction:

@@ -46,11 +46,10 @@ class Guard:
 
     def __init__(self, state: RunState, lead: Time = 0) -> None:
         self._state = state
-        self._lead = lead
-        """how long before the end of a lease the world must hear of it"""
-        self._ahead = max(lead + 1, HORIZON)
+        self.lead = lead
+        """how long before the end of a lease the world must hear of it; may change at any time"""
         self._leases: list[tuple[Time, int]] = []
-        """heap of (when to look at it, machine); outdated entries are dropped when met"""
+        """heap of (end of a lease, machine); outdated entries are dropped when met"""
         self.lacks_money = False
         """whether the last machine asked for could not be paid"""
         self._refused: dict[tuple[str, str], str] = {}
@@ -74,10 +73,10 @@ class Guard:
     def next_due(self) -> Time | None:
         """When a lease must next be looked at."""
         while self._leases:
-            due, number = self._leases[0]
+            until, number = self._leases[0]
             machine = self._state.machines.get(number)
-            if machine is not None and not machine.releasing and due == machine.until - self._lead:
-                return due
+            if machine is not None and not machine.releasing and until == machine.until:
+                return until - self.lead
             heappop(self._leases)
         return None
 
@@ -91,7 +90,7 @@ class Guard:
             found.append(heappop(self._leases)[1])
 
     def _watch(self, machine: int, until: Time) -> None:
-        heappush(self._leases, (until - self._lead, machine))
+        heappush(self._leases, (until, machine))
 
     def can_rent(self) -> bool:
         """Whether the money left buys a machine of any offer."""
@@ -170,7 +169,7 @@ class Guard:
             return "the machine is gone"
         if machine.marked:
             return ev.ReleaseOrdered(now, machine.id, "its paid time ends, as decided before")
-        if machine.until - self._lead > now:
+        if machine.until - self.lead > now:
             return "its paid time does not end yet"
         if machine.until < now:
             return ev.ReleaseOrdered(
@@ -190,7 +189,7 @@ class Guard:
         machine = self._state.machines.get(action.machine)
         if machine is None or machine.releasing:
             return "the machine is gone"
-        if action.at_once or machine.until - self._lead <= now:
+        if action.at_once or machine.until - self.lead <= now:
             return ev.ReleaseOrdered(now, machine.id, action.reason)
         if machine.marked:
             return "it was marked for release before"
@@ -218,10 +217,15 @@ class Guard:
             return None
         return ev.StopRequested(now, action.status, action.reason)
 
+    @property
+    def _ahead(self) -> Time:
+        """How far a lease is paid, at least."""
+        return max(self.lead + 1, HORIZON)
+
     def _first_stay(self, offer: Offer) -> Time | None:
         """How long to pay for a machine that is rented now."""
         left = self._state.ledger.left
-        return self._affordable_stay(offer, self._ahead, self._lead + 1, left)
+        return self._affordable_stay(offer, self._ahead, self.lead + 1, left)
 
     def _extended_stay(self, machine: Machine, now: Time) -> Time | None:
         """How long, since it was rented, to pay for a machine whose lease ends."""
@@ -231,7 +235,7 @@ class Guard:
         far = offer.charge(age + FAR_HORIZON) - paid
         plenty = left is None or far * (PLENTIFUL * len(self._state.machines)) <= left
         wanted = max(self._ahead, FAR_HORIZON if plenty else 0)
-        return self._affordable_stay(offer, age + wanted, age + self._lead + 1, money)
+        return self._affordable_stay(offer, age + wanted, age + self.lead + 1, money)
 
     def _affordable_stay(
         self, offer: Offer, wanted: Time, least: Time, money: Money | None

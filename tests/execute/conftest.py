@@ -15,7 +15,7 @@ from bursar import events as ev
 from bursar.engine import Engine
 from bursar.execute.calls import Calls
 from bursar.execute.local import LocalWorld
-from bursar.execute.processes import ward_of
+from bursar.execute.processes import parent_of, ward_of
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
@@ -37,11 +37,19 @@ class Census:
         numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
         return [pid for pid in numbers if pid != os.getpid() and self._has(pid)]
 
-    def wardens(self) -> list[int]:
+    def watchers(self) -> list[int]:
+        """Wardens and their keepers."""
         return [pid for pid in self.all() if (ward_of(pid) or "").endswith("/warden")]
 
+    def wardens(self) -> list[int]:
+        watchers = self.watchers()
+        return [pid for pid in watchers if parent_of(pid) in watchers]
+
+    def keepers(self) -> list[int]:
+        return sorted(set(self.watchers()) - set(self.wardens()))
+
     def others(self) -> list[int]:
-        return sorted(set(self.all()) - set(self.wardens()))
+        return sorted(set(self.all()) - set(self.watchers()))
 
     def settles(self, others: int) -> bool:
         """Whether there are so many before long: one that was just started is not seen at once."""

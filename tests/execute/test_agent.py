@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from bursar import events as ev
-from bursar.execute.processes import parent_of
+from bursar.execute.lifeline import NUMBER
+from bursar.execute.processes import is_dead, parent_of
 from bursar.execute.staff import StaffError
 
 PYTHON = sys.executable
@@ -48,7 +49,7 @@ def test_what_a_task_leaves_behind_ends_with_it(lab, census, up):
     run = lab([sh(f"{DAEMON} {up}; sleep 100 & while [ ! -e {up} ]; do sleep 0.01; done")])
     run.start(1, run.rent())
     assert run.await_one(ev.AttemptEnded).outcome == "success"
-    wait_for(lambda: not census.others(), "the daemon survived its task", 2)
+    assert census.others() == []
 
 
 def test_a_daemon_lives_as_long_as_its_task(lab, census, up, tmp_path):
@@ -83,6 +84,49 @@ def test_a_daemon_without_a_mark_ends_with_the_tasks_it_was_seen_with(lab, tmp_p
     assert run.await_one(ev.AttemptEnded).outcome == "success"
     pid = pid_file.read_text()
     wait_for(lambda: not Path(f"/proc/{pid}").exists(), "it survived", 2)
+
+
+BARE = "env -i setsid /bin/sh -c 'echo $$ > {0}.new; mv {0}.new {0}; exec sleep 100' & "
+"""Shell text: a process without environment, group, session and parent; its number in a file."""
+
+
+def test_a_daemon_without_a_mark_ends_with_its_own_task_and_not_with_another(lab, tmp_path):
+    first, second, ask = (tmp_path / name for name in ("first", "second", "ask"))
+    started = f"while [ ! -e {first} ] || [ ! -e {second} ]; do sleep 0.01; done;"
+    waiting = f"{BARE.format(first)} {started} while [ ! -e {ask} ]; do sleep 0.01; done"
+    run = lab([sh(waiting), sh(f"{BARE.format(second)} {started}")], slots=2)
+    machine = run.rent()
+    run.start(1, machine)
+    run.start(2, machine)
+    assert run.await_one(ev.AttemptEnded).attempt == 2
+    assert is_dead(int(second.read_text()))
+    assert not is_dead(int(first.read_text()))
+    ask.touch()
+    assert run.await_one(ev.AttemptEnded).attempt == 1
+    assert is_dead(int(first.read_text()))
+
+
+def test_a_forged_mark_ends_nothing_but_its_bearer(lab, census):
+    forge = 'BURSAR_WARD="${BURSAR_WARD%/*}/abc" setsid sleep 100 & sleep 0.05'
+    run = lab([sh(forge), sh(forge)])
+    machine = run.rent()
+    wardens = []
+    for task in (1, 2):
+        run.start(task, machine)
+        assert run.await_one(ev.AttemptEnded).outcome == "success"
+        assert census.others() == []
+        wardens += census.wardens()
+    assert len(set(wardens)) == 1
+
+
+def test_no_task_finds_what_another_one_wrote(lab):
+    """Each ends having written nothing, and leaves a process that writes as long as it lives."""
+    late = "sleep 0.003; while :; do echo $BURSAR_TASK; echo $BURSAR_TASK > late; done"
+    run = lab([sh(f'cd "$BURSAR_OUTPUT_DIR"; setsid sh -c "{late}" & :')] * 200)
+    assert run.run(machines=4).status == "done"
+    for task in range(1, 201):
+        for file in (run.outputs / str(task)).glob("*"):
+            assert set(file.read_text().split()) <= {str(task)}, file
 
 
 def test_a_cancelled_attempt_leaves_no_daemon(lab, census, up):
@@ -218,7 +262,7 @@ def test_a_run_within_a_task_ends_with_the_task(lab, census, tmp_path, up):
     assert len(census.wardens()) == 2
     run.cancel(attempt)
     assert run.await_one(ev.AttemptEnded).outcome == "cancelled"
-    wait_for(lambda: len(census.all()) == 1, "the inner run survived", 3)
+    wait_for(lambda: len(census.all()) == 2, "the inner run survived", 3)
 
 
 def test_the_terminal_s_signals_do_not_reach_tasks(tmp_path, census, up):
@@ -229,7 +273,7 @@ def test_the_terminal_s_signals_do_not_reach_tasks(tmp_path, census, up):
         driver.send_signal(signal.SIGSTOP)  # so that the signal below does not end it
         os.killpg(driver.pid, signal.SIGWINCH)
         groups = {os.getpgid(pid) for pid in census.all()}
-        assert len(groups) == 3  # driver, warden, task
+        assert len(groups) == 4  # driver, keeper, warden, task
         driver.send_signal(signal.SIGCONT)
         ask.touch()
         assert driver.communicate()[0].splitlines()[-1] == "ended done "
@@ -244,10 +288,11 @@ def test_tasks_get_signals_as_a_shell_would_give_them(lab):
     assert [int(mask, 16) & ordinary for mask in masks[1::2]] == [0, 0]
 
 
-def test_tasks_inherit_no_descriptor(lab):
+def test_tasks_inherit_no_descriptor_but_the_lifeline(lab):
     run = lab([("ls", "/proc/self/fd")])
     assert run.run().status == "done"
-    assert (run.outputs / "1/stdout").read_text().split() == ["0", "1", "2", "3"]  # 3: to list them
+    told = (run.outputs / "1/stdout").read_text().split()
+    assert told == ["0", "1", "2", "3", str(NUMBER)]  # 3: to list them
 
 
 def test_quick_tasks_leave_no_zombie_and_no_descriptor(lab, census):

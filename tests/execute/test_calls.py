@@ -274,7 +274,7 @@ def test_a_worker_inherits_no_descriptor_but_its_own(lab, calls):
     futures = [calls.add(n, lambda: os.listdir("/proc/self/fd")) for n in range(1, 5)]  # noqa: PTH208
     assert lab(4, calls=calls, slots=4).run().status == "done"
     counts = [len(future.result()) for future in futures]
-    assert counts == [5, 5, 5, 5]  # three streams, the connection, and the list itself
+    assert counts == [6, 6, 6, 6]  # three streams, connection, lifeline, and the list itself
 
 
 def test_what_a_call_prints_is_seen_at_once(lab, calls, capfd):

@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from bursar.execute.local import mark_of, sweep
 from bursar.execute.processes import WARD, children, children_by_scan, parent_of, ward_of
 from bursar.execute.processes import sweep as sweep_mark
+from bursar.execute.tags import run_tag, tag_of, ward_tag
 from bursar.state import RunState
 
 
@@ -74,6 +76,52 @@ def test_runs_of_one_name_have_different_marks():
         marks.add(mark_of(state))
         assert sweep(state) == 0
     assert marks == {"r@1700000000.25", "r@1700000000.5"}
+
+
+def test_all_children_are_found_however_many(started):
+    code = (
+        "import os, signal, time; from bursar.execute.processes import children\n"
+        "pids = []\n"
+        "for _ in range(1500):\n"
+        "    pid = os.fork()\n"
+        "    if not pid: signal.pause()\n"
+        "    pids.append(pid)\n"
+        "print(children() == pids)\n"
+        "for pid in pids: os.kill(pid, 9); os.waitpid(pid, 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{code}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "True\n"
+
+
+def test_a_sweep_finds_what_hides_its_mark_and_spares_what_only_looks_like_it():
+    """By the tag, which `env -i` does not remove; not by one of another run, nor a small number."""
+    tags = {"r@1.0": run_tag("r@1.0"), "r@2.0": run_tag("r@2.0"), "": 1 << 20}
+    code = (
+        "import os, sys, resource; resource.setrlimit(10, (int(sys.argv[1]), -1));"
+        "os.execvpe('setsid', ['setsid', 'sleep', '60'], {'PATH': os.environ['PATH']})"
+    )
+    hidden = [
+        subprocess.Popen([sys.executable, "-S", "-c", code, str(ward_tag(tag, 7))])
+        for tag in tags.values()
+    ]
+    try:
+        for process in hidden:
+            while not Path(f"/proc/{process.pid}/cmdline").read_bytes().startswith(b"sleep"):
+                time.sleep(0.001)
+        assert [tag_of(process.pid) for process in hidden[:2]] == [
+            ward_tag(tags[mark], 7) for mark in ("r@1.0", "r@2.0")
+        ]
+        assert sweep_mark("r@1.0") == 1
+        assert [process.poll() is None for process in hidden] == [False, True, True]
+    finally:
+        for process in hidden:
+            process.kill()
+            process.wait()
 
 
 def test_both_ways_of_finding_children_agree(started):

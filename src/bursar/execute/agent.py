@@ -4,9 +4,10 @@ bursar tells it what to start and how long each machine is paid for; it tells bu
 It holds to these promises, whatever becomes of bursar:
 
 - nothing runs on a machine after the end of its lease, even if bursar hangs or is stopped;
-- when bursar or the connection to it ends, however bursar died, everything is killed;
-- when a process ends, its group and every descendant that left the group are killed too. Orphans
-  become children of the warden, which is a subreaper, and are known by `BURSAR_WARD`.
+- when bursar, the connection to it or the keeper (`keeper.py`) ends, everything is killed;
+- when a process ends, its group and every descendant that left the group are killed too, and it is
+  told as ended when none of them is left. Orphans become children of the warden, which is a
+  subreaper, and are known by their tags.
 
 Messages are calls by name, in batches: bursar calls `lease`, `drop`, `lose`, `start`, `host` and
 `stop` here; the warden calls `ready`, `ended` and `gone` there. Times are microseconds of
@@ -15,37 +16,34 @@ Messages are calls by name, in batches: bursar calls `lease`, `drop`, `lose`, `s
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
-import socket
-import sys
-import time
-from shutil import which
 from typing import TYPE_CHECKING
 
 from bursar.execute.desks import Desks
+from bursar.execute.orphans import Orphans
 from bursar.execute.processes import (
     PATIENCE,
-    WARD,
     boottime,
     children,
+    end_descendants,
     kill_child,
     kill_group,
-    set_subreaper,
-    ward_of,
 )
+from bursar.execute.starter import NOTHING_TO_READ, Starter, at_desk, encode
 from bursar.execute.timers import Timers
-from bursar.execute.wire import Channel
+from bursar.execute.wards import Machine, Ward, first_free_slot
+from bursar.execute.wire import LOST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Any, Final
 
-    from bursar.execute.desks import Desk
-
-    Order = tuple[int, tuple[str, ...], int | None]
-    """task, command and longest run time"""
+    from bursar.execute.lifeline import Lifeline
+    from bursar.execute.starter import Actions
+    from bursar.execute.wire import Channel
 
 SECOND: Final = 1_000_000
 NAP: Final = SECOND
@@ -53,7 +51,11 @@ NAP: Final = SECOND
 DROP_GRACE: Final = SECOND // 10
 """from the first signal to the last for what runs on a machine that is released"""
 SECOND_LOOK: Final = SECOND // 20
-"""after this time an orphan without a mark is looked at again"""
+"""after this time orphans that should have ended are looked at again"""
+LONGEST_DYING: Final = round(PATIENCE * SECOND)
+"""A ward whose processes do not end for so long after they were killed has failed."""
+DOUBT: Final = SECOND // 4
+"""It waits so long for an orphan that may be its own, or another's."""
 RESERVE: Final = 2
 """commands that wait for each slot while bursar is told that it may send more"""
 DELAY: Final = SECOND // 200
@@ -61,78 +63,51 @@ DELAY: Final = SECOND // 200
 CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
 """exit codes of what could not be started, as shells have them"""
-NOTHING_TO_READ: Final = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
-RESET_SIGNALS: Final = (
-    signal.SIGINT,
-    signal.SIGHUP,
-    signal.SIGTERM,
-    signal.SIGPIPE,
-    signal.SIGCHLD,
-    signal.SIGXFSZ,
-)
-"""what Python or the warden handles, and what it starts must not inherit"""
-
-
-class Machine:
-    """A lease, and what runs on it."""
-
-    __slots__ = ("environment", "first", "id", "leaving", "slots", "until", "waiting", "wards")
-
-    def __init__(
-        self, id: int, until: int, slots: int, first: int, environment: dict[bytes, bytes]
-    ) -> None:
-        self.id = id
-        self.first = first
-        """of the job slots: the numbers of its slots among those of all machines, from 1"""
-        self.until = until
-        self.slots = slots
-        self.environment = environment
-        self.wards: dict[int, Ward] = {}
-        """by slot, from 1"""
-        self.waiting: dict[int, Order] = {}
-        """commands to start as slots get free, by attempt"""
-        self.leaving = ""
-        """why it goes down: `released`, `lost` or `expired`; empty while it stays"""
-
-
-class Ward:
-    """A process under watch: the leader of its own session and group."""
-
-    __slots__ = ("cause", "key", "machine", "pid", "slot", "started")
-
-    def __init__(self, key: int, pid: int, machine: Machine, slot: int, started: int) -> None:
-        self.key = key
-        self.pid = pid
-        self.machine = machine
-        self.slot = slot
-        self.started = started
-        self.cause = "exited"
-        """why it ends: by itself, or `cancelled`, `timeout`, `lost`"""
+SCARCE: Final = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+"""what the system says that has no process, memory or descriptor to give just now"""
+RETRY: Final = SECOND // 20
+"""then it is asked again after this time,"""
+LONGEST_WANT: Final = 60 * SECOND
+"""and for so long before a task fails for it"""
+LONGEST_TIDYING: Final = 3 * SECOND
+STUCK: Final = "a process that it left behind cannot be ended"
 
 
 class Warden:
     """Keeps `machines` and `wards` in step with the processes that exist."""
 
-    def __init__(self, channel: Channel, master: int, mark: str, attempts: str, grace: int) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        masters: Sequence[int],
+        lifeline: Lifeline,
+        mark: str,
+        tag: int,
+        attempts: str,
+        grace: int,
+    ) -> None:
         self._channel = channel
-        self._master = master
-        """a descriptor that tells when bursar's process has ended"""
-        self._mark = mark
+        self._masters = masters
+        """descriptors that tell when bursar or the keeper has ended"""
+        self._starter = Starter(mark, tag, lifeline)
+        self._orphans = Orphans(mark, tag)
         self._desks = Desks(attempts)
-        self._programs: dict[str, str] = {}
         self._grace = grace
         """from asking a process to end to making it end"""
         self._environment = dict(os.environb)
         self._machines: dict[int, Machine] = {}
         self._wards: dict[int, Ward] = {}
         self._by_pid: dict[int, Ward] = {}
-        self._strangers: dict[int, set[int]] = {}
-        """orphans without a mark, and the wards that lived when each was first seen"""
+        """those whose own process has not ended"""
+        self._ending: dict[int, Ward] = {}
+        """the others, which have left processes behind"""
         self._timers = Timers()
         self._calls: list[tuple[Any, ...]] = [("ready",)]
         """to be told to bursar"""
         self._is_urgent = True
         """it must be told now"""
+        self._in_want_since: int | None = None
+        """when the system began to refuse processes, if it does"""
         self._orphans_expected = False
         self._bell = _ring_on_signals()
         self._stopping = False
@@ -142,29 +117,32 @@ class Warden:
         poll = select.poll()
         bell, link = self._bell, self._channel.fileno()
         poll.register(bell, select.POLLIN)
-        poll.register(self._master, select.POLLIN)
+        for master in self._masters:
+            poll.register(master, select.POLLIN)
         poll.register(link, select.POLLIN)
         stuffed = False
         try:
             while not (self._stopping or self._channel.closed):
-                self._report()
                 if self._orphans_expected:
                     self._hunt()
-                self._desks.prepare(reuse=not self._strangers)
+                self._report()
+                self._desks.prepare()
                 if stuffed != self._channel.pending:
                     stuffed = self._channel.pending
                     poll.modify(link, select.POLLIN | (select.POLLOUT if stuffed else 0))
                 for descriptor, _ in poll.poll(self._patience()):
                     if descriptor == bell:
                         self._answer_bell()
-                    elif descriptor == self._master:
+                    elif descriptor in self._masters:
                         self._stopping = True
                     else:
                         self._channel.flush()
                         self._obey()
                 self._look_at_clock()
+            if not self._wards:
+                self._tidy()
         finally:
-            self._end_everything()
+            end_descendants()
             self._desks.close()
 
     # --- what bursar may call --------------------------------------------------------------------
@@ -174,11 +152,11 @@ class Warden:
         machine = self._machines.get(id)
         if machine is None:
             extras = {"BURSAR_MACHINE": str(id), "BURSAR_OFFER": offer, "BURSAR_SPEED": speed}
-            environment = {**self._environment, **_encode(extras)}
-            first = _first_free(self._machines.values(), slots)
+            environment = {**self._environment, **encode(extras)}
+            first = first_free_slot(self._machines.values(), slots)
             machine = self._machines[id] = Machine(id, until, slots, first, environment)
-        elif machine.leaving:
-            return
+        elif machine.leaving or machine.until < boottime():
+            return  # too late: it has ended, whether that was noticed or not
         machine.until = until
         self._timers.set(("lease", id), until)
 
@@ -187,7 +165,8 @@ class Warden:
         machine = self._machines.get(id)
         if machine is not None and not machine.leaving:
             for ward in machine.wards.values():
-                kill_group(ward.pid, signal.SIGKILL)
+                if not ward.ended:
+                    kill_group(ward.pid, signal.SIGKILL)
             self._leave(machine, "lost", boottime())
 
     def drop(self, id: int) -> None:
@@ -203,34 +182,20 @@ class Warden:
         machine = self._machines.get(id)
         if machine is None or machine.leaving:
             return
-        if sum(ward.key > 0 for ward in machine.wards.values()) < machine.slots:
-            self._begin(key, machine, (task, argv, timeout))
-        else:
-            machine.waiting[key] = (task, argv, timeout)
-
-    def _begin(self, key: int, machine: Machine, order: Order) -> None:
-        """Start a command, with a directory for what it writes."""
-        task, argv, timeout = order
-        try:
-            desk = self._desks.take(key)
-        except OSError as error:
-            self._unstarted(key, CANNOT_RUN, f"cannot write in its directory: {error.strerror}")
-            return
-        extras = {"TASK": str(task), "ATTEMPT": str(key), "OUTPUT_DIR": desk.directory}
-        environment = _encode({f"BURSAR_{name}": value for name, value in extras.items()})
-        self._spawn(key, machine, argv, environment, _files_of(desk))
-        desk.close()
-        if timeout is not None and key in self._wards:
-            self._timers.set(("timeout", key), boottime() + timeout)
+        machine.waiting[key] = (task, argv, timeout)
+        self._begin_waiting(machine)
 
     def host(self, key: int, id: int, argv: tuple[str, ...]) -> None:
         """Run a program that talks to bursar over the descriptor sent along; `ended` follows."""
         descriptor = self._channel.take_descriptor()
         machine = self._machines.get(id)
-        if machine is not None and not machine.leaving:
-            os.set_inheritable(descriptor, True)
-            self._spawn(key, machine, (*argv, str(descriptor)), {}, (NOTHING_TO_READ,))
-        os.close(descriptor)
+        if descriptor == LOST:
+            self._unstarted(key, OSError(errno.EMFILE, os.strerror(errno.EMFILE)), "cannot start")
+        elif machine is None or machine.leaving:
+            os.close(descriptor)
+        else:
+            machine.visits[key] = (argv, descriptor)
+            self._begin_waiting(machine)
 
     def stop(self, key: int, cause: str) -> None:
         """Ask a process to end; make it, after the grace."""
@@ -238,10 +203,59 @@ class Warden:
         if ward is not None:
             self._stop(ward, cause, boottime() + self._grace)
         for machine in self._machines.values():
-            if machine.waiting.pop(key, None) is not None:
+            visit = machine.visits.pop(key, None)
+            if visit is not None:
+                os.close(visit[1])
+            if visit is not None or machine.waiting.pop(key, None) is not None:
                 self._note("ended", key, cause, 0, 0, 0, 0, "", False, urgent=True)
 
     # --- starting and ending ---------------------------------------------------------------------
+
+    def _begin_waiting(self, machine: Machine) -> None:
+        """Start what waits, as long as there are free slots and the system gives processes."""
+        for key in list(machine.visits):
+            if not self._begin_visit(key, machine):
+                return
+        while machine.waiting and not machine.is_full:
+            if not self._begin(next(iter(machine.waiting)), machine):
+                return
+
+    def _begin_visit(self, key: int, machine: Machine) -> bool:
+        argv, descriptor = machine.visits[key]
+        os.set_inheritable(descriptor, True)
+        try:
+            self._spawn(key, machine, (*argv, str(descriptor)), {}, (NOTHING_TO_READ,))
+        except (OSError, ValueError) as error:
+            if self._is_in_want(error):
+                os.set_inheritable(descriptor, False)
+                return False
+            self._unstarted(key, error, f"cannot start '{argv[0]}'")
+        os.close(machine.visits.pop(key)[1])
+        return True
+
+    def _begin(self, key: int, machine: Machine) -> bool:
+        """Start a command, with a directory for what it writes; False: it must wait."""
+        task, argv, timeout = machine.waiting[key]
+        desk = None
+        try:
+            desk = self._desks.take(key)
+            extras = {"TASK": str(task), "ATTEMPT": str(key), "OUTPUT_DIR": desk.directory}
+            environment = encode({f"BURSAR_{name}": value for name, value in extras.items()})
+            self._spawn(key, machine, argv, environment, at_desk(desk))
+        except (OSError, ValueError) as error:
+            if self._is_in_want(error):
+                if desk is not None:
+                    self._desks.put_back(desk)
+                return False
+            what = "write in its directory" if desk is None else f"start '{argv[0]}'"
+            self._unstarted(key, error, f"cannot {what}")
+        else:
+            if timeout is not None:
+                self._timers.set(("timeout", key), boottime() + timeout)
+        if desk is not None:
+            desk.close()
+        del machine.waiting[key]
+        return True
 
     def _spawn(
         self,
@@ -249,40 +263,36 @@ class Warden:
         machine: Machine,
         argv: tuple[str, ...],
         extras: dict[bytes, bytes],
-        actions: Sequence[tuple[Any, ...]],
+        actions: Actions,
     ) -> None:
-        slot = next(slot for slot in range(1, 2 + len(machine.wards)) if slot not in machine.wards)
-        job_slot = str(machine.first + slot - 1)
-        slots = {"BURSAR_SLOT": str(slot), "BURSAR_JOB_SLOT": job_slot}
-        own = _encode({WARD: f"{self._mark}/{key}", **slots})
-        try:
-            pid = os.posix_spawnp(
-                self._program(argv[0]),
-                argv,
-                {**machine.environment, **extras, **own},
-                file_actions=actions,
-                setsid=True,
-                setsigmask=(),
-                setsigdef=RESET_SIGNALS,
-            )
-        except (OSError, ValueError) as error:
-            code = NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN
-            self._unstarted(key, code, f"cannot start '{argv[0]}': {_reason(error)}")
-            return
+        slot = machine.free_slot()
+        job_slot = machine.first + slot - 1
+        slots = encode({"BURSAR_SLOT": str(slot), "BURSAR_JOB_SLOT": str(job_slot)})
+        environment = {**machine.environment, **extras, **slots}
+        pid = self._starter.start(key, argv, environment, actions)
         ward = Ward(key, pid, machine, slot, boottime())
         self._wards[key] = self._by_pid[pid] = machine.wards[slot] = ward
+        self._in_want_since = None
 
-    def _program(self, name: str) -> str:
-        """Where a program is: to look it up once saves the kernel a search for each process."""
-        found = self._programs.get(name)
-        if found is None or not os.access(found, os.X_OK):
-            found = self._programs[name] = which(name) or name
-        return found
+    def _is_in_want(self, error: OSError | ValueError) -> bool:
+        """Whether the system has no process or descriptor to give now, and is asked again soon."""
+        now = boottime()
+        since = now if self._in_want_since is None else self._in_want_since
+        if getattr(error, "errno", None) not in SCARCE or now - since > LONGEST_WANT:
+            self._in_want_since = None
+            return False
+        self._in_want_since = since
+        self._timers.set(("retry", 0), now + RETRY)
+        return True
 
-    def _unstarted(self, key: int, code: int, why: str) -> None:
+    def _unstarted(self, key: int, error: OSError | ValueError, what: str) -> None:
+        code = NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN
+        why = f"{what}: {getattr(error, 'strerror', None) or error}"
         self._note("ended", key, "unstarted", code, 0, 0, 0, why, True, urgent=True)
 
     def _stop(self, ward: Ward, cause: str, kill_at: int) -> None:
+        if ward.ended:
+            return  # and its number may be another's
         if ward.cause == "exited":
             ward.cause = cause
             kill_group(ward.pid, signal.SIGTERM)
@@ -292,10 +302,13 @@ class Warden:
     def _leave(self, machine: Machine, cause: str, kill_at: int) -> None:
         machine.leaving = cause
         self._timers.discard(("lease", machine.id))
+        for _, descriptor in machine.visits.values():
+            os.close(descriptor)
+        machine.visits.clear()
         for ward in machine.wards.values():
             self._stop(ward, "lost", kill_at)
         if machine.wards:
-            self._timers.set(("gone", machine.id), kill_at + round(PATIENCE * SECOND))
+            self._timers.set(("gone", machine.id), kill_at + LONGEST_DYING)
         else:
             self._gone(machine)
 
@@ -319,68 +332,67 @@ class Warden:
             ward = self._by_pid.pop(found.si_pid, None)
             if ward is None:
                 os.waitpid(found.si_pid, 0)
-                self._strangers.pop(found.si_pid, None)
-            else:
-                kill_group(ward.pid, signal.SIGKILL)
-                _, status, usage = os.wait4(ward.pid, 0)
-                cpu = round((usage.ru_utime + usage.ru_stime) * SECOND)
-                self._ended(ward, os.waitstatus_to_exitcode(status), cpu, usage.ru_maxrss * 1024)
+                self._orphans.forget(found.si_pid)
+                self._desks.removers.discard(found.si_pid)
+                continue
+            kill_group(ward.pid, signal.SIGKILL)
+            _, status, usage = os.wait4(ward.pid, 0)
+            cpu = round((usage.ru_utime + usage.ru_stime) * SECOND)
+            ward.ended = boottime()
+            ward.result = os.waitstatus_to_exitcode(status), cpu, usage.ru_maxrss * 1024
+            self._ending[ward.key] = ward
+            self._timers.discard(("timeout", ward.key))
+            self._timers.discard(("kill", ward.key))
 
-    def _ended(self, ward: Ward, code: int, cpu: int, memory: int) -> None:
-        """What ends with its machine is not told: `gone` says it all."""
+    def _hunt(self) -> None:
+        """Kill orphans of wards whose process has ended; a ward has ended with the last of them.
+
+        An orphan that may be of several wards lives while one of them does; the others wait for it
+        no longer than it takes to be sure that it does not end by itself.
+        """
+        self._orphans_expected = False
+        bound: set[int] = set()
+        doubtful: set[int] = set()
+        for pid in children():
+            if pid in self._by_pid or pid in self._desks.removers:
+                continue
+            owners = self._orphans.owners(pid, self._wards)
+            if all(key in self._ending for key in owners):
+                bound.update(owners)
+                kill_child(pid)
+            else:
+                doubtful.update(owners)
+        now = boottime()
+        for key, ward in list(self._ending.items()):
+            waited = now - ward.ended
+            if waited < (LONGEST_DYING if key in bound else DOUBT if key in doubtful else 0):
+                self._timers.set(("hunt", 0), now + SECOND_LOOK)
+            else:
+                self._ended(ward, STUCK if key in bound else "")
+
+    def _ended(self, ward: Ward, why: str = "") -> None:
+        """A ward has ended. What ends with its machine is not told: `gone` says it all."""
         key, machine = ward.key, ward.machine
-        del self._wards[key]
-        del machine.wards[ward.slot]
-        self._timers.discard(("timeout", key))
-        self._timers.discard(("kill", key))
+        del self._wards[key], self._ending[key], machine.wards[ward.slot]
+        self._timers.discard(("stuck", key))
         if not machine.leaving:
-            runtime = boottime() - ward.started
-            wrote = code != 0 or key < 0 or self._desks.leave(key)
-            self._note("ended", key, ward.cause, code, runtime, cpu, memory, "", wrote)
+            code, cpu, memory = ward.result
+            runtime = ward.ended - ward.started
+            wrote = code != 0 or key < 0 or bool(why) or self._desks.leave(key)
+            cause = "stuck" if why else ward.cause
+            self._note("ended", key, cause, code, runtime, cpu, memory, why, wrote)
             self._begin_waiting(machine)
             self._is_urgent |= len(machine.waiting) <= RESERVE * machine.slots
         elif not machine.wards and machine.id in self._machines:
             self._gone(machine)
 
-    def _begin_waiting(self, machine: Machine) -> None:
-        while machine.waiting and len(machine.wards) < machine.slots:
-            key = next(iter(machine.waiting))
-            self._begin(key, machine, machine.waiting.pop(key))
-
-    def _hunt(self) -> None:
-        """Kill orphans of processes that have ended.
-
-        One that hides its mark is killed once all wards that lived when it was first seen ended.
-        One that is just being replaced by another program hides it for a moment only.
-        """
-        self._orphans_expected = False
-        for pid in children():
-            if pid in self._by_pid:
-                continue
-            mark, _, number = (ward_of(pid) or "").rpartition("/")
-            if mark == self._mark:
-                alive = int(number) in self._wards
-            else:
-                if pid not in self._strangers:
-                    self._strangers[pid] = set(self._wards)
-                    self._timers.set(("hunt", 0), boottime() + SECOND_LOOK)
-                alive = not self._strangers[pid].isdisjoint(self._wards)
-            if not alive:
-                kill_child(pid)
-
-    def _end_everything(self) -> None:
-        """Kill all descendants; those of the killed come here as orphans and are killed too."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            for ward in self._by_pid.values():
-                kill_group(ward.pid, signal.SIGKILL)
-            left = children()
-            for pid in left:
-                kill_child(pid)
-            self._reap()
-            if not left:
-                return
-            time.sleep(0.001)
+    def _tidy(self) -> None:
+        """Leave few directories behind, in a short time."""
+        self._desks.tidy_at_last()
+        end = boottime() + LONGEST_TIDYING
+        while self._desks.removers and boottime() < end:
+            select.select([self._bell], [], [], LONGEST_TIDYING / SECOND)
+            self._answer_bell()
 
     # --- the loop's parts ------------------------------------------------------------------------
 
@@ -422,6 +434,9 @@ class Warden:
                 self._is_urgent = True
             elif what == "gone":
                 self._gone(self._machines[number])
+            elif what == "retry":
+                for machine in list(self._machines.values()):
+                    self._begin_waiting(machine)
             else:
                 self._orphans_expected = True
 
@@ -445,50 +460,10 @@ def _ring_on_signals() -> int:
     signal.signal(signal.SIGTERM, _noted)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGIO, signal.SIG_IGN)  # of leases on files, see `desks.py`
     signal.set_wakeup_fd(hammer, warn_on_full_buffer=False)
     return bell
 
 
 def _noted(number: int, frame: object) -> None:
     """The bell has been rung; the loop does the rest."""
-
-
-def _files_of(desk: Desk) -> Sequence[tuple[Any, ...]]:
-    """Where a command reads and writes."""
-    return (
-        NOTHING_TO_READ,
-        (os.POSIX_SPAWN_DUP2, desk.stdout, 1),
-        (os.POSIX_SPAWN_DUP2, desk.stderr, 2),
-    )
-
-
-def _first_free(machines: Iterable[Machine], slots: int) -> int:
-    """The least number from which so many job slots are free."""
-    first = 1
-    for machine in sorted(machines, key=lambda machine: machine.first):
-        if first + slots <= machine.first:
-            break
-        first = max(first, machine.first + machine.slots)
-    return first
-
-
-def _encode(variables: dict[str, str]) -> dict[bytes, bytes]:
-    return {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
-
-
-def main() -> None:
-    """Arguments: the connection's descriptor, bursar's process, the mark, the directory, the grace.
-
-    bursar's process is watched too: one that it forked may hold the connection open after it.
-    """
-    descriptor, master, mark, attempts, grace = sys.argv[1:]
-    link = socket.socket(fileno=int(descriptor))
-    link.set_inheritable(False)
-    set_subreaper(True)
-    handle = os.pidfd_open(int(master))
-    if os.getppid() == int(master):
-        Warden(Channel(link), handle, mark, attempts, int(grace)).run()

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from bursar.execute.calls import Answer, CallError, Calls, described, read_answer
 from bursar.execute.functions import MOST_BYTES, Code
+from bursar.execute.link import socket_pair
 from bursar.execute.outputs import last_lines
 from bursar.execute.packets import PacketChannel, packet_pair, take_back
 from bursar.execute.packing import PackedCall
@@ -61,7 +62,7 @@ class Worker:
     )
 
     def __init__(self, key: int, machine: Machine) -> None:
-        ours, self.far_end = packet_pair()
+        ours, self.far_end = socket_pair(packet_pair)
         """its own end, through which calls that it has not taken are taken back"""
         self.key = key
         self.machine = machine

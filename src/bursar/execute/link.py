@@ -2,15 +2,78 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import socket
 import subprocess
-import threading
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, Final
 
-from bursar.execute.processes import PATIENCE, WARD, is_subreaper, set_subreaper, sweep
+from bursar.execute.processes import PATIENCE, WARD, WARDEN, sweep
+from bursar.execute.tags import run_tag
 from bursar.execute.wire import Channel, python_program
+from bursar.model.errors import BursarError
 from bursar.model.time import Time
+
+LEAST_DESCRIPTORS: Final = 8
+"""that must be free for a run to begin"""
+START_PATIENCE: Final = 10.0
+"""seconds to try again where the system refuses to start a process"""
+
+
+class StaffError(BursarError):
+    """The child program that watches over processes does not start."""
+
+    exit_code = 1
+
+
+def require_descriptors() -> None:
+    """Make sure that this process can open the files that it takes to run anything at all."""
+    if not _has_room():
+        _allow_more()
+        if not _has_room():
+            raise _too_few()
+
+
+def socket_pair(
+    make: Callable[[], tuple[socket.socket, socket.socket]] = socket.socketpair,
+) -> tuple[socket.socket, socket.socket]:
+    """Two ends; if this process has no descriptors left, it is allowed as many as it may have."""
+    try:
+        return make()
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise StaffError(f"cannot talk to a new process: {error.strerror}") from None
+    _allow_more()
+    try:
+        return make()
+    except OSError:
+        raise _too_few() from None
+
+
+def _has_room() -> bool:
+    probes: list[int] = []
+    try:
+        probes.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(LEAST_DESCRIPTORS))
+    except OSError:
+        return False
+    finally:
+        for probe in probes:
+            os.close(probe)
+    return True
+
+
+def _allow_more() -> None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _too_few() -> StaffError:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    told = f"this process may open no more than {most} files"
+    return StaffError(f"{told}; allow more with ulimit -n, or use fewer slots")
 
 
 class WardenLink:
@@ -19,17 +82,12 @@ class WardenLink:
     def __init__(self, run: str, mark: str, attempts: str, grace: Time) -> None:
         self._mark = mark
         self._calls: list[tuple[Any, ...]] = []
-        ours, theirs = socket.socketpair()
-        ORPHANAGE.open()
+        ours, theirs = socket_pair()
         with theirs:
-            program = python_program("bursar.execute.agent", str(theirs.fileno()))
-            self._process = subprocess.Popen(
-                [*program, str(os.getpid()), mark, attempts, str(grace)],
-                stdin=subprocess.DEVNULL,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-                env={**os.environ, "BURSAR_RUN": run, WARD: f"{mark}/warden"},
-            )
+            program = python_program("bursar.execute.keeper", str(theirs.fileno()))
+            arguments = [str(os.getpid()), mark, str(run_tag(mark)), attempts, str(grace)]
+            environment = {**os.environ, "BURSAR_RUN": run, WARD: f"{mark}/{WARDEN}"}
+            self._process = _start([*program, *arguments], environment, theirs.fileno())
         self.channel = Channel(ours)
 
     @property
@@ -53,38 +111,27 @@ class WardenLink:
         """End the warden and all its wards."""
         self.channel.close()
         try:
-            self._process.wait(PATIENCE + 1)
+            self._process.wait(2 * PATIENCE + 1)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
         if self._process.returncode != 0:
             sweep(self._mark)
-        ORPHANAGE.close()
 
 
-class Orphanage:
-    """While it is open, orphans of wardens that were killed become children of this process.
-
-    So they can be found and killed; afterwards the process is as it was before.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._before = False
-
-    def open(self) -> None:
-        with self._lock:
-            self._users += 1
-            if self._users == 1:
-                self._before = is_subreaper()
-                set_subreaper(True)
-
-    def close(self) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                set_subreaper(self._before)
-
-
-ORPHANAGE = Orphanage()
+def _start(argv: list[str], environment: dict[str, str], link: int) -> subprocess.Popen[bytes]:
+    """Start a program; where the system refuses that for a moment, try again."""
+    end = time.monotonic() + START_PATIENCE
+    while True:
+        try:
+            return subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                pass_fds=(link,),
+                start_new_session=True,
+                env=environment,
+            )
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.ENOMEM) or time.monotonic() >= end:
+                raise StaffError(f"cannot start a process: {error.strerror}") from None
+        time.sleep(0.05)

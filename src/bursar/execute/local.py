@@ -18,6 +18,7 @@ from bursar import events as ev
 from bursar.engine import Fate
 from bursar.execute.calls import Answer, Calls
 from bursar.execute.clock import RunClock
+from bursar.execute.lateness import Lateness
 from bursar.execute.link import WardenLink
 from bursar.execute.outputs import MEND, NO_SPACE, Outputs
 from bursar.execute.processes import sweep as sweep_processes
@@ -31,6 +32,8 @@ from bursar.model.time import SECOND, Time
 from bursar.state import RunState
 from bursar.view import Machine
 
+LEAD: Final[Time] = SECOND // 4
+"""to tell the warden of a lease, on a computer that has time for it"""
 GRACE: Final[Time] = 2 * SECOND
 """from asking a process to end to making it end"""
 LONGEST_QUEUE: Final[Time] = SECOND // 50
@@ -99,7 +102,6 @@ class LocalWorld:
     time goes on from the state's. `mark` is what the processes of the run carry.
     """
 
-    lead: Time = SECOND // 4
     ahead = 0
 
     def __init__(
@@ -137,6 +139,9 @@ class LocalWorld:
         self._timers = Timers()
         """when a machine has booted, when its loss is announced, and when it is lost"""
         self.stalled: AbstractSet[int] = frozenset()
+        self._lateness = Lateness()
+        self._awake: Time | None = None
+        """since when the engine should have been at work, and is"""
         self._happened: list[ev.AnyEvent] = []
         self._posted: deque[External] = deque()
         self._closed = False
@@ -159,13 +164,24 @@ class LocalWorld:
         self._posted.append(event)
         self._staff.wake()
 
+    @property
+    def lead(self) -> Time:
+        """Longer while this process is late, as on a computer that is busy with the tasks."""
+        return LEAD + self._lateness.expected(self.now())
+
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
+        """Late is what was not carried out before the engine waits again, since it was due."""
+        entered = self.now()
+        if self._awake is not None:
+            self._lateness.learn(entered - self._awake, entered)
         if until is None and not self._leases and not self._state.arrivals_open:
             until = self.now()
         while not self._happened:
             self._listen(until)
             if until is not None and self.now() >= until:
                 break
+        now = self.now()
+        self._awake = now if until is None else min(now, max(entered, until))
         happened, self._happened = self._happened, []
         return happened
 

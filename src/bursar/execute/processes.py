@@ -1,8 +1,8 @@
 """Processes of this computer: who is whose child, who carries which mark, and ending them.
 
 Every process that bursar starts has `BURSAR_WARD=<mark>/<number>` in its environment, where the
-mark names the run; descendants inherit it. The modules here start quickly: they are part of the
-child programs.
+mark names the run, and a tag (`tags.py`) that says the same; descendants inherit both. The modules
+here start quickly: they are part of the child programs.
 """
 
 from __future__ import annotations
@@ -14,16 +14,21 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
+from bursar.execute.tags import is_of_run, run_tag, tag_of
+
 if TYPE_CHECKING:
     from collections.abc import Collection
     from typing import Final
 
 WARD: Final = "BURSAR_WARD"
 """The environment variable that tells whose ward a process is."""
+WARDEN: Final = "warden"
+"""in place of the number of a ward"""
 
 PR_SET_CHILD_SUBREAPER: Final = 36
-PR_GET_CHILD_SUBREAPER: Final = 37
 
+CHUNK: Final = 1 << 16
+"""bytes to read at once"""
 PATIENCE: Final = 5.0
 """seconds to wait for killed processes; one that hangs in the kernel takes longer, or for ever"""
 
@@ -33,36 +38,32 @@ def boottime() -> int:
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
 
 
-def is_subreaper() -> bool:
-    value = ctypes.c_int()
-    _prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(value))
-    return bool(value.value)
-
-
-def set_subreaper(wanted: bool) -> None:
-    """Whether orphaned descendants become children of this process, instead of the first one."""
-    _prctl(PR_SET_CHILD_SUBREAPER, int(wanted))
-
-
-def _prctl(option: int, argument: object) -> None:
+def become_subreaper() -> None:
+    """From now on orphaned descendants become children of this process, not of the first one."""
     library = ctypes.CDLL(None, use_errno=True)
-    if library.prctl(option, argument, 0, 0, 0) != 0:
+    if library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
 
 
 def children() -> list[int]:
-    """Living and dead children of this process, which must have a single thread."""
+    """Living and dead children of this process, which must have a single thread.
+
+    The kernel hands out a page at a time. Nobody is missed: a child stays in the list until this
+    process waits for it, and new ones are added at the end.
+    """
     me = os.getpid()
     try:
         descriptor = os.open(f"/proc/{me}/task/{me}/children", os.O_RDONLY)
     except FileNotFoundError:
         return children_by_scan()
+    pages = []
     try:
-        words = os.read(descriptor, 1 << 16).split()
+        while page := os.read(descriptor, CHUNK):
+            pages.append(page)
     finally:
         os.close(descriptor)
-    return [int(word) for word in words]
+    return [int(word) for word in b"".join(pages).split()]
 
 
 def children_by_scan() -> list[int]:
@@ -72,8 +73,20 @@ def children_by_scan() -> list[int]:
 
 
 def parent_of(pid: int) -> int | None:
+    fields = _fields(pid)
+    return int(fields[1]) if fields else None
+
+
+def is_dead(pid: int) -> bool:
+    """Whether it is gone, or has ended and waits to be collected."""
+    fields = _fields(pid)
+    return not fields or fields[0] in (b"Z", b"X")
+
+
+def _fields(pid: int) -> list[bytes]:
+    """What the kernel tells of a process, after its name, which may hold anything."""
     stat = _read(pid, "stat")
-    return int(stat[stat.rindex(b")") + 2 :].split()[1]) if stat else None
+    return stat[stat.rindex(b")") + 2 :].split() if stat else []
 
 
 def ward_of(pid: int) -> str | None:
@@ -101,20 +114,57 @@ def kill_child(pid: int) -> None:
         return
 
 
-def sweep(mark: str) -> int:
-    """Kill what is left of a run that crashed: all processes that carry its mark.
+def await_end(seconds: float | None, *handles: int) -> list[int]:
+    """Wait for a process to end; which of these descriptors of processes are of ended ones."""
+    poll = select.poll()
+    for handle in handles:
+        poll.register(handle, select.POLLIN)
+    return [handle for handle, _ in poll.poll(None if seconds is None else seconds * 1000)]
 
-    This process and its ancestors are spared. Returns how many were killed.
+
+def end_descendants() -> bool:
+    """Kill all children; those of the killed come here as orphans and are killed too.
+
+    For a subreaper. Returns whether none is left, which takes no longer than PATIENCE.
     """
+    end = time.monotonic() + PATIENCE
+    while _reap_all():
+        if time.monotonic() >= end:
+            return False
+        for pid in children():
+            kill_child(pid)
+        time.sleep(0.001)
+    return True
+
+
+def _reap_all() -> bool:
+    """Wait for the children that have ended; whether others are left."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def sweep(mark: str) -> int:
+    """End what is left of a run that crashed: all processes that have its tag or carry its mark.
+
+    A warden and its keeper that still live are asked to end everything, since they know all their
+    descendants. This process and its ancestors are spared. Returns how many were signalled.
+    """
+    run = run_tag(mark)
     spared = _lineage()
     killed: set[int] = set()
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + 2 * PATIENCE
     looks_in_vain = 0
     while looks_in_vain < 2 and time.monotonic() < end:
-        found = [pid for pid in _all_processes() if pid not in spared and _carries(pid, mark)]
+        found = [pid for pid in _all_processes() if pid not in spared and _is_of(pid, run, mark)]
+        watchers = [pid for pid in found if _watches(pid, run, mark)] if not killed else []
         if found:
             killed.update(found)
-            _kill_marked(found, mark, end)
+            number = signal.SIGTERM if watchers else signal.SIGKILL
+            _signal_found(watchers or found, number, run, mark)
             looks_in_vain = 0
         else:  # one that is just being replaced by another program hides its mark for a moment
             looks_in_vain += 1
@@ -122,22 +172,33 @@ def sweep(mark: str) -> int:
     return len(killed)
 
 
-def _carries(pid: int, mark: str) -> bool:
-    ward = ward_of(pid)
+def _is_of(pid: int, run: int, mark: str) -> bool:
+    """Whether a living process is of the run: by its tag; by its mark if it has no tag."""
+    tag = tag_of(pid)
+    if tag is not None:
+        return is_of_run(tag, run) and not is_dead(pid)
+    ward = ward_of(pid)  # the dead have none
     return ward is not None and ward.rpartition("/")[0] == mark
 
 
-def _kill_marked(pids: Collection[int], mark: str, end: float) -> None:
-    """Kill by descriptor: a number may be another process's by the time the signal is sent."""
+def _watches(pid: int, run: int, mark: str) -> bool:
+    """Whether a process of the run is its warden, or the warden's keeper."""
+    tag = tag_of(pid)
+    return tag == run if tag is not None else ward_of(pid) == f"{mark}/{WARDEN}"
+
+
+def _signal_found(pids: Collection[int], number: int, run: int, mark: str) -> None:
+    """Signal by descriptor: a number may be another process's by the time the signal is sent."""
+    end = time.monotonic() + PATIENCE
     for pid in pids:
         try:
             handle = os.pidfd_open(pid)
         except ProcessLookupError:
             continue
         try:
-            if _carries(pid, mark):
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
-                select.select([handle], [], [], max(0.0, end - time.monotonic()))
+            if _is_of(pid, run, mark):
+                signal.pidfd_send_signal(handle, number)
+                await_end(max(0.0, end - time.monotonic()), handle)
                 _reap(pid)
         except (ProcessLookupError, PermissionError):
             continue

@@ -15,12 +15,11 @@ from typing import Any, Final
 
 from bursar.execute.calls import Calls
 from bursar.execute.crew import Crew, Worker
-from bursar.execute.link import WardenLink
+from bursar.execute.link import StaffError, WardenLink, require_descriptors
 from bursar.execute.packets import PacketChannel
 from bursar.execute.processes import boottime
 from bursar.execute.reports import Ended, Gone, Report, describe_exit, outcome_of
 from bursar.execute.wire import Channel
-from bursar.model.errors import BursarError
 from bursar.model.market import Offer
 from bursar.model.time import Time, format_duration
 
@@ -34,12 +33,6 @@ DELAY: Final[Time] = 20
 TAKEN: Final = "the spot machine was taken away"
 
 
-class StaffError(BursarError):
-    """The child program that watches over processes does not start."""
-
-    exit_code = 1
-
-
 class Staff:
     """Orders are sent by `flush` or the next `poll`; if the warden is lost, so are its machines."""
 
@@ -50,6 +43,7 @@ class Staff:
         calls: Calls | None = None,
         attempts: str = "",
     ) -> None:
+        require_descriptors()
         self._open_link = open_link
         self._timeout = timeout
         """longest run time of an attempt"""

@@ -28,6 +28,8 @@ CHUNK: Final = 1 << 16
 """bytes to read at once; a body below this size is sent together with its head"""
 LARGEST_CHUNK: Final = 1 << 20
 DESCRIPTOR_SIZE: Final = 4
+LOST: Final = -1
+"""a descriptor that came when this process could have no more of them"""
 MOST_DESCRIPTORS: Final = 16
 """in one read; the kernel does not join messages that carry some"""
 
@@ -117,7 +119,7 @@ class Channel:
         return self._frames()
 
     def take_descriptor(self) -> int:
-        """The next descriptor that came, in the order in which they were sent."""
+        """The next descriptor that came, in the order in which they were sent, or LOST."""
         return self._descriptors.popleft()
 
     def close(self) -> None:
@@ -134,7 +136,9 @@ class Channel:
         if not descriptors:
             return self._socket.recv(size)
         room = socket.CMSG_LEN(MOST_DESCRIPTORS * DESCRIPTOR_SIZE)
-        data, extras, _, _ = self._socket.recvmsg(size, room, socket.MSG_CMSG_CLOEXEC)
+        data, extras, flags, _ = self._socket.recvmsg(size, room, socket.MSG_CMSG_CLOEXEC)
+        if flags & socket.MSG_CTRUNC and not extras:
+            self._descriptors.append(LOST)
         for _, _, numbers in extras:
             self._descriptors.extend(memoryview(numbers).cast("i"))
         return data

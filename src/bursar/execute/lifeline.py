@@ -1,0 +1,48 @@
+"""A lifeline: where all who watch over processes die at once, the kernel ends the processes.
+
+The warden and its keeper alone hold the end of a pipe into which nobody writes. Every process they
+start inherits the other end, opened anew for it, with the order that the kernel signals the
+process's group when the pipe breaks (`O_ASYNC`, `F_SETOWN` and `F_SETSIG` of fcntl(2)). The pipe
+breaks when the last of the two is gone. It takes no right that an ordinary user does not have; a
+process that left its group is not reached.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from contextlib import suppress
+from fcntl import F_DUPFD_CLOEXEC, F_SETFL, F_SETOWN, F_SETSIG, fcntl
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Final
+
+NUMBER: Final = 50
+"""descriptor at which processes have it: above those that scripts use, below those of shells"""
+
+
+class Lifeline:
+    """Whoever holds one, by making it or as a child of its maker, lets the processes live."""
+
+    def __init__(self) -> None:
+        reader, self._writer = os.pipe2(os.O_CLOEXEC)
+        lowest = min(NUMBER, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 1)
+        self.number = fcntl(reader, F_DUPFD_CLOEXEC, lowest)
+        """taken here too, so that nothing else that a process is to inherit has it"""
+        os.close(reader)
+        self._path = f"/proc/self/fd/{self.number}"
+
+    def open(self) -> int:
+        """An end for one process, which must inherit it as `number`."""
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fcntl(descriptor, F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+        fcntl(descriptor, F_SETSIG, signal.SIGKILL)
+        return descriptor
+
+    def tie(self, descriptor: int, leader: int) -> None:
+        """Tie the process group of the one that inherited this end; the end is closed here."""
+        with suppress(ProcessLookupError):  # it has ended before
+            fcntl(descriptor, F_SETOWN, -leader)
+        os.close(descriptor)

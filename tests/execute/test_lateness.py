@@ -1,0 +1,72 @@
+"""A loop that was late is given more time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from tests.stage import Fates, Stage
+
+from bursar import events as ev
+from bursar.execute.lateness import HALF_LIFE, MOST, Lateness
+from bursar.execute.local import LEAD
+from bursar.model.market import Offer
+from bursar.model.money import Money
+from bursar.model.time import MINUTE, SECOND
+
+
+def test_twice_the_worst_that_was_seen_is_expected():
+    lateness = Lateness()
+    assert lateness.expected(0) == 0
+    for late in (1000, 3000, 2000):
+        lateness.learn(late, 0)
+    assert lateness.expected(0) == 6000
+
+
+def test_what_was_seen_fades():
+    lateness = Lateness()
+    lateness.learn(SECOND, 0)
+    assert lateness.expected(HALF_LIFE) == SECOND
+    assert lateness.expected(2 * HALF_LIFE) == SECOND // 2
+    lateness.learn(SECOND // 10, HALF_LIFE)
+    assert lateness.expected(HALF_LIFE) == SECOND
+    lateness.learn(SECOND // 2, 2 * HALF_LIFE)
+    assert lateness.expected(2 * HALF_LIFE) == SECOND
+
+
+def test_a_night_asleep_is_no_lateness():
+    lateness = Lateness()
+    lateness.learn(600 * MINUTE, 0)
+    assert lateness.expected(0) == MOST
+
+
+def test_a_real_world_learns_how_late_its_engine_is(lab):
+    run = lab([("true",)])
+    run.world.wait(run.world.now() + 1000)
+    assert run.world.lead < LEAD + SECOND // 4
+    time.sleep(0.4)  # a decision that took long, or a journal on a slow disk
+    run.world.wait(run.world.now() + 1000)
+    assert run.world.lead > LEAD + 3 * SECOND // 4
+
+
+@pytest.mark.parametrize("late", [SECOND // 10, SECOND, 3 * SECOND])
+def test_a_loop_that_is_always_late_extends_its_leases_in_time(late):
+    """It may lose what it has before it knows; then no lease runs out while nobody looks."""
+    offer = Offer("fine", Money.parse("0.01"), SECOND, limit=1)
+    stage = Stage(offer, tasks=20, budget="20", fates=Fates())
+    lateness, wait = Lateness(), stage.world.wait
+
+    def wait_late(until):
+        happened = wait(until)
+        if happened or until is None:
+            return happened
+        lateness.learn(late, stage.world.now())
+        stage.world.lead = LEAD + lateness.expected(stage.world.now())
+        return wait(until + late)
+
+    stage.world.lead = LEAD
+    stage.world.wait = wait_late
+    assert stage.run().status == "done"
+    lost = [down for down in stage.events(ev.MachineDown) if down.cause == "expired"]
+    assert len(lost) <= 1
+    assert stage.state.ledger.committed <= Money.parse("20")
