@@ -55,21 +55,27 @@ def plans_of(
             f"run {found.name} has no successful task to plan from;"
             " give another sample more money with --sample-budget"
         )
-    found_plans = make_plans(
-        state.market,
-        samples,
-        left,
-        _for_the_rest(goal, state),
-        between=between,
-        confidence=confidence,
-        faithful=faithful,
-        seed=created.seed,
-        mixed=_mixed_of(state, samples, pool, left, between),
-        known_cautions=[
-            *book.cautions(state.market.offers),
-            *_size_cautions(state.total, book.seen()),
-        ],
-    )
+    try:
+        found_plans = make_plans(
+            state.market,
+            samples,
+            left,
+            _for_the_rest(goal, state),
+            between=between,
+            confidence=confidence,
+            faithful=faithful,
+            seed=created.seed,
+            mixed=_mixed_of(state, samples, pool, left, between),
+            known_cautions=[
+                *book.cautions(state.market.offers),
+                *_size_cautions(state.total, book.seen()),
+            ],
+        )
+    except InputError as error:
+        if goal.budget is None:
+            raise
+        spent = format_money(state.ledger.committed, state.market.currency)
+        raise InputError(f"{error}, beside the {spent} of the sample") from None
     capped = [
         structs.replace(plan, cap=str(cap_of(plan, state).total)) for plan in found_plans.plans
     ]
