@@ -72,7 +72,7 @@ def finish(home):
         ({"goal": Goal()}, "this market costs money: say how much may be spent with --budget"),
         (
             {"goal": Goal(Money.parse("0.001"))},
-            r"a budget of \$0\.001 buys no machine: the cheapest, small, costs \$0\.01 at least",
+            r"a budget of \$0\.00100 buys no machine: the cheapest, small, costs \$0\.01 at least",
         ),
         ({"fleet": {"small": 3}}, "3 small: the market's limit is 2"),
         ({"fleet": {"small": -1}}, "is not part of a fleet"),

@@ -114,7 +114,7 @@ def test_without_a_name_the_most_recent_run_is_meant(home):
 
 def test_a_beginning_of_several_names_is_not_guessed(home):
     make(home, "amber-finch", "amber-fox")
-    with pytest.raises(InputError, match="'amber' may be amber-fox, amber-finch: write more"):
+    with pytest.raises(InputError, match="'amber' matches amber-fox, amber-finch: write more"):
         home.find("amber")
 
 

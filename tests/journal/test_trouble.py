@@ -73,7 +73,7 @@ def test_a_missing_journal_is_told(path):
 
 
 def test_a_directory_is_no_journal(tmp_path):
-    assert complaint_of(tmp_path, InputError).startswith("is no file")
+    assert complaint_of(tmp_path, InputError).startswith("is not a file")
 
 
 def test_an_empty_file_is_told(path):
