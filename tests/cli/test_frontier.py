@@ -276,7 +276,7 @@ def test_the_refined_search_finds_what_the_grids_miss(place):
         (("--history", "empty.log"), "empty.log: 0 results"),
         (("--history", "empty.log", "--turnaround", "34m"), "empty.log: nothing was sent"),
         (("--history", "times.log"), "times.log: its times are more than 50 years apart"),
-        (("--history", "market.toml"), "market.toml, line 1: no job log"),
+        (("--history", "market.toml"), "market.toml, line 1: not a job log"),
         (("--history", "nowhere.log"), "'nowhere.log' is not a job log, a journal or a run"),
         (("--market", "market.toml"), "the market has no unreliable offer"),
         (("--market", "spot.toml"), "the market has no reliable offer"),

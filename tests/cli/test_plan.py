@@ -171,7 +171,7 @@ def test_mistakes_of_planning(place):
         ((*base,), "--assume"),
         ((*base, "--assume", "m1.tiny=1m"), "no offer"),
         ((*base, "--assume", "m1.small"), "is not a run time"),
-        ((*base, "--assume", "m1.small=0s"), "nothing"),
+        ((*base, "--assume", "m1.small=0s"), "a run time of 0"),
         ((*base, *KNOWN, "--budget", "0.01"), "give at least"),
         ((*base, *KNOWN, "--deadline", "1s"), "the earliest is"),
         ((*base, "--joblog", "none.log"), "none.log"),

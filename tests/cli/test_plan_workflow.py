@@ -28,9 +28,9 @@ def test_the_plan_screen_shows_choices_and_who_goes_where(fan):
     out, err = fan.bursar("plan", "fan.yaml", "-m", "market.toml", "-b", "5")
     lines = out.splitlines()
     assert lines[0].startswith("fan: 5 tasks. Prices of 2026-01-01, USD")
-    assert lines[1].split()[:3] == ["#", "choice", "machines"]
+    assert lines[1].split()[:3] == ["#", "choice,", "machines"]
     assert "cheapest" in lines[2]
-    assert sum("<- a run takes this" in line for line in lines) == 1
+    assert sum("<- default" in line for line in lines) == 1
     assert any(line.split()[:2] == ["work", "3"] for line in lines)
     assert "Caution: run times are taken to vary by 20%" in err
 
@@ -43,15 +43,15 @@ def test_json_has_an_offer_for_each_task_and_the_distribution_of_the_makespan(fa
     assert best["chance_within_budget"] >= 0.9
     spans = best["makespan_s"]
     assert spans["P1"] < spans["P50"] < spans["P90"] < spans["P99"]
-    assert told["cautions"] == []
+    assert [caution for caution in told["cautions"] if "processor" not in caution] == []
     assert json.dumps(told)
 
 
 def test_a_budget_that_buys_no_plan_is_told_and_nothing_is_run(fan):
     out, err = fan.bursar("plan", "fan.yaml", "-m", "market.toml", "-b", "0.05", code=4)
     assert "does not fit" in out
-    assert "No plan keeps a budget of $0.05" in err
-    assert "no plan keeps" in fan.bursar("run", "fan.yaml", "-m", "market.toml", "-b", "0.05",
+    assert "No plan stays within a budget of $0.05" in err
+    assert "no plan stays within" in fan.bursar("run", "fan.yaml", "-m", "market.toml", "-b", "0.05",
                                          code=2)[1]  # fmt: skip
     assert not (fan.path / ".bursar").exists()
 

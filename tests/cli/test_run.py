@@ -143,7 +143,7 @@ def test_another_process_can_look_at_a_run_and_stop_it(place):
     process.communicate(timeout=60)
     assert process.returncode == 130
     _, err = place.bursar("stop", "r", code=2)
-    assert "nobody executes" in err
+    assert "is not running" in err
     out, _ = place.bursar("status", "r")
     assert "interrupted" in out
 
@@ -258,7 +258,11 @@ def test_a_greeting_fits_on_narrow_lines_and_free_runs_have_no_cap_to_explain(pl
 
 def test_a_new_budget_is_checked_even_if_nothing_is_left_to_do(place):
     place.bursar("run", *BUDGET, "true", ":::", "1")
-    for budget, told in [("much", "no amount"), ("-1", "negative"), ("0.001", "committed already")]:
+    for budget, told in [
+        ("much", "not an amount"),
+        ("-1", "negative"),
+        ("0.001", "committed already"),
+    ]:
         _, err = place.bursar("resume", "r", "--budget", budget, code=2)
         assert told in err
     place.bursar("resume", "r", "--budget", "3")

@@ -201,9 +201,8 @@ def test_a_deadline_alone_does_not_make_machines_free_of_charge(place):
     place.write("flow.yaml", "tasks: {a: {run: 'true', runtime: 1s}}")
     _, err = place.bursar("run", "flow.yaml", "-m", "market.toml", "--deadline", "1m")
     assert "1 task, no budget (storage and transfer are not included)" in err
-    assert "committed without a budget (storage and transfer are not included)" in err
+    assert "committed without a budget\n" in err
     assert "free" not in err
-    assert "nothing here costs" not in err
 
 
 def test_a_joblog_has_the_commands_of_a_workflow_as_they_would_be_typed(place):

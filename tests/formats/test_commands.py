@@ -152,7 +152,7 @@ def test_operators_of_a_shell_are_fine_between_quotes(command):
         ([], {}, "the command has no arguments"),
         ([":::", "a"], {}, "there is no command; write one, for example 'sh -c {}', before ':::'"),
         (["", ":::", "a"], {}, "there is no command"),
-        (["x 'y {}", ":::", "a"], {}, "the command 'x 'y {}': no closing quotation; mend"),
+        (["x 'y {}", ":::", "a"], {}, "the command 'x 'y {}': no closing quotation; fix"),
         (["x y\\", ":::", "a"], {}, "no escaped character; fix the quotes"),
         (["x", ":::", "a", ":::"], {}, "no argument after ':::'"),
         (["x", "::::"], {}, "no file after '::::'; name one, or - for standard input"),

@@ -55,7 +55,7 @@ def test_other_encodings_are_read():
 def test_entities_are_refused_before_they_grow():
     bomb = '<!DOCTYPE adag [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><adag name="&b;"/>'
     assert "line 1: document types and entities are not supported" in told(bomb)
-    assert "not read" in told('<!DOCTYPE adag SYSTEM "file:///etc/passwd"><adag/>')
+    assert "not supported" in told('<!DOCTYPE adag SYSTEM "file:///etc/passwd"><adag/>')
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_entities_are_refused_before_they_grow():
         ('runtime="13.59"', 'runtime="nan"', "task 'ID00000': runtime"),
         ('runtime="13.59"', 'runtime="1e999"', "task 'ID00000': runtime"),
         ('size="304"', 'size="big"', "line 6: size 'big'"),
-        ('child ref="ID00002"', 'child ref="ID9"', "line 15: child 'ID9' is no job"),
+        ('child ref="ID00002"', 'child ref="ID9"', "line 15: child 'ID9' is not a job"),
         ('parent ref="ID00001"', 'parent ref="ID0000l"', "did you mean 'ID0000"),
         ('parent ref="ID00001"', 'parent ref="ID00002"', "needs itself"),
         ("UTF-8", "klingon", "not valid XML"),

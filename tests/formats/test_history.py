@@ -69,7 +69,7 @@ def test_a_job_log_is_read_from_disk_and_its_mistakes_are_told_with_its_name(tmp
     with pytest.raises(InputError, match=r"old\.log: none of 1 attempt on unreliable"):
         read_history(str(path), home).characterise()
     path.write_text("nonsense")
-    with pytest.raises(InputError, match=r"old\.log, line 1: no job log"):
+    with pytest.raises(InputError, match=r"old\.log, line 1: not a job log"):
         read_history(str(path), home)
     for nowhere in ("nowhere", "", "a\0b"):
         with pytest.raises(InputError, match="is not a job log, a journal or a run"):

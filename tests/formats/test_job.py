@@ -220,7 +220,7 @@ def test_a_job_file_that_cannot_be_read_is_told(tmp_path):
         ("[market]\n", "market: the table: no [[offer]] table"),
         ("market = 3", "market: must be text"),
         ("budget = -1", "budget: -1.00 is negative"),
-        ("budget = nan", "budget: 'NaN' is no amount"),
+        ("budget = nan", "budget: 'NaN' is not an amount"),
         ("budget = true", "budget: must be an amount"),
         ("budget = 1e400", "budget: '1E+400' is more than 9,000,000,000"),
         ("deadline = 60", "deadline: must be a duration with its unit"),

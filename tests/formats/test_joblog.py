@@ -90,7 +90,7 @@ LINE = "1\t:\t1.0\t1.0\t0\t0\t0\t0\tx"
     ("text", "message"),
     [
         ("", "log, line 1: not a job log; its header must be Seq Host Starttime JobRuntime"),
-        (LINE, "log, line 1: no job log"),
+        (LINE, "log, line 1: not a job log"),
         (HEADER + LINE + "\n1\t2\n", "log, line 3: 2 fields, but a job log has 9"),
         (HEADER + "x" + LINE, "log, line 2, Seq: 'x1' is not a whole number"),
         (HEADER + "9" * 5000 + LINE, "log, line 2, Seq: '999"),
@@ -99,7 +99,7 @@ LINE = "1\t:\t1.0\t1.0\t0\t0\t0\t0\tx"
             HEADER + LINE.replace("\t1.0\t0", "\t-1\t0"),
             "JobRuntime: '-1' is not a number of seconds",
         ),
-        (HEADER + LINE.replace("\t1.0\t0", "\tinf\t0"), "JobRuntime: 'inf' is no number"),
+        (HEADER + LINE.replace("\t1.0\t0", "\tinf\t0"), "JobRuntime: 'inf' is not a number"),
         (HEADER + LINE.replace("\t0\tx", "\tTERM\tx"), "Signal: 'TERM' is not a whole number"),
         (HEADER + LINE.replace("\t0\t0\tx", "\t\t0\tx"), "Exitval: '' is not a whole number"),
     ],

@@ -56,7 +56,7 @@ def test_values_are_what_they_look_like(text, value):
         ("[" * 100_000, "f, line 1: nested too deeply"),
         ("- " * 100_000, "f, line 1: nested too deeply"),
         ("\0", "not valid YAML"),
-        ("a: \ud800", "no Unicode"),
+        ("a: \ud800", "not Unicode"),
     ],
 )
 def test_what_is_not_read_is_told_with_its_line(text, words):

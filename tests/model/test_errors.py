@@ -28,7 +28,7 @@ def test_a_number_too_long_to_print_is_only_named():
 
 def test_a_misspelt_name_is_answered_with_the_closest():
     assert instead_of("budjet", ["budget", "deadline"]) == "did you mean 'budget'?"
-    assert instead_of("xyz", ["budget", "deadline"]) == "known are budget, deadline"
+    assert instead_of("xyz", ["budget", "deadline"]) == "known: budget, deadline"
 
 
 def test_usage_mistakes_end_with_two_and_internal_ones_with_one():
