@@ -81,11 +81,16 @@ def test_the_last_cent_may_be_spent():
 
 
 @pytest.mark.parametrize(
-    ("offer", "budget"), [(HOURLY, "0.099999999"), (FINE, "0.059"), (BARE, "0.000999999")]
+    ("offer", "budget", "shown"),
+    [
+        (HOURLY, "0.099999999", "$0.0999"),
+        (FINE, "0.059", "$0.0590"),
+        (BARE, "0.000999999", "$0.000999"),
+    ],
 )
-def test_what_cannot_be_paid_is_not_rented(offer, budget):
+def test_what_cannot_be_paid_is_not_rented(offer, budget, shown):
     desk = Desk(offer, budget=budget)
-    assert desk.refusal(act.Rent(offer.name)) == f"only ${budget} of the budget is left"
+    assert desk.refusal(act.Rent(offer.name)) == f"only {shown} of the budget is left"
     assert not desk.guard.can_rent()
 
 

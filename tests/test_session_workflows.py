@@ -70,7 +70,7 @@ def test_another_goal_is_planned_for_before_anything_is_rented(begun):
     events, _ = resumed(begun, Goal(Money.parse("9")))
     changed = first(events, ev.AssignmentChanged)
     assert changed is not None
-    assert events[changed].why == f"the goal was changed: {TASKS} tasks that are left planned anew"
+    assert events[changed].why == f"the goal was changed: {TASKS} tasks that are left replanned"
     assert changed < first(events, ev.MachineRented)
     rented = {event.offer for event in events if isinstance(event, ev.MachineRented)}
     assert "large" in rented

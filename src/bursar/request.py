@@ -118,7 +118,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if budget is not None and budget < cheapest.entry_charge:
             least = format_money(cheapest.entry_charge, self.market.currency, up=True)
             raise InputError(
-                f"a budget of {format_money(budget, self.market.currency)} buys no machine: "
+                f"a budget of {format_money(budget, self.market.currency, down=True)} buys no machine: "
                 f"the cheapest, {cheapest.name}, costs {least} at least; "
                 f"raise {self.budget_as}"
             )

@@ -242,4 +242,4 @@ class View(Protocol):
 def money_left(view: View) -> str:
     """What is left of the budget, for reasons."""
     left = view.ledger.left
-    return "any money" if left is None else format_money(left, view.market.currency)
+    return "any money" if left is None else format_money(left, view.market.currency, down=True)

@@ -188,6 +188,7 @@ def test_people_see_cents_and_three_significant_digits(exact, nearest, up):
     amount = Money.parse(exact)
     assert format_money(amount, "USD") == nearest
     assert format_money(amount, "USD", up=True) == up
+    assert Money.parse(format_money(amount, None, down=True)) <= amount
 
 
 @given(amounts, amounts)

@@ -143,7 +143,7 @@ def test_a_goal_that_no_plan_keeps_is_told_with_what_could_be_had(plans):
 
 
 def test_a_budget_that_is_to_be_kept_on_average_is_told_as_such(plans):
-    mean = re.escape(format_money(plans[0].mean_cost, "USD"))
+    mean = re.escape(format_money(plans[0].mean_cost, "USD", up=True))
     told = rf"budget of \$0.01 on average: the cheapest costs {mean} and"
     with pytest.raises(InputError, match=told):
         pick(plans, Goal(Money.parse("0.01")), Wish(on_average=True), "USD")

@@ -59,12 +59,12 @@ def test_a_trace_is_read_as_its_publishers_write_it(path, tmp_path):
     [
         ("{", "not valid JSON"),
         ('{"a": ' * 100_000, "not valid JSON"),
-        ("[]", "no spot trace"),
-        ('{"data": [1]}', "no spot trace"),
-        ('{"metadata": {"gap_seconds": 1}}', "no spot trace"),
-        ('{"metadata": {"gap_seconds": "1"}, "data": [1]}', "no spot trace"),
-        ('{"metadata": {"gap_seconds": 1}, "data": [1, 0.5]}', "no spot trace"),
-        ('{"metadata": {"gap_seconds": 1}, "data": [true]}', "no spot trace"),
+        ("[]", "not a spot trace"),
+        ('{"data": [1]}', "not a spot trace"),
+        ('{"metadata": {"gap_seconds": 1}}', "not a spot trace"),
+        ('{"metadata": {"gap_seconds": "1"}, "data": [1]}', "not a spot trace"),
+        ('{"metadata": {"gap_seconds": 1}, "data": [1, 0.5]}', "not a spot trace"),
+        ('{"metadata": {"gap_seconds": 1}, "data": [true]}', "not a spot trace"),
         ('{"metadata": {"gap_seconds": 0}, "data": [1]}', "gap_seconds is 0"),
         ('{"metadata": {"gap_seconds": 1e300}, "data": [1]}', "gap_seconds is 1e+300"),
         ('{"metadata": {"gap_seconds": 1}, "data": []}', "data is empty"),
@@ -195,6 +195,6 @@ def test_whoever_never_gets_a_machine_gives_up_and_has_paid_nothing():
         Nothing(given([MINUTE] * 3)),
     )
     assert state.ended.status == "failed"
-    assert "no machine was available for 168" in state.ended.why
+    assert "no machine has been available for 168" in state.ended.why
     assert state.ledger.committed == Money(0)
     assert state.machines_rented < 5000

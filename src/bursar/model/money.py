@@ -148,15 +148,17 @@ ZERO: Final = Money(0)
 SIGNS: Final = {"USD": "$", "EUR": "€", "GBP": "£"}
 
 
-def format_money(amount: Money, currency: str | None, *, up: bool = False) -> str:
+def format_money(
+    amount: Money, currency: str | None, *, up: bool = False, down: bool = False
+) -> str:
     """Print for people with the currency: `$2.50`, `-$2.50`, `$0.000123`, `1,250.00 CHF`.
 
     At least cents and at least three significant digits, so that fractions of a cent can be told
     apart. Rounded to the nearest; with `up` never down, for an amount that is enough when somebody
-    types it as a budget. Files and `--json` have the exact amount, `str(amount)`, instead. Without
+    types it as a budget, and with `down` never up, for one that is not enough. Files and `--json` have the exact amount, `str(amount)`, instead. Without
     a currency, the figure alone.
     """
-    figure = _figure(abs(amount.nanos), up=up and amount > ZERO)
+    figure = _figure(abs(amount.nanos), up=up and amount > ZERO, down=down)
     sign = "-" if amount < ZERO and figure.strip("0.") else ""
     symbol = SIGNS.get(currency or "")
     if symbol is not None:
@@ -164,11 +166,11 @@ def format_money(amount: Money, currency: str | None, *, up: bool = False) -> st
     return f"{sign}{figure} {currency}" if currency else f"{sign}{figure}"
 
 
-def _figure(nanos: int, *, up: bool) -> str:
+def _figure(nanos: int, *, up: bool, down: bool) -> str:
     """An amount of zero or more, rounded; whole cents have two decimals."""
     decimals = max(CENTS, min(DECIMALS, DECIMALS + SIGNIFICANT - len(str(nanos))))
     step: int = 10 ** (DECIMALS - decimals)
-    rounded = (nanos + (step - 1 if up else step // 2)) // step * step
+    rounded = (nanos + (step - 1 if up else 0 if down else step // 2)) // step * step
     whole, rest = divmod(rounded, NANOS)
     is_cents = rest % 10 ** (DECIMALS - CENTS) == 0
     return f"{whole:,}.{f'{rest:09d}'[: CENTS if is_cents else decimals]}"

@@ -399,7 +399,7 @@ class RollingBats:
         currency = view.market.currency
         return (
             f"what is not begun needs {format_money(need, currency, up=True)} or more;"
-            f" {format_money(left, currency)} is left"
+            f" {format_money(left, currency, down=True)} is left"
         )
 
     def _too_late(self, view: View, now: Time) -> str | None:
