@@ -117,8 +117,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         budget = self.goal.budget
         if budget is not None and budget < cheapest.entry_charge:
             least = format_money(cheapest.entry_charge, self.market.currency, up=True)
+            given = format_money(budget, self.market.currency, down=True)
             raise InputError(
-                f"a budget of {format_money(budget, self.market.currency, down=True)} buys no machine: "
+                f"a budget of {given} buys no machine: "
                 f"the cheapest, {cheapest.name}, costs {least} at least; "
                 f"raise {self.budget_as}"
             )

@@ -155,8 +155,8 @@ def format_money(
 
     At least cents and at least three significant digits, so that fractions of a cent can be told
     apart. Rounded to the nearest; with `up` never down, for an amount that is enough when somebody
-    types it as a budget, and with `down` never up, for one that is not enough. Files and `--json` have the exact amount, `str(amount)`, instead. Without
-    a currency, the figure alone.
+    types it as a budget, and with `down` never up, for one that is not enough. Files and `--json`
+    have the exact amount, `str(amount)`, instead. Without a currency, the figure alone.
     """
     figure = _figure(abs(amount.nanos), up=up and amount > ZERO, down=down)
     sign = "-" if amount < ZERO and figure.strip("0.") else ""
