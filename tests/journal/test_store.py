@@ -310,7 +310,7 @@ def test_whatever_is_written_of_odd_values_is_read_again(path):
         write_odd()
         writer.commit(safely=False)
     assert [type(event) for event in read(path)] == written
-    assert len(written) > 20
+    assert written, "nothing was accepted at all"
 
 
 def test_journaling_costs_little_in_a_busy_run(path):
