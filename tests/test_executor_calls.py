@@ -199,6 +199,15 @@ def test_what_is_in_a_module_that_workers_cannot_import_travels(pool):
     assert pool.submit(partial(doubled, Local(5))).result(30).x == 10
 
 
+def test_such_a_module_is_known_also_when_only_an_argument_comes_from_it(pool, monkeypatch):
+    from bursar.execute import homeless
+
+    monkeypatch.delitem(homeless._HOMELESS, __name__, raising=False)
+    monkeypatch.setattr(homeless, "_MARKS", [b"__main__"])
+    homeless._SEEN.clear()
+    assert pool.submit(getattr, Local(21), "x").result(30) == 21
+
+
 def test_a_module_that_was_loaded_from_a_file_travels(pool, tmp_path):
     from importlib.util import module_from_spec, spec_from_file_location
 

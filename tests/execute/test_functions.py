@@ -136,3 +136,25 @@ def test_a_new_function_at_the_place_of_an_old_one_is_not_mistaken_for_it(known)
         gc.collect()
     assert len(numbers) == 50
     assert sys.getsizeof(known._portraits) < 50_000
+
+
+def test_modules_of_the_library_are_found_and_one_that_was_put_there_by_hand_is_not(monkeypatch):
+    from bursar.execute.homeless import _look_around, is_homeless
+
+    for name in (
+        "os",
+        "posixpath",
+        "os.path",
+        "io",
+        "abc",
+        "builtins",
+        "sys",
+        "json.decoder",
+        "numpy",
+    ):
+        assert not is_homeless(name), name
+    made = types.ModuleType("made_by_hand")
+    made.__file__ = "/nowhere/made_by_hand.py"
+    monkeypatch.setitem(sys.modules, "made_by_hand", made)
+    _look_around()
+    assert is_homeless("made_by_hand")

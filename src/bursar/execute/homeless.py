@@ -18,6 +18,8 @@ _HOMELESS: Final[dict[str, bool]] = {"__main__": True}
 """by name of a module: whether a worker cannot import it"""
 _MARKS: Final = [b"__main__"]
 """the names of those that it cannot, as pickles have them"""
+_SEEN: Final[set[str]] = set()
+"""modules that were there when somebody last looked for new ones"""
 _LOCK: Final = threading.RLock()
 """held while cloudpickle is told about modules"""
 
@@ -29,7 +31,9 @@ def is_homeless(name: str | None) -> bool:
     known = _HOMELESS.get(name)
     if known is None:
         module = sys.modules.get(name)
-        known = _HOMELESS[name] = module is not None and not _is_found(name, module)
+        is_itself = getattr(module, "__name__", None) == name  # and no other name of another one
+        known = is_itself and module is not None and not _is_found(name, module)
+        _HOMELESS[name] = known
         if known:
             _MARKS.append(name.encode())
     return known
@@ -37,6 +41,8 @@ def is_homeless(name: str | None) -> bool:
 
 def mentions_homeless(data: bytes) -> bool:
     """Whether a pickle may refer to such a module by name."""
+    if len(sys.modules) != len(_SEEN):
+        _look_around()
     return any(mark in data for mark in _MARKS)
 
 
@@ -59,6 +65,17 @@ def by_value() -> Iterator[None]:
                 cloudpickle.unregister_pickle_by_value(module)
 
 
+def _look_around() -> None:
+    """Find such modules among those that were imported since: arguments may come from them, too."""
+    names = set(sys.modules)
+    for name in names - _SEEN:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is not None and is_homeless(name.partition(".")[0]):
+            is_homeless(name)
+    _SEEN.clear()
+    _SEEN.update(names)
+
+
 def _is_found(name: str, module: ModuleType) -> bool:
     """Whether those who look for modules find this one, as if it were not there yet."""
     parent, _, _ = name.rpartition(".")
@@ -72,5 +89,5 @@ def _is_found(name: str, module: ModuleType) -> bool:
         except Exception:  # noqa: S112
             continue  # a finder with a bug; another one may know the module
         if spec is not None:
-            return file is None or spec.origin is None or spec.origin == file
+            return file is None or spec.origin in (None, "frozen", "built-in", file)
     return False
