@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from bursar.actions import Extend, Release, Rent
+from bursar.actions import Extend, Release, Rent, Stop
 from bursar.beliefs.progress import Progress
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -225,3 +225,43 @@ def test_what_is_idle_for_good_leaves_only_where_that_saves_money():
         scene.pass_time(MINUTE)
         _, wishes = rolling(scene)
         assert bool([wish for wish in wishes if isinstance(wish, Release)]) is leaves
+
+
+# --- how careful it is ----------------------------------------------------------------------------
+
+VARIED = [20, 30, 40] * 4
+
+
+def careful(budget, *, tasks=40, deadline=None):
+    """Two slow machines and a fast one that are paid for an hour, for 5 of the budget."""
+    scene = Scene(SLOW, FAST, tasks=tasks, budget=budget, deadline=deadline)
+    for offer in ("slow", "slow", "fast"):
+        scene.machine(offer)
+    return rolling(scene, slow=VARIED, fast=[time / 4 for time in VARIED])
+
+
+def stops(wishes):
+    return [wish for wish in wishes if isinstance(wish, Stop)]
+
+
+def test_a_run_is_given_up_only_if_even_short_tasks_could_not_be_paid_for():
+    """By the mean 9.38 are needed, by three standard errors less 5.96."""
+    assert stops(careful("8")[1]), "3 are left"
+    assert not stops(careful("12")[1]), "7 are left"
+
+
+def test_a_cushion_is_kept_of_what_is_left():
+    """Of 13 a twentieth of the budget, which is 0.9: twelve units are planned for."""
+    bats, _ = careful("18")
+    assert bats.plan.cost == Money.parse(12).nanos
+
+
+def test_for_a_deadline_more_is_rented_than_an_even_chance_takes():
+    bats, _ = careful("20", deadline=3 * HOUR)
+    assert bats.plan.cost == Money.parse(15).nanos
+
+
+def test_a_plan_has_a_margin_where_that_does_not_put_off_the_end():
+    """Without one it would cost 146."""
+    bats, _ = careful("157", tasks=300)
+    assert bats.plan.cost == Money.parse(148).nanos
