@@ -265,3 +265,48 @@ def test_a_plan_has_a_margin_where_that_does_not_put_off_the_end():
     """Without one it would cost 146."""
     bats, _ = careful("157", tasks=300)
     assert bats.plan.cost == Money.parse(148).nanos
+
+
+# --- the end --------------------------------------------------------------------------------------
+
+
+def test_the_time_to_boot_is_planned_for():
+    ends = []
+    for boot in (0, 30 * MINUTE):
+        offer = Offer("slow", Money.parse(1), HOUR, limit=5, boot=boot)
+        bats, _ = rolling(Scene(offer, tasks=40, budget="100"), slow=[30] * 30)
+        ends.append(bats.plan.end)
+    assert ends[1] - ends[0] > 25 * MINUTE
+
+
+def test_a_machine_that_the_placer_passes_over_leaves_where_units_are_short():
+    """Idle at one look and at the next, though a task is ready: others end it."""
+    scene = Scene(FINE, tasks=40, budget="100")
+    for _ in range(2):
+        scene.machine(stay=HOUR)
+    bats, first = rolling(scene, fine=[10] * 30)
+    assert not [wish for wish in first if isinstance(wish, Release)]
+    scene.pass_time(SECOND)
+    again = bats.provision(scene.state, scene.at, Random(0))
+    assert [wish.machine for wish in again if isinstance(wish, Release)] == [1, 2]
+
+
+def too_late(done, *offers):
+    """Ten tasks of an hour, of which so many are done, with half an hour to the deadline."""
+    scene = Scene(*offers, tasks=10, deadline=2 * HOUR)
+    machine = scene.machine("slow", stay=3 * HOUR)
+    for task in range(1, done + 1):
+        scene.end(scene.start(task, machine))
+    scene.pass_time(90 * MINUTE)
+    return stops(rolling(scene, slow=[60] * 30)[1])
+
+
+def test_a_deadline_that_no_fleet_can_keep_ends_a_run_unless_most_is_done():
+    few = Offer("slow", Money.parse(1), HOUR, limit=2)
+    assert [stop.status for stop in too_late(1, few)] == ["deadline"]
+    assert too_late(6, few) == []
+
+
+def test_a_deadline_is_not_given_up_while_an_offer_is_not_known():
+    few = Offer("slow", Money.parse(1), HOUR, limit=2)
+    assert too_late(1, few, FAST) == []
