@@ -16,7 +16,7 @@ def money(text):
 
 def test_a_sample_spends_no_more_than_the_budget_that_was_written(place):
     words = ("plan", "-m", "market.toml", "--name", "p")
-    _, err = place.bursar(*words, "--budget", "0.02", "--yes", *BAG)
+    _, err = place.popen(*words, "--budget", "0.02", "--yes", *BAG).communicate(timeout=120)
     assert "for at most $0.02 (" in err
     spent = place.json("status", "p")["money"]
     assert money(spent["budget"]) == money("0.02")

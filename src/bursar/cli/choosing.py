@@ -55,12 +55,13 @@ def plans_of(
             f"run {found.name} has no successful task to plan from;"
             " give another sample more money with --sample-budget"
         )
+    rest = _for_the_rest(goal, state)
     try:
         found_plans = make_plans(
             state.market,
             samples,
             left,
-            _for_the_rest(goal, state),
+            rest,
             between=between,
             confidence=confidence,
             faithful=faithful,

@@ -346,6 +346,8 @@ def _sample_cap(market: Market, workers: int, asked: str | None, budget: Money |
         cap = money_in(market.currency, asked)
     except InputError as error:
         raise InputError(f"--sample-budget: {error}") from None
+    if cap < ZERO:
+        raise InputError(f"--sample-budget: {cap} is negative; use 0 or more")
     if budget is not None and cap > budget:
         told = format_money(budget, market.currency)
         raise InputError(f"--sample-budget: more than the budget of {told}; give less")
