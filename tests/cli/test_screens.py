@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import bursar.cli
-from bursar.cli.plan import show
+from bursar.cli.plan_table import show
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.plan.plans import Plan, PlanList, Span

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,14 +18,13 @@ from bursar.cli.common import (
     is_workflow,
     json_option,
     print_json,
-    print_line,
-    print_table,
     say,
     words_settings,
 )
 from bursar.cli.flow_options import flow_options
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.plan_joblog import OF_THIS_COMPUTER, learned, of_this_computer
+from bursar.cli.plan_table import show
 from bursar.cli.progress import progress
 from bursar.cli.run import make_request
 from bursar.events import RunEnded
@@ -36,19 +34,17 @@ from bursar.journal.replay import load_state
 from bursar.journal.runs import RunDir
 from bursar.model.amount import money_in
 from bursar.model.errors import InputError, shown
-from bursar.model.fleet import format_fleet
 from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.numbers import LAST_SEED
-from bursar.model.strategy import read_strategy
-from bursar.model.time import format_duration, parse_duration, seconds
+from bursar.model.time import format_duration, parse_duration
 from bursar.model.wording import counted
 from bursar.model.work import LARGEST_BAG
-from bursar.plan.plans import CONFIDENCE, Plan, PlanList, known_runtimes, make_plans
+from bursar.plan.plans import CONFIDENCE, PlanList, known_runtimes, make_plans
 from bursar.plan.pools import unreliable_offers
 from bursar.rent.local import slots_caution
-from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, prices_told, tell
+from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, tell
 from bursar.session import Session
 from bursar.simulate.mixed_plans import (
     PoolKnowledge,
@@ -436,98 +432,3 @@ def _assumed_pool(
             " result: --reliability 0.9"
         )
     return PoolKnowledge(pooled_runtimes(offers, samples), reliability=reliability)
-
-
-def show(found: PlanList, market: Market, *, first: bool = True) -> None:
-    """The plan screen; the fleet stands below its choice, so that the table fits 100 columns."""
-    print_line(f"{counted(found.tasks, 'task')} left. {prices_told(market, first=first)}.")
-    columns = ("#", "choice", "P50", "P90", "upper", "cost-P50", "cost-P90", "cost-upper")
-    rows = [_row(number, found) for number in range(1, len(found.plans) + 1)]
-    print_table(columns, rows, right="# P50 P90 upper cost-P50 cost-P90 cost-upper")
-    for line in _legend(found, [row[1] for row in rows]):
-        say(line)
-    for caution in found.cautions:
-        say(f"Caution: {caution.rstrip('.')}.")
-
-
-def _legend(found: PlanList, marks: Sequence[str]) -> Iterator[str]:
-    """What the columns and marks mean."""
-    yield f"upper: not exceeded with {found.confidence:.0%} confidence"
-    if any("cushion" in mark for mark in marks):
-        yield "cushion: money set aside for the last tasks, within the cost"
-    if any("risk +" in mark for mark in marks):
-        yield "risk +N: N tasks may not fit in the paid time, as no task is split between machines"
-    if any(plan.strategy for plan in found.plans):
-        yield (
-            "N T D: attempts of a late task on unreliable machines before a reliable one, the time"
-            " between\nthem, the time after which one is given up"
-        )
-    if any("see " in mark for mark in marks):
-        yield "see N: plan N is likely neither slower nor more expensive"
-
-
-def _scope(plan: Plan, found: PlanList) -> str:
-    """In which sense a plan is the cheapest or the fastest, where another beats it in another."""
-
-    def figures(one: Plan) -> tuple[float, float]:
-        if plan.name == "cheapest":
-            return float(one.cost_p50), float(one.cost_upper)
-        return one.makespan_s.p50, one.makespan_s.upper
-
-    if plan.name not in ("cheapest", "fastest"):
-        return ""
-    middle, upper = figures(plan)
-    better = [one for one in found.plans if figures(one)[0] < middle]
-    if not better:
-        return ""
-    if all(one.strategy for one in better):
-        return "of reliable machines"
-    return "by its bound" if all(figures(one)[1] >= upper for one in better) else "by its mean"
-
-
-def _marks(number: int, found: PlanList) -> Iterator[str]:
-    plan = found.plans[number - 1]
-    same = (plan.fleet, plan.strategy)
-    plans = enumerate(found.plans, 1)
-    twin = next(n for n, other in plans if (other.fleet, other.strategy) == same)
-    scope = _scope(plan, found)
-    if scope:
-        yield scope
-    if not plan.fits:
-        yield "does not fit"
-    if twin < number:
-        yield f"same fleet as {twin}"
-    elif plan.beaten_by is not None:
-        yield f"see {plan.beaten_by}"
-    if not plan.strategy and Money.parse(plan.cushion):
-        yield f"cushion {format_money(Money.parse(plan.cushion), found.currency)}"
-    if not plan.strategy and plan.risk > 0:
-        yield f"risk {plan.risk:+,}"
-    if plan.is_knee:
-        yield "<- knee"
-
-
-def _row(number: int, found: PlanList) -> tuple[str, ...]:
-    plan, currency = found.plans[number - 1], found.currency
-    span = plan.makespan_s
-    amounts = (plan.cost_p50, plan.cost_p90, plan.cost_upper)
-    title = ", ".join([plan.name, *_marks(number, found)]).replace(", <-", " <-")
-    return (
-        str(number),
-        f"{title}\n{_machines(plan)}",
-        *(format_duration(seconds(value)) for value in (span.p50, span.p90, span.upper)),
-        *(format_money(Money.recall(amount), currency) for amount in amounts),
-    )
-
-
-def _machines(plan: Plan) -> str:
-    """`50 spot + 2 sure, N=3 T=12 min D=25 min`."""
-    fleet = format_fleet(plan.fleet)
-    if not plan.strategy:
-        return fleet
-    strategy = read_strategy(plan.strategy)
-    copies = "inf" if strategy.copies is None else strategy.copies
-    timeout, deadline = (
-        format_duration(time).replace(".0 ", " ") for time in (strategy.timeout, strategy.deadline)
-    )
-    return f"{fleet}, N={copies} T={timeout} D={deadline}"

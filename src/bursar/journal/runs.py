@@ -208,7 +208,9 @@ class Home:
                     remove_journal(run.journal)
                     run.shut_others_out()
                     return _as_of_now(run.path)
-        raise InputError(f"there is a run {name} already: choose another name, or bursar resume")
+        raise InputError(
+            f"there is a run {name} already: choose another name, or bursar resume {name}"
+        )
 
 
 def _as_of_now(path: Path) -> RunDir:

@@ -196,18 +196,6 @@ def shown_only(what: str, paper: Figure, ours: Figure, note: str = "") -> Row:
     return Row(what=what, paper=paper, ours=ours, note=note)
 
 
-def within(
-    what: str, paper: float | None, ours: float, low: float, high: float, note: str = ""
-) -> Row:
-    """A band without a reason; use `judged` or `checked` instead."""
-    return Row(what=what, paper=paper, ours=ours, band=Band(low, high, ""), note=note)
-
-
-def near(what: str, paper: float, ours: float, share: float, note: str = "") -> Row:
-    """A band without a reason; use `judged` with `around` instead."""
-    return Row(what=what, paper=paper, ours=ours, band=around(paper, share, ""), note=note)
-
-
 # --- entries -------------------------------------------------------------------------------------
 
 
