@@ -13,8 +13,8 @@ from typing import Final
 from bursar.model.money import Money
 from bursar.reproduce.bats_executions import MOST, Ran, finished
 from bursar.reproduce.bats_scenarios import TASKS
-from bursar.reproduce.bats_table_2_1 import SCENARIOS, SEEDS, published, rolling
-from bursar.reproduce.result import Reproduction, Row, between, checked, judged
+from bursar.reproduce.bats_table_2_1 import SCENARIOS, SEEDS, published
+from bursar.reproduce.result import Reproduction, Row, between, judged
 
 FAILED: Final = ("S4-3", "S1-4")
 """Scenarios in which the thesis's run ended before its bag."""
@@ -35,7 +35,8 @@ def reproduce(name: str, seeds: int = SEEDS) -> Reproduction:
         assumed=(
             f"{seeds} bags beside the one run of the thesis; bags and machines as in"
             " bats-table-2.1",
-            "1.1 B_min is rounded up to a whole dollar, as in table 2.1",
+            "1.1 B_min is rounded up to a whole dollar, as in table 2.1; what the default does with"
+            " these budgets stands there",
         ),
     )
 
@@ -52,9 +53,6 @@ def _rows(title: str, seeds: int) -> Iterator[Row]:
     if title in FAILED:
         spent = min((100 * run.cost.nanos / budget.nanos for run in short), default=0.0)
         yield judged(f"{what}: least spent by a run that does not, %", 100, spent, SPENT)
-    ours = finished([rolling(scenario, budget, seed) for seed in range(seeds)], TASKS)
-    every = between(seeds, seeds, "every run ends its bag")
-    yield checked(f"{what}, default: runs that finish", ours, every)
 
 
 def _left(short: Sequence[Ran]) -> str:

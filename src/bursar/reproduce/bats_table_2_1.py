@@ -309,11 +309,11 @@ def _default_rows(title: str, scenario: Scenario, seeds: Sequence[int]) -> Itera
 
 def _all_finish(what: str, runs: Sequence[Ran]) -> Row:
     band = between(len(runs), len(runs), "every run ends its bag")
-    return checked(f"{what}: runs that finish", finished(runs, TASKS), band, note=_short(runs))
+    return checked(f"{what}: runs that finish", finished(runs, TASKS), band, why=_short(runs))
 
 
 def _short(runs: Sequence[Ran]) -> str:
-    """A note on the runs that could not pay for all tasks."""
+    """What is to be said of the runs that could not pay for all tasks."""
     left = [TASKS - run.done for run in runs if run.done < TASKS]
     if not left:
         return ""
