@@ -21,8 +21,8 @@ FAILED: Final = ("S4-3", "S1-4")
 FEW: Final = between(0.0, 0.5, "the one run there ended before its bag; so must most here")
 SPENT: Final = between(90.0, 100.0, "out of money: less than a tenth is left")
 _WHY: Final = (
-    "with the mean of the thesis's bag a few runs end before, by chance; its machines took a while"
-    " to start, which is not printed and makes that likelier"
+    "with the mean of the thesis's bag a few runs end before, by chance; how long its machines took"
+    " to start is not printed, and would explain one of the two at most"
 )
 
 
