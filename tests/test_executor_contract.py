@@ -308,8 +308,8 @@ def test_a_pool_that_nobody_holds_ends_when_its_calls_are_done():
 
 
 def program(*lines: str) -> subprocess.CompletedProcess[str]:
-    head = "import time\nfrom bursar import BudgetExecutor\n"
-    head += "def late(text):\n    time.sleep(0.5)\n    print(text, flush=True)\n"
+    head = "import os, time\nfrom bursar import BudgetExecutor\n"
+    head += "def late(text):\n    time.sleep(0.5)\n    os.write(1, f'{text}\\n'.encode())\n"
     head += "pool = BudgetExecutor(max_workers=2)\n"
     return subprocess.run(
         [sys.executable, "-c", head + "\n".join(lines)],

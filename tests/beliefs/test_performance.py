@@ -141,7 +141,7 @@ STEADY = Performance(1.0, Histogram.constant(1e-6), Histogram.constant(1e-6))
         (lambda: Calibration(np.array([2, 1]), np.array([1.0, 1.0])), "ascending"),
         (lambda: Calibration(np.array([1]), np.array([0.0])), "leave it out"),
         (lambda: predicted(Calibration(np.array([5]), np.array([1.0])), 4, 1), "calibrate"),
-        (lambda: time_on(Profile(-1), STEADY), "less than nothing"),
+        (lambda: time_on(Profile(-1), STEADY), "less than no time"),
         (lambda: time_on(Profile(1), Performance(0.0, STEADY.disk, STEADY.network)), "speed 0"),
     ],
 )

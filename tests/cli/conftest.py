@@ -98,6 +98,8 @@ class Place:
     def __init__(self, path):
         self.path = path
         self.environment = {**os.environ, "NO_COLOR": "1"}
+        for size in ("COLUMNS", "LINES"):  # which count for more than the size of a terminal
+            self.environment.pop(size, None)
         self.environment.pop("BURSAR_HOME", None)
         self.write("market.toml", MARKET)
 

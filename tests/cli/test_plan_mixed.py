@@ -143,8 +143,8 @@ def test_a_real_sample_of_a_mixed_market_is_planned_chosen_and_run_within_its_bu
         ),
         (("-m", "none.toml", *KNOWN_ALONE), "has the limit 0: no machine can be rented"),
         (("-m", "none.toml", *KNOWN, "--reliability", "0.9"), "no offer of this market is unrel"),
-        (("-m", "mixed.toml", "--reliability", "0.9", "true", ":::", "1"), "a sample tells it"),
-        (("-m", "mixed.toml", *KNOWN, "--reliability", "0.9", "-b", "0.1"), "smallest that would"),
+        (("-m", "mixed.toml", "--reliability", "0.9", "true", ":::", "1"), "a sample measures it"),
+        (("-m", "mixed.toml", *KNOWN, "--reliability", "0.9", "-b", "0.1"), "give at least $"),
     ],
 )
 def test_mistakes_are_told_in_one_line(mixed, words, told):

@@ -86,15 +86,15 @@ def plans(*figures):
 @pytest.mark.parametrize(
     ("others", "told"),
     [
-        ((("fastest", "", "3", "3"),), "cheapest, cushion $0.0123, risk +3"),
+        ((("fastest", "", "3.00", "3.00"),), "cheapest, cushion $0.0123, risk +3"),
         ((("fastest", "", "1.50", "2.90"),), "cheapest, by its bound, "),
         ((("fastest", "", "1.50", "2.10"),), "cheapest, by its mean, "),
-        ((("mixed-knee", STRATEGY, "1", "1"),), "cheapest, of reliable machines, "),
+        ((("mixed-knee", STRATEGY, "1.00", "1.00"),), "cheapest, of reliable machines, "),
     ],
 )
 def test_a_plan_that_another_beats_says_in_which_sense_it_is_the_cheapest(others, told, capsys):
     market = Market("USD", "2026-01-01", (Offer("small", Money.parse("1")),))
-    show(plans(("cheapest", "", "2", "2.50"), *others), market, first=False)
+    show(plans(("cheapest", "", "2.00", "2.50"), *others), market, first=False)
     printed = capsys.readouterr()
     first, *below = printed.out.splitlines()[2:]
     assert first.startswith(f"1  {told}")

@@ -35,7 +35,7 @@ while :; do sleep 1; done
 NAMES = ("leader", "bare", "daemon")
 
 
-def as_ordinary(*more: str) -> list[str]:
+def as_ordinary(*more: str, user: int = ORDINARY) -> list[str]:
     """A prefix that makes a command an ordinary user's, who may read the files of these tests."""
     if os.geteuid() != 0:
         return []
@@ -43,7 +43,7 @@ def as_ordinary(*more: str) -> list[str]:
         pytest.skip("setpriv (Debian and Ubuntu: package util-linux) is not here")
     reading = "-all,+dac_read_search"
     caps = [f"--{kind}={reading}" for kind in ("inh-caps", "ambient-caps", "bounding-set")]
-    return [*more, "setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups", *caps]
+    return [*more, "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *caps]
 
 
 @contextmanager
@@ -130,10 +130,11 @@ def test_a_bursar_that_dies_while_its_warden_starts_leaves_nothing_and_no_traceb
 def test_a_task_waits_while_the_system_refuses_processes(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("this takes a user of whom nothing else runs; to become one takes root")
-    filler = [*as_ordinary(), "sleep", "2"]
+    nobody_else = ORDINARY + os.getpid() % 10_000 + 1  # tests that run meanwhile are ORDINARY's
+    filler = [*as_ordinary(user=nobody_else), "sleep", "2"]
     fillers = [subprocess.Popen(filler) for _ in range(3)]
     most = len(fillers) + 3  # bursar, keeper and warden, and no task
-    prefix = as_ordinary("prlimit", f"--nproc={most}")
+    prefix = as_ordinary("prlimit", f"--nproc={most}", user=nobody_else)
     with drive(tmp_path, "echo began > began", prefix=prefix) as driver:
         time.sleep(1.2)
         assert not (tmp_path / "began").exists()

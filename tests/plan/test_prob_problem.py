@@ -47,7 +47,7 @@ def test_tasks_of_one_level_and_kind_are_a_group():
         ({"network_costs": [0, 0, 0, 0, np.inf]}, "must be finite and not negative"),
         ({"budget": -1.0}, "a budget of -1"),
         ({"budget": float("nan")}, "a budget of nan"),
-        ({"profiles": [Profile(-1)] * 5}, "less than nothing"),
+        ({"profiles": [Profile(-1)] * 5}, "less than no time"),
         ({"graph": Graph.of([])}, "without tasks"),
     ],
 )

@@ -137,7 +137,7 @@ def test_another_goal_is_planned_for(flow, times, plan):
     scene = Advised(flow, times, plan)
     scene.change_budget("1.5")
     (changed,) = scene.told
-    assert changed.why == "the goal was changed: 96 tasks that are left planned anew"
+    assert changed.why == "the goal was changed: 96 tasks that are left replanned"
     assert changed.assigned != plan.assigned
     scene.tell(changed)
     assert scene.told == [changed]

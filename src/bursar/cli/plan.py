@@ -302,14 +302,15 @@ def _sample(job: Job, workers: int, budget: str | None, *, yes: bool) -> tuple[R
     """Run a sample of the job's tasks, and tell how it went if it cannot be planned from."""
     request = make_request(job)
     cap = _sample_cap(request.market, workers, budget, job.budget)
-    if budget is None and not yes and not request.market.is_free:
-        _confirm(cap, job.budget, request.market.currency)
     request = msgspec.structs.replace(
         request,
         goal=Goal(budget=None if request.market.is_free else cap),
         policies={"provisioner": "sample", "placer": "sample"},
         sample_workers=workers,
     )
+    request.check()
+    if budget is None and not yes and not request.market.is_free:
+        _confirm(cap, job.budget, request.market.currency)
     quiet = bool(job.quiet)
     with Session.begin(home(), request) as session:
         state = session.state
