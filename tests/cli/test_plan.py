@@ -153,7 +153,7 @@ def test_a_goal_that_cannot_be_kept_does_not_lose_the_sample(place):
     least = 1.01 * float(place.json("status", "p")["money"]["committed"])
     _, err = place.bursar("plan", "p", "--budget", f"{least:.4f}", code=2)
     assert "give at least $" in err
-    assert "of the sample" in err
+    assert "of which the sample has cost" in err
 
 
 def test_a_plan_table_explains_its_columns_and_names_equal_fleets(place):

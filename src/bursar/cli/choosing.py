@@ -19,7 +19,15 @@ from bursar.model.numbers import is_position
 from bursar.model.reading import read_duration
 from bursar.model.strategy import read_strategy
 from bursar.model.time import seconds
-from bursar.plan.plans import CONFIDENCE, Candidate, Plan, PlanList, Samples, make_plans
+from bursar.plan.plans import (
+    CONFIDENCE,
+    BudgetTooSmallError,
+    Candidate,
+    Plan,
+    PlanList,
+    Samples,
+    make_plans,
+)
 from bursar.request import check_sabotage
 from bursar.session import load_run
 from bursar.simulate.mixed_plans import (
@@ -72,11 +80,11 @@ def plans_of(
                 *_size_cautions(state.total, book.seen()),
             ],
         )
-    except InputError as error:
-        if goal.budget is None:
-            raise
-        spent = format_money(state.ledger.committed, state.market.currency)
-        raise InputError(f"{error}, beside the {spent} of the sample") from None
+    except BudgetTooSmallError as error:
+        assert goal.budget is not None  # noqa: S101
+        spent, currency = state.ledger.committed, state.market.currency
+        cost = f", of which the sample has cost {format_money(spent, currency)}"
+        raise BudgetTooSmallError(goal.budget, spent + error.least, currency, cost) from None
     capped = [
         structs.replace(plan, cap=str(cap_of(plan, state).total)) for plan in found_plans.plans
     ]

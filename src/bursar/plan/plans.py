@@ -33,6 +33,17 @@ Samples = Mapping[str, NDArray[np.int64]]
 """Offer name to run times there; absent: nothing is known."""
 
 
+class BudgetTooSmallError(InputError):
+    """No plan finishes within a budget; `least` would be enough for one."""
+
+    def __init__(self, budget: Money, least: Money, currency: str, beside: str = "") -> None:
+        super().__init__(
+            f"no plan finishes within a budget of {format_money(budget, currency)}{beside};"
+            f" give at least {format_money(least, currency, up=True)}"
+        )
+        self.least = least
+
+
 class Bound(Protocol):
     """Times and costs that are not exceeded with a confidence."""
 
@@ -234,10 +245,7 @@ def _within_budget(
     if any(cost <= budget for cost in others):
         return []
     least = min([*others, *(one.cost for one in work.ends(cheapest))])
-    raise InputError(
-        f"no plan finishes within a budget of {format_money(budget, currency)};"
-        f" give at least {format_money(least, currency, up=True)}"
-    )
+    raise BudgetTooSmallError(budget, least, currency)
 
 
 def _within_deadline(
