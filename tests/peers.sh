@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.." || exit 0
 
 DEBIAN="parallel:parallel" # program:package, separated by spaces
 PYTHON_PACKAGES="wfcommons"
+CPYTHON_TESTS="libpython3.11-testsuite"
 SECONDS_EACH=240
 
 missing=""
@@ -30,5 +31,18 @@ if [ -x .venv/bin/python ] && [ ! -e "$peers/.installed" ]; then
     else
         echo "peers: could not install $PYTHON_PACKAGES; the tests that need it are skipped"
     fi
+fi
+
+# CPython's own tests are unpacked, not installed: to install them would change the system's Python.
+suite=.venv/peers/cpython
+if [ -d .venv/peers ] && [ ! -d "$suite" ] && command -v apt-get >/dev/null 2>&1; then
+    place=$(mktemp -d)
+    if (cd "$place" && timeout "$SECONDS_EACH" apt-get -qq download "$CPYTHON_TESTS" >/dev/null 2>&1) &&
+        dpkg-deb -x "$place"/*.deb "$place/all" 2>/dev/null; then
+        mv "$place/all" "$suite"
+    else
+        echo "peers: could not get $CPYTHON_TESTS; the tests that need it are skipped"
+    fi
+    rm -rf "$place"
 fi
 exit 0

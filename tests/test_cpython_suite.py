@@ -1,10 +1,10 @@
 """CPython's own tests of executors, with BudgetExecutor as the executor.
 
-They come with some installs of Python 3.11 as `test.test_concurrent_futures` (Debian has them in
-`libpython3.11-testsuite`); `CPYTHON_TESTS` may name the file. What they state of the classes
-ExecutorTest, WaitTests, AsCompletedTests and ExecutorShutdownTest holds but for the differences
-below, each of which docs/python.md names. `tests/test_executor_contract.py` states the same in our
-words, for installs without them.
+They come with some installs of Python 3.11 as `test.test_concurrent_futures`; Debian has them in
+`libpython3.11-testsuite`, which `make peers` unpacks. `CPYTHON_TESTS` may name the file. What they
+state of the classes ExecutorTest, WaitTests, AsCompletedTests and ExecutorShutdownTest holds but
+for the differences below, each of which docs/python.md names. `tests/test_executor_contract.py`
+states the same in our words, for installs without them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import pytest
 
 from bursar import BudgetExecutor
 
-DEBIAN = Path("/usr/lib/python3.11/test/test_concurrent_futures.py")
 NAME = "test_concurrent_futures"
+DEBIAN = f"usr/lib/python3.11/test/{NAME}.py"
+PLACES = (Path(__file__).parents[1] / ".venv/peers/cpython", Path("/"))
+"""where Debian's package may have been unpacked (see peers.sh), or is installed"""
 CLASSES = ("ExecutorTest", "WaitTests", "AsCompletedTests", "ExecutorShutdownTest")
 DIFFERENCES = {
     "test_cancel_futures": (
@@ -40,8 +42,10 @@ def _suite():
         return import_module(f"test.{NAME}")
     except (ImportError, unittest.SkipTest):
         pass
-    path = Path(os.environ.get("CPYTHON_TESTS", DEBIAN))
-    if sys.version_info[:2] != (3, 11) or not path.is_file():
+    named = os.environ.get("CPYTHON_TESTS")
+    paths = [Path(named)] if named else [place / DEBIAN for place in PLACES]
+    path = next((path for path in paths if path.is_file()), None)
+    if sys.version_info[:2] != (3, 11) or path is None:
         return None
     sys.path.append(str(path.parent))  # for the workers, too
     return import_module(NAME)
