@@ -310,9 +310,11 @@ def test_no_two_tasks_that_run_at_once_have_the_same_slot(here):
 
 
 @pytest.mark.parametrize("word", ["{= s/a/b/ =}", "{1= uc =}", "{..}", "{/..}", "{+/}", "{0#}"])
-def test_what_bursar_does_not_know_is_refused_and_nothing_runs(here, word):
+@pytest.mark.parametrize("command", [["echo", "WORD"], ["echo WORD"]])
+def test_what_bursar_does_not_know_is_refused_and_nothing_runs(here, word, command):
+    words = [one.replace("WORD", word) for one in command]
     own = subprocess.run(
-        [sys.executable, "-m", "bursar", "run", "echo", word, ":::", "a"],
+        [sys.executable, "-m", "bursar", "run", *words, ":::", "a"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert own.returncode == 2

@@ -109,9 +109,14 @@ def holes(word: str, columns: tuple[str, ...]) -> list[Hole]:
 
 def missing(word: str, columns: tuple[str, ...]) -> list[Missing]:
     """The placeholders of a word that nothing can be put into."""
-    foreign = [Missing(perl[1:-1], "", False, is_foreign=True) for perl in _PERL.findall(word)]
+    foreign = perl_in(word)
     resolved = (_resolve(key, columns) for key in _BRACES.findall(_PERL.sub("", word)))
     return [*foreign, *(hole for hole in resolved if isinstance(hole, Missing))]
+
+
+def perl_in(text: str) -> list[Missing]:
+    """Expressions that only GNU parallel knows; in a whole command they may be several words."""
+    return [Missing(perl[1:-1], "", False, is_foreign=True) for perl in _PERL.findall(text)]
 
 
 def _resolve(key: str, columns: tuple[str, ...], at: int = 0) -> Hole | Missing | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from bursar.model import shell as sh
 from bursar.model.errors import InputError, one_line, shown
-from bursar.model.template import Hole, holes, missing, pieces
+from bursar.model.template import Hole, holes, missing, perl_in, pieces
 
 LARGEST_BAG: Final = 10_000_000
 """the most tasks in one bag; whoever means it gives several bags"""
@@ -137,8 +137,8 @@ def _check_template(
     if not words or not words[0].strip():
         raise InputError("there is no command; write one, for example 'sh -c {}', before ':::'")
     _check_text(words, "the command")
-    for word in words:
-        for hole in missing(word, columns):
+    for found in (perl_in(" ".join(words)), *(missing(word, columns) for word in words)):
+        for hole in found:
             if hole.is_name and named:
                 raise InputError(
                     f"no column {shown(hole.what)} for {{{hole.key}}}; "
