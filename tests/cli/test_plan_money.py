@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+import time
 
 import pytest
 
@@ -114,13 +116,29 @@ limit = 1
 """
 
 
+def taken_away(place):
+    """Machines that were, by the journal."""
+    return place.bursar("why", "p", "--all")[0].count("was taken away")
+
+
+def wait_until(holds, timeout=30):
+    end = time.monotonic() + timeout
+    while not holds():
+        assert time.monotonic() < end
+
+
 def test_a_chosen_plan_can_be_sabotaged_and_still_is_when_it_is_resumed(place):
     place.write("mixed.toml", MIXED)
     words = ("-m", "mixed.toml", "--name", "p", "--repeat", "80", "sleep", "0.2")
     place.bursar("plan", *words)
-    run = ("run", "p", "--choose", "1", "--budget", "3", "--sabotage", "0.4s")
-    place.bursar(*run)
-    assert "was taken away" in place.bursar("why", "p")[0]
+    run = ("run", "p", "--choose", "1", "--budget", "9", "--sabotage", "0.4s")
+    process = place.popen(*run)
+    wait_until(lambda: taken_away(place) > 0)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    before = taken_away(place)
+    place.bursar("resume", "p")
+    assert taken_away(place) > before
 
 
 def test_what_belongs_to_a_plan_is_not_taken_silently_when_it_is_run(place):
