@@ -147,3 +147,16 @@ def test_what_belongs_to_a_plan_is_not_taken_silently_when_it_is_run(place):
     assert err.startswith("bursar: --retries belongs to bursar plan")
     _, err = place.bursar("run", "p", "--choose", "1", "--sabotage", "1s", code=2)
     assert "no machine of this market is taken away" in err
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 130)])
+def test_somebody_is_asked_before_a_large_part_of_the_budget_goes_into_the_sample(
+    place, answer, code
+):
+    words = ("plan", "-m", "market.toml", "--budget", "0.50", "--name", "p", *BAG)
+    with place.terminal(*words, columns=100) as terminal:
+        asked = terminal.read("[y/N]")
+        assert "The sample may cost $0.16 of the budget of $0.50" in asked
+        terminal.type(f"{answer}\n")
+        terminal.end(code=code)
+    assert (place.path / ".bursar" / "p").exists() == (answer == "y")
