@@ -143,3 +143,8 @@ def test_seconds_are_rounded_to_the_nearest_microsecond():
 def test_a_time_that_is_to_be_enough_is_rounded_up(time, shown):
     assert format_duration(time, up=True) == shown
     assert parse_duration(shown) >= time
+
+
+@given(st.integers(1, 200 * HOUR))
+def test_a_time_that_is_rounded_up_is_enough_when_it_is_typed(time):
+    assert parse_duration(format_duration(time, up=True)) >= time

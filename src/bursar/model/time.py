@@ -95,6 +95,13 @@ def read_duration(value: str | int | float | timedelta) -> Time:
     return time
 
 
+def _step_below_a_second(time: Time) -> Time:
+    """Of the last of three digits, in milliseconds."""
+    if time >= 100 * MILLISECOND:
+        return MILLISECOND
+    return MILLISECOND // 10 if time >= 10 * MILLISECOND else MILLISECOND // 100
+
+
 def format_duration(time: Time, *, up: bool = False) -> str:
     """Print a duration for people, with its unit and about three digits: `58.2 s`, `4.7 h`.
 
@@ -102,7 +109,9 @@ def format_duration(time: Time, *, up: bool = False) -> str:
     as a deadline.
     """
     if up:
-        step = next((unit // 10 for unit, most in _TENTHS if time >= most), MILLISECOND // 10)
+        step = next(
+            (unit // 10 for unit, most in _TENTHS if time >= most), _step_below_a_second(time)
+        )
         time = -(-time // step) * step
     if time < 0:
         return "-" + format_duration(-time)
