@@ -92,7 +92,7 @@ def test_nothing_survives_whoever_is_killed(tmp_path, census, victims, ordinary)
         # the kernel ends the groups at once; who left them is found when the run is resumed
         wait_for(lambda: is_dead(pids["leader"]) and is_dead(pids["bare"]), "a task survived", 1)
         assert not is_dead(pids["daemon"])
-        assert sweep(mark) == 1
+        assert sweep(mark) >= 1  # the daemon, and what the kernel is still ending
         assert is_dead(pids["daemon"])
 
 
