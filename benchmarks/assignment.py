@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Goal, Line, Result, best_of
 from bursar.beliefs.histogram import BINS
-from bursar.plan.graph import Graph
-from bursar.simulate.assignment import Assignment, AssignmentGoal, choose
-from bursar.simulate.makespan import WorkflowTimes
+from bursar.plan.workflow.assignment import Assignment, AssignmentGoal, choose
+from bursar.plan.workflow.graph import Graph
+from bursar.plan.workflow.makespan import WorkflowTimes
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

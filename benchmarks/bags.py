@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Goal, Line, Result, best_of
 
 if TYPE_CHECKING:
-    from bursar.simulate.kernels import Workshop
+    from bursar.plan.bag.executions import Workshop
 
 STUDY = 972_000
 PART = 24_300
@@ -70,8 +70,8 @@ def _workshop() -> tuple[Workshop, list[list[int]]]:
     from bursar.model.market import Offer
     from bursar.model.money import Money
     from bursar.model.time import HOUR
+    from bursar.plan.bag.executions import Workshop
     from bursar.simulate.distributions import truncated_levy
-    from bursar.simulate.kernels import Workshop
 
     offers = [
         Offer(name, Money.parse(price), HOUR, limit=24, speed=speed)

@@ -51,9 +51,9 @@ def _in_a_process(name: str, home: str) -> Taken:
 def _pool(name: str) -> Executor:
     if name == "ProcessPoolExecutor":
         return ProcessPoolExecutor(WORKERS)
-    from bursar import BudgetExecutor, Market
+    from bursar import BudgetExecutor, parse_market
 
-    market = Market.parse(f'[[offer]]\nname = "slot"\nbilling = "free"\nlimit = {WORKERS}\n')
+    market = parse_market(f'[[offer]]\nname = "slot"\nbilling = "free"\nlimit = {WORKERS}\n')
     return BudgetExecutor(market)
 
 

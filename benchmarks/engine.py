@@ -58,19 +58,19 @@ def measure(rounds: int) -> Result:
 
 def _simulate() -> dict[str, float]:
     began = time.perf_counter()
+    from bursar.formats.market import parse_market
     from bursar.model.goal import Goal as Wish
-    from bursar.model.market import Market
     from bursar.model.money import Money
     from bursar.model.time import MINUTE
     from bursar.model.work import Bag
     from bursar.policies.registry import make_policy
-    from bursar.simulate.fortune import ModelledFortune, given
+    from bursar.simulate.faults import ModelledFortune, given
     from bursar.simulate.run import simulate
 
     rng = Random(0)
     runtimes = [rng.randrange(MINUTE, 10 * MINUTE) for _ in range(TASKS)]
     state = simulate(
-        Market.parse(MARKET),
+        parse_market(MARKET),
         Wish(budget=Money.parse(BUDGET)),
         Bag(count=TASKS),
         make_policy(options={"provisioner": {"fleet": FLEET}}),

@@ -20,8 +20,8 @@ import numpy as np
 from benchmarks.measure import Goal, Line, Result, best_of
 from bursar.model.money import Money
 from bursar.model.time import SECOND
-from bursar.plan.strategies import sampled_strategies
-from bursar.simulate.estimator import Conditions, Price, estimate
+from bursar.plan.pools.estimator import Conditions, Price, estimate
+from bursar.plan.pools.strategies import sampled_strategies
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "simulate" / "estimator_reference.py"
 RATIO = 0.5

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import Goal, Line, Result, best_of
-from bursar.plan.graph import Graph
-from bursar.plan.heft import Given, Network, compiled, heft, place_by
+from bursar.plan.workflow.graph import Graph
+from bursar.plan.workflow.heft import Given, Network, compiled, heft, place_by
 
 Floats = NDArray[np.float64]
 

@@ -17,11 +17,11 @@ import msgspec
 import numpy as np
 
 from benchmarks.measure import Goal, Line, Result, best_of
+from bursar.kernels.knapsack import compiled
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR
-from bursar.plan.knapsack import cheapest, fastest, fastest_within
-from bursar.plan.knapsack_compiled import compiled
+from bursar.plan.bag.knapsack import cheapest, fastest, fastest_within
 
 CENT = 10**7
 RATES = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24, 30, 36, 40)

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Goal, Line, Result, best_of
 from bursar.beliefs.histogram import BINS, Histogram
-from bursar.plan.graph import Graph
-from bursar.simulate.dominated import Dominated
-from bursar.simulate.makespan import WorkflowTimes
+from bursar.plan.published.dominators import Dominated
+from bursar.plan.workflow.graph import Graph
+from bursar.plan.workflow.makespan import WorkflowTimes
 
 Floats = NDArray[np.float64]
 

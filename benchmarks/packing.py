@@ -14,24 +14,24 @@ from numpy.typing import NDArray
 
 from benchmarks.makespan import Workflow, read_workflow
 from benchmarks.measure import Goal, Line, Result, best_of
-from bursar.events import AnyEvent, PlanChosen, WorkflowArrived
+from bursar.engine.roles import Policy
 from bursar.model.assigned import Assigned
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal as Wish
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.plan.graph import Graph
-from bursar.policies.assigned_work import urgency
+from bursar.plan.workflow.graph import Graph
+from bursar.plan.workflow.packing import Packing
+from bursar.plan.workflow.urgency import urgency
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.fortune import ModelledFortune
-from bursar.simulate.packing import Packing
+from bursar.simulate.faults import ModelledFortune
 from bursar.simulate.run import simulate
-from bursar.state import RunState
-from bursar.view import Machine
+from bursar.state.events import AnyEvent, PlanChosen, WorkflowArrived
+from bursar.state.state import RunState
+from bursar.state.view import Machine
 
 Integers = NDArray[np.int64]
 

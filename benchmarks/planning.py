@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import Goal, Line, Result, best_of
+from bursar.kernels.knapsack import compiled
 from bursar.model.goal import Goal as Wish
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, SECOND, Time
-from bursar.plan.knapsack_compiled import compiled
-from bursar.plan.plans import make_plans
+from bursar.plan.bag.plans import make_plans
 from bursar.simulate.distributions import BAGS
 
 TASKS = 1_000_000

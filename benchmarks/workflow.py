@@ -72,7 +72,7 @@ def _in_a_process() -> Taken:
 
 def _once() -> Taken:
     from bursar.model.workflow import Workflow
-    from bursar.plan.shape import levels, upward_ranks
+    from bursar.plan.workflow.shape import levels, upward_ranks
 
     names, needs = _drawn()
     began = time.perf_counter()

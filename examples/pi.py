@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from bursar import BudgetExecutor, Market
+from bursar import BudgetExecutor, read_market
 
 DARTS = 20_000
 
@@ -17,7 +17,7 @@ def hits(seed: int) -> int:
 
 
 def main() -> None:
-    market = Market.load(Path(__file__).with_name("market.toml"))
+    market = read_market(Path(__file__).with_name("market.toml"))
     with BudgetExecutor(market, budget="2.00", fleet={"small": 2, "large": 1}) as pool:
         total = sum(pool.map(hits, range(200)))
     money = pool.summary().money

@@ -15,29 +15,34 @@ __all__ = [
     "Workflow",
     "__version__",
     "output_dir",
+    "parse_market",
+    "read_market",
     "run_workflow",
 ]
 
 if TYPE_CHECKING:
     from bursar.execute.calls import CallError
     from bursar.execute.worker import output_dir
-    from bursar.executor import BudgetExecutor, RunOver
+    from bursar.formats.market import parse_market, read_market
     from bursar.model.errors import BursarError
     from bursar.model.market import Market
     from bursar.model.money import Money
     from bursar.model.workflow import Workflow
-    from bursar.workflow_run import run_workflow
+    from bursar.runs.executor import BudgetExecutor, RunOver
+    from bursar.runs.run_workflow import run_workflow
 
 _HOMES = {
-    "BudgetExecutor": "bursar.executor",
+    "BudgetExecutor": "bursar.runs.executor",
     "BursarError": "bursar.model.errors",
     "CallError": "bursar.execute.calls",
     "Market": "bursar.model.market",
     "Money": "bursar.model.money",
-    "RunOver": "bursar.executor",
+    "RunOver": "bursar.runs.executor",
     "Workflow": "bursar.model.workflow",
     "output_dir": "bursar.execute.worker",
-    "run_workflow": "bursar.workflow_run",
+    "parse_market": "bursar.formats.market",
+    "read_market": "bursar.formats.market",
+    "run_workflow": "bursar.runs.run_workflow",
 }
 
 

@@ -17,8 +17,8 @@ from bursar.beliefs.prediction import FleetPart, predict
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, SECOND
-from bursar.plan.choices import ABOVE_CHEAPEST, BELOW_FASTEST, choose, least_budget
-from bursar.plan.knapsack import fastest
+from bursar.plan.bag.choices import ABOVE_CHEAPEST, BELOW_FASTEST, choose, least_budget
+from bursar.plan.bag.knapsack import fastest
 from bursar.simulate.distributions import BAGS
 
 SPEEDS = {"A": 1, "B": 3, "C": 2}

@@ -3,7 +3,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from bursar import events as ev
 from bursar.beliefs.pool import Characterisation, PoolBook
 from bursar.beliefs.reliability import Fate, History, Instance, Standing
 from bursar.model.errors import InputError
@@ -13,8 +12,9 @@ from bursar.model.money import ZERO
 from bursar.model.time import SECOND
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
-from bursar.simulate.fortune import ModelledFortune, drawn
+from bursar.simulate.faults import ModelledFortune, drawn
 from bursar.simulate.run import simulate
+from bursar.state import events as ev
 from bursar.testing.scene import Scene
 
 SPOT = Offer("spot", ZERO, pool="unreliable")

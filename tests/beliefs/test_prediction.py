@@ -19,7 +19,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
 from bursar.simulate.distributions import BAGS
-from bursar.simulate.fortune import ModelledFortune, traced
+from bursar.simulate.faults import ModelledFortune, traced
 from bursar.simulate.run import simulate
 
 PRICES = {"A": "3", "B": "12", "C": "3"}

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from random import Random
 
-from bursar import events as ev
 from bursar.journal.replay import load_state
 from bursar.journal.store import JournalReader
 from bursar.model.money import ZERO
+from bursar.state import events as ev
 
 KILLS = 20
 TASKS = 150

@@ -3,12 +3,12 @@
 import pytest
 from rich.cells import cell_len
 
-from bursar import events as ev
 from bursar.cli.progress import line
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import MINUTE
 from bursar.report.forecast import Forecast
+from bursar.state import events as ev
 from bursar.testing import Scene
 
 

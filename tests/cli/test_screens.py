@@ -10,7 +10,7 @@ import bursar.cli
 from bursar.cli.plan_table import show
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
-from bursar.plan.plans import Plan, PlanList, Span
+from bursar.plan.bag.plans import Plan, PlanList, Span
 from bursar.rent.local import slots_caution, usable_cpus
 
 CLOUD = """

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bursar import events as ev
-from bursar.engine import Engine
+from bursar.engine.loop import Engine
+from bursar.engine.roles import Policy
 from bursar.execute.calls import Calls
 from bursar.execute.local import LocalWorld
 from bursar.execute.processes import parent_of, ward_of
@@ -21,8 +21,9 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR, SECOND, Time
 from bursar.model.work import Bag
-from bursar.policies.registry import Policy, make_policy
-from bursar.state import RunState
+from bursar.policies.registry import make_policy
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 PATIENCE = 20.0
 

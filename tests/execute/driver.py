@@ -10,8 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from bursar import events as ev
-from bursar.engine import Engine
+from bursar.engine.loop import Engine
 from bursar.execute.local import LocalWorld
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
@@ -19,7 +18,8 @@ from bursar.model.money import Money
 from bursar.model.time import seconds
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 
 class Teller:

@@ -6,8 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from bursar import events as ev
-from bursar.engine import Engine
+from bursar.engine.loop import Engine
 from bursar.execute.calls import Calls
 from bursar.execute.local import LocalWorld
 from bursar.model.goal import Goal, Limits
@@ -15,7 +14,8 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 
 class Point:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from bursar import events as ev
 from bursar.model.time import SECOND
+from bursar.state import events as ev
 
 
 def test_a_command_that_waits_begins_when_the_slot_is_free(lab, tmp_path):

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from bursar import events as ev
 from bursar.execute.calls import Calls
-from bursar.execute.crew import MOST_AT_WORKER
+from bursar.execute.workers import MOST_AT_WORKER
 from bursar.model.goal import Limits
 from bursar.model.time import SECOND
+from bursar.state import events as ev
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from bursar import events as ev
 from bursar.execute.calls import CallError, Calls, RemoteTraceback
 from bursar.model.goal import Limits
 from bursar.model.time import SECOND
+from bursar.state import events as ev
 
 
 @pytest.fixture

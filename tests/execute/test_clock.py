@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar.events import Clocks
 from bursar.execute.clock import RunClock, read_clocks
 from bursar.execute.processes import boottime
 from bursar.model.time import HOUR, SECOND
+from bursar.state.events import Clocks
 
 
 def test_a_run_goes_on_at_the_time_that_has_passed():

@@ -139,7 +139,7 @@ def test_a_new_function_at_the_place_of_an_old_one_is_not_mistaken_for_it(known)
 
 
 def test_modules_of_the_library_are_found_and_one_that_was_put_there_by_hand_is_not(monkeypatch):
-    from bursar.execute.homeless import _look_around, is_homeless
+    from bursar.execute.shipped_modules import _look_around, is_homeless
 
     for name in (
         "os",

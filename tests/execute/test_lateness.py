@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 
 import pytest
-from tests.stage import Fates, Stage
+from tests.engine.stage import Fates, Stage
 
-from bursar import events as ev
 from bursar.execute.lateness import HALF_LIFE, MOST, Lateness
 from bursar.execute.local import LEAD
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import MINUTE, SECOND
+from bursar.state import events as ev
 
 
 def test_twice_the_worst_that_was_seen_is_expected():

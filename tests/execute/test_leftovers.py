@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bursar import events as ev
 from bursar.execute.clock import read_clocks
 from bursar.execute.leftovers import find_files
 from bursar.execute.outputs import Outputs
@@ -20,7 +19,8 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR
 from bursar.model.workflow import Workflow
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 
 class Story:

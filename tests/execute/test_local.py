@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bursar import events as ev
-from bursar.actions import Start
-from bursar.events import Clocks
+from bursar.engine.roles import Policy
 from bursar.execute.clock import RunClock
 from bursar.execute.local import LocalWorld
 from bursar.model.errors import InputError
@@ -19,7 +17,9 @@ from bursar.model.time import SECOND
 from bursar.model.work import Bag
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.registry import Policy
+from bursar.state import events as ev
+from bursar.state.actions import Start
+from bursar.state.events import Clocks
 
 
 def sh(script):

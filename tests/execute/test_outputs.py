@@ -5,13 +5,13 @@ import shutil
 
 import pytest
 
-from bursar import events as ev
 from bursar.execute.outputs import Outputs, last_lines, repair
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.work import Bag
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from bursar.execute.local import mark_of, sweep
 from bursar.execute.processes import WARD, children, children_by_scan, parent_of, ward_of
 from bursar.execute.processes import sweep as sweep_mark
 from bursar.execute.tags import run_tag, tag_of, ward_tag
-from bursar.state import RunState
+from bursar.state.state import RunState
 
 
 @pytest.fixture
@@ -63,9 +63,9 @@ def test_a_sweep_spares_those_who_ask_for_it(started):
 
 
 def test_runs_of_one_name_have_different_marks():
-    from bursar import events as ev
     from bursar.model.goal import Goal, Limits
     from bursar.model.market import Market
+    from bursar.state import events as ev
 
     marks = set()
     for began in (1700000000.25, 1700000000.5):

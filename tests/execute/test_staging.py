@@ -6,7 +6,6 @@ import subprocess
 
 import pytest
 
-from bursar import events as ev
 from bursar.execute.outputs import Outputs
 from bursar.execute.staging import check_files, publish_all, staging_of
 from bursar.model.errors import InputError
@@ -14,6 +13,7 @@ from bursar.model.flow import Flow
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.workflow import Workflow
+from bursar.state import events as ev
 from bursar.testing import Scene
 
 

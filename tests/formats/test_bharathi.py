@@ -6,7 +6,7 @@ import pytest
 from bursar.formats.bharathi import parse_bharathi, parse_bharathi_lines
 from bursar.formats.workflow import read_workflow, read_workflows
 from bursar.model.errors import InputError
-from bursar.plan.shape import shape
+from bursar.plan.workflow.shape import shape
 
 SHARED = Path(__file__).parents[3] / "shared/data/bharathi"
 """generated workflows, where they are at hand"""

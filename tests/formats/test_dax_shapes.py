@@ -12,7 +12,7 @@ from bursar.formats.dax import parse_dax
 from bursar.formats.wfformat import parse_wfformat, write_wfformat
 from bursar.model.errors import InputError
 from bursar.model.flow import Flow
-from bursar.plan.shape import shape
+from bursar.plan.workflow.shape import shape
 
 HEADS = {
     "2.1": '<?xml version="1.0" encoding="UTF-8"?>\n<!-- generated: 2008-09-24T14:29:18-07:00 -->\n'

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bursar.formats.commands import parse_words
 from bursar.formats.job import KEYS, Job
 from bursar.formats.joblog import HEADER, parse_joblog, read_joblog
+from bursar.formats.market import market_of, parse_market, read_market
 from bursar.formats.params import inline_params, read_params
 from bursar.model.errors import InputError
 from bursar.model.fleet import parse_fleet
@@ -82,12 +83,12 @@ def answers(call, *arguments, **options):
 @example("x = 0x" + "f" * 5000)
 @example("a." * 5000 + "b = 1")
 def test_any_text_is_a_market_or_refused(text):
-    answers(Market.parse, text)
+    answers(parse_market, text)
 
 
 @given(st.fixed_dictionaries({"offer": st.lists(offer_tables, max_size=3)}) | tables)
 def test_any_tables_are_a_market_or_refused(table):
-    answers(Market.from_table, table)
+    answers(market_of, table)
 
 
 durations = st.sampled_from(["0s", "1us", "1s", "1h", "36500d", "36501d", "free"])
@@ -106,7 +107,7 @@ plausible_offers = st.fixed_dictionaries(
 @given(plausible_offers)
 def test_an_offer_that_is_accepted_can_be_charged(table):
     try:
-        market = Market.from_table({"offer": [table]})
+        market = market_of({"offer": [table]})
     except InputError:
         return
     offer = market["x"]
@@ -140,7 +141,7 @@ def test_any_tables_are_a_job_or_refused(table):
 def test_any_bytes_are_a_file_or_refused(tmp_path_factory, data, kind):
     path = tmp_path_factory.getbasetemp() / f"hostile.{kind}"
     path.write_bytes(data)
-    for read in (Job.load, Market.load, read_joblog):
+    for read in (Job.load, read_market, read_joblog):
         answers(read, path)
     if answers(read_params, str(path)):
         params = read_params(str(path))
@@ -203,10 +204,10 @@ def test_any_text_is_a_fleet_or_refused(text):
 
 def test_deep_tables_are_refused():
     offer = {"name": "x", "price": 1}
-    assert not answers(Market.from_table, {"offer": deep()})
-    assert not answers(Market.from_table, {"offer": [offer], "currency": deep()})
+    assert not answers(market_of, {"offer": deep()})
+    assert not answers(market_of, {"offer": [offer], "currency": deep()})
     for key in Offer.__struct_fields__:
-        assert not answers(Market.from_table, {"offer": [{**offer, key: deep()}]})
+        assert not answers(market_of, {"offer": [{**offer, key: deep()}]})
     for key in KEYS:
         assert not answers(Job.from_table, {key: deep()})
     assert not answers(Job.from_table, {"params": [{"a": deep()}]})
@@ -215,7 +216,7 @@ def test_deep_tables_are_refused():
 def test_vast_numbers_are_refused():
     offer = {"name": "x", "price": 1}
     for key in Offer.__struct_fields__:
-        assert not answers(Market.from_table, {"offer": [{**offer, key: VAST}]})
+        assert not answers(market_of, {"offer": [{**offer, key: VAST}]})
     for key in KEYS:
         assert not answers(Job.from_table, {key: VAST})
     assert not answers(Job.from_table, {"args": [VAST]})

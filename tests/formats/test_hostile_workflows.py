@@ -13,7 +13,7 @@ from bursar.formats.nextflow import parse_nextflow
 from bursar.formats.wfformat import parse_wfformat, write_wfformat
 from bursar.formats.workflow import parse_workflow, read_workflow, workflow_from_table
 from bursar.model.errors import InputError
-from bursar.plan.shape import shape
+from bursar.plan.workflow.shape import shape
 
 KEYS = ["name", "owner", "priority", "deadline", "defaults", "tasks", "run", "needs", "files",
         "runtime", "kind", "in", "out", "cpu", "io", "a", "b"]  # fmt: skip

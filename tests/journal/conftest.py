@@ -6,9 +6,8 @@ from random import Random
 
 import pytest
 
-from bursar import actions as act
-from bursar import events as ev
-from bursar.engine import Engine
+from bursar.engine.loop import Engine
+from bursar.engine.roles import Policy
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -16,9 +15,10 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import make_bag
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.registry import Policy
 from bursar.simulate.world import SimulatedWorld
-from bursar.state import RunState
+from bursar.state import actions as act
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 BEGAN = 1_700_000_000.0
 MARKET = Market(

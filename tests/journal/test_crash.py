@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from bursar import events as ev
 from bursar.journal.replay import Follower, load_state
 from bursar.journal.store import JournalWriter
+from bursar.state import events as ev
 
 WRITER = """
 import os, struct, sys
@@ -22,7 +22,7 @@ from bursar.model.money import Money
 from bursar.model.time import SECOND
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
-from bursar.simulate.fortune import ModelledFortune, drawn
+from bursar.simulate.faults import ModelledFortune, drawn
 from bursar.simulate.run import simulate
 
 path, progress, tasks, pause = sys.argv[1:]

@@ -1,7 +1,5 @@
 import pytest
 
-from bursar import events as ev
-from bursar.attempt_log import OUTCOMES
 from bursar.journal.export import EndedAttempt, ended_attempts, json_lines, read_json_lines
 from bursar.journal.replay import load_state
 from bursar.journal.store import JournalReader, JournalWriter
@@ -11,7 +9,9 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, SECOND
 from bursar.model.work import make_bag
-from bursar.state import fold
+from bursar.state import events as ev
+from bursar.state.attempts import OUTCOMES
+from bursar.state.state import fold
 
 BEGAN = 1_700_000_000.0
 OPENING = (

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bursar import events as ev
 from bursar.journal.replay import Follower, load_state
 from bursar.journal.store import JournalWriter
 from bursar.model.collection import IndexedSet
@@ -18,7 +17,8 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.model.work import Bag
-from bursar.view import Attempt, Machine
+from bursar.state import events as ev
+from bursar.state.view import Attempt, Machine
 
 CREATED = ev.RunCreated(
     0, "r", Market("USD", "d", (Offer("s", Money(1)),)), Goal(), Limits(), 1, {}, {}, 0.0

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 from tests.users import foreign
 
-from bursar import events as ev
 from bursar.journal.names import check_run_name
 from bursar.journal.runs import Home
 from bursar.journal.store import JournalWriter
 from bursar.model.errors import InputError, JournalError
+from bursar.state import events as ev
 
 ACQUIRE = """
 import sys

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bursar import events as ev
 from bursar.journal.store import BATCH, FORMAT, JournalReader, JournalWriter
 from bursar.model.errors import BursarError, InputError, JournalError
 from bursar.model.money import LARGEST, Money
 from bursar.model.strategy import Strategy
+from bursar.state import events as ev
 
 SIMPLE = {
     NoneType: st.none(),

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bursar.formats.market import parse_market
 from bursar.model.amount import money_in, parse_amount, parse_rate
 from bursar.model.errors import InputError
-from bursar.model.market import Market
 from bursar.model.money import NANOS, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 
@@ -96,7 +96,7 @@ def test_a_unit_is_never_cheaper_than_published_and_by_less_than_a_billionth_dea
 
 
 def test_a_market_has_prices_as_they_are_published():
-    market = Market.parse(
+    market = parse_market(
         '[[offer]]\nname = "a"\nprice = "$0.0892/h"\nbilling = "1s"\n'
         '[[offer]]\nname = "b"\nprice = "0.0892 USD per hour"\n'
         '[[offer]]\nname = "c"\nprice = "0.0015/min"\nbilling = "1h"\n'
@@ -108,16 +108,16 @@ def test_a_market_has_prices_as_they_are_published():
 
 def test_the_currency_of_a_market_is_that_of_its_prices():
     offers = '[[offer]]\nname = "a"\nprice = "€0.08/h"\n[[offer]]\nname = "b"\nprice = "0.1"\n'
-    assert Market.parse(offers).currency == "EUR"
+    assert parse_market(offers).currency == "EUR"
     told = r"offer 1 \('a'\): price: an amount in 'EUR', but the prices are in 'USD'"
     with pytest.raises(InputError, match=told):
-        Market.parse('currency = "USD"\n' + offers)
+        parse_market('currency = "USD"\n' + offers)
     told = r"offer 2 \('b'\): price: an amount in 'USD', but the prices are in 'EUR'"
     with pytest.raises(InputError, match=told):
-        Market.parse(offers.replace('"0.1"', '"0.1 USD/h"'))
+        parse_market(offers.replace('"0.1"', '"0.1 USD/h"'))
 
 
 def test_a_price_that_billionths_cannot_tell_is_refused():
     offer = '[[offer]]\nname = "a"\nprice = "0.00001/h"\nbilling = "1ms"\n'
     with pytest.raises(InputError, match="price: is too little for a billing unit of 1 ms"):
-        Market.parse(offer)
+        parse_market(offer)

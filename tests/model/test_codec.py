@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar import events as ev
 from bursar.model.codec import decoder, encode, to_builtins
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal, Limits
@@ -17,6 +16,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import LARGEST, Money
 from bursar.model.time import LONGEST
 from bursar.model.work import Bag
+from bursar.state import events as ev
 
 text = st.text(st.characters(exclude_categories=["Cs"]))
 times = st.integers(0, LONGEST)

@@ -7,7 +7,6 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar import events as ev
 from bursar.model.assigned import Assigned
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
@@ -15,8 +14,10 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR
 from bursar.model.work import Bag
-from bursar.policies.assigned_work import AssignedWork, urgency
-from bursar.state import READY, RunState
+from bursar.plan.workflow.urgency import urgency
+from bursar.policies.assigned_work import AssignedWork
+from bursar.state import events as ev
+from bursar.state.state import READY, RunState
 from bursar.testing import Scene
 
 WIDE = Offer("wide", ZERO, slots=50)

@@ -6,10 +6,8 @@ from random import Random
 import pytest
 from msgspec import structs
 
-from bursar import events as ev
-from bursar.actions import Rent, Wake
-from bursar.attempt_log import OUTCOMES
 from bursar.beliefs.progress import Progress
+from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -18,11 +16,14 @@ from bursar.model.work import Bag
 from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.bats import Bats
-from bursar.policies.registry import Policy, find
+from bursar.policies.registry import find
 from bursar.policies.replicate.insured import Insured
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
+from bursar.state import events as ev
+from bursar.state.actions import Rent, Wake
+from bursar.state.attempts import OUTCOMES
 from bursar.testing import Scene, check_provisioner
 
 SLOW = Offer("slow", Money.parse(1), HOUR, limit=10)

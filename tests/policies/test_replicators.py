@@ -6,8 +6,6 @@ from random import Random
 
 import pytest
 
-from bursar.actions import Cancel, Start
-from bursar.attempt_log import OUTCOMES
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -22,8 +20,10 @@ from bursar.policies.replicate.random import RandomReplicas
 from bursar.policies.replicate.stochastic import Stochastic
 from bursar.policies.replicate.stochastic_random import StochasticRandom
 from bursar.policies.replicate.tail import deserves
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
+from bursar.state.actions import Cancel, Start
+from bursar.state.attempts import OUTCOMES
 from bursar.testing.scene import Scene
 
 SLOW = Offer("slow", Money.parse(1), HOUR, speed=1.0)

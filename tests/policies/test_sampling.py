@@ -5,8 +5,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from bursar.beliefs.book import REPLICATED, SampleBook
+from bursar.beliefs.samples import REPLICATED, SampleBook
 from bursar.beliefs.sampling import sample_size
+from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -14,9 +15,8 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.place.sample import SamplePlacer
 from bursar.policies.provision.sample import Sample
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
 
 HOURLY = Market(

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bursar.beliefs.reliability import Reliability
-from bursar.events import AttemptStarted
+from bursar.engine.roles import Policy
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -18,16 +18,16 @@ from bursar.model.money import Money
 from bursar.model.strategy import Strategy
 from bursar.model.time import SECOND
 from bursar.model.work import Bag
-from bursar.plan.strategies import default_deadline, sampled_strategies, static_strategies
+from bursar.plan.pools.estimator import Conditions, Price, estimate
+from bursar.plan.pools.strategies import default_deadline, sampled_strategies, static_strategies
 from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.provision.mixed import Mixed
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.ntdmr import Ntdmr
 from bursar.policies.two_pools import TwoPools
-from bursar.simulate.estimator import Conditions, Price, estimate
 from bursar.simulate.run import simulate
+from bursar.state.events import AttemptStarted
 
-_where = Path(__file__).parents[1] / "simulate" / "estimator_reference.py"
+_where = Path(__file__).parents[1] / "plan" / "pools" / "estimator_reference.py"
 _spec = spec_from_file_location("reference", _where)
 reference = module_from_spec(_spec)
 _spec.loader.exec_module(reference)

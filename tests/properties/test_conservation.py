@@ -6,15 +6,15 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bursar import events as ev
+from bursar.engine.roles import Policy
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
+from bursar.state import events as ev
 from bursar.testing import Case, Hostile, arriving, play
 
 offers = st.builds(

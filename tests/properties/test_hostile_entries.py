@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.stage import Fates, Stage
+from tests.engine.stage import Fates, Stage
 
-from bursar import actions as act
-from bursar import engine as engine_module
-from bursar import events as ev
-from bursar.guard import Guard
+from bursar.engine import loop as engine_module
+from bursar.engine.guard import Guard
 from bursar.journal.replay import load_state
 from bursar.journal.store import JournalWriter
 from bursar.model.errors import PolicyError
@@ -23,6 +21,8 @@ from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.policies.provision.fixed import Fixed
+from bursar.state import actions as act
+from bursar.state import events as ev
 from bursar.testing import Scene
 
 OFFERS = (

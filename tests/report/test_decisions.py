@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from bursar import events as ev
 from bursar.model.goal import Goal
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, SECOND
 from bursar.report.decisions import clock, decisions, grouped
+from bursar.state import events as ev
 from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"))

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from bursar import events as ev
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.time import MINUTE
 from bursar.report.forecast import Forecast
+from bursar.state import events as ev
 from bursar.testing import Scene
 
 

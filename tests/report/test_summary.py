@@ -6,7 +6,6 @@ from typing import get_args
 import msgspec
 import pytest
 
-from bursar import events as ev
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
@@ -19,6 +18,7 @@ from bursar.report.summary import (
     summarise,
     tell,
 )
+from bursar.state import events as ev
 from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"))

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from bursar.cli.reproduce import command
 from bursar.model.errors import InputError
+from bursar.report.plot import svg
 from bursar.reproduce import (
     expert_ar,
     expert_fig_7,
@@ -28,7 +29,6 @@ from bursar.reproduce.expert_setting import (
     saving,
     study_grid,
 )
-from bursar.reproduce.plot import svg
 from bursar.reproduce.result import Verdict
 
 FEW = 40

@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bursar.report.plot import Plot, Series, svg
 from bursar.reproduce.page import page, plot_file
-from bursar.reproduce.plot import Plot, Series, svg
 from bursar.reproduce.result import Reproduction
 
 NAME = "{http://www.w3.org/2000/svg}"

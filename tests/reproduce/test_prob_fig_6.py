@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from bursar.report.plot import svg
 from bursar.reproduce import prob_fig_6, prob_setting
-from bursar.reproduce.plot import svg
 from bursar.reproduce.prob_execution import Executions, Outcome
 from bursar.reproduce.prob_fig_6 import Compared, compare, most_too_low, published_rows, rows
 from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, Methods

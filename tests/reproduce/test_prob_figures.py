@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bursar.model.errors import InputError
+from bursar.report.plot import svg
 from bursar.reproduce import (
     prob_arrivals,
     prob_fig_3,
@@ -17,7 +18,6 @@ from bursar.reproduce import (
     prob_setting,
     prob_table_3,
 )
-from bursar.reproduce.plot import svg
 from bursar.reproduce.prob_queries import Job, query
 from bursar.reproduce.prob_setting import Case
 from bursar.reproduce.result import ENTRIES, Reproduction, Verdict

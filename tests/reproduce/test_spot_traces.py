@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bursar import events as ev
 from bursar.model.errors import InputError
-from bursar.reproduce.plot import svg
+from bursar.report.plot import svg
 from bursar.reproduce.spot_traces import (
     DATA,
     FALLBACK,
@@ -20,6 +19,7 @@ from bursar.reproduce.spot_traces import (
     reproduce,
     run_times,
 )
+from bursar.state import events as ev
 
 SCARCE = [1] * 40 + [0] * 60 + [1] * 8 + [0] * 36
 CALM = [3] * 40

@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from bursar import events as ev
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
-from bursar.simulate.fortune import ModelledFortune, drawn, given
+from bursar.simulate.faults import ModelledFortune, drawn, given
 from bursar.simulate.run import simulate
+from bursar.state import events as ev
 
 MARKET = Market(
     "USD",

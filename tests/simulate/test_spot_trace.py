@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import force_setattr
 
-from bursar import events as ev
+from bursar.engine.roles import Policy
+from bursar.formats.spot_trace import read_spot_trace
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -15,13 +16,13 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
-from bursar.simulate.spot_trace import SpotSeats, SpotTrace, read_spot_trace
+from bursar.simulate.spot_trace import SpotSeats, SpotTrace
+from bursar.state import events as ev
+from bursar.state.view import Machine
 from bursar.testing import Auditor
-from bursar.view import Machine
 
 SPOT = Offer("spot", Money.parse("0.01"), MINUTE, boot=7 * SECOND, pool="unreliable")
 SURE = Offer("sure", Money.parse("0.05"), MINUTE, limit=1)

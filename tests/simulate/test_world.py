@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from bursar import events as ev
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.simulate.world import SimulatedWorld
+from bursar.state import events as ev
 from bursar.testing import Scene
 
 OFFER = Offer("small", ZERO, boot=5 * SECOND, slots=2)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from bursar import events as ev
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 from bursar.testing import Auditor, ContractBroken
 
 HOURLY = Offer("hourly", Money.parse("0.10"), limit=2)

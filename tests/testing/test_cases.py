@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from bursar import events as ev
+from bursar.engine.roles import Policy
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
+from bursar.state import events as ev
 from bursar.testing import Hostile, arriving, calm_case, hard_cases, play
 
 

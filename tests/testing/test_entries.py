@@ -8,8 +8,6 @@ from datetime import datetime
 
 import pytest
 
-from bursar import actions as act
-from bursar import events as ev
 from bursar.model.market import Market
 from bursar.model.time import MINUTE
 from bursar.policies.place.random import RandomPlacer
@@ -18,6 +16,8 @@ from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.planned import Planned
 from bursar.policies.registry import BUILT_IN, find
 from bursar.policies.replicate.none import NoReplicas
+from bursar.state import actions as act
+from bursar.state import events as ev
 from bursar.testing import ContractBroken, check_placer, check_provisioner, check_replicator
 
 

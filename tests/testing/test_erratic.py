@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from random import Random
 
-from bursar import events as ev
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR, MINUTE
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
+from bursar.state import events as ev
 from bursar.testing import ErraticWorld, Scene
 
 

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from bursar import events as ev
 from bursar.execute.local import LocalWorld
 from bursar.model.time import HOUR, SECOND
 from bursar.model.work import repeated_bag
 from bursar.simulate.world import SimulatedWorld
+from bursar.state import events as ev
 from bursar.testing import ContractBroken, ErraticWorld, WorldContract
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
-from bursar import events as ev
-from bursar.beliefs.foresight import foresee
 from bursar.beliefs.incidence import Incidence, current_reliability
+from bursar.beliefs.pool_forecast import foresee
 from bursar.beliefs.reliability import (
     PATIENCE,
     Fate,
@@ -22,10 +21,11 @@ from bursar.beliefs.reliability import (
     is_tail,
 )
 from bursar.model.errors import InputError
+from bursar.model.text import counted
 from bursar.model.time import Time, format_duration
-from bursar.model.wording import counted
-from bursar.state import DONE
-from bursar.view import View
+from bursar.state import events as ev
+from bursar.state.state import DONE
+from bursar.state.view import View
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,11 +16,11 @@ from typing import Final
 
 import msgspec
 
-from bursar import events as ev
 from bursar.beliefs.sampling import sample_size
 from bursar.beliefs.survival import Survival
 from bursar.model.time import Time
-from bursar.view import View
+from bursar.state import events as ev
+from bursar.state.view import View
 
 MOST_KEPT: Final = 512
 """Run times kept one by one for each offer, spread over all that came; sums count them all."""

@@ -29,7 +29,7 @@ from bursar.beliefs.performance import Performance
 from bursar.model.dag import UNKNOWN, Csr, Dag
 from bursar.model.errors import InputError, shown
 from bursar.model.market import Offer
-from bursar.model.wording import counted
+from bursar.model.text import counted
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -13,9 +13,9 @@ from bisect import bisect_right, insort
 from collections.abc import Mapping
 from typing import Final
 
-from bursar import events as ev
 from bursar.model.time import HOUR, Time
-from bursar.view import View
+from bursar.state import events as ev
+from bursar.state.view import View
 
 MILLION: Final = 1_000_000
 LARGEST_BUCKET: Final = 512

@@ -15,26 +15,26 @@ import rich_click as click
 
 from bursar.cli.common import home, json_option, print_json, print_line, print_table, say
 from bursar.cli.numbers import Whole
-from bursar.execute.bandwidth import (
-    BandwidthServer,
-    is_loopback,
-    measure_network,
-    new_token,
-    parse_address,
-)
-from bursar.execute.measure import (
+from bursar.formats.files import source_name
+from bursar.formats.performance import FILE_NAME, add_measurements
+from bursar.formats.workflow import read_size
+from bursar.model.errors import InputError
+from bursar.model.text import counted
+from bursar.model.time import SECOND, format_duration, parse_duration
+from bursar.runs.calibrate.machine import (
     LEAST_SIZE,
     MOST_SIZE,
     DiskMeasurement,
     measure_cpu,
     measure_disk,
 )
-from bursar.formats.performance import FILE_NAME, add_measurements
-from bursar.formats.workflow import read_size
-from bursar.model.errors import InputError
-from bursar.model.files import source_name
-from bursar.model.time import SECOND, format_duration, parse_duration
-from bursar.model.wording import counted
+from bursar.runs.calibrate.network import (
+    BandwidthServer,
+    is_loopback,
+    measure_network,
+    new_token,
+    parse_address,
+)
 
 ROUNDS: Final = 5
 MOST_ROUNDS: Final = 100_000

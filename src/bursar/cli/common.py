@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from bursar.journal.runs import Home
 from bursar.model.codec import encode
 from bursar.model.errors import InputError, shown
-from bursar.model.wording import printable
+from bursar.model.text import printable
 
 WIDTH: Final = 100
 """columns of a table that no terminal shows"""

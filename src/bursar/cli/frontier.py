@@ -14,14 +14,14 @@ from bursar.cli.frontier_input import Known, Options, money_of, what_is_known
 from bursar.cli.numbers import Number, Whole
 from bursar.model.money import Money, format_money
 from bursar.model.strategy import Kind, Strategy
+from bursar.model.text import counted
 from bursar.model.time import SECOND, format_duration, parse_duration, seconds
-from bursar.model.wording import counted
 from bursar.plan.dominance import Point
-from bursar.plan.frontier import check_preference, frontier, knee_of, prefer
-from bursar.plan.refine import Grid, Space, search
-from bursar.plan.strategies import static_strategies
+from bursar.plan.pools.estimator import Conditions, Estimates, estimate
+from bursar.plan.pools.frontier import check_preference, frontier, knee_of, prefer
+from bursar.plan.pools.refine import Grid, Space, search
+from bursar.plan.pools.strategies import static_strategies
 from bursar.report.summary import NOT_INCLUDED
-from bursar.simulate.estimator import Conditions, Estimates, estimate
 
 LAST_SEED: Final = (1 << 64) - 1
 MOST_SHOWN: Final = 20

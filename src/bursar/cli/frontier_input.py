@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 
 from bursar.beliefs.pool import FEWEST, Characterisation
 from bursar.cli.common import home
+from bursar.formats.files import read_text
 from bursar.formats.history import read_history
+from bursar.formats.market import read_market
 from bursar.model.amount import parse_amount
 from bursar.model.errors import InputError, shown
-from bursar.model.files import read_text
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money
+from bursar.model.text import counted
 from bursar.model.time import HOUR, Time, parse_duration
-from bursar.model.wording import counted
-from bursar.plan.plans import known_runtimes
-from bursar.plan.pools import TwoPools, two_pools
-from bursar.simulate.estimator import NOTHING, Conditions, Price
+from bursar.plan.bag.plans import known_runtimes
+from bursar.plan.pools.estimator import NOTHING, Conditions, Price
+from bursar.plan.pools.split import TwoPools, two_pools
 
 Integers = NDArray[np.int64]
 
@@ -64,7 +65,7 @@ class Known(msgspec.Struct, frozen=True):
 
 def what_is_known(options: Options) -> Known:
     """Put together what is given, or say in a line what is missing."""
-    market = None if options.market is None else Market.load(options.market)
+    market = None if options.market is None else read_market(options.market)
     if market is None and options.reliable_offer is not None:
         raise InputError("--reliable-offer names an offer of a market; give --market, too")
     pools = None if market is None else two_pools(market, options.reliable_offer)

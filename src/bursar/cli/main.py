@@ -11,7 +11,7 @@ import rich_click as click
 from click import Command
 
 from bursar import __version__
-from bursar.model.compiling import on_compilation
+from bursar.kernels.compiling import on_compilation
 from bursar.model.errors import BursarError
 
 VERBS: Final = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import rich_click as click
 
 from bursar.cli.common import json_option, print_json, print_table, say
-from bursar.model.market import Market, Offer
+from bursar.formats.market import read_market
+from bursar.model.market import Offer
 from bursar.model.money import format_money
 from bursar.model.time import format_duration
 from bursar.rent.local import local_market
@@ -17,7 +18,7 @@ from bursar.report.summary import prices_told
 @json_option
 def command(market: str | None, as_json: bool) -> None:
     """Show the offers of a market, with prices, billing and limits."""
-    known = local_market() if market is None else Market.load(market)
+    known = local_market() if market is None else read_market(market)
     if as_json:
         print_json(known)
         return

@@ -11,7 +11,6 @@ import rich_click as click
 from numpy.typing import NDArray
 
 from bursar.beliefs.sampling import sample_size
-from bursar.cli.choosing import plans_of
 from bursar.cli.common import (
     WordsCommand,
     home,
@@ -21,15 +20,15 @@ from bursar.cli.common import (
     say,
     words_settings,
 )
-from bursar.cli.flow_options import flow_options
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.plan_joblog import OF_THIS_COMPUTER, learned, of_this_computer
 from bursar.cli.plan_table import show
 from bursar.cli.progress import progress
 from bursar.cli.run import make_request
-from bursar.events import RunEnded
+from bursar.cli.workflow_options import flow_options
 from bursar.formats.job import Job
 from bursar.formats.joblog import read_joblog
+from bursar.formats.market import read_market
 from bursar.journal.replay import load_state
 from bursar.journal.runs import RunDir
 from bursar.model.amount import money_in
@@ -38,21 +37,23 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.numbers import LAST_SEED
+from bursar.model.text import counted
 from bursar.model.time import format_duration, parse_duration
-from bursar.model.wording import counted
 from bursar.model.work import LARGEST_BAG
-from bursar.plan.plans import CONFIDENCE, PlanList, known_runtimes, make_plans
-from bursar.plan.pools import unreliable_offers
-from bursar.rent.local import slots_caution
-from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, tell
-from bursar.session import Session
-from bursar.simulate.mixed_plans import (
+from bursar.plan.bag.plans import CONFIDENCE, PlanList, known_runtimes, make_plans
+from bursar.plan.pools.plans import (
     PoolKnowledge,
     known_unreliable,
     mixed_candidates,
     pooled_runtimes,
 )
-from bursar.state import RunState
+from bursar.plan.pools.split import unreliable_offers
+from bursar.rent.local import slots_caution
+from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, tell
+from bursar.runs.choosing import plans_of
+from bursar.runs.session import Session
+from bursar.state.events import RunEnded
+from bursar.state.state import RunState
 
 SAMPLE_UNITS: Final = 4
 """Billing units (or minimum charges) of each sampling machine that the sample may cost."""
@@ -211,8 +212,8 @@ def command(
 
 
 def _plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
-    from bursar.cli.plan_flow import plan_flow
-    from bursar.flow_target import FlowTarget
+    from bursar.cli.plan_workflow import plan_flow
+    from bursar.runs.workflow_target import FlowTarget
 
     market, flow = job.load_market(), job.flow()
     if market is None or flow is None:
@@ -387,7 +388,7 @@ def _known_market(
     """A market, for which run times are assumed or were learned before."""
     if market is None:
         raise InputError("say which market: --market FILE")
-    known = Market.load(market)
+    known = read_market(market)
     if (assume is None) == (joblog is None):
         raise InputError(
             "say where run times come from: a command to sample, --assume RUNTIMES or --joblog FILE"

@@ -14,8 +14,8 @@ from bursar.formats.joblog import HERE, JoblogRow
 from bursar.model.errors import InputError
 from bursar.model.market import Market
 from bursar.model.time import seconds
-from bursar.plan.pools import unreliable_offers
-from bursar.simulate.mixed_plans import PoolKnowledge
+from bursar.plan.pools.plans import PoolKnowledge
+from bursar.plan.pools.split import unreliable_offers
 
 Samples = dict[str, NDArray[np.int64]]
 

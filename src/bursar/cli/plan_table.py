@@ -9,9 +9,9 @@ from bursar.model.fleet import format_fleet
 from bursar.model.market import Market
 from bursar.model.money import Money, format_money
 from bursar.model.strategy import read_strategy
+from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
-from bursar.model.wording import counted
-from bursar.plan.plans import Plan, PlanList
+from bursar.plan.bag.plans import Plan, PlanList
 from bursar.report.summary import prices_told
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
+from bursar.model.text import counted, printable
 from bursar.model.time import SECOND, format_duration
-from bursar.model.wording import counted, printable
 from bursar.report.forecast import Forecast
-from bursar.state import RunState
+from bursar.state.state import RunState
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -9,9 +9,9 @@ import rich_click as click
 
 from bursar.cli.common import json_option, print_json, print_line, print_table, say
 from bursar.model.errors import InputError, shown
-from bursar.model.wording import counted
+from bursar.model.text import counted
+from bursar.report.plot import svg
 from bursar.reproduce.page import figure, tally
-from bursar.reproduce.plot import svg
 from bursar.reproduce.result import ENTRIES, Reproduction, Verdict, reproduce
 
 

@@ -12,11 +12,11 @@ from bursar.cli.run import drive
 from bursar.journal.replay import load_state
 from bursar.model.goal import Goal
 from bursar.model.reading import read_duration, read_money
+from bursar.model.text import counted
 from bursar.model.time import format_duration
-from bursar.model.wording import counted
 from bursar.report.summary import EXIT_CODES, budget_told, summarise, tell
-from bursar.session import Session, check_budget
-from bursar.state import RunState
+from bursar.runs.session import Session, check_budget
+from bursar.state.state import RunState
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

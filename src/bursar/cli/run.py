@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
-from bursar.cli.asking import ask_for_strategy
+from bursar.cli.ask import ask_for_strategy
 from bursar.cli.common import (
     WordsCommand,
     home,
@@ -20,19 +20,19 @@ from bursar.cli.common import (
     say,
     words_settings,
 )
-from bursar.cli.flow_options import flow_options
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.progress import progress
+from bursar.cli.workflow_options import flow_options
 from bursar.execute.outputs import LEFTOVERS
 from bursar.execute.staging import SHARED
 from bursar.formats.job import Job
-from bursar.model.compiling import on_compilation
+from bursar.kernels.compiling import on_compilation
 from bursar.model.errors import EmptyListError, InputError, shown
 from bursar.model.fleet import format_fleet
 from bursar.model.flow import Flow
 from bursar.model.money import format_money
 from bursar.model.numbers import LAST_SEED
-from bursar.model.wording import counted
+from bursar.model.text import counted
 from bursar.model.work import LARGEST_BAG, Bag
 from bursar.report.summary import (
     EXIT_CODES,
@@ -44,11 +44,11 @@ from bursar.report.summary import (
     summarise,
     tell,
 )
-from bursar.request import Request
-from bursar.session import Session, with_plan
+from bursar.runs.request import Request
+from bursar.runs.session import Session, with_plan
 
 if TYPE_CHECKING:
-    from bursar.cli.choosing import Cap
+    from bursar.runs.choosing import Cap
 
 NO_TASKS: Final = Summary("", "done", "no arguments", Tasks(0, 0, 0), Account(None, "0.00", ""), 0)
 """What `--json` prints where the list of arguments was empty."""
@@ -139,7 +139,7 @@ def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options
 
 def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -> int:
     """Go on with a planned run, with the plan that was chosen."""
-    from bursar.cli.choosing import choose_plan
+    from bursar.runs.choosing import choose_plan
 
     if len(words) != 1:
         raise InputError("--choose goes with the name of a plan: bursar run PLAN --choose knee")

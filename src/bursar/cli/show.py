@@ -15,9 +15,9 @@ from bursar.cli.common import json_option, print_json, print_line, say
 from bursar.cli.numbers import Whole
 from bursar.formats.workflow import read_workflow
 from bursar.model.dag import Dag, Longs
+from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
-from bursar.model.wording import counted
-from bursar.plan.shape import Shape, shape
+from bursar.plan.workflow.shape import Shape, shape
 
 BAR: Final = 24
 """the length of the bar of the fullest level"""

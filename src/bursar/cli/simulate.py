@@ -10,37 +10,37 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import rich_click as click
 
-from bursar import events as ev
-from bursar.beliefs.book import SampleBook
+from bursar.beliefs.samples import SampleBook
 from bursar.cli.common import json_option, print_json, print_table, say
-from bursar.cli.flow_options import flow_options
-from bursar.cli.misfortune import Misfortune
+from bursar.cli.faults import Misfortune
 from bursar.cli.numbers import Number, Whole
-from bursar.engine import Observer
+from bursar.cli.workflow_options import flow_options
+from bursar.engine.roles import Policy
+from bursar.engine.world import Observer
 from bursar.formats.job import Job
+from bursar.formats.market import read_market
+from bursar.formats.spot_trace import read_spot_trace
 from bursar.model.amount import money_in
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet, parse_fleet
 from bursar.model.goal import Goal, Limits
-from bursar.model.market import Market
 from bursar.model.money import Money, format_money
 from bursar.model.numbers import LAST_SEED
 from bursar.model.reading import read_duration
+from bursar.model.text import counted
 from bursar.model.time import Time, format_duration, parse_duration, seconds
-from bursar.model.wording import counted
 from bursar.model.work import LARGEST_BAG, Bag
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.perfect import Perfect
 from bursar.report.summary import FREE, NOT_INCLUDED, Summary, summarise
-from bursar.request import Request
-from bursar.session import advisors_of, policy_of
-from bursar.simulate.fortune import Runtimes, drawn
+from bursar.runs.request import Request
+from bursar.runs.session import advisors_of, policy_of
+from bursar.simulate.faults import Runtimes, drawn
 from bursar.simulate.run import simulate
-from bursar.simulate.spot_trace import read_spot_trace
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 if TYPE_CHECKING:
-    from bursar.flow_target import FlowTarget
+    from bursar.runs.workflow_target import FlowTarget
 
 RuntimesOf = Callable[[int], Runtimes]
 """Run times by the seed of a run."""
@@ -164,7 +164,7 @@ def command(
     machines cost money it follows the plan of bursar plan. The same seed, the same run. With spot
     traces, each run begins at another moment of them.
     """
-    known = Market.load(market)
+    known = read_market(market)
     request = Request(
         market=known,
         goal=Goal(
@@ -191,7 +191,7 @@ def command(
         request = msgspec.structs.replace(request, bag=_bag(tasks))
         runtimes = _normal(runtime, deviation or "0s")
     else:
-        from bursar.cli.simulate_flow import by_kernel, prepared, runtimes_of
+        from bursar.cli.simulate_workflow import by_kernel, prepared, runtimes_of
 
         _refuse_bag(tasks, runtime)
         asked = {

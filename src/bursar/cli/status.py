@@ -18,10 +18,10 @@ from bursar.journal.runs import RunDir
 from bursar.model.errors import BursarError
 from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
+from bursar.model.text import counted
 from bursar.model.time import format_duration
-from bursar.model.wording import counted
 from bursar.report.summary import ABANDONED, Summary, elapsed, summarise, tell
-from bursar.state import RunState
+from bursar.state.state import RunState
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -14,7 +14,7 @@ from bursar.model.flow import Flow
 from bursar.model.numbers import is_position
 from bursar.model.time import seconds
 from bursar.report.decisions import clock, decisions, grouped
-from bursar.state import RunState
+from bursar.state.state import RunState
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from bursar.events import Clocks
 from bursar.execute.processes import boottime
 from bursar.model.time import Time, seconds
+from bursar.state.events import Clocks
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 import cloudpickle
 
-from bursar.execute.homeless import by_value, is_homeless
+from bursar.execute.shipped_modules import by_value, is_homeless
 
 MOST_BYTES: Final = 16 << 20
 """of pickled functions that are kept, here and in each worker"""

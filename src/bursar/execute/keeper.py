@@ -71,7 +71,7 @@ def _fork() -> int:
 
 
 def _be_warden(keeper: int, bursar: int, link: socket.socket, line: Lifeline) -> NoReturn:
-    from bursar.execute.agent import Warden
+    from bursar.execute.warden import Warden
     from bursar.execute.wire import Channel
 
     mark, tag, attempts, grace = sys.argv[3:]

@@ -22,12 +22,12 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bursar import events as ev
 from bursar.execute.descriptors import DIRECTORY, free_name, opened
 from bursar.execute.outputs import LEFTOVERS, Outputs
 from bursar.model.flow import Flow
 from bursar.model.time import SECOND, Time
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 SLACK: Final = 1.0
 """seconds by which the clock of a file system may lag behind when an attempt begins"""

@@ -14,23 +14,23 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from bursar import events as ev
-from bursar.engine import Fate
+from bursar.engine.world import Fate
 from bursar.execute.calls import Answer, Calls
 from bursar.execute.clock import RunClock
+from bursar.execute.dispatch import Staff
 from bursar.execute.lateness import Lateness
 from bursar.execute.link import WardenLink
 from bursar.execute.outputs import MEND, NO_SPACE, Outputs
 from bursar.execute.processes import sweep as sweep_processes
 from bursar.execute.processes import ward_of
 from bursar.execute.reports import Ended, Gone
-from bursar.execute.staff import Staff
 from bursar.execute.staging import Staging
 from bursar.execute.timers import Timers
 from bursar.model.errors import DiskError, shown
 from bursar.model.time import SECOND, Time
-from bursar.state import RunState
-from bursar.view import Machine
+from bursar.state import events as ev
+from bursar.state.state import RunState
+from bursar.state.view import Machine
 
 LEAD: Final[Time] = SECOND // 4
 """to tell the warden of a lease, on a computer that has time for it"""

@@ -24,7 +24,7 @@ from typing import Final
 
 from bursar.execute.descriptors import DIRECTORY, free_name, opened, remove
 from bursar.model.errors import BursarError, DiskError, InputError
-from bursar.state import RunState
+from bursar.state.state import RunState
 
 ATTEMPTS: Final = ".attempts"
 FAILED: Final = "failed"

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import cloudpickle
 
 from bursar.execute.functions import Code, Functions, is_local
-from bursar.execute.homeless import by_value, is_homeless, mentions_homeless
+from bursar.execute.shipped_modules import by_value, is_homeless, mentions_homeless
 from bursar.execute.worker import fetch
 
 CURRIES: Final = frozenset({"toolz.functoolz", "cytoolz.functoolz"})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 from typing import NamedTuple
 
-from bursar.events import DownCause, Outcome
 from bursar.execute.calls import Answer
 from bursar.model.time import Time
+from bursar.state.events import DownCause, Outcome
 
 
 class Ended(NamedTuple):

@@ -28,7 +28,7 @@ from bursar.execute.leftovers import Leftovers
 from bursar.execute.outputs import Outputs
 from bursar.model.errors import InputError, shown
 from bursar.model.flow import Flow
-from bursar.state import DONE, RunState
+from bursar.state.state import DONE, RunState
 
 SHARED: Final = "shared"
 COPIED: Final = "copied"

@@ -13,7 +13,7 @@ from bursar.execute.tags import put_on, ward_tag
 if TYPE_CHECKING:
     from typing import Any, Final, TypeAlias
 
-    from bursar.execute.desks import Desk
+    from bursar.execute.directories import Desk
     from bursar.execute.lifeline import Lifeline
 
     Actions: TypeAlias = tuple[tuple[Any, ...], ...]

@@ -38,9 +38,9 @@ from typing import Final
 
 import msgspec
 
+from bursar.formats.files import read_text, source_name
 from bursar.formats.params import Params
 from bursar.model.errors import EmptyListError, InputError, shown
-from bursar.model.files import read_text, source_name
 from bursar.model.shell import quoting
 from bursar.model.work import LARGEST_BAG, Bag, make_bag, repeated_bag
 

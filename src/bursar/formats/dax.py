@@ -27,7 +27,7 @@ import msgspec
 
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError, one_line, shown
-from bursar.model.wording import counted
+from bursar.model.text import counted
 from bursar.model.workflow import Workflow
 from bursar.model.workflow_checks import LARGEST_SIZE
 

@@ -10,13 +10,13 @@ import msgspec
 
 from bursar.beliefs.pool import Characterisation, PoolBook
 from bursar.beliefs.reliability import History, Instance, effective_size, tail_start
+from bursar.formats.files import source_name
 from bursar.formats.joblog import JoblogRow, read_joblog
 from bursar.journal.export import NO_EXIT, RELEASED
 from bursar.journal.names import LAST
 from bursar.journal.replay import load_state
 from bursar.journal.runs import Home
 from bursar.model.errors import InputError, shown
-from bursar.model.files import source_name
 from bursar.model.market import Market
 from bursar.model.time import LONGEST, SECOND, Time, seconds
 

@@ -51,11 +51,12 @@ from typing import Any, Final
 import msgspec
 
 from bursar.formats.commands import Command, Source, command_bag, split_words
+from bursar.formats.files import read_text, source_name, stdin_is_given
+from bursar.formats.market import market_of, read_market
 from bursar.formats.params import Params, inline_params, read_params, text_of
 from bursar.formats.recognise import named_kind
 from bursar.model.amount import Amount, check_currency
 from bursar.model.errors import EmptyListError, InputError, instead_of, shown
-from bursar.model.files import read_text, source_name, stdin_is_given
 from bursar.model.fleet import parse_fleet
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
@@ -236,7 +237,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     def load_market(self) -> Market | None:
         """The market, which must have the currency of the budget; None: none was given."""
-        market = Market.load(self.market) if isinstance(self.market, str) else self.market
+        market = read_market(self.market) if isinstance(self.market, str) else self.market
         if market is not None:
             self.check_currency(market)
         return market
@@ -332,7 +333,7 @@ def _read_params(value: Any, directory: Path) -> str | Params:
 
 def _read_market(value: Any, directory: Path) -> str | Market:
     if isinstance(value, dict):
-        return Market.from_table(value, "the table")
+        return market_of(value, "the table")
     return _read_path(value, directory)
 
 

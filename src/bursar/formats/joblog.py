@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
+from bursar.formats.files import read_text, source_name
 from bursar.model.errors import InputError, shown
-from bursar.model.files import read_text, source_name
 from bursar.model.numbers import parse_number, parse_whole
 
 _COLUMNS: Final = (

@@ -24,8 +24,8 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from bursar.formats.files import read_text, source_name
 from bursar.model.errors import InputError, one_line, shown
-from bursar.model.files import read_text, source_name
 
 
 class Params(msgspec.Struct, frozen=True):

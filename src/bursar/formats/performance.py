@@ -27,8 +27,8 @@ import numpy as np
 
 from bursar.beliefs.calibrated import OfferCalibration
 from bursar.beliefs.performance import Calibration
+from bursar.formats.files import read_bytes, source_name
 from bursar.model.errors import InputError, one_line, shown
-from bursar.model.files import read_bytes, source_name
 from bursar.model.market import check_offer_name
 from bursar.model.reading import read_words
 from bursar.model.time import LONGEST, SECOND

@@ -14,8 +14,8 @@ from pathlib import Path
 from shutil import which
 from typing import Final, Literal
 
+from bursar.formats.files import read_text
 from bursar.model.errors import InputError, shown
-from bursar.model.files import read_text
 from bursar.model.reading import read_toml
 
 Kind = Literal["job", "workflow"]

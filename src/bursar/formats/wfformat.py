@@ -25,7 +25,7 @@ import numpy as np
 from bursar.model.dag import PARTS, UNKNOWN, Dag
 from bursar.model.errors import InputError, one_line, shown
 from bursar.model.workflow import Workflow, kind_of
-from bursar.plan.shape import shape
+from bursar.plan.workflow.shape import shape
 
 VERSIONS: Final = ("1.5", "1.6")
 _NO_DATE: Final = "1970-01-01T00:00:00+00:00"

@@ -42,13 +42,13 @@ from typing import Any, Final
 import msgspec
 
 from bursar.formats.bharathi import parse_bharathi, parse_bharathi_lines
+from bursar.formats.files import read_bytes, source_name
 from bursar.formats.nextflow import parse_nextflow
 from bursar.formats.plain_yaml import read_yaml
 from bursar.formats.recognise import is_trace
 from bursar.formats.wfformat import parse_wfformat
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError, instead_of, one_line, shown
-from bursar.model.files import read_bytes, source_name
 from bursar.model.reading import read_duration, read_toml, read_words
 from bursar.model.workflow import Workflow
 from bursar.model.workflow_checks import LARGEST_SIZE

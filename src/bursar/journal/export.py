@@ -7,14 +7,14 @@ from pathlib import Path
 from signal import SIGHUP, SIGTERM
 from typing import Final, NamedTuple
 
-from bursar import events as ev
-from bursar.attempt_log import OUTCOMES
 from bursar.journal.replay import apply
 from bursar.journal.store import JournalReader, decode
 from bursar.model.flow import Flow
 from bursar.model.time import SECOND, Time
-from bursar.state import RunState
-from bursar.view import Attempt
+from bursar.state import events as ev
+from bursar.state.attempts import OUTCOMES
+from bursar.state.state import RunState
+from bursar.state.view import Attempt
 
 NO_EXIT: Final = -1
 """Exit value of an attempt that did not end by itself, as GNU parallel writes it.

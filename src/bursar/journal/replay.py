@@ -7,12 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from bursar import events as ev
-from bursar.engine import Observer
+from bursar.engine.world import Observer
+from bursar.journal.problems import AGAIN
 from bursar.journal.store import JournalReader
-from bursar.journal.trouble import AGAIN
 from bursar.model.errors import InvariantError, JournalError, shown
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 
 class Follower:

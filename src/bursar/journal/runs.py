@@ -25,8 +25,8 @@ import msgspec
 
 from bursar.journal import lock as locks
 from bursar.journal.names import LAST, check_run_name, new_run_name
+from bursar.journal.problems import unreachable
 from bursar.journal.store import JournalReader, remove_journal
-from bursar.journal.trouble import unreachable
 from bursar.model.errors import BursarError, InputError, shown
 
 _DIRECTORY: Final = 0o700

@@ -34,10 +34,10 @@ from zlib import crc32
 
 import msgspec
 
-from bursar import events as ev
-from bursar.journal.trouble import DAMAGED, SQL_TROUBLE, check_usable, told, unreachable
+from bursar.journal.problems import DAMAGED, SQL_TROUBLE, check_usable, told, unreachable
 from bursar.model.codec import ENCODER, decoder
 from bursar.model.errors import BursarError, InputError, JournalError, one_line
+from bursar.state import events as ev
 
 FORMAT: Final = 2
 """What this version of bursar writes, and the newest it reads."""

@@ -188,3 +188,20 @@ def grouped(rows: Longs, items: Longs, count: int, width: int) -> Csr:
     keys = keys[np.diff(keys, prepend=-1) > 0]
     starts = np.searchsorted(keys, np.arange(count + 1, dtype=np.int64) * width)
     return Csr(frozen(starts, np.int64), frozen(keys % max(width, 1), np.int32))
+
+
+def topological_order(children: Csr, parent_counts: Longs) -> Ints:
+    """The tasks, each after its parents; shorter than the graph if there is a cycle.
+
+    Those that are ready together stay in the order of their numbers. A plain loop over lists: a
+    chain has as many steps as tasks, which arrays cannot shorten.
+    """
+    starts, items = children.starts.tolist(), children.items.tolist()
+    waiting = parent_counts.tolist()
+    order = [task for task, count in enumerate(waiting) if not count]
+    for task in order:  # which grows meanwhile
+        for child in items[starts[task] : starts[task + 1]]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                order.append(child)
+    return np.array(order, dtype=np.int32)

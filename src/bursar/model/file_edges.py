@@ -12,7 +12,7 @@ import numpy as np
 
 from bursar.model.dag import Files, Longs
 from bursar.model.errors import InputError, shown
-from bursar.model.wording import counted
+from bursar.model.text import counted
 
 _NOBODY: Final = -1
 _MANY: Final = -2

@@ -135,8 +135,7 @@ class Flow(
         """The same in arrays."""
         import numpy as np
 
-        from bursar.model.dag import Dag, Files, frozen, grouped
-        from bursar.model.dag_kernels import topological_order
+        from bursar.model.dag import Dag, Files, frozen, grouped, topological_order
 
         def arranged(rows: Rows, width: int) -> Csr:
             """All rows in one array; a workflow without files has none."""

@@ -32,8 +32,8 @@ from bursar.model.dag import (
     Longs,
     frozen,
     grouped,
+    topological_order,
 )
-from bursar.model.dag_kernels import topological_order
 from bursar.model.errors import InputError, shown
 from bursar.model.file_edges import file_edges
 from bursar.model.time import Time

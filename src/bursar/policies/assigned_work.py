@@ -7,15 +7,16 @@ in HEFT, by the run times that were told; then what was given first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
-from bursar import events as ev
 from bursar.model.assigned import Assigned
 from bursar.model.flow import Flow
 from bursar.model.work import Bag
+from bursar.plan.workflow.urgency import urgency
 from bursar.policies.idle_machines import IdleMachines
-from bursar.view import View
+from bursar.state import events as ev
+from bursar.state.view import View
 
 
 class AssignedWork:
@@ -103,37 +104,3 @@ def _made_ready(event: ev.AttemptEnded, state: View) -> Iterable[int]:
     if state.winners[task] == event.attempt:
         return (child for child in state.precedence.children(task) if child in state.ready)
     return (task,) if task in state.ready else ()
-
-
-def urgency(flow: Flow) -> list[int]:
-    """By task, its place in the order in which tasks that are ready together begin."""
-    ranks = _upward_ranks(flow)
-    urgent = flow.priorities or (0,) * flow.count
-    ordered = sorted(range(flow.count), key=lambda task: (-urgent[task], -ranks[task], task))
-    places = [0] * flow.count
-    for place, task in enumerate(ordered):
-        places[task] = place
-    return places
-
-
-def _upward_ranks(flow: Flow) -> list[float]:
-    """The longest way from the begin of each task to the end, in run times that were told.
-
-    Where one is not known, all count as one, since a sum over some would look like one over all.
-    """
-    known = [time for time in flow.runtimes if time is not None]
-    times: Sequence[float] = known if len(known) == flow.count else [1.0] * flow.count
-    missing = [0] * flow.count
-    for parents in flow.parents:
-        for parent in parents:
-            missing[parent] += 1
-    ranks = list(times)
-    free = [task for task in range(flow.count) if not missing[task]]
-    while free:
-        task = free.pop()
-        for parent in flow.parents[task]:
-            ranks[parent] = max(ranks[parent], times[parent] + ranks[task])
-            missing[parent] -= 1
-            if not missing[parent]:
-                free.append(parent)
-    return ranks

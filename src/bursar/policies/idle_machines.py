@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heappop, heappush
 
-from bursar import events as ev
-from bursar.view import Machine, View
+from bursar.state import events as ev
+from bursar.state.view import Machine, View
 
 
 class IdleMachines:

@@ -12,10 +12,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
+from bursar.engine.roles import Policy
 from bursar.model.errors import InputError, instead_of, one_line, shown
-from bursar.policies.roles import Placer, Provisioner, Replicator
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -62,14 +60,6 @@ PARTNERS: Final = {
 """Entries that read what a provisioner knows, with the provisioners that they go with."""
 OFFERED: Final = {"provisioner": "fleet", "placer": "guide", "replicator": "guide"}
 """What an entry of another package may have a parameter for."""
-
-
-class Policy(msgspec.Struct, frozen=True):
-    """One entry in each role."""
-
-    provisioner: Provisioner
-    placer: Placer
-    replicator: Replicator
 
 
 def _offered(role: str) -> EntryPoints:

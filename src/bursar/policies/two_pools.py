@@ -21,24 +21,24 @@ from heapq import heappop, heappush
 from random import Random
 from typing import Final
 
-from bursar import events as ev
-from bursar.actions import Cancel, Start
 from bursar.beliefs.reliability import is_tail
 from bursar.model.fleet import Fleet
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import Time
-from bursar.policies.patience import ENOUGH, Patience
-from bursar.policies.pools import (
+from bursar.plan.pools.split import by_price
+from bursar.policies.early_help import Rescue
+from bursar.policies.pool_machines import (
     Free,
     at_work,
-    by_price,
     doomed_tasks,
     is_unreliable,
     slots_to_be_had,
 )
-from bursar.policies.rescue import Rescue
-from bursar.state import DONE
-from bursar.view import View
+from bursar.policies.pool_timeout import ENOUGH, Patience
+from bursar.state import events as ev
+from bursar.state.actions import Cancel, Start
+from bursar.state.state import DONE
+from bursar.state.view import View
 
 ENDLESS: Final = 1 << 40
 """N where there is no end of copies."""

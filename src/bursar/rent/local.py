@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
-from bursar.model.wording import counted
+from bursar.model.text import counted
 
 
 def usable_cpus() -> int:
@@ -37,10 +36,3 @@ def local_market(jobs: int | None = None) -> Market:
     """
     offer = Offer(name="local", price=ZERO, limit=usable_cpus() if jobs is None else jobs)
     return Market(currency="USD", date="undated", offers=(offer,))
-
-
-def given_market(market: Market | str | os.PathLike[str] | None) -> Market:
-    """The market that a program names: this computer, if it names none."""
-    if market is None:
-        return local_market()
-    return market if isinstance(market, Market) else Market.load(Path(market))

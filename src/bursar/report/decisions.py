@@ -8,13 +8,13 @@ from typing import Final
 
 import msgspec
 
-from bursar import events as ev
 from bursar.model.fleet import format_fleet
 from bursar.model.money import Money, format_money
+from bursar.model.text import counted
 from bursar.model.time import MINUTE, SECOND, Time, format_duration, seconds
-from bursar.model.wording import counted
 from bursar.report.summary import STATUS_TOLD
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 COUNT: Final = "\0count"
 NAMES: Final = "\0names"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bursar import events as ev
 from bursar.model.time import Time
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 
 class Forecast:

@@ -8,13 +8,13 @@ from typing import Final
 
 import msgspec
 
-from bursar.events import PlanChosen, Status
 from bursar.model.market import Market
 from bursar.model.money import Money, format_money
+from bursar.model.text import counted, cut
 from bursar.model.time import SECOND, Time, format_duration
-from bursar.model.wording import counted, cut
 from bursar.model.work import Bag
-from bursar.state import RunState
+from bursar.state.events import PlanChosen, Status
+from bursar.state.state import RunState
 
 EXIT_CODES: Final[dict[Status, int]] = {
     "done": 0,

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bursar.model.errors import InputError
+from bursar.report.plot import svg
 from bursar.reproduce.everything import compute
 from bursar.reproduce.page import page, plot_file
-from bursar.reproduce.plot import svg
 from bursar.reproduce.result import Reproduction
 
 

@@ -10,7 +10,7 @@ from bursar.model.fleet import format_fleet
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, Time
-from bursar.plan.choices import Choice, list_choices
+from bursar.plan.bag.choices import Choice, list_choices
 from bursar.reproduce.result import Reproduction, Row, same
 
 OFFERS: Final = tuple(

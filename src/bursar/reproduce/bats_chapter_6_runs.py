@@ -18,7 +18,7 @@ from bursar.beliefs.sampling import sample_size
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE
-from bursar.plan.knapsack import FleetChoice
+from bursar.plan.bag.knapsack import FleetChoice
 from bursar.reproduce.bats_chapter_6 import BAGS, OFFERS, Bag
 from bursar.reproduce.bats_executions import (
     SPREAD,

@@ -13,27 +13,27 @@ from typing import Final
 
 import msgspec
 
-from bursar import events as ev
 from bursar.beliefs.progress import Progress
+from bursar.engine.roles import Policy
 from bursar.model.fleet import Fleet
 from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.time import MINUTE, Time
 from bursar.model.work import Bag
-from bursar.plan.choices import Choice
-from bursar.plan.knapsack import FleetChoice
+from bursar.plan.bag.choices import Choice
+from bursar.plan.bag.knapsack import FleetChoice
 from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.bats_published import Cushion, PublishedBats
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
 from bursar.reproduce.result import Row, between, checked, judged
 from bursar.simulate.distributions import Runtimes
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 SPREAD: Final = 0.1
 SPREAD_REASON: Final = "one run there; runs vary from -10 % to 10 % (thesis, 4.5.5)"

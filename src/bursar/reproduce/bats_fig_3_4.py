@@ -14,9 +14,10 @@ import numpy as np
 
 from bursar.model.errors import InvariantError
 from bursar.model.time import MINUTE, Time
-from bursar.plan.choices import Choice, choose, least_budget
-from bursar.plan.knapsack import fastest
+from bursar.plan.bag.choices import Choice, choose, least_budget
+from bursar.plan.bag.knapsack import fastest
 from bursar.policies.provision.bats_published import Cushion
+from bursar.report.plot import Plot, Series
 from bursar.reproduce.bats_executions import (
     SPREAD,
     SPREAD_REASON,
@@ -32,7 +33,6 @@ from bursar.reproduce.bats_executions import (
     usual,
 )
 from bursar.reproduce.bats_scenarios import MEAN, TASKS, moved, scenario
-from bursar.reproduce.plot import Plot, Series
 from bursar.reproduce.result import (
     Reproduction,
     Row,

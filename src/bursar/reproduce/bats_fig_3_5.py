@@ -12,7 +12,7 @@ from typing import Final
 
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
-from bursar.plan.choices import Choice
+from bursar.plan.bag.choices import Choice
 from bursar.policies.provision.bats_published import Cushion
 from bursar.reproduce.bats_executions import (
     SPREAD,

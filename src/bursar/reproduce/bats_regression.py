@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 
 from bursar.beliefs.base_offer import complete_samples, line_between
-from bursar.beliefs.book import REPLICATED
 from bursar.beliefs.regression import Line
+from bursar.beliefs.samples import REPLICATED
 from bursar.beliefs.sampling import sample_size
 from bursar.reproduce.bats_chapter_6 import BAGS, OFFERS
 from bursar.reproduce.bats_scenarios import SCENARIOS, TASKS, bag, scenario

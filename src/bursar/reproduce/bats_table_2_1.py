@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from bursar import events as ev
+from bursar.engine.roles import Policy
 from bursar.model.errors import InvariantError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -25,7 +25,6 @@ from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.bats_published import PublishedBats
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.insured import Insured
 from bursar.policies.replicate.none import NoReplicas
 from bursar.reproduce.bats_executions import (
@@ -51,9 +50,10 @@ from bursar.reproduce.result import (
     same,
     shown_only,
 )
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 SEEDS: Final = 30
 DEFAULT_SEEDS: Final = range(700, 716)

@@ -7,27 +7,27 @@ from typing import Final
 
 import numpy as np
 
-from bursar.beliefs.book import SampleBook
+from bursar.beliefs.samples import SampleBook
 from bursar.beliefs.sampling import sample_size
+from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.time import HOUR, Time
 from bursar.model.work import Bag
-from bursar.plan.choices import least_budget
-from bursar.plan.knapsack import fastest
+from bursar.plan.bag.choices import least_budget
+from bursar.plan.bag.knapsack import fastest
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.place.sample import SamplePlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.provision.sample import Sample
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
 from bursar.reproduce.bats_executions import SPREAD, SPREAD_REASON
 from bursar.reproduce.bats_scenarios import SCENARIOS, TASKS, bag, scenario
 from bursar.reproduce.result import Reproduction, Row, around, judged, same
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
-from bursar.state import RunState
+from bursar.state.state import RunState
 
 SEEDS: Final = 10
 PLENTY: Final = Goal(Money.parse(100_000))

@@ -7,8 +7,8 @@ from typing import Final
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR
-from bursar.plan.choices import choose, least_budget
-from bursar.plan.knapsack import fastest
+from bursar.plan.bag.choices import choose, least_budget
+from bursar.plan.bag.knapsack import fastest
 from bursar.reproduce.bats_scenarios import MEAN
 from bursar.reproduce.result import Reproduction, Row, between, judged, same
 

@@ -19,8 +19,8 @@ from bursar.beliefs.bounds import Confidence, OfferBelief, PublishedBound, publi
 from bursar.beliefs.posterior import possible_runtimes
 from bursar.model.fleet import Fleet, format_fleet
 from bursar.model.time import MINUTE
-from bursar.plan.choices import choose, delta_n, least_budget
-from bursar.plan.knapsack import fastest, fastest_within
+from bursar.plan.bag.choices import choose, delta_n, least_budget
+from bursar.plan.bag.knapsack import fastest, fastest_within
 from bursar.reproduce.bats_chapter_4 import (
     BAGS,
     CHANCE,

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
-from bursar.plan.choices import least_budget
-from bursar.plan.knapsack import FleetChoice, fastest, fastest_within
+from bursar.plan.bag.choices import least_budget
+from bursar.plan.bag.executions import Workshop, proportions
+from bursar.plan.bag.knapsack import FleetChoice, fastest, fastest_within
 from bursar.reproduce.result import Band, Reproduction, Row, between, judged, shown_only
 from bursar.simulate.distributions import Runtimes, multi_modal, normal, truncated_levy
-from bursar.simulate.kernels import Workshop, proportions
 
 SMALLEST: Final = 0.1
 """Percentage points that make no difference."""

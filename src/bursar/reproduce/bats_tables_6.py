@@ -13,7 +13,7 @@ import msgspec
 from bursar.beliefs.regression import Line
 from bursar.beliefs.sampling import sample_size
 from bursar.model.money import ZERO, Money
-from bursar.plan.choices import list_choices, most_profitable, profitability
+from bursar.plan.bag.choices import list_choices, most_profitable, profitability
 from bursar.reproduce.bats_chapter_6 import BAGS, OFFERS, Bag, mean_times
 from bursar.reproduce.result import Band, Reproduction, Row, between, judged, rounded, same
 

@@ -21,8 +21,9 @@ from bursar.beliefs.prediction import FleetPart, predict
 from bursar.model.fleet import Fleet
 from bursar.model.money import Money
 from bursar.model.time import HOUR
-from bursar.plan.choices import choose, least_budget
-from bursar.plan.knapsack import fastest, fastest_within
+from bursar.plan.bag.choices import choose, least_budget
+from bursar.plan.bag.executions import Workshop
+from bursar.plan.bag.knapsack import fastest, fastest_within
 from bursar.reproduce.bats_chapter_4 import (
     BAGS,
     CHANCE,
@@ -39,7 +40,6 @@ from bursar.reproduce.bats_chapter_4 import (
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
 from bursar.simulate.distributions import BAGS as DRAWS
 from bursar.simulate.distributions import Runtimes
-from bursar.simulate.kernels import Workshop
 
 STUDIES: Final = 30
 """Bags of each kind."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from bursar.model.time import HOUR, SECOND
 from bursar.plan.dominance import Point
-from bursar.plan.strategies import static_strategies
+from bursar.plan.pools.strategies import static_strategies
 from bursar.reproduce.expert_fig_9 import (
     CHEAPEST,
     COMBINED,

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from bursar.plan.dominance import Point
-from bursar.plan.frontier import frontier
+from bursar.plan.pools.frontier import frontier
+from bursar.report.plot import Plot
 from bursar.reproduce.expert_setting import (
     ASSUMED,
     REPETITIONS,
@@ -16,7 +17,6 @@ from bursar.reproduce.expert_setting import (
     span_band,
     study_grid,
 )
-from bursar.reproduce.plot import Plot
 from bursar.reproduce.result import Reproduction, Row, between, judged, shown_only
 
 HIGH: Final = 0.3

@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 
-from bursar.plan.frontier import frontier
+from bursar.plan.pools.frontier import frontier
+from bursar.report.plot import Plot, Series
 from bursar.reproduce.expert_setting import (
     ASSUMED,
     MACHINES,
@@ -15,7 +16,6 @@ from bursar.reproduce.expert_setting import (
     Studied,
     study_grid,
 )
-from bursar.reproduce.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, judged, same, shown_only
 
 SAME: Final = 0.5

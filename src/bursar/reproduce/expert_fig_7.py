@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bursar.plan.frontier import frontier, knee_of
+from bursar.plan.pools.frontier import frontier, knee_of
+from bursar.report.plot import Plot, Series
 from bursar.reproduce.expert_setting import (
     ASSUMED,
     REPETITIONS,
@@ -14,7 +15,6 @@ from bursar.reproduce.expert_setting import (
     span_band,
     study_grid,
 )
-from bursar.reproduce.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, judged, same, shown_only
 
 COPIES = range(4)

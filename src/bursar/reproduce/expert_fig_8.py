@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from bursar.model.errors import InvariantError
-from bursar.plan.frontier import frontier, prefer
+from bursar.plan.pools.frontier import frontier, prefer
+from bursar.report.plot import Plot, Series
 from bursar.reproduce.expert_setting import (
     ASSUMED,
     REPETITIONS,
@@ -15,7 +16,6 @@ from bursar.reproduce.expert_setting import (
     label,
     study_grid,
 )
-from bursar.reproduce.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, shown_only
 
 BUDGET: Final = 1.0

@@ -10,7 +10,8 @@ from typing import Final
 
 from bursar.model.time import Time
 from bursar.plan.dominance import Point
-from bursar.plan.strategies import static_strategies
+from bursar.plan.pools.strategies import static_strategies
+from bursar.report.plot import Plot, Series
 from bursar.reproduce.expert_setting import (
     ASSUMED,
     MEAN,
@@ -26,7 +27,6 @@ from bursar.reproduce.expert_setting import (
     study,
     study_grid,
 )
-from bursar.reproduce.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, judged, same, shown_only
 
 RATIO: Final = 0.1

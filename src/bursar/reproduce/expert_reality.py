@@ -17,8 +17,8 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from bursar import events as ev
-from bursar.engine import Observer
+from bursar.engine.roles import Policy
+from bursar.engine.world import Observer
 from bursar.model.errors import InvariantError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -26,15 +26,15 @@ from bursar.model.money import ZERO
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import HOUR, SECOND, Time
 from bursar.model.work import Bag
-from bursar.plan.strategies import default_deadline
+from bursar.plan.pools.strategies import default_deadline
 from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.provision.mixed import Mixed
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.ntdmr import Ntdmr
 from bursar.reproduce.expert_setting import MEAN, pert
 from bursar.simulate.run import simulate
-from bursar.state import RunState
-from bursar.view import Machine
+from bursar.state import events as ev
+from bursar.state.state import RunState
+from bursar.state.view import Machine
 
 RELIABLE: Final = 20
 """machines of either reliable pool (table 4)"""

@@ -15,8 +15,9 @@ import msgspec
 import numpy as np
 
 from bursar.model.strategy import Strategy
-from bursar.plan.frontier import frontier
-from bursar.plan.strategies import PAPER, Resolution, sampled_strategies
+from bursar.plan.pools.estimator import Estimates, estimate
+from bursar.plan.pools.frontier import frontier
+from bursar.plan.pools.strategies import PAPER, Resolution, sampled_strategies
 from bursar.reproduce.expert_setting import (
     ASSUMED,
     CENT,
@@ -31,7 +32,6 @@ from bursar.reproduce.expert_setting import (
     study,
 )
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
-from bursar.simulate.estimator import Estimates, estimate
 
 USUAL: Final = 10
 """repetitions of the paper, about"""

@@ -14,11 +14,11 @@ from bursar.model.money import Money
 from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, SECOND, Time
 from bursar.plan.dominance import Point
-from bursar.plan.frontier import frontier
-from bursar.plan.strategies import sampled_strategies
-from bursar.reproduce.plot import Series
+from bursar.plan.pools.estimator import Conditions, Estimates, Price, estimate
+from bursar.plan.pools.frontier import frontier
+from bursar.plan.pools.strategies import sampled_strategies
+from bursar.report.plot import Series
 from bursar.reproduce.result import Band, around, between
-from bursar.simulate.estimator import Conditions, Estimates, Price, estimate
 
 TASKS: Final = 150
 MACHINES: Final = 50

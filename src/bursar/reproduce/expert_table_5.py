@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.beliefs.foresight import Foresight, foresee
 from bursar.beliefs.incidence import Incidence, current_reliability
+from bursar.beliefs.pool_forecast import Foresight, foresee
 from bursar.beliefs.reliability import (
     History,
     Instance,
@@ -21,8 +21,17 @@ from bursar.beliefs.reliability import (
     online_reliability,
 )
 from bursar.model.strategy import Strategy
+from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
-from bursar.model.wording import counted
+from bursar.plan.pools.estimator import (
+    LEAST_RELIABILITY,
+    NOTHING,
+    Conditions,
+    Estimates,
+    Price,
+    estimate,
+)
+from bursar.report.plot import Plot, Series
 from bursar.reproduce.expert_reality import (
     DRIFT,
     EXPERIMENTS,
@@ -40,7 +49,6 @@ from bursar.reproduce.expert_setting import (
     cost_band,
     span_band,
 )
-from bursar.reproduce.plot import Plot, Series
 from bursar.reproduce.result import (
     Reproduction,
     Row,
@@ -48,14 +56,6 @@ from bursar.reproduce.result import (
     checked,
     judged,
     shown_only,
-)
-from bursar.simulate.estimator import (
-    LEAST_RELIABILITY,
-    NOTHING,
-    Conditions,
-    Estimates,
-    Price,
-    estimate,
 )
 
 ESTIMATES: Final = 100
@@ -86,7 +86,7 @@ ASSUMED: Final = (
     "a run decides in another way, which stands beside: the tail is simulated from what is under"
     " way, with losses known when they were told",
     "online, gamma is that of machines of like standing, and turnaround times have the trend that"
-    " they show (`bursar.beliefs.foresight`), as in a run; in the other ways gamma is that of all",
+    " they show (`beliefs.pool_forecast`), as in a run; in the other ways gamma is that of all",
     f"the other ways are means of {ESTIMATES} estimates. Mean deviations are of {len(BASES)} such"
     " tables, each of its own base of seeds; the other rows are of the first, where the seed is the"
     " experiment's number",

@@ -13,12 +13,12 @@ from typing import Final
 
 import msgspec
 
-from bursar import events as ev
 from bursar.model.time import SECOND, Time
 from bursar.reproduce.expert_reality import EXPERIMENTS, Experiment, RealRun, execute
 from bursar.reproduce.expert_table_5 import ASSUMED, OTHER_WAYS, PUBLISHED, Seer, Way, history_of
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, same, shown_only
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 COUNTED: Final = PUBLISHED[0]
 BY_MACHINES: Final = OTHER_WAYS[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from bursar.model.wording import counted
+from bursar.model.text import counted
 from bursar.reproduce.result import Counts, Figure, Reproduction, Row, Verdict
 
 HEAD: Final = """\

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar import events as ev
+from bursar.engine.roles import Policy
 from bursar.model.assigned import Assigned
 from bursar.model.errors import InvariantError
 from bursar.model.flow import Flow
@@ -26,7 +26,6 @@ from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND, Time
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
 from bursar.reproduce import prob_setting
 from bursar.reproduce.prob_execution import EXECUTIONS, SEED, Executions
@@ -35,10 +34,11 @@ from bursar.reproduce.prob_fig_7 import WITHIN
 from bursar.reproduce.prob_methods import AVERAGE, PROB, WORST, Methods
 from bursar.reproduce.prob_setting import DATA, LOOSE, NAMES, PRICES, TYPES, Case
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
-from bursar.simulate.fortune import ModelledFortune
+from bursar.simulate.faults import ModelledFortune
 from bursar.simulate.run import simulate
-from bursar.state import RunState
-from bursar.view import Machine
+from bursar.state import events as ev
+from bursar.state.state import RunState
+from bursar.state.view import Machine
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -14,12 +14,12 @@ import numpy as np
 from bursar.beliefs.histogram import Histogram
 from bursar.beliefs.performance import Profile, time_on
 from bursar.model.time import SECOND
-from bursar.plan.graph import Graph
-from bursar.plan.prob_operations import Tally, add, maximum
+from bursar.plan.published.prob_operations import Tally, add, maximum
+from bursar.plan.workflow.graph import Graph
+from bursar.plan.workflow.makespan import WorkflowTimes
 from bursar.reproduce.prob_setting import ASSUMED as SETTING_ASSUMED
 from bursar.reproduce.prob_setting import NAMES, performances
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.simulate.makespan import WorkflowTimes
 
 SAMPLES: Final = 20_000
 AGREED: Final = 0.005

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from bursar.model.errors import InvariantError
+from bursar.report.plot import Plot, Series
 from bursar.reproduce import prob_setting
-from bursar.reproduce.plot import Plot, Series
 from bursar.reproduce.prob_execution import EXECUTIONS, SEED, Executions, Outcome
 from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, Choice, Methods
 from bursar.reproduce.prob_quality import (

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.report.plot import Plot, Series
 from bursar.reproduce import prob_setting
-from bursar.reproduce.plot import Plot, Series
 from bursar.reproduce.prob_execution import EXECUTIONS, Executions, Outcome
 from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, Choice, Methods
 from bursar.reproduce.prob_setting import DATA, LOOSE, NAMES, PRICES, Case

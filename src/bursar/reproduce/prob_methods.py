@@ -14,13 +14,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.plan.prob_paths import Paths, preprocess
-from bursar.plan.prob_problem import Problem
-from bursar.plan.prob_search import search
-from bursar.plan.prob_times import Distributions, Scalars, T, Times
+from bursar.plan.published.prob_paths import Paths, preprocess
+from bursar.plan.published.prob_problem import Problem
+from bursar.plan.published.prob_search import search
+from bursar.plan.published.prob_times import Distributions, Scalars, T, Times
+from bursar.plan.workflow.assignment import AssignmentGoal, UnreachableError, choose
+from bursar.plan.workflow.makespan import WorkflowTimes
 from bursar.reproduce.prob_setting import PRICES, Case, of_average, of_worst_case
-from bursar.simulate.assignment import AssignmentGoal, UnreachableError, choose
-from bursar.simulate.makespan import WorkflowTimes
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.model.errors import InvariantError
-from bursar.plan.prob_evaluation import Evaluation
-from bursar.plan.prob_operations import EXACT, PUBLISHED, Tally, Techniques
-from bursar.plan.prob_paths import Paths, preprocess
-from bursar.plan.prob_problem import Problem, Solution, by_level_and_kind
-from bursar.plan.prob_search import search
-from bursar.plan.prob_times import SAMPLES, Distributions, Samples, T, Times
+from bursar.plan.published.prob_evaluation import Evaluation
+from bursar.plan.published.prob_operations import EXACT, PUBLISHED, Tally, Techniques
+from bursar.plan.published.prob_paths import Paths, preprocess
+from bursar.plan.published.prob_problem import Problem, Solution, by_level_and_kind
+from bursar.plan.published.prob_search import search
+from bursar.plan.published.prob_times import SAMPLES, Distributions, Samples, T, Times
 from bursar.reproduce import prob_setting
 from bursar.reproduce.prob_methods import CHANCE, Choice, Methods
 from bursar.reproduce.prob_quality import mean_makespan, small_cases

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from bursar.model.dag import Dag
 from bursar.model.errors import InvariantError
 from bursar.model.workflow import Workflow
-from bursar.plan.prob_problem import by_level_and_kind
+from bursar.plan.published.prob_problem import by_level_and_kind
+from bursar.plan.workflow.makespan import WorkflowTimes
 from bursar.reproduce.prob_execution import Executions
 from bursar.reproduce.prob_methods import Methods
 from bursar.reproduce.prob_queries import Job, query
 from bursar.reproduce.prob_setting import BUDGETS, PRICES, TYPES, Case
 from bursar.reproduce.result import Row, between, checked
-from bursar.simulate.makespan import WorkflowTimes
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

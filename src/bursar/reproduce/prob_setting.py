@@ -25,11 +25,11 @@ from bursar.model.errors import InputError
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import SECOND
-from bursar.plan.graph import Graph
-from bursar.plan.prob_problem import Problem
+from bursar.plan.published.prob_problem import Problem
+from bursar.plan.workflow.graph import Graph
+from bursar.plan.workflow.makespan import WorkflowTimes
 from bursar.reproduce.prob_queries import ASSUMED as QUERIES_ASSUMED
 from bursar.reproduce.prob_queries import Q1, Q9, query
-from bursar.simulate.makespan import WorkflowTimes
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

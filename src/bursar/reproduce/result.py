@@ -31,7 +31,7 @@ from typing import Final
 import msgspec
 
 from bursar.model.errors import InputError, InvariantError, instead_of, shown
-from bursar.reproduce.plot import Plot
+from bursar.report.plot import Plot
 
 Figure = float | int | str | None
 

@@ -21,29 +21,30 @@ from typing import Final
 
 import msgspec
 
-from bursar import events as ev
-from bursar.actions import Extend, Release, Rent, Start
-from bursar.engine import Observer
+from bursar.engine.roles import Policy
+from bursar.engine.world import Observer
+from bursar.formats.spot_trace import read_spot_trace
 from bursar.model.errors import InputError, InvariantError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
+from bursar.model.text import counted
 from bursar.model.time import HOUR, LONGEST, MINUTE, SECOND, Time
-from bursar.model.wording import counted
 from bursar.model.work import Bag
+from bursar.policies.advise.tail import Advisor
 from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.provision.mixed import Mixed
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
 from bursar.policies.replicate.ntdmr import Ntdmr
-from bursar.reproduce.plot import Plot, Series
+from bursar.report.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.simulate.advice import Advisor
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
-from bursar.simulate.spot_trace import SpotSeats, SpotTrace, read_spot_trace
-from bursar.state import RunState
-from bursar.view import Machine, View
+from bursar.simulate.spot_trace import SpotSeats, SpotTrace
+from bursar.state import events as ev
+from bursar.state.actions import Extend, Release, Rent, Start
+from bursar.state.state import RunState
+from bursar.state.view import Machine, View
 
 DATA: Final = Path("../shared/data/spot")
 """From the directory of the project."""

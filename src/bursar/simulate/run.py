@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from bursar import events as ev
-from bursar.engine import Engine, Journal, Observer
+from bursar.engine.loop import Engine
+from bursar.engine.roles import Policy
+from bursar.engine.world import Journal, Observer
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.work import Bag
-from bursar.policies.registry import Policy
-from bursar.simulate.counsel import Counsel
+from bursar.policies.advise.advisor import Counsel
 from bursar.simulate.world import Fortune, SimulatedWorld
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 
 def simulate(

@@ -10,15 +10,15 @@ from collections.abc import Set as AbstractSet
 from heapq import heappop, heappush
 from typing import Protocol
 
-from bursar import events as ev
-from bursar.engine import Fate
+from bursar.engine.world import Fate
 from bursar.model.time import Time, format_duration
-from bursar.state import RunState
-from bursar.view import Machine
+from bursar.state import events as ev
+from bursar.state.state import RunState
+from bursar.state.view import Machine
 
 
 class Fortune(Protocol):
-    """What happens to attempts and machines; see `bursar.simulate.fortune`."""
+    """What happens to attempts and machines; see `bursar.simulate.faults`."""
 
     def attempt(
         self, task: int, attempt: int, machine: Machine, now: Time

@@ -1,12 +1,12 @@
 """For authors of policies and worlds: adversaries and contract tests to run against them."""
 
+from bursar.rent.spot import Saboteur
 from bursar.testing.auditor import Auditor
 from bursar.testing.broken import ContractBroken
 from bursar.testing.cases import Case, arriving, calm_case, hard_cases, play
 from bursar.testing.entries import check_placer, check_provisioner, check_replicator
 from bursar.testing.erratic import ErraticWorld
 from bursar.testing.hostile import Hostile
-from bursar.testing.saboteur import Saboteur
 from bursar.testing.scene import Scene
 from bursar.testing.worlds import WorldContract
 

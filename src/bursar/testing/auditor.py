@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bursar import events as ev
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import Time
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 from bursar.testing.broken import expect
 
 

@@ -8,23 +8,24 @@ from typing import Final
 
 import msgspec
 
-from bursar import events as ev
-from bursar.engine import Engine, Observer
+from bursar.engine.loop import Engine
+from bursar.engine.roles import Policy
+from bursar.engine.world import Observer
 from bursar.model.errors import PolicyError
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND, Time
 from bursar.model.work import Bag
-from bursar.policies.registry import Policy
-from bursar.simulate.fortune import ModelledFortune, given
-from bursar.simulate.pools import Overlay, UnreliablePool
+from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.unreliable import Overlay, UnreliablePool
 from bursar.simulate.world import Fortune
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
+from bursar.state.view import Machine
 from bursar.testing.auditor import Auditor
 from bursar.testing.broken import ContractBroken
 from bursar.testing.erratic import ErraticWorld
-from bursar.view import Machine
 
 CHECKED_STEPS: Final = 500
 """After so many steps, the state is checked only once in as many: a check takes ever longer."""

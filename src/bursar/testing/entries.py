@@ -6,7 +6,7 @@
         check_placer(MyPlacer)
 
 An entry is made several times and drives runs in worlds of every kind, good and bad. It must be
-pure (see `bursar.policies.roles`), ask only for what belongs to its role, say why, and let every
+pure (see `bursar.engine.roles`), ask only for what belongs to its role, say why, and let every
 run end. The laws of money, machines and tasks hold whatever it does; they are verified too.
 
 An entry that is an observer is told what happens; `beliefs` says which of its parts are instead.
@@ -19,21 +19,20 @@ from functools import partial
 from random import Random
 from typing import Any, Final, TypeVar
 
-from bursar import actions as act
-from bursar import events as ev
-from bursar.engine import Observer
+from bursar.engine.roles import Placer, Policy, Provisioner, Replicator
+from bursar.engine.world import Observer
 from bursar.model.market import Market
 from bursar.model.time import Time
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
-from bursar.policies.roles import Placer, Provisioner, Replicator
-from bursar.state import RunState
+from bursar.state import actions as act
+from bursar.state import events as ev
+from bursar.state.state import RunState
+from bursar.state.view import Machine, View
 from bursar.testing.broken import ContractBroken, expect
 from bursar.testing.cases import Case, calm_case, hard_cases, play
 from bursar.testing.purity import pure
-from bursar.view import Machine, View
 
 WORLDS: Final = 60
 Entry = TypeVar("Entry")

@@ -7,10 +7,10 @@ from random import Random
 
 import msgspec
 
-from bursar import events as ev
 from bursar.model.time import Time
 from bursar.simulate.world import Fortune, SimulatedWorld
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 
 class ErraticWorld(SimulatedWorld):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.actions import Cancel, Extend, Release, Rent, Start, Stop, Wake
 from bursar.model.time import SECOND, Time
-from bursar.view import Machine, View
+from bursar.state.actions import Cancel, Extend, Release, Rent, Start, Stop, Wake
+from bursar.state.view import Machine, View
 
 
 class Hostile:

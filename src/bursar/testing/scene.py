@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bursar import events as ev
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, Time
 from bursar.model.work import Bag
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.state import RunState
 
 
 class Scene:

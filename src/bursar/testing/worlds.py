@@ -17,18 +17,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from bursar import events as ev
-from bursar.attempt_log import OUTCOMES
-from bursar.engine import Engine, World
+from bursar.engine.loop import Engine
+from bursar.engine.roles import Policy
+from bursar.engine.world import World
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import SECOND, Time
 from bursar.model.work import Bag
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.attempts import OUTCOMES
+from bursar.state.state import RunState
 from bursar.testing.auditor import Auditor
 from bursar.testing.broken import expect
 from bursar.testing.scene import Scene

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-from bursar import events as ev
 from bursar.model.assigned import Assigned
 from bursar.model.flow import Flow
 from bursar.model.market import Offer
@@ -12,6 +11,7 @@ from bursar.model.money import ZERO
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.provision.prob import Prob
+from bursar.state import events as ev
 from bursar.testing import Scene, check_placer
 
 SMALL = Offer("small", ZERO)

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from random import Random
 
-from bursar import events as ev
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.work import Bag
 from bursar.policies.place.fifo import FifoPlacer
+from bursar.state import events as ev
 from bursar.testing import Scene, check_placer
 
 TWO = Offer("two", ZERO, slots=2)

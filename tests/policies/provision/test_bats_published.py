@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Progress
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.policies.provision.bats_published import Cushion, PublishedBats
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.testing import Scene
 
 SLOW = Offer("slow", Money.parse(1), HOUR, limit=10)

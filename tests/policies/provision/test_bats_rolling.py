@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-from bursar.actions import Extend, Release, Rent, Stop
 from bursar.beliefs.progress import Progress
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -12,6 +11,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
 from bursar.policies.provision.bats_rolling import FOREVER, RollingBats
 from bursar.policies.provision.bats_start import first_rents, told_offers
+from bursar.state.actions import Extend, Release, Rent, Stop
 from bursar.testing import Scene
 
 SLOW = Offer("slow", Money.parse(1), HOUR, limit=10)

@@ -4,11 +4,11 @@ from random import Random
 
 import pytest
 
-from bursar.actions import Extend, Release, Rent, Stop
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.policies.provision.fixed import Fixed
+from bursar.state.actions import Extend, Release, Rent, Stop
 from bursar.testing import Scene, check_provisioner
 
 SMALL = Offer("small", Money.parse("0.10"))

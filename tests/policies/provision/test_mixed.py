@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from bursar import events as ev
+from bursar.engine.roles import Policy
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -12,17 +12,17 @@ from bursar.model.money import Money
 from bursar.model.strategy import STATIC, Strategy, read_strategy
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
-from bursar.policies.patience import ENOUGH, FIRST
+from bursar.plan.pools.estimator import Conditions, Price
+from bursar.policies.advise.tail import Advice, Advisor, Situation, choose
 from bursar.policies.place.pooled import PooledPlacer
-from bursar.policies.pools import INTERIM
+from bursar.policies.pool_machines import INTERIM
+from bursar.policies.pool_timeout import ENOUGH, FIRST
 from bursar.policies.provision.mixed import FORSAKEN, Mixed
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.ntdmr import Ntdmr
-from bursar.simulate.advice import Advice, Advisor, Situation, choose
-from bursar.simulate.estimator import Conditions, Price
-from bursar.simulate.fortune import ModelledFortune, given
-from bursar.simulate.pools import MortalMachines, Overlay, UnreliablePool, exponential
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
+from bursar.simulate.unreliable import MortalMachines, Overlay, UnreliablePool, exponential
+from bursar.state import events as ev
 from bursar.testing.cases import hard_cases, play
 
 SPOT = Offer("spot", Money.parse("0.01"), billing=SECOND, limit=8, pool="unreliable")
@@ -409,7 +409,7 @@ def test_where_no_frontier_can_be_made_that_is_told_and_the_run_goes_on(market, 
     def fail(situation, seed):
         raise InputError("no estimate")
 
-    monkeypatch.setattr("bursar.simulate.advice.advise", fail)
+    monkeypatch.setattr("bursar.policies.advise.tail.advise", fail)
     state, [(event, _)] = decide(market=market)
     assert "no frontier could be made (no estimate)" in event.why
     assert state.done == 40

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -14,9 +15,8 @@ from bursar.model.work import Bag
 from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.provision.planned import FOREVER, Planned
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.insured import Insured
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
 from bursar.testing import Scene, check_provisioner
 

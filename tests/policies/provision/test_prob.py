@@ -8,8 +8,7 @@ from random import Random
 import msgspec
 import pytest
 
-from bursar import events as ev
-from bursar.actions import Extend, Release, Rent, Stop, Wake
+from bursar.engine.roles import Policy
 from bursar.model.assigned import Assigned
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal
@@ -19,12 +18,13 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
-from bursar.policies.registry import Policy
 from bursar.policies.replicate.none import NoReplicas
 from bursar.policies.replicate.random import RandomReplicas
-from bursar.simulate.fortune import ModelledFortune, given
+from bursar.simulate.faults import ModelledFortune, given
 from bursar.simulate.run import simulate
-from bursar.state import RunState
+from bursar.state import events as ev
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.state import RunState
 from bursar.testing import Scene, check_provisioner
 from bursar.testing.cases import hard_cases, play
 

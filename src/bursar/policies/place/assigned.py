@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.actions import Start
-from bursar.events import AnyEvent
+from bursar.engine.roles import Provisioner
 from bursar.model.time import Time
 from bursar.policies.assigned_work import AssignedWork
-from bursar.policies.roles import Provisioner
-from bursar.view import Machine, View
+from bursar.state.actions import Start
+from bursar.state.events import AnyEvent
+from bursar.state.view import Machine, View
 
 
 class AssignedPlacer:

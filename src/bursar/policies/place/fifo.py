@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from random import Random
 
-from bursar.actions import Start
-from bursar.events import (
+from bursar.model.time import Time
+from bursar.state.actions import Start
+from bursar.state.events import (
     AnyEvent,
     AttemptEnded,
     MachineDown,
@@ -19,8 +20,7 @@ from bursar.events import (
     WorkArrived,
     WorkflowArrived,
 )
-from bursar.model.time import Time
-from bursar.view import View
+from bursar.state.view import View
 
 
 class FifoPlacer:

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final, NamedTuple, Protocol
 
-from bursar.actions import Start
 from bursar.model.time import Time
-from bursar.view import Machine, View
+from bursar.state.actions import Start
+from bursar.state.view import Machine, View
 
 PATIENCE: Final = 2
 """Run times that the other machines are given to end what does not fit on one that leaves."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.actions import Start
 from bursar.model.time import Time
-from bursar.view import View
+from bursar.state.actions import Start
+from bursar.state.view import View
 
 
 class PooledPlacer:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.actions import Start
-from bursar.beliefs.book import REPLICATED, SampleBook
+from bursar.beliefs.samples import REPLICATED, SampleBook
 from bursar.model.time import Time
-from bursar.view import Machine, View
+from bursar.state.actions import Start
+from bursar.state.view import Machine, View
 
 
 class SamplePlacer:

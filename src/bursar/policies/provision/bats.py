@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Progress
-from bursar.events import AnyEvent
 from bursar.model.time import Time
-from bursar.plan.knapsack import FleetChoice
+from bursar.plan.bag.knapsack import FleetChoice
 from bursar.policies.provision.bats_published import Cushion, PublishedBats
 from bursar.policies.provision.bats_rolling import RollingBats
-from bursar.view import Machine, View
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.events import AnyEvent
+from bursar.state.view import Machine, View
 
 
 class Bats:

@@ -14,7 +14,7 @@ import msgspec
 from bursar.beliefs.survival import Survival
 from bursar.model.time import Time
 from bursar.policies.replicate.tail import is_live
-from bursar.view import Machine, View
+from bursar.state.view import Machine, View
 
 
 class Outlook(msgspec.Struct, frozen=True):

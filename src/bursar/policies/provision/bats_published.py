@@ -16,12 +16,12 @@ from typing import Final
 
 import msgspec
 
-from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Deeds, Progress
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.time import MINUTE, Time
-from bursar.plan.knapsack import FleetChoice, fastest, fastest_within
-from bursar.view import Machine, View
+from bursar.plan.bag.knapsack import FleetChoice, fastest, fastest_within
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.view import Machine, View
 
 MONITORING: Final = 5 * MINUTE
 """The least monitoring interval (section 2.2.3)."""

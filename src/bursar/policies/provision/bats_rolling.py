@@ -2,7 +2,7 @@
 
 The thesis (section 2.3.4) names what the published algorithm loses: the sampling phase, the last
 tasks, and money that a better fleet could use. Here what the first machines do (`bats_start`) is
-kept. As soon as they have told enough, the plan of `bursar.plan.rolling` says for every machine
+kept. As soon as they have told enough, the plan of `bursar.plan.bag.rolling` says for every machine
 whether it stays, and what else is rented; it is made anew whenever paid time ends, an offer becomes
 known, or a monitoring interval has passed.
 
@@ -18,13 +18,12 @@ from math import ceil, inf, sqrt
 from random import Random
 from typing import Final
 
-from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Progress
 from bursar.beliefs.survival import Survival
 from bursar.model.market import Offer
 from bursar.model.money import Money, format_money
 from bursar.model.time import MINUTE, SECOND, Time, format_duration
-from bursar.plan.rolling import (
+from bursar.plan.bag.rolling import (
     RollingPlan,
     Standing,
     plan_by,
@@ -33,7 +32,8 @@ from bursar.plan.rolling import (
 )
 from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
 from bursar.policies.provision.bats_start import first_rents, is_fine, told_offers
-from bursar.view import Machine, View
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.view import Machine, View
 
 MONITORING: Final = 5 * MINUTE
 SHORTEST_MONITORING: Final = 2 * SECOND

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from bursar.actions import Rent
 from bursar.beliefs.progress import Progress
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import MINUTE, Time
-from bursar.view import View
+from bursar.state.actions import Rent
+from bursar.state.view import View
 
 FIRST_SHARE: Final = 4
 """The first unit of the first machines costs at most one part in so many of the budget."""

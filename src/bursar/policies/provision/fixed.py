@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.model.fleet import Fleet
+from bursar.model.text import counted
 from bursar.model.time import Time
-from bursar.model.wording import counted
 from bursar.policies.replicate.tail import deserves
-from bursar.view import Machine, View, money_left
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.view import Machine, View, money_left
 
 
 class Fixed:

@@ -11,15 +11,16 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Final
 
-from bursar import events as ev
-from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market, Offer
 from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, Time
-from bursar.policies.pools import by_price, is_unreliable
+from bursar.plan.pools.split import by_price
+from bursar.policies.pool_machines import is_unreliable
 from bursar.policies.two_pools import TwoPools
-from bursar.view import Machine, View
+from bursar.state import events as ev
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.view import Machine, View
 
 FORSAKEN: Final[Time] = HOUR
 """Unreliable machines that were not available for so long are not waited for any more."""

@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final
 
-from bursar.actions import Extend, Release, Rent, Stop, Wake
 from bursar.beliefs.progress import Progress
-from bursar.events import AnyEvent
 from bursar.model.fleet import Fleet
 from bursar.model.time import Time
 from bursar.policies.provision.bats_rolling import RollingBats, monitoring_interval
 from bursar.policies.provision.fixed import Fixed
-from bursar.view import Machine, View
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.events import AnyEvent
+from bursar.state.view import Machine, View
 
 FOREVER: Final[Time] = 2**62
 

@@ -14,22 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heappop, heappush
 from random import Random
-from typing import Final
 
-from bursar.actions import Extend, Release, Rent, Stop, Wake
-from bursar.events import AnyEvent, AssignmentChanged, AttemptEnded, MachineUp, PlanChosen
 from bursar.model.market import Offer
-from bursar.model.time import MINUTE, SECOND, Time
-from bursar.model.wording import counted
+from bursar.model.release import EARLIEST, EARLY_PART, is_long
+from bursar.model.text import counted
+from bursar.model.time import Time
 from bursar.policies.assigned_work import AssignedWork
-from bursar.view import Machine, View, money_left
-
-LONG_UNIT: Final[Time] = 10 * MINUTE
-"""A billing unit from here on is used to its end."""
-EARLY_PART: Final = 10
-EARLIEST: Final[Time] = SECOND
-"""A machine with short units is given back this part of a unit before one ends, and at most so long
-before, since whoever takes it back needs some time."""
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.events import AnyEvent, AssignmentChanged, AttemptEnded, MachineUp, PlanChosen
+from bursar.state.view import Machine, View, money_left
 
 
 class Prob:
@@ -164,10 +157,6 @@ class Prob:
             if left <= 0:
                 return False
         return left > 0
-
-
-def is_long(offer: Offer) -> bool:
-    return offer.billing >= LONG_UNIT
 
 
 def _price_of_work(offer: Offer) -> float:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from bursar.actions import Extend, Release, Rent, Stop, Wake
-from bursar.beliefs.book import SampleBook
+from bursar.beliefs.samples import SampleBook
 from bursar.model.market import Offer
 from bursar.model.time import Time
-from bursar.plan.choices import most_profitable
-from bursar.view import Machine, View
+from bursar.plan.bag.choices import most_profitable
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.view import Machine, View
 
 
 class Sample:

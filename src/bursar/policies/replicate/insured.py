@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Final, Protocol
 
-from bursar.actions import Cancel, Start, Wake
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.model.time import Time
 from bursar.policies.replicate.stochastic_random import StochasticRandom
 from bursar.policies.replicate.tail import is_live
-from bursar.view import Attempt, Machine, View
+from bursar.state.actions import Cancel, Start, Wake
+from bursar.state.view import Attempt, Machine, View
 
 LONGER: Final = 0.5
 """A task may take longer than expected by this share."""

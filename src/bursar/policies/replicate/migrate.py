@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Final
 
-from bursar.actions import Cancel, Start, Wake
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.model.time import Time
 from bursar.policies.replicate.stochastic import Stochastic
 from bursar.policies.replicate.tail import is_live
-from bursar.view import View
+from bursar.state.actions import Cancel, Start, Wake
+from bursar.state.view import View
 
 SAMPLE: Final = 30
 """n_t: as many tasks as a sample has (section 5.2.2)."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from random import Random
 from typing import Protocol
 
-from bursar.actions import Cancel, Start, Wake
 from bursar.model.time import Time
 from bursar.policies.two_pools import TwoPools
-from bursar.view import View
+from bursar.state.actions import Cancel, Start, Wake
+from bursar.state.view import View
 
 
 class Guide(Protocol):

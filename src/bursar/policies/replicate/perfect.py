@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from random import Random
 
-from bursar.actions import Cancel, Start, Wake
 from bursar.model.time import Time
 from bursar.policies.replicate.tail import longest, replicas, swiftest
-from bursar.view import Attempt, Machine, View
+from bursar.state.actions import Cancel, Start, Wake
+from bursar.state.view import Attempt, Machine, View
 
 
 class Perfect:

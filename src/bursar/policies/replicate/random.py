@@ -11,7 +11,7 @@ from random import Random
 from bursar.model.time import Time
 from bursar.policies.replicate.stochastic import Stochastic
 from bursar.policies.replicate.tail import Pick, at_random
-from bursar.view import View
+from bursar.state.view import View
 
 
 class RandomReplicas(Stochastic):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.actions import Cancel, Start, Wake
 from bursar.beliefs.unified import UnifiedRuntimes
-from bursar.events import AnyEvent
 from bursar.model.time import Time
 from bursar.policies.replicate.tail import Expected, Pick, longest, replicas, swiftest
-from bursar.view import Machine, View
+from bursar.state.actions import Cancel, Start, Wake
+from bursar.state.events import AnyEvent
+from bursar.state.view import Machine, View
 
 
 class Stochastic:

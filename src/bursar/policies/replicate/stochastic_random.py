@@ -7,7 +7,7 @@ from random import Random
 from bursar.model.time import Time
 from bursar.policies.replicate.stochastic import Stochastic
 from bursar.policies.replicate.tail import Expected, Pick, at_random, longest
-from bursar.view import Machine, View
+from bursar.state.view import Machine, View
 
 
 class StochasticRandom(Stochastic):

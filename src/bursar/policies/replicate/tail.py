@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Final, NamedTuple, Protocol
 
-from bursar.actions import Start
 from bursar.model.time import Time, format_duration
-from bursar.view import Attempt, Machine, View
+from bursar.state.actions import Start
+from bursar.state.view import Attempt, Machine, View
 
 AT_RANDOM: Final = "runs on a slower machine, picked at random"
 

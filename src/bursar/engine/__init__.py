@@ -1,0 +1,1 @@
+"""The loop, the guard, the roles and the interface of a world."""

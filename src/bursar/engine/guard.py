@@ -1,0 +1,251 @@
+"""The guard: the money rules, between every policy and every world.
+
+Whatever a policy asks for becomes here a decision, or a refusal with its reason. The guard alone
+decides whether money may be committed:
+
+- a machine is paid for ahead, by whole billing units, never beyond the budget (`Rent`, `Extend`);
+- its lease ends before anything unpaid begins, and the world lets no machine outlive its lease;
+- a machine whose next unit can't be paid is released before it enters it, `lead` ahead of time.
+
+It also looks at what actions are made of (`bursar.engine.checking`), so that whatever passes can be
+journaled and read again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any, Final
+
+from bursar.engine.checking import Wrong, as_asked, kind_of, subject_of
+from bursar.model.market import Offer
+from bursar.model.money import Money, format_money
+from bursar.model.text import counted
+from bursar.model.time import LONGEST, MINUTE, SECOND, Time
+from bursar.state import actions as act
+from bursar.state import events as ev
+from bursar.state.state import BLOCKED, DONE, FAILED, RUNNING, WAITING, RunState
+from bursar.state.view import Machine, money_left
+
+HORIZON: Final[Time] = 5 * SECOND
+"""With fine billing units, how far ahead a lease is paid; what is not used is given back."""
+FAR_HORIZON: Final[Time] = 10 * MINUTE
+"""The same for an extension, where money is plentiful: fewer extensions to journal."""
+PLENTIFUL: Final = 10
+"""Money is plentiful while extending every machine so far takes less than one part in so many."""
+MOST_TOLD: Final = 1_000
+"""Refusals of one kind and for one reason that are told, so that no policy can fill a journal."""
+
+Answer = ev.Decision | ev.StopRequested | act.Wake
+"""What an action becomes that passes: a decision, a stop, or a time to look again."""
+
+
+class Guard:
+    """Reviews actions against the state, which it never changes."""
+
+    def __init__(self, state: RunState, lead: Time = 0) -> None:
+        self._state = state
+        self.lead = lead
+        """how long before the end of a lease the world must hear of it; may change at any time"""
+        self._leases: list[tuple[Time, int]] = []
+        """heap of (end of a lease, machine); outdated entries are dropped when met"""
+        self.lacks_money = False
+        """whether the last machine asked for could not be paid"""
+        self._refused: dict[tuple[str, str], str] = {}
+        """the last refusal by action and subject: the same one is not told again and again"""
+        self._told: Counter[tuple[str, str]] = Counter()
+        """how often each reason was told, by action"""
+        self._reviews: dict[type, Callable[[Any, Time], Answer | str | None]] = {
+            act.Start: self._start,
+            act.Rent: self._rent,
+            act.Extend: self._extend,
+            act.Release: self._release,
+            act.Cancel: self._cancel,
+            act.Wake: self._wake,
+            act.Stop: self._stop,
+        }
+        for machine in state.machines.values():
+            self._watch(machine.id, machine.until)
+
+    # --- leases ----------------------------------------------------------------------------------
+
+    def next_due(self) -> Time | None:
+        """When a lease must next be looked at."""
+        while self._leases:
+            until, number = self._leases[0]
+            machine = self._state.machines.get(number)
+            if machine is not None and not machine.releasing and until == machine.until:
+                return until - self.lead
+            heappop(self._leases)
+        return None
+
+    def due(self, now: Time) -> list[int]:
+        """Machines whose lease must be extended now, or ends."""
+        found: list[int] = []
+        while True:
+            due = self.next_due()
+            if due is None or due > now:
+                return found
+            found.append(heappop(self._leases)[1])
+
+    def _watch(self, machine: int, until: Time) -> None:
+        heappush(self._leases, (until, machine))
+
+    def can_rent(self) -> bool:
+        """Whether the money left buys a machine of any offer."""
+        offers = (offer for offer in self._state.market.offers if offer.limit != 0)
+        return any(self._first_stay(offer) is not None for offer in offers)
+
+    # --- reviewing -------------------------------------------------------------------------------
+
+    def review(self, action: act.AnyAction, now: Time) -> Answer | ev.ActionRefused | None:
+        """A decision, a refusal, or None for a refusal that was told already."""
+        review = self._reviews.get(type(action))
+        if review is None:
+            return self._refuse(action, "this is not an action", now)
+        asked = as_asked(action)
+        answer = asked.why if isinstance(asked, Wrong) else review(asked, now)
+        return self._refuse(action, answer, now) if isinstance(answer, str) else answer
+
+    def _refuse(self, action: object, why: str, now: Time) -> ev.ActionRefused | None:
+        kind, about = kind_of(action), subject_of(action)
+        if self._refused.get((kind, about)) == why or self._told[kind, why] >= MOST_TOLD:
+            return None
+        self._told[kind, why] += 1
+        self._refused[kind, about] = why
+        return ev.ActionRefused(now, kind, about, why)
+
+    def _start(self, action: act.Start, now: Time) -> ev.Decision | str | None:
+        state = self._state
+        if state.stopping is not None:
+            return "the run is stopping"
+        if action.machine not in state.idle and not (action.ahead and self._may_wait(action)):
+            return "the machine has no free slot"
+        if not 1 <= action.task <= state.total:
+            return "there is no such task"
+        status = state.status[action.task]
+        if status in (WAITING, BLOCKED):
+            return "the task needs others that are not done"
+        if not action.measure:
+            if status >= DONE:
+                return "the task is " + ("done" if status == DONE else "failed")
+            if status == RUNNING and not state.may_replicate(action.task):
+                return "the task has failed, and its retries are under way or used up"
+        return ev.AttemptStarted(
+            now, len(state.log) + 1, action.task, action.machine, action.reason, action.measure
+        )
+
+    def _may_wait(self, action: act.Start) -> bool:
+        machine = self._state.machines.get(action.machine)
+        return machine is not None and machine.is_open and machine.is_full
+
+    def _rent(self, action: act.Rent, now: Time) -> ev.Decision | str | None:
+        state = self._state
+        if state.stopping is not None:
+            return "the run is stopping"
+        if action.offer not in state.market:
+            return "the market has no such offer"
+        offer = state.market[action.offer]
+        present = state.fleet.get(offer.name, 0) + state.leaving.get(offer.name, 0)
+        if offer.limit is not None and present >= offer.limit:
+            return f"the limit of {counted(offer.limit, 'machine')} is reached"
+        refusal = state.refusals.get(offer.name)
+        if refusal is not None and now < refusal.over:
+            return "none was available lately; bursar tries again after a pause"
+        stay = self._first_stay(offer)
+        self.lacks_money = stay is None
+        if stay is None:
+            return f"only {money_left(state)} of the budget is left"
+        if not state.ledger.can_pay(offer.charge(stay)):
+            return "this would exceed the budget"
+        number = state.machines_rented + 1
+        self._watch(number, now + stay)
+        return ev.MachineRented(now, number, offer.name, now + stay, action.reason)
+
+    def _extend(self, action: act.Extend, now: Time) -> ev.Decision | str | None:
+        machine = self._state.machines.get(action.machine)
+        if machine is None or machine.releasing:
+            return "the machine is gone"
+        if machine.marked:
+            return ev.ReleaseOrdered(now, machine.id, "its paid time ends, as decided before")
+        if machine.until - self.lead > now:
+            return "its paid time does not end yet"
+        if machine.until < now:
+            return ev.ReleaseOrdered(
+                now, machine.id, "its paid time ran out before it was extended"
+            )
+        stay = self._extended_stay(machine, now)
+        if stay is None:
+            price = format_money(machine.offer.price, self._state.market.currency)
+            reason = f"its next unit costs {price}, {money_left(self._state)} is left"
+            return ev.ReleaseOrdered(now, machine.id, reason)
+        if not self._state.ledger.can_extend(machine.id, machine.rented + stay):
+            return ev.ReleaseOrdered(now, machine.id, "another unit would exceed the budget")
+        self._watch(machine.id, machine.rented + stay)
+        return ev.LeaseExtended(now, machine.id, machine.rented + stay, action.reason)
+
+    def _release(self, action: act.Release, now: Time) -> ev.Decision | str | None:
+        machine = self._state.machines.get(action.machine)
+        if machine is None or machine.releasing:
+            return "the machine is gone"
+        if action.at_once or machine.until - self.lead <= now:
+            return ev.ReleaseOrdered(now, machine.id, action.reason)
+        if machine.marked:
+            return "it was marked for release before"
+        return ev.ReleaseMarked(now, machine.id, action.reason)
+
+    def _cancel(self, action: act.Cancel, now: Time) -> ev.Decision | str | None:
+        state = self._state
+        attempt = state.attempts.get(action.attempt)
+        if attempt is None or attempt.cancelling:
+            return "the attempt has ended"
+        others = [a for a in state.attempts_of(attempt.task) if not state.attempts[a].cancelling]
+        is_needed = len(others) == 1 and state.status[attempt.task] not in (DONE, FAILED)
+        if is_needed and not action.give_up:
+            return "it is the only attempt of its task"
+        return ev.CancelOrdered(now, action.attempt, action.reason, action.give_up)
+
+    def _wake(self, action: act.Wake, now: Time) -> act.Wake | str:
+        if action.at <= now:
+            return "that time has come already"
+        return action if action.at <= now + LONGEST else "that time is too far away"
+
+    def _stop(self, action: act.Stop, now: Time) -> ev.StopRequested | None:
+        """One stop is enough."""
+        if self._state.stopping is not None:
+            return None
+        return ev.StopRequested(now, action.status, action.reason)
+
+    @property
+    def _ahead(self) -> Time:
+        """How far a lease is paid, at least."""
+        return max(self.lead + 1, HORIZON)
+
+    def _first_stay(self, offer: Offer) -> Time | None:
+        """How long to pay for a machine that is rented now."""
+        left = self._state.ledger.left
+        return self._affordable_stay(offer, self._ahead, self.lead + 1, left)
+
+    def _extended_stay(self, machine: Machine, now: Time) -> Time | None:
+        """How long, since it was rented, to pay for a machine whose lease ends."""
+        ledger, offer, age = self._state.ledger, machine.offer, now - machine.rented
+        left, paid = ledger.left, ledger.amount_of(machine.id)
+        money = None if left is None else left + paid
+        far = offer.charge(age + FAR_HORIZON) - paid
+        plenty = left is None or far * (PLENTIFUL * len(self._state.machines)) <= left
+        wanted = max(self._ahead, FAR_HORIZON if plenty else 0)
+        return self._affordable_stay(offer, age + wanted, age + self.lead + 1, money)
+
+    def _affordable_stay(
+        self, offer: Offer, wanted: Time, least: Time, money: Money | None
+    ) -> Time | None:
+        """The whole units to pay for: a stay as long as wanted, or as long as the money lasts.
+
+        None where not even the least can be paid.
+        """
+        stay = offer.paid_for(wanted)
+        if money is None or offer.charge(stay) <= money:
+            return stay
+        most = (money // offer.price) * offer.billing
+        return most if most >= offer.paid_for(least) else None

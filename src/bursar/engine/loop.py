@@ -1,0 +1,360 @@
+"""The engine: one loop for every run, simulated or real.
+
+    journal -> state.apply -> beliefs.learn -> policy.decide -> guard -> world
+
+Events come in from the world and are journaled and applied; the three roles are asked in turn, each
+seeing what the one before it achieved; what the guard lets pass is journaled, applied, and only
+then carried out by the world.
+
+Entries may be anybody's. They see a view that cannot be written, and what they ask for passes the
+guard. One that raises, or answers with what is no list of actions, is not asked again: the run
+stops, what runs may end within its paid time, and `PolicyError` tells it at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
+from itertools import islice
+from random import Random
+from traceback import extract_tb
+from typing import Any, Final
+
+import msgspec
+
+from bursar.engine.guard import Guard
+from bursar.engine.roles import Policy
+from bursar.engine.world import Fate, Journal, Observer, World
+from bursar.model.errors import InvariantError, PolicyError, one_line
+from bursar.model.text import counted
+from bursar.model.time import Time, format_duration
+from bursar.state import actions as act
+from bursar.state import events as ev
+from bursar.state.read_only import view_of
+from bursar.state.state import DONE, FAILED, RunState
+from bursar.state.view import Machine, View, money_left
+
+PLENTY: Final = 4
+"""Machines get tasks ahead while there are so many times more of them: none idles for it later."""
+MOST_ACTIONS: Final = 1_000_000
+"""That an entry may ask for at once: an answer without end ends here."""
+LONGEST_FAULT: Final = 500
+"""Letters of what is told of an entry's fault."""
+_FOR_NO_WORLD: Final = (ev.ActionRefused, ev.StopRequested)
+ROLES: Final = ("provisioner", "placer", "replicator")
+
+Pick = Callable[[View, Random], int]
+"""The next of the ready tasks."""
+
+Question = Callable[[View, Time, Random], Iterable[act.AnyAction]]
+"""What an entry is asked."""
+
+
+class Engine:
+    """Drives one run to its end."""
+
+    def __init__(
+        self,
+        state: RunState,
+        policy: Policy,
+        world: World,
+        journal: Journal | None = None,
+        rng: Random | None = None,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.state = state
+        self.guard = Guard(state, lead=world.lead)
+        self._policy = policy
+        self._world = world
+        self._journal = journal
+        self._rng = rng or Random(0)
+        self._view = view_of(state)
+        entries = (policy.provisioner, policy.placer, policy.replicator)
+        learners = {id(entry): entry for entry in entries if isinstance(entry, Observer)}
+        self._learners: Sequence[Any] = tuple(learners.values())
+        others = {id(one): one for one in observers if id(one) not in learners}
+        self._observers: Sequence[Observer] = tuple(others.values())
+        self._fault: tuple[str, Exception] | None = None
+        """what an entry did, after which none is asked again"""
+        self._pick: Pick | None = getattr(policy.placer, "pick", None)
+        self._early = getattr(policy.replicator, "early", 0)
+        self._keen = getattr(policy.replicator, "keen", False)
+        self._wakes: list[Time] = []
+        self._decisions: list[ev.Decision] = []
+        self._fates: list[tuple[int, int, Fate]] = []
+        self._money_moved = False
+        self._dirty = False
+
+    def run(self) -> ev.RunEnded:
+        """Loop until the run has ended; whatever happens, no machine is left behind.
+
+        Raises `PolicyError` if it ended because an entry is faulty.
+        """
+        try:
+            self.step(())
+            while self.state.ended is None:
+                look = self.next_look()
+                happened = self._world.wait(look)
+                if look is None and not happened:
+                    raise InvariantError("nothing more can happen, but the run has not ended")
+                self.step(happened)
+            self.tell_fault()
+            return self.state.ended
+        finally:
+            self._world.close()
+
+    def step(self, happened: Iterable[ev.AnyEvent]) -> None:
+        """One turn of the loop."""
+        expects = self.state.expects
+        for event in happened:
+            if expects(event):
+                self.record(event)
+        now = self._world.now()
+        self.guard.lead = self._world.lead
+        self._decide(now)
+        self._carry_out()
+        if self._may_end():
+            self.record(self._ending(now))
+            self._carry_out()
+
+    # --- deciding --------------------------------------------------------------------------------
+
+    def _decide(self, now: Time) -> None:
+        state, policy = self.state, self._policy
+        while self._wakes and self._wakes[0] <= now:
+            heappop(self._wakes)
+        self._watch_deadline(now)
+        if self._winding_down():
+            self._release_all(now)
+            return
+        for number in self.guard.due(now):
+            self._renew(number, now)
+        self._consult("provisioner", policy.provisioner.provision, now)
+        if state.idle and state.attempts and 0 < len(state.ready) <= self._early:
+            self._consult("replicator", policy.replicator.replicate, now)
+        if state.stopping is None:
+            if state.ready and state.idle:
+                self._consult("placer", policy.placer.place, now)
+            if self._world.ahead and self._pick is not None:
+                self._place_ahead(self._pick, self._world.ahead, now)
+        if self._keen or (state.idle and state.attempts and not state.ready):
+            self._consult("replicator", policy.replicator.replicate, now)
+
+    def _place_ahead(self, pick: Pick, ahead: int, now: Time) -> None:
+        """Give busy machines their next tasks, too, while there are more than enough of them."""
+        state = self.state
+        share = len(state.ready) // (PLENTY * max(1, len(state.machines)))
+        for machine in state.machines.values():
+            most = min(ahead * machine.offer.slots, share)
+            if machine.id in self._world.stalled:
+                continue
+            while len(machine.waiting) < most and machine.is_full and machine.is_open:
+                before = len(state.log)
+                self._consult("placer", _one_ahead(pick, machine.id), now)
+                if len(state.log) == before:
+                    return  # it was refused, for whatever reason: not again before the next event
+
+    def _consult(self, role: str, question: Question, now: Time) -> None:
+        """Ask an entry, unless one was faulty before; all is asked before any of it is done."""
+        if self._fault is not None:
+            return
+        try:
+            actions = question(self._view, now, self._rng)
+            if type(actions) is not tuple:
+                actions = tuple(islice(actions, MOST_ACTIONS + 1))
+            if len(actions) > MOST_ACTIONS:
+                raise ValueError(f"asks for more than {MOST_ACTIONS:,} actions at once")
+        except Exception as error:
+            self._found_fault(role, error, now)
+            return
+        if actions:
+            self._ask(actions, now)
+
+    def _found_fault(self, role: str, error: Exception, now: Time) -> None:
+        """An entry failed: stop, and let what runs end within the time that is paid for."""
+        entry = getattr(self._policy, role)
+        where = extract_tb(error.__traceback__)[-1]
+        told = one_line(f"{type(error).__name__}: {error}"[:LONGEST_FAULT])
+        fault = f"the {role} {type(entry).__name__} is faulty: {told}"
+        self._fault = (f"{fault} ({where.filename}:{where.lineno})", error)
+        if self.state.stopping is None and self.state.ended is None:
+            self.record(ev.StopRequested(now, "failed", fault))
+
+    def tell_fault(self) -> None:
+        """Raise `PolicyError` if an entry was faulty."""
+        if self._fault is not None:
+            why, error = self._fault
+            raise PolicyError(
+                f"{why}; what is done is kept; correct it or choose another"
+            ) from error
+
+    def _ask(self, actions: Iterable[act.AnyAction], now: Time) -> None:
+        """Let the guard review what was asked for, one after the other."""
+        review = self.guard.review
+        for action in actions:
+            verdict = review(action, now)
+            if verdict is None:
+                continue
+            if isinstance(verdict, act.Wake):
+                heappush(self._wakes, verdict.at)
+                continue
+            self.record(verdict)
+            if not isinstance(verdict, _FOR_NO_WORLD):
+                self._decisions.append(verdict)
+
+    def _renew(self, number: int, now: Time) -> None:
+        """The lease of a machine ends: extend it if the policy wants and money allows."""
+        machine = self.state.machines[number]
+        self._ask((self._renewal(machine, now),), now)
+        if not machine.releasing and machine.until - self.guard.lead <= now:
+            self._ask((act.Release(number, at_once=True, reason="its paid time ends"),), now)
+
+    def _renewal(self, machine: Machine, now: Time) -> act.AnyAction:
+        if self._fault is not None:
+            return act.Release(machine.id, reason="its paid time ends, and the policy is faulty")
+        try:
+            answer = self._policy.provisioner.renew(machine, self._view, now)
+        except Exception as error:
+            self._found_fault("provisioner", error, now)
+            return self._renewal(machine, now)
+        if type(answer) is act.Extend and not machine.attempts:
+            if self.state.stopping is not None:
+                return act.Release(machine.id, reason="the run is stopping")
+            if machine.doomed is not None:
+                return act.Release(machine.id, reason="it is idle, and will be taken away")
+        return answer
+
+    def _watch_deadline(self, now: Time) -> None:
+        state = self.state
+        deadline = state.goal.deadline
+        if deadline is not None and now >= deadline and state.stopping is None:
+            self.record(ev.StopRequested(now, "deadline", "the deadline has passed", now=True))
+
+    # --- ending ----------------------------------------------------------------------------------
+
+    def _winding_down(self) -> bool:
+        """All tasks are settled, or nothing may be started and nothing runs."""
+        state = self.state
+        if state.stopping is not None and (state.stopping.now or not state.attempts):
+            return True
+        return not state.arrivals_open and state.settled == state.total
+
+    def _release_all(self, now: Time) -> None:
+        reason = "all tasks are settled" if self.state.stopping is None else "the run is stopping"
+        for machine in list(self.state.machines.values()):
+            if not machine.releasing:
+                self._ask((act.Release(machine.id, at_once=True, reason=reason),), now)
+
+    def _may_end(self) -> bool:
+        return not self.state.machines and (self._winding_down() or self._is_stuck())
+
+    def _is_stuck(self) -> bool:
+        """Tasks are ready, no machine is left, and none can be had."""
+        state = self.state
+        if not state.ready:
+            return False
+        return not self._wakes or not self.guard.can_rent()
+
+    def _ending(self, now: Time) -> ev.RunEnded:
+        state = self.state
+        if not state.arrivals_open and state.settled == state.total:
+            return ev.RunEnded(now, "failed" if state.failed else "done")
+        if state.stopping is not None:
+            return ev.RunEnded(now, state.stopping.status, state.stopping.why)
+        left = f"{counted(state.total - state.settled, 'task')} left"
+        if not self.guard.can_rent():
+            why = f"{left}, and {money_left(state)} buys no machine of any offer"
+            return ev.RunEnded(now, "budget", why)
+        if self.guard.lacks_money:
+            why = f"{left}, and {money_left(state)} does not pay for what the policy wants"
+            return ev.RunEnded(now, "budget", why)
+        if state.refusals:
+            since = format_duration(now - min(one.since for one in state.refusals.values()))
+            return ev.RunEnded(
+                now, "failed", f"{left}, and no machine has been available for {since}"
+            )
+        return ev.RunEnded(now, "failed", f"{left}, but the policy wants no machine")
+
+    # --- recording and carrying out --------------------------------------------------------------
+
+    def record(self, event: ev.AnyEvent) -> None:
+        """Journal and apply an event; nothing leaves this process before the next commit."""
+        if self._journal is not None:
+            self._journal.append(event)
+            self._dirty = True
+            self._money_moved = self._money_moved or isinstance(event, ev.MONEY_EVENTS)
+        self.state.apply(event)
+        for observer in self._observers:
+            observer.saw(event, self.state)
+        if self._learners:
+            self._teach(event)
+        if isinstance(event, ev.AttemptEnded):
+            self._settle(event)
+        elif isinstance(event, ev.MachineDown) and event.cause == "refused":
+            for refusal in self.state.refusals.values():
+                if not refusal.is_final:
+                    heappush(self._wakes, refusal.over)
+
+    def _teach(self, event: ev.AnyEvent) -> None:
+        """Let entries learn; of what can be changed in an event they get a copy."""
+        shown = own_copy(event)
+        for learner in self._learners if self._fault is None else ():
+            try:
+                learner.saw(shown, self._view)
+            except Exception as error:
+                roles = (role for role in ROLES if getattr(self._policy, role) is learner)
+                self._found_fault(next(roles), error, event.at)
+                return
+
+    def _settle(self, event: ev.AttemptEnded) -> None:
+        """An attempt ended: decide its output's fate, and cancel its rivals if it won."""
+        state = self.state
+        task = state.log.task[event.attempt]
+        status = state.status[task]
+        if status == DONE and state.winners[task] == event.attempt:
+            self._fates.append((task, event.attempt, "keep"))
+            for rival in state.attempts_of(task):
+                if state.attempts[rival].measure:
+                    continue
+                reason = f"attempt {event.attempt} finished first"
+                self._ask((act.Cancel(rival, reason=reason),), event.at)
+        elif status == FAILED and state.failed_tasks[task].attempt == event.attempt:
+            self._fates.append((task, event.attempt, "failure"))
+        else:
+            self._fates.append((task, event.attempt, "drop"))
+
+    def _carry_out(self) -> None:
+        if self._journal is not None and self._dirty:
+            self._journal.commit(safely=self._money_moved)
+            self._dirty = self._money_moved = False
+        for task, attempt, fate in self._fates:
+            self._world.settle(task, attempt, fate)
+        self._fates.clear()
+        if self._decisions:
+            self._world.perform(self._decisions)
+            self._decisions = []
+
+    def next_look(self) -> Time | None:
+        """When to look again even if nothing happens."""
+        state = self.state
+        times = [self._wakes[0]] if self._wakes else []
+        due = self.guard.next_due()
+        if due is not None:
+            times.append(due)
+        if state.goal.deadline is not None and state.stopping is None:
+            times.append(state.goal.deadline)
+        return min(times, default=None)
+
+
+def _one_ahead(pick: Pick, machine: int) -> Question:
+    return lambda view, now, rng: (act.Start(pick(view, rng), machine, ahead=True),)
+
+
+def own_copy(event: ev.AnyEvent) -> ev.AnyEvent:
+    """The event itself, or a copy of one that holds what can be changed."""
+    if isinstance(event, ev.RunCreated):
+        policies, settings = dict(event.policies), dict(event.settings)
+        return msgspec.structs.replace(event, policies=policies, settings=settings)
+    if isinstance(event, ev.PlanChosen | ev.AssignmentChanged):
+        return msgspec.structs.replace(event, fleet=dict(event.fleet))
+    return event

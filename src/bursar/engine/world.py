@@ -1,0 +1,75 @@
+"""What the engine drives and is watched by: a world, a journal, observers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Literal, Protocol, runtime_checkable
+
+from bursar.model.time import Time
+from bursar.state import events as ev
+from bursar.state.state import RunState
+
+Fate = Literal["keep", "failure", "drop"]
+"""What becomes of an ended attempt's output: the task's result, its failure, or nothing."""
+
+
+class World(Protocol):
+    """Carries decisions out and tells what happened. It lets no machine outlive its lease."""
+
+    @property
+    def lead(self) -> Time:
+        """How long before a lease ends the world must hear of it, as far as is known now."""
+        ...
+
+    ahead: int
+    """attempts to start ahead for each slot: so many are over while this process decides"""
+    stalled: AbstractSet[int]
+    """machines that gave attempts back because they are busy for longer: none are started ahead"""
+
+    def now(self) -> Time:
+        """Time since the run began; never decreases."""
+        ...
+
+    def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
+        """What happened next, in order; nothing once `until` is reached.
+
+        Without `until` and with nothing under way, returns nothing at once if no more can come.
+        """
+        ...
+
+    def perform(self, decisions: Sequence[ev.Decision]) -> None:
+        """Carry out decisions, in order; they are safely in the journal.
+
+        What a decision is about may have ended in the same batch of events: then it is ignored.
+        """
+        ...
+
+    def settle(self, task: int, attempt: int, fate: Fate) -> None:
+        """An ended attempt's output has this fate; it is safely in the journal."""
+        ...
+
+    def close(self) -> None:
+        """Release everything that is still there."""
+        ...
+
+
+class Journal(Protocol):
+    def append(self, event: ev.AnyEvent) -> None: ...
+
+    def commit(self, *, safely: bool) -> None:
+        """Write what was appended; `safely`: it survives a power failure from here on."""
+        ...
+
+
+@runtime_checkable
+class Observer(Protocol):
+    """Looks at a run without influence on it: progress display, statistics, beliefs.
+
+    An entry of a policy that has this method is an observer of its run, too. It gets the view
+    instead of the state, so `state` should be annotated as `View` there.
+    """
+
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        """Called after the event was applied."""
+        ...

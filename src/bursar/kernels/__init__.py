@@ -1,0 +1,1 @@
+"""Everything compiled: plain functions that numba makes fast. Imports `model` only."""

@@ -1,0 +1,1 @@
+"""Plans for a bag on reliable machines."""

@@ -1,0 +1,1 @@
+"""Plans for a bag on two pools, unreliable and reliable (ExPERT)."""

@@ -1,0 +1,1 @@
+"""Planners as papers published them, for comparison."""

@@ -1,0 +1,1 @@
+"""Advisors: slow thinking about a better plan for what is left, off the loop."""

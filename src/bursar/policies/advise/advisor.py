@@ -1,0 +1,30 @@
+"""Counsel: whoever looks at a run and decides something that takes its time, beside the engine."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from bursar.model.time import Time
+from bursar.state import events as ev
+from bursar.state.state import RunState
+
+Make = Callable[[Time], ev.AnyEvent]
+"""An event, once its time is known."""
+
+
+class Counsel(ABC):
+    """An observer that answers with events; nobody hears it until it is told whom to tell."""
+
+    def __init__(self) -> None:
+        self.tell: Callable[[Make], None] | None = None
+        """lets an event happen"""
+        self.start: Callable[[Callable[[], None]], object] = lambda work: work()
+        """does something that takes its time; in a real run beside it"""
+
+    @abstractmethod
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        """Called after the event was applied."""
+
+    def look(self, state: RunState) -> None:  # noqa: B027 -- most have nothing to decide then
+        """Decide what the past calls for, before a run that was resumed goes on."""

@@ -1,0 +1,333 @@
+"""The decision at the start of the tail: which strategy, from what this bag has shown so far.
+
+The frontier is built from the statistics of the run itself (ExPERT, sections 4.1 and 4.3), for what
+remains of it, with the instances under way as old as they are. The choice and its reason become an
+event; until then the run goes on without replicas.
+
+Where the unreliable pool gives less than was asked for, it is decided before the tail, and now and
+then again, how many reliable machines work beside it; see `bursar.plan.pools.reserve`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from bursar.beliefs.pool import PoolBook
+from bursar.beliefs.reliability import Fate
+from bursar.model.errors import BursarError, one_line
+from bursar.model.market import Pool
+from bursar.model.strategy import Strategy
+from bursar.model.text import counted
+from bursar.model.time import MINUTE, SECOND, Time
+from bursar.plan.dominance import Point
+from bursar.plan.pools.estimator import LEAST_RELIABILITY, Conditions, estimate
+from bursar.plan.pools.frontier import knee_of, prefer
+from bursar.plan.pools.prices import prices_of
+from bursar.plan.pools.refine import search_strategies
+from bursar.plan.pools.reserve import Outlook, machines_beside
+from bursar.plan.pools.strategies import default_deadline
+from bursar.policies.advise.advisor import Counsel, Make
+from bursar.policies.pool_machines import interim, is_interim
+from bursar.policies.pool_timeout import ENOUGH
+from bursar.policies.two_pools import TwoPools
+from bursar.state import events as ev
+from bursar.state.state import RunState
+
+EFFORT: Final = 1_000
+"""Tasks that are simulated for each strategy, in all repetitions together."""
+FEWEST: Final = 20
+MOST: Final = 100
+"""Repetitions, at least and at most."""
+
+SOON: Final[Time] = 5 * MINUTE
+"""Before this nothing is known of a pool."""
+THINKING: Final = 4
+"""Part of the time so far after which a decision before the tail is thought over."""
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """All that a decision depends on."""
+
+    conditions: Conditions
+    ratio: float
+    """the most reliable machines for each unreliable one; 0: there are none"""
+    budget: float | None
+    """that is left, for each task"""
+    deadline: float | None
+    """seconds that are left"""
+    currency: str
+    elapsed: float = 0.0
+    """seconds since the run began"""
+    spent: float = 0.0
+    """so far"""
+    total: int = 0
+    """tasks of the whole run"""
+
+    def whole(self, point: Point) -> Point:
+        """Of the whole run, if what remains of it takes and costs so much."""
+        left = self.conditions.tasks
+        return self.elapsed + point[0], (self.spent + point[1] * left) / max(self.total, left)
+
+    @property
+    def whole_budget(self) -> float | None:
+        return None if self.budget is None else self.whole((0.0, self.budget))[1]
+
+    @property
+    def whole_deadline(self) -> float | None:
+        return None if self.deadline is None else self.whole((self.deadline, 0.0))[0]
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """The frontier, from the cheapest to the fastest, with what is expected of each strategy."""
+
+    situation: Situation
+    strategies: list[Strategy]
+    points: list[Point]
+    """seconds until the end, and cost for a task"""
+    tried: int
+    """strategies that were estimated"""
+
+
+def situation_of(state: RunState, pools: TwoPools, book: PoolBook) -> Situation | None:
+    """What is known now of what remains; None: too little to decide on."""
+    if pools.results < ENOUGH or state.settled == state.total:
+        return None
+    now, market = state.now, state.market
+    known = book.characterise(now, pools.patience, pools.unreliable)
+    ages = _ages(state)
+    cheap, dear, ratio, speedup = prices_of(market, pools.unreliable)
+    left = state.ledger.left
+    goal = state.goal.deadline
+    return Situation(
+        conditions=Conditions(
+            tasks=len(ages),
+            unreliable=max(len(ages), pools.unreliable),
+            reliability=known.gamma.since(now).at_least(LEAST_RELIABILITY),
+            turnarounds=known.turnarounds,
+            reliable_time=known.reliable_time or max(1, round(known.mean / speedup)),
+            unreliable_price=cheap,
+            reliable_price=dear,
+            is_real=True,
+            losses=known.losses,
+            ages=ages,
+        ),
+        ratio=ratio,
+        budget=None if left is None else float(left) / len(ages),
+        deadline=None if goal is None else max(0, goal - now) / SECOND,
+        currency=market.currency,
+        elapsed=now / SECOND,
+        spent=sum(_spent(state).values()),
+        total=state.total,
+    )
+
+
+def _spent(state: RunState) -> dict[Pool, float]:
+    """What the machines of each pool have cost until now, not what is committed beyond."""
+    spent: dict[Pool, float] = {"unreliable": 0.0, "reliable": 0.0}
+    for charge in state.ledger.charges():
+        stay = min(charge.end, state.now) - charge.begin
+        spent[charge.offer.pool] += float(charge.offer.charge(stay))
+    return spent
+
+
+def outlook_of(state: RunState, pools: TwoPools, book: PoolBook) -> Outlook | None:
+    """What may be expected if the unreliable pool goes on as before; None: too little is known."""
+    history = book.history()
+    is_over = history.fates != Fate.SILENT
+    ages = np.where(is_over, history.ended, state.now) - history.sent
+    busy, over = float(ages.sum()) / SECOND, float(ages[is_over].sum()) / SECOND
+    if state.now < SOON or state.settled == state.total:
+        return None
+    _, dear, ratio, speedup = prices_of(state.market, pools.unreliable)
+    spent, elapsed = _spent(state), state.now / SECOND
+    times = history.turnarounds()
+    # Without a result, a task takes at least as long as the oldest that is under way.
+    mean = float(times.mean() if len(times) else ages.max(initial=state.now)) / SECOND
+    measured = book.reliable_time
+    return Outlook(
+        total=state.total,
+        left=state.total - state.settled,
+        elapsed=elapsed,
+        spent=sum(spent.values()),
+        results=busy / elapsed * (len(times) / over if len(times) else 1 / mean),
+        burn=spent["unreliable"] / elapsed,
+        reliable_time=mean / speedup if measured is None else measured / SECOND,
+        reliable_burn=float(dear.amount) * SECOND / dear.period,
+        tail=float(times[-1]) / SECOND / 2 if len(times) else mean,
+        most=round(ratio * pools.unreliable),
+    )
+
+
+def _ages(state: RunState) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Of the newest attempt of each task that remains, the oldest first."""
+    newest: dict[int, Time] = {}
+    for attempt in state.attempts.values():
+        if not state.winners[attempt.task]:
+            newest[attempt.task] = max(newest.get(attempt.task, 0), attempt.started)
+    waiting = state.total - state.settled - len(newest)
+    ages = [state.now - started for started in newest.values()] + [0] * waiting
+    return np.array(sorted(ages, reverse=True), dtype=np.int64)
+
+
+def advise(situation: Situation, seed: int = 0) -> Advice:
+    """The frontier of the strategies for what remains."""
+    conditions = situation.conditions
+    repetitions = min(MOST, max(FEWEST, EFFORT // conditions.tasks))
+
+    def points_of(strategies: Sequence[Strategy]) -> list[Point]:
+        return estimate(conditions, strategies, repetitions, seed=seed).means()
+
+    found = search_strategies(
+        conditions.mean,
+        situation.ratio,
+        conditions.unreliable,
+        points_of,
+        quickest=int(conditions.turnarounds[0]),
+    )
+    front = found.frontier
+    return Advice(
+        situation=situation,
+        strategies=[found.strategies[index] for index in front],
+        points=[found.points[index] for index in front],
+        tried=len(found.strategies),
+    )
+
+
+def choose(advice: Advice, wish: str | None) -> tuple[int, str]:
+    """The place on the frontier that is preferred, and why; a wish is about the whole run."""
+    points, situation = advice.points, advice.situation
+    best = prefer(
+        [situation.whole(point) for point in points],
+        wish,
+        budget=situation.whole_budget,
+        deadline=situation.whole_deadline,
+    )
+    limits = [
+        name
+        for name, limit in (("budget", situation.budget), ("deadline", situation.deadline))
+        if limit is not None
+    ]
+    if best is not None:
+        kept = f" within the {' and the '.join(limits)}" if limits else ""
+        named = wish or {(): "the knee", ("deadline",): "cheapest"}.get(tuple(limits), "fastest")
+        return best, f"{named}{kept}"
+    if situation.budget is not None:
+        return (
+            0,
+            f"no strategy is expected to stay within the {' and the '.join(limits)}: the cheapest",
+        )
+    return len(points) - 1, "no strategy is expected to meet the deadline: the fastest"
+
+
+class Advisor(Counsel):
+    """Watches a run of `mixed`, and decides once when its tail begins.
+
+    Before that, where the unreliable pool is scarce and there is a wish, it decides how many
+    reliable machines work beside it, and thinks again after each quarter of the time so far.
+    """
+
+    def __init__(
+        self,
+        pools: TwoPools,
+        wish: str | None = None,
+        ask: Callable[[Advice], int] | None = None,
+    ) -> None:
+        super().__init__()
+        self._pools = pools
+        self._wish = wish
+        self._ask = ask
+        """lets somebody choose a place on the frontier"""
+        self._book = PoolBook()
+        self._is_asked = False
+        self._thinks_again: Time = 0
+
+    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+        self._book.saw(event, state)
+        if isinstance(event, ev.RunResumed):
+            self._is_asked = False
+        elif isinstance(event, ev.StrategyChosen):
+            self._is_asked = not is_interim(event.strategy)
+        elif isinstance(event, ev.AttemptStarted | ev.AttemptEnded | ev.MachineDown):
+            self._look(state)
+
+    def _look(self, state: RunState) -> None:
+        tell = self.tell
+        if self._is_asked or tell is None:
+            return
+        if not self._pools.begins_tail(state):
+            self._look_ahead(state, tell)
+            return
+        situation = situation_of(state, self._pools, self._book)
+        if situation is None or not len(situation.conditions.ages):
+            return
+        self._is_asked = True
+        self.start(
+            lambda: tell(self._decide(situation, state.created.seed if state.created else 0))
+        )
+
+    def _look_ahead(self, state: RunState, tell: Callable[[Make], None]) -> None:
+        """Decide how many reliable machines work beside a scarce pool until the tail."""
+        pools, wish, now = self._pools, self._wish, state.now
+        is_undecided = pools.strategy is None or is_interim(pools.strategy)
+        is_due = now >= self._thinks_again and (_is_scarce(state) or pools.strategy is not None)
+        if wish is None or not is_undecided or not is_due:
+            return
+        outlook = outlook_of(state, pools, self._book)
+        if outlook is None or not outlook.most:
+            return
+        self._thinks_again = now + now // THINKING
+        budget, deadline = state.goal.budget, state.goal.deadline
+        machines = machines_beside(
+            outlook,
+            wish,
+            budget=None if budget is None else float(budget) / state.total,
+            deadline=None if deadline is None else deadline / SECOND,
+        )
+        if machines == pools.reliable_limit:
+            return
+        strategy = interim(min(1.0, machines / pools.unreliable))
+        reliable = counted(machines, "reliable machine")
+        why = f"{wish}: {reliable} until the tail, as unreliable ones are scarce"
+        span, cost = outlook.point(machines)
+        makespan = round((span - outlook.elapsed) * SECOND)
+        cost = cost * outlook.total - outlook.spent
+        tell(lambda now: ev.StrategyChosen(now, strategy, why, makespan, cost))
+
+    def _decide(self, situation: Situation, seed: int) -> Make:
+        """In a thread of its own perhaps: it looks at nothing but the situation."""
+        try:
+            strategy, why, point = self._chosen(situation, seed)
+        except BursarError as error:
+            patience = default_deadline(situation.conditions.mean)
+            copies = 0 if situation.ratio else None
+            strategy = Strategy(copies, patience, patience, situation.ratio)
+            why, point = f"no frontier could be made ({one_line(str(error))})", (0.0, 0.0)
+        makespan, cost = round(point[0] * SECOND), point[1] * situation.conditions.tasks
+        return lambda now: ev.StrategyChosen(now, strategy, why, makespan, cost)
+
+    def _chosen(self, situation: Situation, seed: int) -> tuple[Strategy, str, Point]:
+        conditions = situation.conditions
+        if self._pools.strategy is not None and not is_interim(self._pools.strategy):
+            asked = self._pools.strategy.timed(default_deadline(conditions.mean))
+            return asked, "requested", estimate(conditions, [asked], MOST).means()[0]
+        advice = advise(situation, seed)
+        if self._ask is not None:
+            place, why = self._ask(advice), "chosen by hand"
+        else:
+            place, why = choose(advice, self._wish)
+        why = f"{why}, of {advice.tried:,} strategies"
+        return advice.strategies[place], why, advice.points[place]
+
+
+def _is_scarce(state: RunState) -> bool:
+    """Whether unreliable machines are asked for in vain."""
+    return any(state.market[name].pool == "unreliable" for name in state.refusals)
+
+
+def knee_place(advice: Advice) -> int:
+    """What is recommended to somebody who is asked."""
+    return knee_of(advice.points)

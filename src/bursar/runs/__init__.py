@@ -1,0 +1,1 @@
+"""What the command line, the web and Python programs call."""

@@ -1,0 +1,263 @@
+"""What is asked for: everything that makes a run, checked before anything is made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from bursar.execute.staging import COPIED, SHARED, check_files
+from bursar.model.errors import InputError, shown
+from bursar.model.fleet import Fleet, parse_fleet, write_fleet
+from bursar.model.flow import Flow
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market
+from bursar.model.money import format_money
+from bursar.model.strategy import read_strategy
+from bursar.model.time import Time
+from bursar.model.wish import Wish
+from bursar.model.work import Bag
+from bursar.plan.pools.frontier import check_preference
+from bursar.policies.registry import check_policies
+from bursar.state.events import PlanChosen, WorkArrived, WorkflowArrived
+
+ROUND_ROBIN: Final = {"provisioner": "fixed", "placer": "random", "replicator": "none"}
+"""Where the user said which machines."""
+IN_ORDER: Final = {"provisioner": "fixed", "placer": "fifo", "replicator": "none"}
+"""Where machines cost nothing: there is nothing to learn from the first tasks."""
+BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "insured"}
+"""Where money is to be spent well."""
+FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
+"""BaTS as published."""
+PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "insured"}
+"""For a plan that was chosen."""
+SAMPLING: Final = {"provisioner": "sample", "placer": "sample", "replicator": "none"}
+EXPERT: Final = {"provisioner": "mixed", "placer": "pooled", "replicator": "ntdmr"}
+"""Where machines may vanish."""
+PROB: Final = {"provisioner": "prob", "placer": "assigned", "replicator": "none"}
+"""For a workflow, whose tasks are each meant for one offer."""
+UNPLANNED: Final = {"provisioner": "fixed", "placer": "assigned", "replicator": "none"}
+"""For a workflow on machines that cost nothing, or that the user chose."""
+FOR_BAGS: Final = ("bats", "mixed", "planned", "sample")
+"""Provisioners that count on tasks which do not wait for each other."""
+SUITED: Final = {
+    "bats": BATS,
+    "mixed": EXPERT,
+    "planned": PLANNED,
+    "prob": PROB,
+    "sample": SAMPLING,
+}
+"""What goes with a provisioner, unless the user says otherwise; else round robin."""
+ASK: Final = "ask"
+"""The preference of those who choose a strategy by hand."""
+
+
+def check_sabotage(market: Market) -> None:
+    """Whether there is anything that could be taken away."""
+    if all(offer.pool == "reliable" for offer in market.offers):
+        raise InputError(
+            'no machine of this market is taken away: write pool = "unreliable" for an offer,'
+            " or leave out --sabotage"
+        )
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that makes a run; what a command line or a Python program asks for."""
+
+    market: Market
+    goal: Goal = Goal()
+    limits: Limits = Limits()
+    bag: Bag | None = None
+    """None: a workflow, or work that arrives later"""
+    flow: Flow | None = None
+    files: str = SHARED
+    """how the tasks of a workflow get at files: `shared` or `copied`"""
+    wish: Wish = Wish()
+    """what is wanted of its plan"""
+    plan: PlanChosen | None = None
+    """of a workflow, if it was planned"""
+    fleet: Fleet | None = None
+    policies: Mapping[str, str] = {}
+    """entries that were asked for; the rest is chosen to suit"""
+    sabotage: Time | None = None
+    """mean life of unreliable machines, which are then taken away at random"""
+    faithful: bool = False
+    """the published algorithm in place of the better one"""
+    prefer: str | None = None
+    """how the strategy of the tail is chosen where machines may vanish; `ask`: by hand"""
+    strategy: str | None = None
+    """the strategy itself: `N=3,T=30m,D=1h,Mr=0.1`, or the name of a static one"""
+    sample_workers: int = 1
+    """machines of each offer in the sampling phase"""
+    seed: int | None = None
+    name: str | None = None
+    output: str | None = None
+    budget_as: str = "--budget"
+    """how whoever asks writes the budget, for messages"""
+
+    def check(self, *, simulated: bool = False) -> None:
+        """Refuse what could not even begin."""
+        self._check_strategy()
+        check_policies(self.all_policies(), simulated=simulated)
+        self._check_faithful()
+        if self.sabotage:
+            check_sabotage(self.market)
+        if self.flow is not None:
+            self._check_workflow(self.flow, simulated=simulated)
+        if self.fleet is not None:
+            parse_fleet(write_fleet(self.fleet), self.market)
+        self.check_money()
+        usable = [self.market[name] for name, count in self.full_fleet().items() if count]
+        if not usable:
+            raise InputError("every offer has the limit 0: no machine can be rented")
+        cheapest = min(usable, key=lambda offer: offer.entry_charge)
+        budget = self.goal.budget
+        if budget is not None and budget < cheapest.entry_charge:
+            least = format_money(cheapest.entry_charge, self.market.currency, up=True)
+            given = format_money(budget, self.market.currency, down=True)
+            raise InputError(
+                f"a budget of {given} buys no machine: "
+                f"the cheapest, {cheapest.name}, costs {least} at least; "
+                f"raise {self.budget_as}"
+            )
+
+    def check_money(self) -> None:
+        """Where machines cost money, somebody must say how much, or by when."""
+        if self.goal.budget is None and self.goal.deadline is None and not self.market.is_free:
+            raise InputError(
+                f"this market costs money: say how much may be spent with {self.budget_as}"
+            )
+
+    def check_tasks(self, flow: Flow) -> None:
+        """Every task of a workflow has a command and finds its files."""
+        for index, name in enumerate(flow.names):
+            if not flow.command(index):
+                raise InputError(
+                    f"task {shown(name)} has no command, so it can only be simulated; write"
+                    " 'run:' for it"
+                )
+        if (clash := flow.clash()) is not None:
+            raise InputError(
+                f"{clash}, so that it can be planned and simulated, but not run; give every"
+                " version of it a name of its own"
+            )
+        check_files(flow, self.files, Path.cwd())
+
+    def _check_workflow(self, flow: Flow, *, simulated: bool) -> None:
+        """Its policies suit it, and every task can be executed."""
+        policies = self.all_policies()
+        if policies["provisioner"] == "prob" and self.plan is None:
+            raise InputError(
+                "the provisioner 'prob' follows a plan, which machines that cost nothing or that"
+                " you chose do not need; leave it out"
+            )
+        if policies["provisioner"] in FOR_BAGS:
+            raise InputError(
+                f"the provisioner '{policies['provisioner']}' is for tasks that do not wait for"
+                " each other; choose another"
+            )
+        if simulated:
+            return
+        self.check_tasks(flow)
+        if self.files == SHARED and policies["replicator"] != "none" and flow.files.names:
+            raise InputError(
+                f"attempts of one task would write the same files: --replicator"
+                f" {policies['replicator']} goes with --files {COPIED}"
+            )
+
+    def _check_faithful(self) -> None:
+        if self.faithful and self.all_policies()["provisioner"] not in ("bats", "mixed"):
+            raise InputError(
+                "the published algorithm chooses machines for a bag and a budget:"
+                " --faithful goes without --fleet, and with a market that costs money"
+            )
+
+    def _check_strategy(self) -> None:
+        """A strategy, or a preference among them, is for two pools and can be understood."""
+        for name, value in (("--prefer", self.prefer), ("--strategy", self.strategy)):
+            if value is not None and self.all_policies()["provisioner"] != "mixed":
+                raise InputError(
+                    f'{name} is for machines that may be lost: write pool = "unreliable" for an'
+                    f" offer of the market, or leave out {name}"
+                )
+        if self.strategy is not None:
+            strategy = read_strategy(self.strategy)
+            has_reliable = any(
+                count and self.market[name].pool == "reliable"
+                for name, count in self.full_fleet().items()
+            )
+            if strategy.needs_reliable and not has_reliable:
+                raise InputError("this strategy ends on reliable machines, and the market has none")
+        if self.prefer is not None and self.prefer != ASK:
+            goal = self.goal
+            has_budget, has_deadline = goal.budget is not None, goal.deadline is not None
+            check_preference(self.prefer, has_budget=has_budget, has_deadline=has_deadline)
+
+    def all_policies(self) -> dict[str, str]:
+        """An entry for each role: what was asked for, else what suits.
+
+        `mixed` is for a bag on machines that may vanish. `bats` spends money on a bag that is
+        known, and `prob` on a workflow with a plan; calls that arrive one by one, machines that
+        cost nothing, and a fleet that the user chose are left to `fixed`.
+        """
+        suits = "fixed" if self.plan is None else "prob"
+        if self.bag is not None and self.may_lose_machines:
+            suits = "mixed"
+        elif self.bag is not None and self.fleet is None and not self.market.is_free:
+            suits = "bats"
+        provisioner = self.policies.get("provisioner", suits)
+        plain = IN_ORDER if self.market.is_free else ROUND_ROBIN
+        suited = SUITED.get(provisioner, plain if self.flow is None else UNPLANNED)
+        if self.faithful and provisioner == "bats":
+            suited = FAITHFUL
+        return {**suited, "provisioner": provisioner, **self.policies}
+
+    def arrivals(self) -> list[WorkArrived | WorkflowArrived | PlanChosen]:
+        """The work, and the plan for it; nothing if it arrives later."""
+        if self.bag is not None:
+            return [WorkArrived(0, self.bag)]
+        if self.flow is None:
+            return []
+        return [WorkflowArrived(0, self.flow), *([] if self.plan is None else [self.plan])]
+
+    @property
+    def is_to_be_planned(self) -> bool:
+        """Whether it is a workflow on machines that cost money, and nobody said which to rent."""
+        provisioner = self.policies.get("provisioner", "prob")
+        asked_for = provisioner == "prob" and self.fleet is None
+        return self.flow is not None and asked_for and not self.market.is_free
+
+    @property
+    def may_lose_machines(self) -> bool:
+        """Whether some of the machines that may be rented are unreliable."""
+        return any(
+            self.market[name].pool == "unreliable"
+            for name, count in self.full_fleet().items()
+            if count
+        )
+
+    def full_fleet(self) -> Fleet:
+        """The fleet asked for; else every offer up to its limit, or one machine a processor."""
+        if self.fleet is not None:
+            return self.fleet
+        processors = os.cpu_count() or 1
+        return {
+            offer.name: processors if offer.limit is None else offer.limit
+            for offer in self.market.offers
+        }
+
+    def settings(self) -> dict[str, str]:
+        """What a policy is made of, as a run's journal keeps it."""
+        fleet = {name: count for name, count in self.full_fleet().items() if count}
+        files = self.files if self.flow is not None else None
+        asked = {"prefer": self.prefer, "strategy": self.strategy, "files": files}
+        return {
+            "fleet": write_fleet(fleet),
+            "workers": str(self.sample_workers),
+            "faithful": "yes" if self.faithful else "no",
+            **{name: value for name, value in asked.items() if value},
+            **(self.wish.settings() if self.plan is not None else {}),
+        }

@@ -1,0 +1,507 @@
+"""A session: one real run on this computer, made or taken up again, driven to its end.
+
+This is where the parts meet: the run's directory and lock, its journal, the policy, the local world
+and the engine.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from random import Random
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from bursar.beliefs.samples import SampleBook
+from bursar.beliefs.sampling import sample_size
+from bursar.engine.loop import Engine
+from bursar.engine.roles import Policy
+from bursar.engine.world import Observer
+from bursar.execute.calls import Calls
+from bursar.execute.clock import RunClock, read_clocks
+from bursar.execute.leftovers import find_files
+from bursar.execute.local import External, Lives, LocalWorld, lives_elsewhere, mark_of, sweep
+from bursar.execute.outputs import Outputs, repair
+from bursar.execute.staging import SHARED, Staging, check_outputs, publish_all, staging_of
+from bursar.journal.replay import Follower, load_state
+from bursar.journal.runs import Home, RunDir
+from bursar.journal.store import JournalWriter
+from bursar.model.errors import InputError
+from bursar.model.fleet import parse_fleet
+from bursar.model.flow import Flow
+from bursar.model.goal import Goal
+from bursar.model.money import format_money
+from bursar.model.strategy import Strategy, read_strategy
+from bursar.model.time import Time
+from bursar.model.wish import Wish
+from bursar.policies.registry import make_entry
+from bursar.runs.output_claim import Claim
+from bursar.runs.request import ASK, EXPERT, PLANNED, Request
+from bursar.state import events as ev
+from bursar.state.state import RunState
+
+if TYPE_CHECKING:
+    from bursar.policies.advise.advisor import Counsel
+    from bursar.policies.advise.tail import Advice
+
+
+class Session:
+    """Holds a run's lock and journal while it is executed; to be used in a `with` statement."""
+
+    def __init__(
+        self,
+        run: RunDir,
+        state: RunState,
+        journal: JournalWriter,
+        resources: ExitStack,
+        calls: Calls | None = None,
+        book: SampleBook | None = None,
+    ) -> None:
+        self.book = book or SampleBook()
+        """what is known of run times, from the whole journal"""
+        self.run_dir = run
+        self.state = state
+        self.calls = calls
+        self._journal = journal
+        self._resources = resources
+        self._world: LocalWorld | None = None
+        self._stops = 0
+        self.ask: Callable[[Advice], int] | None = None
+        """lets somebody choose a strategy, if that is preferred"""
+
+    # --- beginning -------------------------------------------------------------------------------
+
+    @classmethod
+    def begin(cls, home: Home, request: Request, calls: Calls | None = None) -> Self:
+        """Make a new run; nothing is rented before `execute`."""
+        request.check()
+        if request.flow is not None:
+            check_outputs(request.flow, Path.cwd(), home.path)
+        with ExitStack() as resources:
+            claim = None if request.output is None else Claim(Path(request.output))
+            if claim is not None:
+                resources.enter_context(claim)
+                unclaimed = resources.enter_context(ExitStack())
+                unclaimed.callback(claim.abandon)
+                claim.check_new()
+            run = home.create(request.name)
+            resources.enter_context(run.acquire())
+            unmade = resources.enter_context(ExitStack())
+            unmade.callback(run.discard)
+            clocks = read_clocks()
+            journal = JournalWriter.create(run.journal, run.name, clocks.wall)
+            resources.enter_context(journal)
+            session = cls(run, RunState(), journal, resources, calls)
+            for event in _opening(run, request, clocks):
+                session._record(event)
+            journal.commit(safely=True)
+            unmade.pop_all()
+            if claim is not None:
+                unclaimed.pop_all()
+                claim.take(session.id)
+            session._open_world()
+            session._resources = resources.pop_all()
+        return session
+
+    @classmethod
+    def take_up(
+        cls,
+        run: RunDir,
+        goal: Goal | None = None,
+        *,
+        retry_failed: bool = False,
+        plan: ev.PlanChosen | None = None,
+    ) -> Self:
+        """Go on with a run that was interrupted or crashed: what ran is gone, the rest holds.
+
+        With a plan it is begun to be executed now, and the deadline of its goal counts from now.
+
+        Machines of before are no more (their processes are ended first); each is charged for the
+        units it may have entered. Tasks that ran on them go back to the bag.
+        """
+        with ExitStack() as resources:
+            resources.enter_context(run.acquire())
+            run.shut_others_out()
+            state, book = load_run(run)
+            _check_resumable(run, state)
+            journal = resources.enter_context(JournalWriter(run.journal))
+            session = cls(run, state, journal, resources, book=book)
+            if session._shares_files and lives_elsewhere(state, run.place()):
+                raise InputError(
+                    f"run {run.name} is a copy of one that is being executed and would write the"
+                    " same files: wait for that, or stop it"
+                )
+            moved_to = _outputs_now(run, state)
+            sweep(state, run.place())
+            if moved_to is None:
+                resources.enter_context(Claim(session.outputs)).take(session.id)
+            clock = _clock_of(state)
+            session._record(
+                ev.RunResumed(
+                    clock.now(),
+                    read_clocks(),
+                    moved_to or "",
+                    repair(Path(moved_to) if moved_to else session.outputs, state),
+                )
+            )
+            if (staging := session._staging()) is not None:
+                publish_all(state, staging)
+            now = session._open_world(clock, plan).now()
+            session._count_machines_lost(now, clock)
+            if plan is not None:
+                session._record(msgspec.structs.replace(plan, at=now))
+                goal = None if goal is None else goal.later(now)
+            if goal is not None:
+                session._change_goal(goal, now)
+            if retry_failed and state.failed_tasks:
+                session._record(ev.RetryRequested(now, tuple(sorted(state.failed_tasks))))
+            journal.commit(safely=True)
+            session._resources = resources.pop_all()
+        return session
+
+    def _count_machines_lost(self, now: Time, clock: RunClock) -> None:
+        for machine in list(self.state.machines.values()):
+            ended, why = min(now, machine.until), "gone before the run was resumed"
+            if clock.is_doubtful:
+                ended, why = machine.until, f"{why}, nobody knows when: the clock was set back"
+            self._record(ev.MachineDown(now, machine.id, "lost", ended, why))
+
+    def _change_goal(self, goal: Goal, now: Time) -> None:
+        check_budget(self.state, goal)
+        self._record(ev.GoalChanged(now, goal))
+
+    # --- executing -------------------------------------------------------------------------------
+
+    @property
+    def outputs(self) -> Path:
+        assert self.state.created is not None  # noqa: S101
+        return Path(self.state.created.settings["outputs"])
+
+    @property
+    def id(self) -> str:
+        """What tells this run from all others, wherever they are; copies have the same."""
+        assert self.state.created is not None  # noqa: S101
+        return self.state.created.settings.get("id", self.state.run)
+
+    @property
+    def directory(self) -> Path:
+        """Where the commands run."""
+        assert self.state.created is not None  # noqa: S101
+        return Path(self.state.created.settings["directory"])
+
+    def execute(self, observers: Sequence[Observer] = ()) -> ev.RunEnded:
+        """Drive the run to its end; Ctrl-C once stops gently, twice at once."""
+        created = self.state.created
+        assert created is not None  # noqa: S101
+        rng = Random(f"{created.seed}/{len(self.state.log)}")
+        policy, learners = policy_of(self.state, self.book)
+        advisors = advisors_of(self.state, policy, self.ask)
+        learners += advisors
+        if len(self.state.log) or any(isinstance(work, Flow) for _, work in self.state.work):
+            self._teach(learners)
+        seen_by = (self.book, *learners, *observers)
+        engine = Engine(self.state, policy, self.world, self._journal, rng, seen_by)
+        self._heed(advisors, engine)
+        with _signals(self._interrupted):
+            return engine.run()
+
+    def _heed(self, advisors: Sequence[Counsel], engine: Engine) -> None:
+        """Let those who know the past decide: what is due by now at once, before money is spent.
+
+        Later decisions take their time, which the run does not wait for.
+        """
+        for advisor in advisors:
+            advisor.tell = lambda make: engine.record(make(self.world.now()))
+            advisor.look(self.state)
+            advisor.tell = self.world.post
+            advisor.start = self._begin_beside
+
+    def _begin_beside(self, work: Callable[[], None]) -> None:
+        """Do this in a thread, which may be cut off when the run ends: nobody needs it then."""
+
+        def do() -> None:
+            try:
+                work()
+            except Exception:
+                if self.state.ended is None:
+                    raise
+
+        threading.Thread(target=do, daemon=True).start()
+
+    def _teach(self, learners: Sequence[Observer]) -> None:
+        """Let the policy learn what happened before this process."""
+        with Follower(self.run_dir.journal, learners) as follower:
+            follower.catch_up()
+
+    def post(self, event: External) -> None:
+        """Let something happen from outside, from any thread."""
+        self.world.post(event)
+
+    def stop(self, why: str, *, now: bool = False) -> None:
+        """Stop as Ctrl-C does; from any thread or signal handler."""
+        self.post(ev.StopRequested(0, "interrupted", why, now=now))
+
+    def close(self) -> None:
+        """Release machines that are still there, then the journal, then the lock."""
+        self._resources.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _interrupted(self, number: int, _: Any) -> None:
+        self._stops += 1
+        now = self._stops > 1 or number in (signal.SIGQUIT, signal.SIGHUP)
+        self.stop(f"stopped by {signal.Signals(number).name}", now=now)
+
+    @property
+    def world(self) -> LocalWorld:
+        assert self._world is not None, "the session was not begun"  # noqa: S101
+        return self._world
+
+    def _open_world(
+        self, clock: RunClock | None = None, plan: ev.PlanChosen | None = None
+    ) -> LocalWorld:
+        self._world = LocalWorld(
+            self.state,
+            self.outputs,
+            clock=clock or _clock_of(self.state),
+            mark=mark_of(self.state, self.run_dir.place()),
+            calls=self.calls,
+            lives=_saboteur_of(self.state, plan or self.state.plan),
+            staging=self._staging(),
+        )
+        self._resources.callback(self._world.close)
+        return self._world
+
+    @property
+    def _shares_files(self) -> bool:
+        """Whether its tasks write where other runs may write, too."""
+        settings = {} if self.state.created is None else self.state.created.settings
+        return settings.get("files") == SHARED
+
+    def _staging(self) -> Staging | None:
+        """How tasks get at their files, if they have some."""
+        settings = {} if self.state.created is None else self.state.created.settings
+        if "files" not in settings:
+            return None
+        return staging_of(self.state, settings["files"], self.directory, Outputs(self.outputs))
+
+    def _record(self, event: ev.AnyEvent) -> None:
+        self._journal.append(event)
+        self.state.apply(event)
+
+
+def _saboteur_of(state: RunState, plan: ev.PlanChosen | None) -> Lives | None:
+    """Who takes unreliable machines of the run away, if that was asked for."""
+    created = state.created
+    if created is None:
+        return None
+    life = (plan and plan.sabotage) or created.settings.get("sabotage")
+    if life is None:
+        return None
+    from bursar.rent.spot import Saboteur
+
+    return Saboteur(int(life), seed=created.seed)
+
+
+def _outputs_now(run: RunDir, state: RunState) -> str | None:
+    """Where the results of a run are that has them in its own directory, wherever that is now.
+
+    A copy of a run has its own; None: they are where the user wanted them.
+    """
+    assert state.created is not None  # noqa: S101
+    settings = state.created.settings
+    told = settings["outputs"]
+    if "home" in settings:
+        was_inside = told == str(Path(settings["home"]) / run.outputs.name)
+    else:  # made by an earlier version
+        was_inside = told.endswith(f"/{state.run}/{run.outputs.name}")
+    return str(run.outputs) if was_inside else None
+
+
+def _clock_of(state: RunState) -> RunClock:
+    """The clock of a run, by what clocks showed when it was begun or last taken up."""
+    for at, event in reversed(state.periods):
+        if event.clocks is not None:
+            return RunClock(state.now, (at, event.clocks))
+    began = 0.0 if state.created is None else state.created.began
+    return RunClock(state.now, (0, ev.Clocks(began, "", 0)))
+
+
+def _opening(run: RunDir, request: Request, clocks: ev.Clocks) -> Iterator[ev.AnyEvent]:
+    output = Path(request.output) if request.output else run.outputs
+    yield ev.RunCreated(
+        at=0,
+        run=run.name,
+        market=request.market,
+        goal=request.goal,
+        limits=request.limits,
+        seed=Random().getrandbits(31) if request.seed is None else request.seed,
+        policies=request.all_policies(),
+        settings={
+            **request.settings(),
+            **({"sabotage": str(request.sabotage)} if request.sabotage else {}),
+            "outputs": str(output.absolute()),
+            "home": str(run.path),
+            "directory": str(Path.cwd()),
+            "id": token_hex(8),
+        },
+        began=clocks.wall,
+        clocks=clocks,
+    )
+    arrivals = request.arrivals()
+    if arrivals:
+        yield from arrivals
+        if request.flow is not None and request.files == SHARED:
+            yield find_files(request.flow, Path.cwd())
+        yield ev.ArrivalsEnded(0)
+
+
+def with_plan(request: Request, choice: str | None = None) -> Request:
+    """A workflow gets a plan, where machines cost money and nobody said which to rent."""
+    if not request.is_to_be_planned or request.flow is None:
+        if choice is not None:
+            raise InputError("plans are for workflows on machines that cost money: choose none")
+        return request
+    request.check_money()
+    request.check_tasks(request.flow)
+    from bursar.runs.workflow_target import FlowTarget  # late: it brings numpy and more
+
+    target = FlowTarget.of(request.flow, request.market, request.goal, request.wish)
+    return msgspec.structs.replace(request, plan=target.chosen(choice))
+
+
+def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]]:
+    """The policy a run was made with, or that of the plan chosen since, and what it learns by."""
+    created, plan = state.created, state.plan
+    assert created is not None  # noqa: S101
+    policies = created.policies
+    if plan is not None:
+        policies = {**policies, **_suited(plan, policies)}
+    sampling: dict[str, Any] = {"book": book}
+    if policies["provisioner"] == "sample":
+        sampling["size"] = sample_size(state.total)
+    offered = {
+        **sampling,
+        "fleet": parse_fleet(created.settings["fleet"], created.market),
+        "workers": int(created.settings["workers"]),
+        "faithful": created.settings.get("faithful") == "yes",
+        "market": created.market,
+        "strategy": strategy_of(state),
+    }
+    if plan is not None:
+        offered["fleet"] = plan.fleet
+    provisioner = make_entry("provisioner", policies["provisioner"], offered)
+    known = {**sampling, "guide": provisioner}
+    policy = Policy(
+        provisioner,
+        make_entry("placer", policies["placer"], known),
+        make_entry("replicator", policies["replicator"], known),
+    )
+    entries = (policy.provisioner, policy.placer, policy.replicator)
+    return policy, [entry for entry in entries if isinstance(entry, Observer)]
+
+
+def _suited(plan: ev.PlanChosen, policies: dict[str, str]) -> dict[str, str]:
+    """What carries a plan out; of a workflow, unless the run was made with something else."""
+    if plan.assigned is not None:
+        return policies
+    return PLANNED if plan.strategy is None else EXPERT
+
+
+def strategy_of(state: RunState) -> Strategy | None:
+    """The strategy that a run on two pools was told to follow, as far as it is known yet."""
+    created = state.created
+    if state.plan is not None and state.plan.strategy is not None:
+        return state.plan.strategy
+    if state.strategy is not None:
+        return state.strategy.strategy
+    if created is None or "strategy" not in created.settings:
+        return None
+    return read_strategy(created.settings["strategy"])
+
+
+def advisors_of(
+    state: RunState, policy: Policy, ask: Callable[[Advice], int] | None = None
+) -> list[Counsel]:
+    """Who decides when the tail begins, if the run is one of two pools and it is undecided.
+
+    Of a workflow that follows a plan, who plans it anew.
+    """
+    created = state.created
+    assert created is not None  # noqa: S101
+    if created.policies["provisioner"] == "prob" and state.plan is not None:
+        return flow_advisors(state)
+    pools = getattr(policy.provisioner, "pools", None)
+    if pools is None or (pools.strategy is not None and pools.strategy.is_timed):
+        return []
+    from bursar.policies.advise.tail import Advisor  # late: it brings numpy
+
+    wish = created.settings.get("prefer")
+    return [Advisor(pools, None if wish == ASK else wish, ask if wish == ASK else None)]
+
+
+def flow_advisors(state: RunState) -> list[Counsel]:
+    """Who plans the workflows of a run anew, by what was known when it was made."""
+    from bursar.runs.workflow_target import FlowTarget
+
+    assert state.created is not None  # noqa: S101
+    wish = Wish.of(state.created.settings)
+    flows = [(before, work) for before, work in state.work if isinstance(work, Flow)]
+    return [
+        FlowTarget.of(flow, state.market, state.goal, wish).advisor(before)
+        for before, flow in flows
+    ]
+
+
+def check_budget(state: RunState, goal: Goal) -> None:
+    """Refuse a new goal whose budget does not even cover what is committed."""
+    if goal.budget is None and state.goal.budget is not None and not state.market.is_free:
+        raise InputError("this market costs money: say how much may be spent with --budget")
+    if goal.budget is not None and goal.budget < state.ledger.committed:
+        currency = state.market.currency
+        committed = format_money(state.ledger.committed, currency, up=True)
+        raise InputError(
+            f"{committed} is committed already: a budget of "
+            f"{format_money(goal.budget, currency)} would be below it; give more"
+        )
+
+
+def load_run(run: RunDir) -> tuple[RunState, SampleBook]:
+    """State and sample book of a run, from its journal."""
+    book = SampleBook()
+    return load_state(run.journal, [book]), book
+
+
+def _check_resumable(run: RunDir, state: RunState) -> None:
+    created = state.created
+    if created is not None and state.is_of_calls:
+        raise InputError(
+            f"run {run.name} is of Python calls, which are not in the journal: run your program "
+            "again"
+        )
+    if created is not None and not Path(created.settings["directory"]).is_dir():
+        raise InputError(f"run {run.name} ran in {created.settings['directory']}, which is gone")
+
+
+@contextmanager
+def _signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Let the handler get the signals that ask to stop, if this thread may receive any."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # whoever owns the main thread decides
+        return
+    asked = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP)
+    before = {number: signal.signal(number, handler) for number in asked}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

@@ -1,0 +1,221 @@
+"""The view that entries get: what they assign raises, and nothing in it leads to the state.
+
+Its fields are proxies, which can only be read, and functions that give values. That holds for code
+that is faulty. Python has no wall against code that means harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from bursar.model.flow import Flow
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market
+from bursar.model.money import Money
+from bursar.model.time import Time
+from bursar.model.work import Bag
+from bursar.state.events import StopRequested
+from bursar.state.view import (
+    Attempt,
+    Column,
+    LedgerView,
+    LogView,
+    Machine,
+    Members,
+    PrecedenceView,
+    Refusal,
+    View,
+)
+
+
+class _Log(msgspec.Struct, frozen=True):
+    task: Column
+    machine: Column
+    started: Column
+    ended: Column
+    runtime: Column
+    outcome: Column
+    _length: Callable[[], int]
+
+    def __len__(self) -> int:
+        return self._length()
+
+
+class _Precedence(msgspec.Struct, frozen=True):
+    children: Callable[[int], Sequence[int]]
+
+
+class _Ledger(msgspec.Struct, frozen=True):
+    _budget: Callable[[], Money | None]
+    _committed: Callable[[], Money]
+    _left: Callable[[], Money | None]
+    can_pay: Callable[[Money], bool]
+
+    @property
+    def budget(self) -> Money | None:
+        return self._budget()
+
+    @property
+    def committed(self) -> Money:
+        return self._committed()
+
+    @property
+    def left(self) -> Money | None:
+        return self._left()
+
+
+class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
+    """A `View` whose fields are proxies and functions that give values, and nothing else."""
+
+    ledger: LedgerView
+    ready: Members
+    idle: Members
+    machines: Mapping[int, Machine]
+    attempts: Mapping[int, Attempt]
+    fleet: Mapping[str, int]
+    refusals: Mapping[str, Refusal]
+    status: Column
+    winners: Column
+    log: LogView
+    precedence: PrecedenceView
+    attempts_of: Callable[[int], Sequence[int]]
+    may_replicate: Callable[[int], bool]
+    _now: Callable[[], Time]
+    _market: Callable[[], Market]
+    _goal: Callable[[], Goal]
+    _limits: Callable[[], Limits]
+    _total: Callable[[], int]
+    _done: Callable[[], int]
+    _failed: Callable[[], int]
+    _settled: Callable[[], int]
+    _waiting: Callable[[], int]
+    _arrivals_open: Callable[[], bool]
+    _stopping: Callable[[], StopRequested | None]
+    _work: Callable[[], Sequence[tuple[int, Bag | Flow]]]
+    _pauses: Callable[[], Sequence[tuple[Time, Time]]]
+
+    @property
+    def now(self) -> Time:
+        return self._now()
+
+    @property
+    def market(self) -> Market:
+        return self._market()
+
+    @property
+    def goal(self) -> Goal:
+        return self._goal()
+
+    @property
+    def limits(self) -> Limits:
+        return self._limits()
+
+    @property
+    def total(self) -> int:
+        return self._total()
+
+    @property
+    def done(self) -> int:
+        return self._done()
+
+    @property
+    def failed(self) -> int:
+        return self._failed()
+
+    @property
+    def settled(self) -> int:
+        return self._settled()
+
+    @property
+    def waiting(self) -> int:
+        return self._waiting()
+
+    @property
+    def arrivals_open(self) -> bool:
+        return self._arrivals_open()
+
+    @property
+    def stopping(self) -> StopRequested | None:
+        return self._stopping()
+
+    @property
+    def work(self) -> Sequence[tuple[int, Bag | Flow]]:
+        return self._work()
+
+    @property
+    def pauses(self) -> Sequence[tuple[Time, Time]]:
+        return self._pauses()
+
+
+def view_of(state: View) -> ReadOnlyView:
+    """What entries see of this state, now and later; nothing of it can be written."""
+
+    def can_pay(amount: Money) -> bool:
+        return state.ledger.can_pay(amount)  # another ledger may take the place of the first
+
+    def children(task: int) -> Sequence[int]:
+        return tuple(state.precedence.children(task))
+
+    def attempts_of(task: int) -> Sequence[int]:
+        return tuple(state.attempts_of(task))
+
+    def may_replicate(task: int) -> bool:
+        return state.may_replicate(task)
+
+    return ReadOnlyView(
+        ledger=_Ledger(
+            _budget=lambda: state.ledger.budget,
+            _committed=lambda: state.ledger.committed,
+            _left=lambda: state.ledger.left,
+            can_pay=can_pay,
+        ),
+        ready=_proxy(state.ready),
+        idle=_proxy(state.idle),
+        machines=_proxy(state.machines),
+        attempts=_proxy(state.attempts),
+        fleet=_proxy(state.fleet),
+        refusals=_proxy(state.refusals),
+        status=_proxy(state.status),
+        winners=_proxy(state.winners),
+        log=_log_of(state.log),
+        precedence=_Precedence(children),
+        attempts_of=attempts_of,
+        may_replicate=may_replicate,
+        _now=lambda: state.now,
+        _market=lambda: state.market,
+        _goal=lambda: state.goal,
+        _limits=lambda: state.limits,
+        _total=lambda: state.total,
+        _done=lambda: state.done,
+        _failed=lambda: state.failed,
+        _settled=lambda: state.settled,
+        _waiting=lambda: state.waiting,
+        _arrivals_open=lambda: state.arrivals_open,
+        _stopping=lambda: state.stopping,
+        _work=lambda: tuple(state.work),
+        _pauses=lambda: tuple(state.pauses),
+    )
+
+
+def _log_of(log: LogView) -> LogView:
+    def length() -> int:
+        return len(log)
+
+    return _Log(
+        task=_proxy(log.task),
+        machine=_proxy(log.machine),
+        started=_proxy(log.started),
+        ended=_proxy(log.ended),
+        runtime=_proxy(log.runtime),
+        outcome=_proxy(log.outcome),
+        _length=length,
+    )
+
+
+def _proxy(container: Any) -> Any:
+    """The same, to be read only. Any container with places will do, not only a mapping."""
+    return MappingProxyType(container)

@@ -1,0 +1,245 @@
+"""What a policy sees: machines, attempts, and the read-only view of the run.
+
+`View` says what may be read, and the state has all of it. Entries never get the state itself but
+what `read_only.view_of` makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final, Protocol
+
+import msgspec
+
+from bursar.model.flow import Flow
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money, format_money
+from bursar.model.time import DAY, MINUTE, SECOND, Time
+from bursar.model.work import Bag
+from bursar.state.events import StopRequested
+
+SHORTEST_PAUSE: Final[Time] = 15 * SECOND
+"""Between asking for a machine that was not to be had and asking again ..."""
+LONGEST_PAUSE: Final[Time] = 10 * MINUTE - SECOND
+"""... of an odd length, so that what comes and goes by the clock is not missed for ever."""
+LONGEST_WAIT: Final[Time] = 7 * DAY
+"""Whoever got no machine for so long, and has none, gives up."""
+
+
+class Machine(msgspec.Struct, frozen=True, eq=False):
+    """One rented instance of an offer. Only the state changes it."""
+
+    id: int
+    offer: Offer
+    rented: Time
+    until: Time
+    """paid until; nothing of this machine exists after it"""
+    up: Time | None = None
+    """when it came up; None while it boots"""
+    marked: bool = False
+    """to be released at the end of its paid time"""
+    releasing: bool = False
+    """the world was told to take it down"""
+    doomed: Time | None = None
+    """when it will be taken away, once that is announced"""
+    down: bool = False
+    """gone"""
+    attempts: Collection[int] = ()
+    """attempts on it, at most `offer.slots`, in the order in which they began there"""
+    waiting: tuple[int, ...] = ()
+    """attempts that begin there as slots get free, in this order"""
+
+    @property
+    def name(self) -> str:
+        return f"{self.offer.name}-{self.id}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether attempts may begin on it, if it has a free slot."""
+        return self.up is not None and not self.leaving and not self.down
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.attempts) >= self.offer.slots
+
+    @property
+    def leaving(self) -> bool:
+        """Nothing more is started on it: it is being released, or will be taken away."""
+        return self.releasing or self.doomed is not None
+
+    def refunds(self, now: Time) -> bool:
+        """Whether leaving now costs less than staying to the end of the lease."""
+        stay, lease = now - self.rented, self.until - self.rented
+        return self.offer.units(stay) < self.offer.units(lease)
+
+    @property
+    def status(self) -> str:
+        if self.down:
+            return "down"
+        if self.up is None:
+            return "booting"
+        return "busy" if self.attempts else "idle"
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Machines of an offer were not available, from `since` to `last`, each time somebody asked."""
+
+    since: Time
+    last: Time
+
+    @property
+    def over(self) -> Time:
+        """When to ask again: after as long as it has lasted, but soon enough."""
+        return self.last + min(max(self.last - self.since, SHORTEST_PAUSE), LONGEST_PAUSE)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether to wait no more for them."""
+        return self.last - self.since >= LONGEST_WAIT
+
+
+class Attempt(msgspec.Struct, frozen=True, eq=False):
+    """One try of one task on one machine, while it lives. Only the state changes it."""
+
+    id: int
+    task: int
+    machine: Machine
+    started: Time
+    measure: bool = False
+    """runs to its end even when the task is done"""
+    cancelling: bool = False
+
+
+class Members(Protocol):
+    """A read-only set with positions, for random choice."""
+
+    def __getitem__(self, index: int) -> int: ...
+    def __contains__(self, item: object) -> bool: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[int]: ...
+
+
+class Column(Protocol):
+    """A number for each task or attempt; 0 is none."""
+
+    def __getitem__(self, number: int) -> int: ...
+    def __len__(self) -> int: ...
+
+
+class LogView(Protocol):
+    """Every attempt of the run, ended or not: attempt `n` stands at index `n` of each column."""
+
+    @property
+    def task(self) -> Column: ...
+    @property
+    def machine(self) -> Column: ...
+    @property
+    def started(self) -> Column: ...
+    @property
+    def ended(self) -> Column: ...
+    @property
+    def runtime(self) -> Column: ...
+    @property
+    def outcome(self) -> Column: ...
+    def __len__(self) -> int: ...
+
+
+class PrecedenceView(Protocol):
+    def children(self, task: int) -> Sequence[int]:
+        """Those that need this one."""
+        ...
+
+
+class LedgerView(Protocol):
+    @property
+    def budget(self) -> Money | None: ...
+    @property
+    def committed(self) -> Money: ...
+    @property
+    def left(self) -> Money | None: ...
+    def can_pay(self, amount: Money) -> bool: ...
+
+
+class View(Protocol):
+    """What a policy may look at: live, kept up to date event by event, never a copy."""
+
+    @property
+    def now(self) -> Time:
+        """Time of the last event."""
+        ...
+
+    @property
+    def market(self) -> Market: ...
+    @property
+    def goal(self) -> Goal: ...
+    @property
+    def limits(self) -> Limits: ...
+    @property
+    def ledger(self) -> LedgerView: ...
+    @property
+    def ready(self) -> Members: ...
+    @property
+    def idle(self) -> Members: ...
+    @property
+    def machines(self) -> Mapping[int, Machine]: ...
+    @property
+    def attempts(self) -> Mapping[int, Attempt]: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def settled(self) -> int:
+        """Tasks that are done, failed for good, or need one that did."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """Tasks that wait for others, and will be ready when those are done."""
+        ...
+
+    @property
+    def arrivals_open(self) -> bool: ...
+    @property
+    def stopping(self) -> StopRequested | None: ...
+    @property
+    def fleet(self) -> Mapping[str, int]: ...
+    @property
+    def refusals(self) -> Mapping[str, Refusal]: ...
+    @property
+    def status(self) -> Column:
+        """A `TaskStatus` per task."""
+        ...
+
+    @property
+    def winners(self) -> Column:
+        """Per task, the attempt whose result counts; 0 while there is none."""
+        ...
+
+    @property
+    def log(self) -> LogView: ...
+    @property
+    def precedence(self) -> PrecedenceView: ...
+    @property
+    def work(self) -> Sequence[tuple[int, Bag | Flow]]:
+        """What arrived: the number before its first task, and the bag or workflow."""
+        ...
+
+    @property
+    def pauses(self) -> Sequence[tuple[Time, Time]]: ...
+    def attempts_of(self, task: int) -> Sequence[int]:
+        """Live attempts of a task, oldest first."""
+        ...
+
+    def may_replicate(self, task: int) -> bool:
+        """Whether another attempt may begin beside those of the task that live."""
+        ...
+
+
+def money_left(view: View) -> str:
+    """What is left of the budget, for reasons."""
+    left = view.ledger.left
+    return "any money" if left is None else format_money(left, view.market.currency, down=True)

@@ -1,0 +1,73 @@
+"""How many reliable machines to have beside a scarce pool."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bursar.plan.pools.reserve import Outlook, machines_beside
+
+PRODUCT = "makespan*cost"
+
+
+def outlook(machines, **more):
+    """A bag of 100 tasks of 1,000 s, and so many unreliable machines at a third of the price."""
+    shown = Outlook(
+        total=100,
+        left=100,
+        elapsed=0.0,
+        spent=0.0,
+        results=machines / 1_000,
+        burn=machines * 1.0,
+        reliable_time=1_000.0,
+        reliable_burn=3.0,
+        tail=0.0,
+        most=8,
+    )
+    return msgspec.structs.replace(shown, **more)
+
+
+def beside(shown, wish=PRODUCT, budget=None, deadline=None):
+    return machines_beside(shown, wish, budget=budget, deadline=deadline)
+
+
+def test_few_unreliable_machines_get_help_and_many_do_not():
+    assert beside(outlook(2)) == 8
+    assert beside(outlook(16)) == 0
+
+
+def test_the_cheapest_waits_and_the_fastest_never_does():
+    assert beside(outlook(1), "cheapest") == 0
+    assert beside(outlook(16), "fastest") == 8
+
+
+def test_a_pool_that_returned_nothing_is_not_waited_for():
+    for wish in ("cheapest", "fastest", PRODUCT):
+        assert beside(outlook(0), wish) == 8
+
+
+def test_the_cheapest_number_that_meets_the_deadline_is_taken():
+    assert beside(outlook(4), "cheapest", deadline=100_000 / 6) == 2
+
+
+def test_the_fastest_number_that_keeps_the_budget_is_taken():
+    shown = outlook(4)
+    assert beside(shown, "fastest", budget=shown.point(3)[1]) == 3
+
+
+def test_limits_that_cannot_be_kept_leave_the_nearest_to_them():
+    assert beside(outlook(4), PRODUCT, deadline=1.0) == 8
+    assert beside(outlook(4), PRODUCT, budget=1.0) == 0
+
+
+def test_a_long_tail_makes_speed_worth_less():
+    assert beside(outlook(7)) == 8
+    assert beside(outlook(7, tail=20_000.0)) == 0
+
+
+@given(machines=st.integers(0, 20), elapsed=st.floats(0, 1e5), spent=st.floats(0, 1e5))
+def test_no_other_number_has_a_better_product(machines, elapsed, spent):
+    shown = outlook(machines, elapsed=elapsed, spent=spent)
+    least = 1 if machines == 0 else 0
+    products = {k: span * cost for k in range(least, 9) for span, cost in [shown.point(k)]}
+    assert products[beside(shown)] == pytest.approx(min(products.values()))

@@ -1,0 +1,163 @@
+"""Workflows that turn out otherwise than planned are planned anew."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from tests.plan.workflow.test_plans import MARKET, layers
+
+from bursar.beliefs.task_times import workflow_times
+from bursar.engine.roles import Policy
+from bursar.model.errors import InputError
+from bursar.model.goal import Goal
+from bursar.model.money import Money
+from bursar.model.wish import Wish
+from bursar.plan.workflow.plans import FlowPlanner, pick
+from bursar.policies.advise.workflow import FlowAdvisor, part_of
+from bursar.policies.place.assigned import AssignedPlacer
+from bursar.policies.provision.prob import Prob
+from bursar.policies.replicate.none import NoReplicas
+from bursar.simulate.faults import ModelledFortune
+from bursar.simulate.run import simulate
+from bursar.state import events as ev
+from bursar.testing import Auditor, Scene
+
+RUNS = 6
+
+
+@pytest.fixture(scope="module")
+def flow():
+    return layers(8, 12)
+
+
+@pytest.fixture(scope="module")
+def times(flow):
+    return workflow_times(flow.dag(), MARKET.offers, {}, 0.2)
+
+
+@pytest.fixture(scope="module")
+def plan(flow, times):
+    """The fastest that keeps a budget of 4.2 with confidence, if run times are as predicted."""
+    plans = FlowPlanner(flow, MARKET.offers, times).plans()
+    return pick(plans, Goal(Money.parse("4.2")), Wish(), "USD").chosen(0.9)
+
+
+class Changes:
+    def __init__(self):
+        self.seen = []
+
+    def saw(self, event, state):
+        if isinstance(event, ev.AssignmentChanged):
+            self.seen.append(event)
+
+
+def run(flow, times, plan, *, slower, seed, advised, observer=None):
+    offers = [offer.name for offer in MARKET.offers]
+
+    def runtime(task, machine):
+        histogram = times.of(task - 1, offers.index(machine.offer.name))
+        luck = (task * 7919 + seed * 104729) % len(histogram.values)
+        return max(1, round(histogram.values[luck] * slower * 1e6))
+
+    prob = Prob()
+    advisor = FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD")
+    return simulate(
+        MARKET,
+        Goal(Money.parse("4.2")),
+        [ev.WorkflowArrived(0, flow), plan],
+        Policy(prob, AssignedPlacer(prob), NoReplicas()),
+        ModelledFortune(runtime),
+        observers=[observer or Auditor(), *([advisor] if advised else [])],
+    )
+
+
+def test_slower_tasks_break_the_budget_unless_the_rest_is_planned_anew(flow, times, plan):
+    def finished(*, advised):
+        states = [
+            run(flow, times, plan, slower=1.7, seed=seed, advised=advised) for seed in range(RUNS)
+        ]
+        return [state for state in states if state.ended.status == "done"]
+
+    assert len(finished(advised=False)) == 0
+    anew = finished(advised=True)
+    assert len(anew) >= RUNS - 1
+    assert all("slower than predicted" in state.assignment.why for state in anew)
+
+
+def test_nothing_is_planned_anew_while_tasks_are_as_predicted(flow, times, plan):
+    for seed in range(RUNS):
+        state = run(flow, times, plan, slower=1.0, seed=seed, advised=True)
+        assert state.assignment is None
+
+
+def test_what_is_done_keeps_its_offer_in_the_new_plan(flow, times, plan):
+    changes = Changes()
+    state = run(flow, times, plan, slower=2.0, seed=1, advised=True, observer=changes)
+    changed = changes.seen[0]
+    begun = [
+        state.log.task[attempt]
+        for attempt in range(1, len(state.log) + 1)
+        if 0 <= state.log.ended[attempt] < changed.at
+    ]
+    assert begun
+    assert all(changed.assigned.of(task) == plan.assigned.of(task) for task in begun)
+
+
+def test_a_part_of_a_workflow_needs_only_what_is_in_it(flow):
+    part = part_of(flow, [12, 13, 24])
+    assert part.names == tuple(flow.names[task] for task in (12, 13, 24))
+    assert part.parents[:2] == ((), ())
+    kept = [parent for parent in flow.parents[24] if parent in (12, 13)]
+    assert part.parents[2] == tuple(parent - 12 for parent in kept)
+    assert len(part.dag()) == 3
+
+
+class Advised(Scene):
+    """A run that an advisor watches, told what it decides."""
+
+    def __init__(self, flow, times, plan, before=0, budget="4.2"):
+        self.told = []
+        self.advisor = FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD", before=before)
+        self.advisor.tell = lambda make: self.told.append(make(self.at))
+        super().__init__(*MARKET.offers, tasks=before, arrivals_open=True, budget=budget)
+        self.tell(ev.WorkflowArrived(0, flow))
+        filled = (0,) * before + plan.assigned.tasks
+        assigned = msgspec.structs.replace(plan.assigned, tasks=filled)
+        self.tell(msgspec.structs.replace(plan, assigned=assigned))
+
+    def tell(self, event):
+        super().tell(event)
+        self.advisor.saw(event, self.state)
+
+    def change_budget(self, budget):
+        self.tell(ev.GoalChanged(self.at, Goal(Money.parse(budget))))
+
+
+def test_another_goal_is_planned_for(flow, times, plan):
+    scene = Advised(flow, times, plan)
+    scene.change_budget("1.5")
+    (changed,) = scene.told
+    assert changed.why == "the goal was changed: 96 tasks that are left replanned"
+    assert changed.assigned != plan.assigned
+    scene.tell(changed)
+    assert scene.told == [changed]
+
+
+def test_tasks_before_the_workflow_keep_their_offers(flow, times, plan):
+    plain, later = Advised(flow, times, plan), Advised(flow, times, plan, before=5)
+    for scene in (plain, later):
+        scene.change_budget("1.5")
+    assert later.told[0].assigned.tasks == (0,) * 5 + plain.told[0].assigned.tasks
+
+
+def test_what_cannot_be_planned_is_told_and_the_plan_stays(flow, times, plan, monkeypatch):
+    def refuse(*_):
+        raise InputError("check the prices")
+
+    scene = Advised(flow, times, plan)
+    monkeypatch.setattr(FlowPlanner, "plans", refuse)
+    for budget in ("1000", "2000"):
+        scene.change_budget(budget)
+    (changed,) = scene.told
+    assert changed.why.endswith("left, for which no plan could be made: check the prices")
+    assert (changed.assigned, changed.fleet) == (plan.assigned, plan.fleet)

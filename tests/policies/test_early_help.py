@@ -1,0 +1,103 @@
+"""When reliable machines help, and what rules them out."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.strategy import Strategy, read_strategy
+from bursar.model.time import MINUTE
+from bursar.policies.early_help import ROUNDS, Rescue
+from bursar.policies.pool_timeout import ENOUGH, FIRST, Patience
+from bursar.state.view import Attempt, Machine, Refusal
+
+SPOT = Offer("spot", Money.parse("0.01"), limit=2, pool="unreliable")
+SURE = Offer("sure", Money.parse("1"), limit=2)
+FLEET = {"spot": 2, "sure": 2}
+
+
+def view(**changes):
+    known = {
+        "market": Market("USD", "undated", (SPOT, SURE)),
+        "ledger": SimpleNamespace(left=None),
+        "refusals": {},
+        "machines": {},
+        "attempts": {1: Attempt(1, 1, Machine(1, SPOT, 0, FIRST), 0)},
+        "total": 40,
+        "done": 0,
+        "failed": 0,
+    }
+    return SimpleNamespace(**{**known, **changes})
+
+
+def rescue(patience=None, fleet=FLEET):
+    patience = patience or Patience()
+    patience.watch(1, 0)
+    return Rescue(fleet, 2, patience)
+
+
+def test_a_few_tasks_are_tried_on_reliable_machines_when_the_first_limit_has_passed_in_vain():
+    one = rescue()
+    assert not one.tests(view(), FIRST - 1)
+    assert one.limit == 0
+    assert one.tests(view(), FIRST)
+    assert one.limit == ENOUGH
+    assert not one.tests(view(), FIRST + MINUTE)
+
+
+def test_nothing_is_given_up_while_a_reliable_machine_is_about_to_tell():
+    one = rescue()
+    one.tests(view(), FIRST)
+    assert one.is_testing(view(), FIRST, waiting=True)
+    assert not one.is_testing(view(), FIRST, waiting=False)
+    assert not one.is_testing(view(), 2 * FIRST, waiting=True)
+    at_work = view(attempts={2: Attempt(2, 1, Machine(2, SURE, 0, FIRST), 0)})
+    assert one.is_testing(at_work, 9 * FIRST, waiting=False)
+    assert not one.tests(at_work, 9 * FIRST)
+
+
+def test_where_the_time_of_tasks_is_known_no_test_is_made():
+    known = Patience()
+    known.returned_surely(MINUTE)
+    for patience in (known, Patience(told=MINUTE)):
+        assert not rescue(patience).tests(view(), 9 * FIRST)
+
+
+def test_a_pool_is_barren_after_two_rounds_without_a_result():
+    patience = Patience()
+    one = rescue(patience)
+    for _ in range(ROUNDS * 2):
+        one.look(view(), FIRST, None)
+        assert not one.is_barren
+        patience.gave_up(1)
+    one.look(view(), FIRST, None)
+    assert one.is_barren
+    assert one.limit == 2
+    patience.returned(MINUTE)
+    one.look(view(), FIRST, None)
+    assert not one.is_barren
+
+
+@pytest.mark.parametrize(
+    ("strategy", "helps"),
+    [
+        (None, True),
+        (Strategy(2, MINUTE, MINUTE, 0.1), True),
+        (read_strategy("CN-inf"), True),
+        (read_strategy("AUR"), False),
+    ],
+)
+def test_a_strategy_of_unreliable_machines_alone_rules_help_out(strategy, helps):
+    assert rescue().may_help(view(), 0, strategy) is helps
+
+
+def test_what_cannot_be_rented_is_of_no_help():
+    poor = SimpleNamespace(left=Money.parse("0.50"))
+    refused = {"sure": Refusal(0, 0)}
+    for changes in ({"ledger": poor}, {"refusals": refused}):
+        assert not rescue().may_help(view(**changes), 1, None)
+        standing = {2: Machine(2, SURE, 0, FIRST)}
+        assert rescue().may_help(view(**changes, machines=standing), 1, None)
+    assert rescue().may_help(view(refusals=refused), refused["sure"].over, None)
+    assert not rescue(fleet={"spot": 2}).may_help(view(), 0, None)

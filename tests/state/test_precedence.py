@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from bursar.model.flow import Flow
+from bursar.model.workflow import Workflow
+from bursar.state.precedence import Precedence
+
+
+def diamond():
+    work = Workflow("diamond")
+    work.task("a")
+    work.task("b", needs="a")
+    work.task("c", needs="a")
+    work.task("d", needs=["b", "c"])
+    return Flow.of(work.build())
+
+
+def test_tasks_of_bags_wait_for_nobody():
+    precedence = Precedence()
+    precedence.add_free(3)
+    assert [precedence.waits(task) for task in (1, 2, 3)] == [False] * 3
+    assert list(precedence.done(2)) == []
+
+
+def test_a_task_is_released_when_the_last_that_it_needs_is_done():
+    precedence = Precedence()
+    precedence.add_free(10)
+    assert list(precedence.add_flow(diamond())) == [False, True, True, True]
+    assert list(precedence.children(11)) == [12, 13]
+    assert list(precedence.done(11)) == [12, 13]
+    assert list(precedence.done(13)) == []
+    assert precedence.waits(14)
+    assert list(precedence.done(12)) == [14]
+    assert not precedence.waits(14)
+
+
+def test_what_is_below_a_task_is_found_once_and_not_beyond_what_is_unwanted():
+    precedence = Precedence()
+    list(precedence.add_flow(diamond()))
+
+    def below(unwanted):
+        found = []
+        for one in precedence.below(1, lambda task: task not in (*unwanted, *found)):
+            found.append(one)
+        return sorted(found)
+
+    assert below(()) == [2, 3, 4]
+    assert below((2,)) == [3, 4]
+    assert below((2, 3)) == []
