@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from benchmarks.measure import Goal, Line, Result, best_of
 
 if TYPE_CHECKING:
-    from bursar.plan.bag.executions import Workshop
+    from bursar.plan.bag.executions import BagExecutor
 
 STUDY = 972_000
 PART = 24_300
@@ -64,13 +64,13 @@ def _study_with(replicator: str, each: float) -> Goal:
     return Goal(f"the study with {replicator}", STUDY * each, "<=", MOST_SECONDS_WITH_REPLICAS, "s")
 
 
-def _workshop() -> tuple[Workshop, list[list[int]]]:
+def _workshop() -> tuple[BagExecutor, list[list[int]]]:
     import numpy as np
 
     from bursar.model.market import Offer
     from bursar.model.money import Money
     from bursar.model.time import HOUR
-    from bursar.plan.bag.executions import Workshop
+    from bursar.plan.bag.executions import BagExecutor
     from bursar.simulate.distributions import truncated_levy
 
     offers = [
@@ -79,10 +79,10 @@ def _workshop() -> tuple[Workshop, list[list[int]]]:
     ]
     bag = truncated_levy(np.random.default_rng(0), 1000)
     rows = {offer.name: np.rint(bag / offer.speed).astype(np.int64) for offer in offers}
-    return Workshop(offers, FLEET, rows), [row.tolist() for row in rows.values()]
+    return BagExecutor(offers, FLEET, rows), [row.tolist() for row in rows.values()]
 
 
-def _each(shop: Workshop, replicator: str, executions: int, threads: int) -> float:
+def _each(shop: BagExecutor, replicator: str, executions: int, threads: int) -> float:
     """Seconds for a bag."""
     began = time.perf_counter()
     shop.many(executions, replicator, early=30, threads=threads)

@@ -64,7 +64,7 @@ def _simulate() -> dict[str, float]:
     from bursar.model.time import MINUTE
     from bursar.model.work import Bag
     from bursar.policies.registry import make_policy
-    from bursar.simulate.faults import ModelledFortune, given
+    from bursar.simulate.faults import ModelledBehaviour, given
     from bursar.simulate.run import simulate
 
     rng = Random(0)
@@ -74,7 +74,7 @@ def _simulate() -> dict[str, float]:
         Wish(budget=Money.parse(BUDGET)),
         Bag(count=TASKS),
         make_policy(options={"provisioner": {"fleet": FLEET}}),
-        ModelledFortune(given(runtimes)),
+        ModelledBehaviour(given(runtimes)),
     )
     if state.done != TASKS:
         raise SystemExit(f"only {state.done:,} tasks are done")

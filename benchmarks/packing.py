@@ -27,7 +27,7 @@ from bursar.plan.workflow.urgency import urgency
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.faults import ModelledFortune
+from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state.events import AnyEvent, PlanChosen, WorkflowArrived
 from bursar.state.state import RunState
@@ -90,7 +90,7 @@ def execute(flow: Flow, assigned: Integers, runtimes: Integers) -> RunState:
     policy = Policy(prob, AssignedPlacer(prob), NoReplicas())
     arrivals: list[AnyEvent] = [WorkflowArrived(0, flow), plan]
     market = Market("USD", "undated", OFFERS)
-    return simulate(market, Wish(), arrivals, policy, ModelledFortune(runtime))
+    return simulate(market, Wish(), arrivals, policy, ModelledBehaviour(runtime))
 
 
 def measure(rounds: int) -> Result:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar.beliefs.endings import MOST_MODELLED, Crew, cut_short, exact_ends, long_run_ends
+from bursar.beliefs.endings import MOST_MODELLED, EqualSlots, cut_short, exact_ends, long_run_ends
 from bursar.beliefs.posterior import possible_runtimes
 from bursar.model.time import MINUTE
 from bursar.simulate.distributions import BAGS
@@ -38,8 +38,8 @@ def test_cutting_the_slots_short_is_list_scheduling(data):
     boots = data.draw(st.lists(st.integers(0, longest), min_size=slots, max_size=slots))
     starts = np.cumsum([[b, *d] for b, d in zip(boots, durations, strict=True)], axis=1)
     here = max(1, slots // 2)
-    crews = [starts[None, :here].astype(float), starts[None, here:].astype(float)]
-    ends = cut_short([crew for crew in crews if crew.shape[1]], tasks)
+    groups = [starts[None, :here].astype(float), starts[None, here:].astype(float)]
+    ends = cut_short([group for group in groups if group.shape[1]], tasks)
     found = np.concatenate(ends, axis=1)[0]
     wanted = list_schedule(durations, boots, tasks)
     if len(set(starts.ravel())) == starts.size:
@@ -62,18 +62,18 @@ def test_slots_that_do_not_know_enough_tasks_ahead_say_so():
     assert [list(end) for end in cut_short([starts], 3)[0]] == [[2.0, 10.0]]
 
 
-def crews_of(bag: str, draws: int, rng, machines=(24, 24, 24), boot: int = 0) -> list[Crew]:
+def crews_of(bag: str, draws: int, rng, machines=(24, 24, 24), boot: int = 0) -> list[EqualSlots]:
     times = BAGS[bag](np.random.default_rng(1), 60)
     possible = possible_runtimes([times, times // 3, times // 2], draws, rng)
-    return [Crew(p, count, boot) for p, count in zip(possible, machines, strict=True)]
+    return [EqualSlots(p, count, boot) for p, count in zip(possible, machines, strict=True)]
 
 
 @pytest.mark.parametrize("bag", ["normal", "levy", "multi-modal"])
 def test_the_long_run_agrees_with_exact_execution(bag):
     rng = np.random.default_rng(2)
-    crews = crews_of(bag, 400, rng, machines=(8, 8, 8), boot=20 * MINUTE)
-    exact = exact_ends(crews, 1500, rng)
-    approximate = long_run_ends(crews, 1500, rng)
+    groups = crews_of(bag, 400, rng, machines=(8, 8, 8), boot=20 * MINUTE)
+    exact = exact_ends(groups, 1500, rng)
+    approximate = long_run_ends(groups, 1500, rng)
     for level in (0.1, 0.5, 0.9):
         first, second = (
             np.quantile(np.max([end.last for end in ends], axis=0), level)
@@ -88,14 +88,16 @@ def test_every_task_is_done_in_exact_execution():
     """With run times that are all equal, the slots' ends tell how many tasks each did."""
     equal = possible_runtimes([np.full(10, 7)], 5, np.random.default_rng(0))
     for tasks, slots in ((1, 1), (10, 3), (9, 3), (100, 7)):
-        ends = exact_ends([Crew(equal[0], slots, 0)], tasks, np.random.default_rng(0))[0].slots
+        ends = exact_ends([EqualSlots(equal[0], slots, 0)], tasks, np.random.default_rng(0))[
+            0
+        ].slots
         assert (ends.sum(axis=1) == 7 * tasks).all()
 
 
 def test_a_slot_that_boots_too_late_gets_no_task():
     equal = possible_runtimes([np.full(10, 7), np.full(10, 7)], 3, np.random.default_rng(0))
-    crews = [Crew(equal[0], 2, 0), Crew(equal[1], 1, 1000)]
-    ready, late = exact_ends(crews, 10, np.random.default_rng(0))
+    groups = [EqualSlots(equal[0], 2, 0), EqualSlots(equal[1], 1, 1000)]
+    ready, late = exact_ends(groups, 10, np.random.default_rng(0))
     assert (ready.slots == 35).all()
     assert (late.slots == 0).all()
 
@@ -103,9 +105,9 @@ def test_a_slot_that_boots_too_late_gets_no_task():
 @pytest.mark.parametrize("bag", ["normal", "levy", "multi-modal"])
 def test_the_last_of_many_slots_is_known_though_few_are_modelled(bag):
     rng = np.random.default_rng(3)
-    crews = crews_of(bag, 60, rng, machines=(1500, 1000, 500), boot=20 * MINUTE)
-    exact = np.max([end.last for end in exact_ends(crews, 60_000, rng)], axis=0)
-    approximate = long_run_ends(crews, 60_000, rng)
+    groups = crews_of(bag, 60, rng, machines=(1500, 1000, 500), boot=20 * MINUTE)
+    exact = np.max([end.last for end in exact_ends(groups, 60_000, rng)], axis=0)
+    approximate = long_run_ends(groups, 60_000, rng)
     assert all(end.slots.shape[1] == MOST_MODELLED for end in approximate)
     last = np.max([end.last for end in approximate], axis=0)
     assert np.median(last) == pytest.approx(np.median(exact), rel=0.02)

@@ -3,8 +3,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from bursar.beliefs.pool import Characterisation, PoolBook
-from bursar.beliefs.reliability import Fate, History, Instance, Standing
+from bursar.beliefs.pool import Characterisation, PoolObserver
+from bursar.beliefs.reliability import History, Instance, InstanceEnd, LastEnding
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
@@ -12,7 +12,7 @@ from bursar.model.money import ZERO
 from bursar.model.time import SECOND
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
-from bursar.simulate.faults import ModelledFortune, drawn
+from bursar.simulate.faults import ModelledBehaviour, drawn
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.testing.scene import Scene
@@ -26,7 +26,7 @@ class Watched(Scene):
     """A scene that a book looks at."""
 
     def __init__(self, *offers, **options):
-        self.book = PoolBook()
+        self.book = PoolObserver()
         super().__init__(*offers, **options)
 
     def tell(self, event):
@@ -36,7 +36,7 @@ class Watched(Scene):
     def fates(self):
         history = self.book.history()
         return [
-            (int(sent), int(ended) if fate else None, Fate(fate))
+            (int(sent), int(ended) if fate else None, InstanceEnd(fate))
             for sent, ended, fate in zip(history.sent, history.ended, history.fates, strict=True)
         ]
 
@@ -56,11 +56,11 @@ def test_the_book_tells_what_became_of_each_attempt_on_unreliable_machines():
     scene.end(running[3], "timeout")
     scene.start(6, spots[0])
     assert scene.fates() == [
-        (0, 10, Fate.RESULT),
-        (0, 10, Fate.LOST),
-        (0, 15, Fate.LOST),
-        (0, 16, Fate.LOST),
-        (16, None, Fate.SILENT),
+        (0, 10, InstanceEnd.RESULT),
+        (0, 10, InstanceEnd.LOST),
+        (0, 15, InstanceEnd.LOST),
+        (0, 16, InstanceEnd.LOST),
+        (16, None, InstanceEnd.SILENT),
     ]
     assert (scene.book.reliable_runs, scene.book.reliable_time) == (1, 10)
     assert len(scene.book) == 5
@@ -82,7 +82,13 @@ def test_an_attempt_that_we_ended_ourselves_was_withdrawn_unless_its_task_still_
     scene.down(machines[3])
     scene.down(machines[4], "expired")
     fates = [fate for _, _, fate in scene.fates()]
-    assert fates == [Fate.RESULT, Fate.WITHDRAWN, Fate.LOST, Fate.WITHDRAWN, Fate.WITHDRAWN]
+    assert fates == [
+        InstanceEnd.RESULT,
+        InstanceEnd.WITHDRAWN,
+        InstanceEnd.LOST,
+        InstanceEnd.WITHDRAWN,
+        InstanceEnd.WITHDRAWN,
+    ]
 
 
 def test_an_attempt_is_kept_with_what_became_of_the_last_one_on_its_machine():
@@ -99,7 +105,7 @@ def test_an_attempt_is_kept_with_what_became_of_the_last_one_on_its_machine():
     first, _ = scene.start(4, wide), scene.start(5, machine)
     scene.end(first, "timeout")
     scene.start(4, wide)
-    untried, returned, failed = Standing
+    untried, returned, failed = LastEnding
     ones = [untried, returned, failed, returned, untried, returned, returned, failed]
     assert list(scene.book.history().standings) == ones
     scene.down(machine, "lost")
@@ -116,7 +122,7 @@ def test_what_a_pause_of_the_run_took_is_no_loss_of_the_pool():
     scene.pass_time(100)
     scene.tell(ev.RunResumed(scene.at))
     scene.down(machine, "lost")
-    assert scene.fates() == [(0, 5, Fate.WITHDRAWN)]
+    assert scene.fates() == [(0, 5, InstanceEnd.WITHDRAWN)]
 
 
 def test_the_tail_begins_when_fewer_tasks_remain_than_slots_are_up():
@@ -163,8 +169,8 @@ def test_with_more_work_to_come_there_is_no_tail():
 
 def test_a_simulated_run_is_characterised_as_it_was():
     market = Market("USD", "undated", (Offer("spot", ZERO, limit=20, pool="unreliable"),))
-    book = PoolBook()
-    fortune = ModelledFortune(
+    book = PoolObserver()
+    behaviour = ModelledBehaviour(
         drawn(lambda rng: rng.randint(50, 150) * SECOND, 1), failing=0.3, seed=5
     )
     state = simulate(
@@ -172,7 +178,7 @@ def test_a_simulated_run_is_characterised_as_it_was():
         Goal(),
         Bag(3000),
         make_policy(options={"provisioner": {"fleet": {"spot": 20}}}),
-        fortune,
+        behaviour,
         limits=Limits(retries=100),
         observers=[book],
     )

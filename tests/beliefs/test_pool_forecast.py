@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from bursar.beliefs.incidence import Incidence, current_reliability
 from bursar.beliefs.pool_forecast import Awaited, foresee, most_likely
-from bursar.beliefs.reliability import History, Instance, Standing
+from bursar.beliefs.reliability import History, Instance, LastEnding
 
-UNTRIED, RETURNED, FAILED = Standing
+UNTRIED, RETURNED, FAILED = LastEnding
 NOBODY = Awaited(np.zeros(0), np.zeros(0))
 PATIENCE = 4_000
 

@@ -19,7 +19,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
 from bursar.simulate.distributions import BAGS
-from bursar.simulate.faults import ModelledFortune, traced
+from bursar.simulate.faults import ModelledBehaviour, traced
 from bursar.simulate.run import simulate
 
 PRICES = {"A": "3", "B": "12", "C": "3"}
@@ -55,8 +55,8 @@ def test_a_bag_of_equal_tasks_is_predicted_as_the_engine_executes_it(terms, mach
     market = Market("USD", "-", tuple(part.offer for part in parts))
     runtimes = {part.offer.name: [int(part.runtimes[0])] * 100 for part in parts}
     policy = make_policy("fixed", options={"provisioner": {"fleet": machines}})
-    fortune = ModelledFortune(traced(runtimes))
-    state = simulate(market, Goal(), Bag(100), policy, fortune, seed=1)
+    behaviour = ModelledBehaviour(traced(runtimes))
+    state = simulate(market, Goal(), Bag(100), policy, behaviour, seed=1)
     assert set(predicted.makespans) == {state.last_settled}
     if terms.get("slots", 1) == 1 or sum(machines.values()) == 1:
         # Elsewhere it is open whether the last tasks share a machine.

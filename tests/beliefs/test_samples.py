@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from bursar.beliefs.samples import REPLICATED, SampleBook
+from bursar.beliefs.samples import REPLICATED, SampleLog
 from bursar.model.market import Offer
 from bursar.model.money import Money
 
 OFFERS = tuple(Offer(name, Money.parse(1)) for name in ("small", "large"))
 
 
-def book(small: dict[int, int], large: dict[int, int]) -> SampleBook:
-    made = SampleBook()
+def book(small: dict[int, int], large: dict[int, int]) -> SampleLog:
+    made = SampleLog()
     made.runtimes = {"small": small, "large": large}
     made.replicated = sorted(set(small) & set(large))
     return made

@@ -10,7 +10,7 @@ import bursar.cli
 from bursar.cli.plan_table import show
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
-from bursar.plan.bag.plans import Plan, PlanList, Span
+from bursar.plan.bag.plans import MakespanSpan, Plan, PlanList
 from bursar.rent.local import slots_caution, usable_cpus
 
 CLOUD = """
@@ -68,7 +68,7 @@ def plans(*figures):
             strategy=strategy,
             units={},
             cost=middle,
-            makespan_s=Span(9.0, 9.0, 9.0, 9.0),
+            makespan_s=MakespanSpan(9.0, 9.0, 9.0, 9.0),
             cost_p50=middle,
             cost_p90=upper,
             cost_upper=upper,

@@ -26,8 +26,8 @@ SMALL = Offer("small", Money.parse("0.10"), limit=2)
 class RecordingWorld(SimulatedWorld):
     """The simulated world, with a list of what it is told."""
 
-    def __init__(self, state, fortune, told):
-        super().__init__(state, fortune)
+    def __init__(self, state, behaviour, told):
+        super().__init__(state, behaviour)
         self.told = told
 
     def perform(self, decisions):

@@ -1,6 +1,6 @@
 import pytest
 
-from bursar.beliefs.reliability import Fate
+from bursar.beliefs.reliability import InstanceEnd
 from bursar.formats.history import from_joblog, read_history
 from bursar.formats.joblog import JoblogRow, format_joblog
 from bursar.journal.runs import Home
@@ -20,13 +20,13 @@ def row(seq, start, runtime, exitval=0, signal=0, host="spot-1"):
 
 def fates(rows, market=None):
     told = from_joblog(rows, "log", market)
-    return [Fate(fate) for fate in told.history.fates]
+    return [InstanceEnd(fate) for fate in told.history.fates]
 
 
 def test_a_job_log_is_told_in_the_order_of_sending_and_from_its_first_moment_on():
     told = from_joblog([row(2, 5, 3, exitval=1), row(1, 2, 60), row(3, 6, 4, signal=9)], "log")
     assert list(told.history.sent) == [0, 3 * SECOND, 4 * SECOND]
-    assert list(told.history.fates) == [Fate.RESULT, Fate.LOST, Fate.LOST]
+    assert list(told.history.fates) == [InstanceEnd.RESULT, InstanceEnd.LOST, InstanceEnd.LOST]
     assert list(told.history.turnarounds()) == [60 * SECOND]
     assert told.now == 60 * SECOND + 1
 
@@ -34,9 +34,13 @@ def test_a_job_log_is_told_in_the_order_of_sending_and_from_its_first_moment_on(
 def test_an_attempt_cut_short_when_its_task_was_done_was_called_back():
     lost_before = row(1, 0, 5, exitval=-1)
     won, rival = row(1, 6, 10), row(1, 7, 9.001, exitval=-1)
-    assert fates([lost_before, won, rival]) == [Fate.LOST, Fate.RESULT, Fate.WITHDRAWN]
+    assert fates([lost_before, won, rival]) == [
+        InstanceEnd.LOST,
+        InstanceEnd.RESULT,
+        InstanceEnd.WITHDRAWN,
+    ]
     timed_out = row(1, 8, 9, exitval=-1, signal=15)
-    assert fates([won, timed_out]) == [Fate.RESULT, Fate.LOST]
+    assert fates([won, timed_out]) == [InstanceEnd.RESULT, InstanceEnd.LOST]
 
 
 def test_with_a_market_reliable_machines_are_told_apart_by_their_names():

@@ -34,20 +34,20 @@ MARKET = Market(
 class Luck:
     """Attempts succeed, fail, time out; machines never come up, or are lost."""
 
-    def __init__(self, rng, *, misfortune):
+    def __init__(self, rng, *, faults):
         self.rng = rng
-        self.misfortune = misfortune
+        self.faults = faults
 
     def attempt(self, task, attempt, machine, now):
-        unlucky = self.rng.random() < self.misfortune
+        unlucky = self.rng.random() < self.faults
         outcome = self.rng.choice(["failed", "timeout"]) if unlucky else "success"
         return 1 + round(self.rng.expovariate(1 / (10 * MINUTE))), outcome
 
     def boot(self, machine):
-        return None if self.rng.random() < self.misfortune / 3 else machine.offer.boot
+        return None if self.rng.random() < self.faults / 3 else machine.offer.boot
 
     def life(self, machine):
-        if self.rng.random() >= self.misfortune:
+        if self.rng.random() >= self.faults:
             return None
         return 1 + round(self.rng.expovariate(1 / (20 * MINUTE)))
 
@@ -85,9 +85,9 @@ def prepare(journal, *, tasks=20, retries=1, budget="5.00", outside=(), **luck):
     return engine, world
 
 
-def engine_of(state, journal, *, misfortune=0.2, seed=0):
+def engine_of(state, journal, *, faults=0.2, seed=0):
     rng = Random(seed)
-    world = ClosableWorld(state, Luck(rng, misfortune=misfortune))
+    world = ClosableWorld(state, Luck(rng, faults=faults))
     policy = Policy(Fixed({"small": 3, "spot": 2}), RandomPlacer(), Twice())
     return Engine(state, policy, world, journal, rng), world
 

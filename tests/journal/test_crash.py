@@ -22,7 +22,7 @@ from bursar.model.money import Money
 from bursar.model.time import SECOND
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
-from bursar.simulate.faults import ModelledFortune, drawn
+from bursar.simulate.faults import ModelledBehaviour, drawn
 from bursar.simulate.run import simulate
 
 path, progress, tasks, pause = sys.argv[1:]
@@ -39,13 +39,13 @@ class Told(JournalWriter):
 
 told = os.open(progress, os.O_RDWR | os.O_CREAT)
 market = Market("USD", "d", (Offer("small", Money.parse("0.01"), 60 * SECOND),))
-fortune = ModelledFortune(
+behaviour = ModelledBehaviour(
     drawn(lambda rng: rng.randrange(SECOND, 90 * SECOND), 1),
     failing=0.1, mean_life={"small": 600 * SECOND},
 )
 policy = make_policy(options={"provisioner": {"fleet": {"small": 20}}})
 with Told.create(path, "r") as journal:
-    simulate(market, Goal(Money.parse("5000")), Bag(int(tasks)), policy, fortune, journal=journal)
+    simulate(market, Goal(Money.parse("5000")), Bag(int(tasks)), policy, behaviour, journal=journal)
 """
 
 

@@ -97,7 +97,7 @@ def test_attempts_that_run_have_no_rows(path):
 @pytest.mark.parametrize("seed", range(5))
 def test_every_ended_attempt_of_a_run_has_one_row(play, path, seed):
     with JournalWriter.create(path, "r") as writer:
-        state = play(writer, tasks=60, misfortune=0.3, seed=seed)
+        state = play(writer, tasks=60, faults=0.3, seed=seed)
     rows = list(ended_attempts(path))
     log = state.log
     assert len(rows) == len(log)

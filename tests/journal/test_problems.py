@@ -469,7 +469,7 @@ def test_a_journal_that_cannot_be_begun_leaves_nothing_behind(path):
 
 def test_a_run_whose_journal_cannot_be_written_stops_and_releases_its_machines(new_engine, path):
     with JournalWriter.create(path, "r") as writer:
-        engine, world = new_engine(writer, tasks=500, misfortune=0.0, budget="900")
+        engine, world = new_engine(writer, tasks=500, faults=0.0, budget="900")
         writer._connection.execute("PRAGMA max_page_count=30")
         with pytest.raises(JournalError, match="the disk is full"):
             engine.run()

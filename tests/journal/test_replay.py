@@ -50,7 +50,7 @@ outside_events = st.one_of(
 conditions = st.fixed_dictionaries(
     {
         "tasks": st.integers(1, 40),
-        "misfortune": st.sampled_from([0.0, 0.1, 0.5]),
+        "faults": st.sampled_from([0.0, 0.1, 0.5]),
         "retries": st.integers(0, 2),
         "budget": st.sampled_from(["0.05", "0.50", "5.00"]),
         "outside": st.lists(outside_events, max_size=3),
@@ -83,7 +83,7 @@ def test_a_run_goes_on_from_its_journal(play, play_on, tmp_path, seed):
     done_before = state.done
 
     with JournalWriter(path) as writer:
-        play_on(state, writer, seed=seed + 100, misfortune=0.0)
+        play_on(state, writer, seed=seed + 100, faults=0.0)
     assert done_before < state.done
     assert state.settled == state.total
     assert plain(load_state(path)) == plain(state)

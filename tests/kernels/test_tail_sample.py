@@ -19,7 +19,7 @@ from bursar.kernels.tail_sample import (
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR
-from bursar.plan.bag.executions import Workshop, proportions
+from bursar.plan.bag.executions import BagExecutor, proportions
 
 OFFERS = [
     Offer(name, Money.parse(1), HOUR, speed=speed)
@@ -32,16 +32,16 @@ def learned(first, later):
     """A sample and beliefs that know the same run times, all of the first offer."""
     times = np.array([*first, *later])
     rows = {offer.name: np.maximum(1, times) for offer in OFFERS}
-    shop = Workshop(OFFERS, {offer.name: 1 for offer in OFFERS}, rows)._shop
-    sample = make_sample(shop)
+    setup = BagExecutor(OFFERS, {offer.name: 1 for offer in OFFERS}, rows)._shop
+    sample = make_sample(setup)
     unfinished = np.arange(len(times)) >= len(first)
-    gather(shop, sample, np.zeros(len(times), np.int64), unfinished)
+    gather(setup, sample, np.zeros(len(times), np.int64), unfinished)
     beliefs = UnifiedRuntimes(proportions(OFFERS))
     for time in later:
-        learn(shop, sample, time)
+        learn(setup, sample, time)
     for time in times:
         beliefs.learn("slow", int(time))
-    return shop, sample, beliefs
+    return setup, sample, beliefs
 
 
 @settings(max_examples=60)

@@ -19,7 +19,7 @@ from bursar.policies.provision.bats import Bats
 from bursar.policies.registry import find
 from bursar.policies.replicate.insured import Insured
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.actions import Rent, Wake
@@ -32,7 +32,7 @@ DEAR = Offer("dear", Money.parse(6), HOUR, limit=10, speed=2.0)
 BY_THE_SECOND = Offer("seconds", Money.parse("0.0005"), SECOND, minimum=MINUTE, limit=10)
 
 
-def run(*offers, budget, tasks=200, minutes=10.0, faithful=False, seed=0, **misfortune):
+def run(*offers, budget, tasks=200, minutes=10.0, faithful=False, seed=0, **faults):
     """A simulated run of tasks whose run times vary by a fifth either way."""
     rng = Random(seed)
     runtimes = [round(rng.uniform(0.8, 1.2) * minutes * MINUTE) for _ in range(tasks)]
@@ -43,7 +43,7 @@ def run(*offers, budget, tasks=200, minutes=10.0, faithful=False, seed=0, **misf
         Goal(None if budget is None else Money.parse(budget)),
         Bag(tasks),
         Policy(bats, placer, NoReplicas()),
-        ModelledFortune(given(runtimes), seed=seed, **misfortune),
+        ModelledBehaviour(given(runtimes), seed=seed, **faults),
         seed=seed,
     )
     state.check()
@@ -134,7 +134,7 @@ def test_the_last_tasks_are_not_started_on_slow_machines():
         Goal(Money.parse("60")),
         Bag(120),
         Policy(bats, RandomPlacer(), NoReplicas()),
-        ModelledFortune(given(runtimes)),
+        ModelledBehaviour(given(runtimes)),
     )
     assert both.last_settled < plain.last_settled
 
@@ -163,7 +163,7 @@ def by_the_second(share, *offers, seed=0, tasks=1000):
         Goal(Money.parse(f"{share * least:.9f}")),
         Bag(tasks),
         Policy(bats, FittingPlacer(bats), Insured(bats)),
-        ModelledFortune(given(runtimes)),
+        ModelledBehaviour(given(runtimes)),
         seed=seed,
     )
     state.check()
@@ -212,7 +212,7 @@ def within(hours, *offers, budget=None, seed=0, tasks=200):
         Goal(None if budget is None else Money.parse(budget), round(hours * HOUR)),
         Bag(tasks),
         Policy(bats, FittingPlacer(bats), Insured(bats)),
-        ModelledFortune(given(runtimes), seed=seed),
+        ModelledBehaviour(given(runtimes), seed=seed),
         seed=seed,
     )
 

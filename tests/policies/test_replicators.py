@@ -20,7 +20,7 @@ from bursar.policies.replicate.random import RandomReplicas
 from bursar.policies.replicate.stochastic import Stochastic
 from bursar.policies.replicate.stochastic_random import StochasticRandom
 from bursar.policies.replicate.tail import deserves
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state.actions import Cancel, Start
 from bursar.state.attempts import OUTCOMES
@@ -194,8 +194,8 @@ def run(replicator, runtimes, fleet, **options):
         options={"provisioner": {"fleet": fleet}, "replicator": options},
     )
     market = Market("USD", "undated", (SLOW, FAST))
-    fortune = ModelledFortune(given(runtimes))
-    return simulate(market, Goal(), Bag(count=len(runtimes)), policy, fortune, seed=3)
+    behaviour = ModelledBehaviour(given(runtimes))
+    return simulate(market, Goal(), Bag(count=len(runtimes)), policy, behaviour, seed=3)
 
 
 @pytest.mark.parametrize("replicator", ["stochastic", "random", "stochastic-random"])
@@ -246,7 +246,7 @@ def test_a_replica_is_given_up_when_its_machines_paid_time_ends():
         Goal(),
         Bag(count=2),
         policy,
-        ModelledFortune(given(runtimes)),
+        ModelledBehaviour(given(runtimes)),
     )
     assert len(state.log) == 3
     assert state.log.ended[3] == HOUR

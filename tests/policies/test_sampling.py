@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from bursar.beliefs.samples import REPLICATED, SampleBook
+from bursar.beliefs.samples import REPLICATED, SampleLog
 from bursar.beliefs.sampling import sample_size
 from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
@@ -16,7 +16,7 @@ from bursar.model.work import Bag
 from bursar.policies.place.sample import SamplePlacer
 from bursar.policies.provision.sample import Sample
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 
 HOURLY = Market(
@@ -30,14 +30,14 @@ HOURLY = Market(
 )
 
 
-def sample(market=HOURLY, tasks=500, budget="100", workers=1, fortune=None, seed=1):
-    book, size = SampleBook(), sample_size(tasks)
+def sample(market=HOURLY, tasks=500, budget="100", workers=1, behaviour=None, seed=1):
+    book, size = SampleLog(), sample_size(tasks)
     rng = Random(seed)
     runtimes = [round(rng.gauss(2 * MINUTE, 20 * SECOND)) for _ in range(tasks)]
     policy = Policy(Sample(book, size, workers), SamplePlacer(book, size), NoReplicas())
-    fortune = fortune or ModelledFortune(given(runtimes))
+    behaviour = behaviour or ModelledBehaviour(given(runtimes))
     goal = Goal(Money.parse(budget))
-    return simulate(market, goal, Bag(count=tasks), policy, fortune, observers=[book]), book
+    return simulate(market, goal, Bag(count=tasks), policy, behaviour, observers=[book]), book
 
 
 @pytest.mark.parametrize(("tasks", "size"), [(1000, 30), (5000, 31), (10**6, 31), (5, 5), (1, 1)])
@@ -83,12 +83,12 @@ def test_a_bag_smaller_than_its_sample_is_simply_done():
 
 
 def test_an_offer_on_which_every_task_fails_is_given_up():
-    class Picky(ModelledFortune):
+    class Picky(ModelledBehaviour):
         def attempt(self, task, attempt, machine, now):
             runtime, _ = super().attempt(task, attempt, machine, now)
             return runtime, "failed" if machine.offer.name == "large" else "success"
 
-    state, book = sample(fortune=Picky(given([2 * MINUTE] * 500)))
+    state, book = sample(behaviour=Picky(given([2 * MINUTE] * 500)))
     assert state.ended.status == "planned"
     assert book.is_hopeless("large")
     assert set(book.samples(HOURLY.offers)) == {"small", "medium"}
@@ -102,7 +102,7 @@ def test_a_sample_without_money_stops_and_tells_what_it_saw():
 
 
 def test_run_times_that_get_shorter_where_they_should_get_longer_fit_no_line():
-    book = SampleBook()
+    book = SampleLog()
     book.replicated = [1, 2, 3]
     book.runtimes = {"a": {1: 10, 2: 20, 3: 30, 4: 40}, "b": {1: 9, 2: 6, 3: 3}}
     offers = (Offer("a", Money.parse(1)), Offer("b", Money.parse(1)))
@@ -119,8 +119,8 @@ def test_once_offers_are_compared_one_machine_of_the_most_profitable_does_the_re
             Offer("large", Money.parse("0.08"), HOUR, limit=10, speed=1.2),
         ),
     )
-    fortune = ModelledFortune(given([30 * MINUTE] * 200))
-    state, book = sample(market, tasks=200, fortune=fortune, workers=2)
+    behaviour = ModelledBehaviour(given([30 * MINUTE] * 200))
+    state, book = sample(market, tasks=200, behaviour=behaviour, workers=2)
     assert state.ended.status == "planned"
     assert book.is_complete(market.offers, sample_size(200), 200)
     hours = {charge.machine: (charge.offer.name, charge.units) for charge in state.ledger.charges()}

@@ -1,4 +1,4 @@
-"""Laws that hold for every policy, market and misfortune: money, tasks and machine time."""
+"""Laws that hold for every policy, market and faults: money, tasks and machine time."""
 
 from __future__ import annotations
 

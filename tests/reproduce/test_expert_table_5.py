@@ -12,7 +12,7 @@ from bursar.reproduce.expert_table_5 import (
     OFFLINE,
     ONLINE,
     PUBLISHED,
-    Compared,
+    ComparedExperiment,
     Seer,
     Way,
     compare,
@@ -33,7 +33,7 @@ def run() -> RealRun:
 
 
 @pytest.fixture(scope="module")
-def two() -> list[Compared]:
+def two() -> list[ComparedExperiment]:
     return [compare(BY_NUMBER[number]) for number in (6, 11)]
 
 
@@ -82,7 +82,7 @@ def test_an_open_grid_that_does_not_preempt_tells_of_no_loss() -> None:
     assert all(one.dies is None for one in run.instances.values())
 
 
-def test_estimates_are_near_the_real_runs(two: list[Compared]) -> None:
+def test_estimates_are_near_the_real_runs(two: list[ComparedExperiment]) -> None:
     for each in two:
         assert abs(each.deviations[OFFLINE].tail) < 25
         assert abs(each.deviations[OFFLINE].cost) < 20
@@ -90,13 +90,15 @@ def test_estimates_are_near_the_real_runs(two: list[Compared]) -> None:
         assert abs(each.deviations[ONLINE].cost) < 20
 
 
-def test_a_grid_is_as_slow_as_its_workload(two: list[Compared]) -> None:
+def test_a_grid_is_as_slow_as_its_workload(two: list[ComparedExperiment]) -> None:
     slow = two[1].experiment
     assert slow.mean == pytest.approx(2_066 * SECOND, rel=1e-6)
     assert slow.reliable_time == pytest.approx(2_290 * SECOND, rel=0.01)
 
 
-def test_the_published_estimates_are_judged_and_ours_stand_beside(two: list[Compared]) -> None:
+def test_the_published_estimates_are_judged_and_ours_stand_beside(
+    two: list[ComparedExperiment],
+) -> None:
     judged, own = list(mean_rows([two])), list(own_rows([two]))
     assert [row.paper for row in judged] == [10, 7, 20, 13]
     assert all("as published" in row.what and row.why for row in judged)
@@ -104,7 +106,9 @@ def test_the_published_estimates_are_judged_and_ours_stand_beside(two: list[Comp
     assert [row.high for row in own] == [10, 7, 20, 13]
 
 
-def test_bands_of_the_means_come_from_the_deviations_that_are_printed(two: list[Compared]) -> None:
+def test_bands_of_the_means_come_from_the_deviations_that_are_printed(
+    two: list[ComparedExperiment],
+) -> None:
     tails = [abs(one) for one in printed(PUBLISHED[0], 0)]
     mean = sum(tails) / 13
     error = (sum((one - mean) ** 2 for one in tails) / 12 / 13) ** 0.5
@@ -112,7 +116,7 @@ def test_bands_of_the_means_come_from_the_deviations_that_are_printed(two: list[
     assert (row.low, row.high) == pytest.approx((10 - 2 * error, 10 + 2 * error))
 
 
-def test_every_row_of_an_experiment_is_judged(two: list[Compared]) -> None:
+def test_every_row_of_an_experiment_is_judged(two: list[ComparedExperiment]) -> None:
     rows = list(experiment_rows(two[0]))
     assert len(rows) == 8
     assert all(row.verdict is not Verdict.NOT_JUDGED and row.reason for row in rows)

@@ -18,8 +18,8 @@ from bursar.reproduce import (
     prob_setting,
     prob_table_3,
 )
-from bursar.reproduce.prob_queries import Job, query
-from bursar.reproduce.prob_setting import Case
+from bursar.reproduce.prob_queries import MapReduceJob, query
+from bursar.reproduce.prob_setting import ProbCase
 from bursar.reproduce.result import ENTRIES, Reproduction, Verdict
 
 
@@ -88,8 +88,8 @@ def test_executions_within_the_budget_have_the_band_of_so_many(distributions: Re
 
 
 def test_what_average_leaves_out_grows_from_level_to_level() -> None:
-    jobs = [Job(30, 60, 10, 20, 10), Job(10, 10, 5, 10, 1)]
-    found = prob_table_3.rows(Case("query", query("query", jobs)), 300)
+    jobs = [MapReduceJob(30, 60, 10, 20, 10), MapReduceJob(10, 10, 5, 10, 1)]
+    found = prob_table_3.rows(ProbCase("query", query("query", jobs)), 300)
     grown, shares, *levels = found
     assert (grown.ours, grown.verdict) == (3, Verdict.YES)
     assert (shares.paper, len(levels)) == (3, 4)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from bursar.model.errors import InputError
-from bursar.reproduce.prob_execution import Executions
+from bursar.reproduce.prob_execution import WorkflowExecutions
 from bursar.reproduce.prob_quality import small_cases
-from bursar.reproduce.prob_queries import Q1, Q9, Job, query
+from bursar.reproduce.prob_queries import Q1, Q9, MapReduceJob, query
 from bursar.reproduce.prob_setting import (
     PRICES,
     TYPES,
-    Case,
+    ProbCase,
     bandwidths,
     cases,
     generated,
@@ -49,14 +49,14 @@ def test_average_takes_a_byte_for_faster_than_it_is_and_worst_case_for_slower() 
 
 
 @pytest.mark.parametrize(("jobs", "levels"), [(Q1, 4), (Q9, 14)])
-def test_a_query_has_two_levels_for_each_job(jobs: tuple[Job, ...], levels: int) -> None:
-    case = Case("query", query("query", jobs))
+def test_a_query_has_two_levels_for_each_job(jobs: tuple[MapReduceJob, ...], levels: int) -> None:
+    case = ProbCase("query", query("query", jobs))
     assert case.problem(1.0).levels().max() + 1 == levels
     assert case.graph.tasks == sum(job.maps + job.reduces for job in jobs)
 
 
 def test_every_byte_of_a_job_is_read_and_written_once() -> None:
-    moved = Case("query", query("query", [Job(4, 8, 2, 6, 1)])).profiles
+    moved = ProbCase("query", query("query", [MapReduceJob(4, 8, 2, 6, 1)])).profiles
     assert moved.disk.sum() == pytest.approx((8 + 6 + 6 + 1) * 1e9)
     assert moved.network.sum() == pytest.approx(6e9)
 
@@ -80,7 +80,7 @@ def test_what_a_generated_task_with_parents_reads_crosses_the_network(tmp_path: 
     }
     path = tmp_path / "pair.json.gz"
     path.write_bytes(gzip.compress(json.dumps(told).encode()))
-    work, disk, network = Case("pair", generated(path)).profiles
+    work, disk, network = ProbCase("pair", generated(path)).profiles
     assert work == pytest.approx([80.0, 80.0])
     assert disk == pytest.approx([2e9, 2e9])
     assert network == pytest.approx([0.0, 2e9])
@@ -94,7 +94,7 @@ def test_absent_workflows_are_told_in_one_line(tmp_path: Path) -> None:
 def test_executions_cost_and_take_what_is_expected_of_them() -> None:
     case = small_cases()[1]
     offers = np.array([0, 1, 2, 3, 0, 1])
-    executions = Executions(case, 20_000)
+    executions = WorkflowExecutions(case, 20_000)
     expected = case.expected[np.arange(6), offers]
     assert executions.task_times(offers).mean(axis=1) == pytest.approx(expected, rel=0.01)
     outcome = executions.run(offers)
@@ -104,7 +104,9 @@ def test_executions_cost_and_take_what_is_expected_of_them() -> None:
 
 
 def test_with_shared_luck_costs_vary_more() -> None:
-    case = Case("query", query("query", Q1))
+    case = ProbCase("query", query("query", Q1))
     offers = np.zeros(case.graph.tasks, dtype=np.int64)
-    own, shared = (Executions(case, 200, is_shared=one).costs(offers) for one in (False, True))
+    own, shared = (
+        WorkflowExecutions(case, 200, is_shared=one).costs(offers) for one in (False, True)
+    )
     assert shared.std() > 5 * own.std()

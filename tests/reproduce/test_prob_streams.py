@@ -8,19 +8,19 @@ import pytest
 from bursar.model.time import HOUR, SECOND
 from bursar.reproduce import prob_arrivals, prob_network_cost
 from bursar.reproduce.prob_arrivals import RATE, UNIT, poisson, run_stream
-from bursar.reproduce.prob_execution import Executions
+from bursar.reproduce.prob_execution import WorkflowExecutions
 from bursar.reproduce.prob_methods import PROB, Methods
 from bursar.reproduce.prob_network_cost import PRICE, network_costs
 from bursar.reproduce.prob_quality import small_cases
-from bursar.reproduce.prob_queries import Job, query
-from bursar.reproduce.prob_setting import Case
+from bursar.reproduce.prob_queries import MapReduceJob, query
+from bursar.reproduce.prob_setting import ProbCase
 from bursar.reproduce.result import Verdict
 
 
 @pytest.fixture(scope="module")
-def case() -> Case:
-    jobs = [Job(30, 60, 10, 20, 10), Job(10, 10, 5, 10, 1)]
-    return Case("query", query("query", jobs))
+def case() -> ProbCase:
+    jobs = [MapReduceJob(30, 60, 10, 20, 10), MapReduceJob(10, 10, 5, 10, 1)]
+    return ProbCase("query", query("query", jobs))
 
 
 def test_arrivals_are_a_poisson_process() -> None:
@@ -30,23 +30,23 @@ def test_arrivals_are_a_poisson_process() -> None:
     assert np.all(gaps >= 0)
 
 
-def test_a_stream_of_jobs_takes_as_long_as_jobs_alone(case: Case) -> None:
-    executions = Executions(case, 12)
+def test_a_stream_of_jobs_takes_as_long_as_jobs_alone(case: ProbCase) -> None:
+    executions = WorkflowExecutions(case, 12)
     offers = np.arange(case.graph.tasks) % 4
     stream = run_stream(case, offers, executions, 12)
     assert stream.times == pytest.approx(executions.run(offers).times, abs=1e-4)
     assert stream.costs == pytest.approx(executions.costs(offers))
 
 
-def test_machines_are_paid_for_what_the_tasks_take_and_the_rest_of_a_unit(case: Case) -> None:
-    executions, offers = Executions(case, 3), np.zeros(case.graph.tasks, dtype=np.int64)
+def test_machines_are_paid_for_what_the_tasks_take_and_the_rest_of_a_unit(case: ProbCase) -> None:
+    executions, offers = WorkflowExecutions(case, 3), np.zeros(case.graph.tasks, dtype=np.int64)
     by_second = run_stream(case, offers, executions, 3)
     rest = 3 * case.graph.tasks * 0.044 / 3600
     assert 0 <= by_second.paid - by_second.costs.sum() <= rest
     assert run_stream(case, offers, executions, 3, HOUR).paid > 2 * by_second.paid
 
 
-def test_what_is_demanded_of_a_stream_holds(case: Case) -> None:
+def test_what_is_demanded_of_a_stream_holds(case: ProbCase) -> None:
     found = prob_arrivals.reproduce("prob-arrivals", given=[case], jobs=20).rows
     own = [row for row in found if row.paper is None]
     assert [row.what for row in own if row.verdict is Verdict.NO] == []
@@ -61,11 +61,11 @@ def test_jobs_at_once_are_counted_until_the_last_arrival() -> None:
     assert stream.at_once == pytest.approx((5 + 10 + 0) / 20)
 
 
-def test_the_network_costs_what_crosses_it(case: Case) -> None:
+def test_the_network_costs_what_crosses_it(case: ProbCase) -> None:
     assert network_costs(case).sum() == pytest.approx(30 * PRICE)
 
 
-def test_a_cost_that_no_assignment_can_save_changes_none(case: Case) -> None:
+def test_a_cost_that_no_assignment_can_save_changes_none(case: ProbCase) -> None:
     for one in prob_network_cost.compare(case):
         free, included, pressed = one.free[PROB], one.included[PROB], one.pressed[PROB]
         assert free is not None
@@ -89,7 +89,7 @@ def test_the_products_search_reckons_with_the_network_as_well() -> None:
     assert costed.believed_cost == pytest.approx(free.believed_cost + costs.sum())
 
 
-def test_rows_of_the_network_are_demanded_and_hold(case: Case) -> None:
+def test_rows_of_the_network_are_demanded_and_hold(case: ProbCase) -> None:
     found = prob_network_cost.reproduce("prob-network-cost", given=[case], count=40)
     demanded = [row for row in found.rows if row.band is not None]
     assert len(demanded) == 6

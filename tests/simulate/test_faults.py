@@ -7,7 +7,7 @@ import pytest
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.simulate.faults import ModelledFortune, drawn, given, traced
+from bursar.simulate.faults import ModelledBehaviour, drawn, given, traced
 from bursar.state.view import Machine
 
 SLOW = Machine(1, Offer("slow", ZERO, boot=90 * SECOND), 0, HOUR)
@@ -50,32 +50,32 @@ def test_a_run_time_takes_some_time():
 
 
 def test_machines_boot_as_they_are_offered_and_last_unless_told_otherwise():
-    fortune = ModelledFortune(given([MINUTE]))
-    assert fortune.boot(SLOW) == 90 * SECOND
-    assert fortune.boot(FAST) == 0
-    assert fortune.life(SLOW) is None
-    assert fortune.attempt(1, 1, SLOW) == (MINUTE, "success")
+    behaviour = ModelledBehaviour(given([MINUTE]))
+    assert behaviour.boot(SLOW) == 90 * SECOND
+    assert behaviour.boot(FAST) == 0
+    assert behaviour.life(SLOW) is None
+    assert behaviour.attempt(1, 1, SLOW) == (MINUTE, "success")
 
 
 def test_a_share_of_attempts_fails_at_the_end_of_its_run_time():
-    fortune = ModelledFortune(given([MINUTE]), failing=0.25, seed=3)
-    ends = [fortune.attempt(1, number, SLOW) for number in range(2000)]
+    behaviour = ModelledBehaviour(given([MINUTE]), failing=0.25, seed=3)
+    ends = [behaviour.attempt(1, number, SLOW) for number in range(2000)]
     assert {runtime for runtime, _ in ends} == {MINUTE}
     assert [outcome for _, outcome in ends].count("failed") == pytest.approx(500, abs=80)
 
 
 def test_machines_of_an_offer_live_as_long_as_it_says_on_average():
-    fortune = ModelledFortune(given([MINUTE]), mean_life={"slow": HOUR}, seed=3)
-    lives = [fortune.life(SLOW) for _ in range(2000)]
+    behaviour = ModelledBehaviour(given([MINUTE]), mean_life={"slow": HOUR}, seed=3)
+    lives = [behaviour.life(SLOW) for _ in range(2000)]
     assert min(lives) > 0
     assert sum(lives) / len(lives) == pytest.approx(HOUR, rel=0.1)
-    assert fortune.life(FAST) is None
+    assert behaviour.life(FAST) is None
 
 
-def test_the_same_seed_is_the_same_fortune():
+def test_the_same_seed_is_the_same_behaviour():
     def lives(seed):
-        fortune = ModelledFortune(given([1]), failing=0.5, mean_life={"slow": HOUR}, seed=seed)
-        return [(fortune.life(SLOW), fortune.attempt(1, 1, SLOW)) for _ in range(20)]
+        behaviour = ModelledBehaviour(given([1]), failing=0.5, mean_life={"slow": HOUR}, seed=seed)
+        return [(behaviour.life(SLOW), behaviour.attempt(1, 1, SLOW)) for _ in range(20)]
 
     assert lives(1) == lives(1)
     assert lives(1) != lives(2)

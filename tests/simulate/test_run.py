@@ -8,7 +8,7 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
-from bursar.simulate.faults import ModelledFortune, drawn, given
+from bursar.simulate.faults import ModelledBehaviour, drawn, given
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 
@@ -38,7 +38,7 @@ class Notes:
 
 
 def run(seed=1, *, budget="5", tasks=40, failing=0.1, limits=None, **options):
-    fortune = ModelledFortune(
+    behaviour = ModelledBehaviour(
         drawn(lambda rng: round(rng.expovariate(1 / (10 * MINUTE))), seed),
         failing=failing,
         mean_life={"spot": 20 * MINUTE},
@@ -48,7 +48,7 @@ def run(seed=1, *, budget="5", tasks=40, failing=0.1, limits=None, **options):
     policy = make_policy(options=FLEET)
     limits = limits or Limits(retries=3)
     work = options.pop("work", Bag(tasks))
-    return simulate(MARKET, goal, work, policy, fortune, seed=seed, limits=limits, **options)
+    return simulate(MARKET, goal, work, policy, behaviour, seed=seed, limits=limits, **options)
 
 
 def test_the_same_seed_is_the_same_run_event_by_event():
@@ -102,7 +102,7 @@ def test_a_simulated_run_can_be_journaled():
 def test_a_simulation_takes_as_long_as_its_tasks_say():
     market = Market("USD", "undated", (Offer("one", Money.parse("0.10"), limit=1),))
     policy = make_policy(options={"provisioner": {"fleet": {"one": 1}}})
-    fortune = ModelledFortune(given([10 * MINUTE, 20 * MINUTE, 45 * MINUTE]))
-    state = simulate(market, Goal(Money.parse("1")), Bag(3), policy, fortune)
+    behaviour = ModelledBehaviour(given([10 * MINUTE, 20 * MINUTE, 45 * MINUTE]))
+    state = simulate(market, Goal(Money.parse("1")), Bag(3), policy, behaviour)
     assert state.last_settled == 75 * MINUTE
     assert state.ledger.committed == Money.parse("0.20")

@@ -17,16 +17,16 @@ from bursar.model.work import Bag
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
-from bursar.simulate.spot_trace import SpotSeats, SpotTrace
+from bursar.simulate.spot_trace import SpotTrace, TracedMachines
 from bursar.state import events as ev
 from bursar.state.view import Machine
 from bursar.testing import Auditor
 
 SPOT = Offer("spot", Money.parse("0.01"), MINUTE, boot=7 * SECOND, pool="unreliable")
 SURE = Offer("sure", Money.parse("0.05"), MINUTE, limit=1)
-CALM = ModelledFortune(given([5 * MINUTE] * 100))
+CALM = ModelledBehaviour(given([5 * MINUTE] * 100))
 SHARED = sorted((Path(__file__).parents[3] / "shared/data/spot").glob("*.json"))
 
 
@@ -40,7 +40,7 @@ def machine(number, rented, offer=SPOT):
 
 
 def seats(*values, gap=MINUTE, **options):
-    return SpotSeats(CALM, {"spot": [SpotTrace(gap, values)]}, **options)
+    return TracedMachines(CALM, {"spot": [SpotTrace(gap, values)]}, **options)
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -140,8 +140,8 @@ def test_a_machine_of_another_offer_needs_no_seat():
 
 
 def test_a_machine_that_dies_before_its_seat_goes_is_lost_then():
-    mortal = ModelledFortune(given([1]), mean_life={"spot": SECOND})
-    pool = SpotSeats(mortal, {"spot": [SpotTrace(HOUR, (1, 0))]}, notice=MINUTE)
+    mortal = ModelledBehaviour(given([1]), mean_life={"spot": SECOND})
+    pool = TracedMachines(mortal, {"spot": [SpotTrace(HOUR, (1, 0))]}, notice=MINUTE)
     one = machine(1, 0)
     pool.boot(one)
     assert pool.life(one) < MINUTE
@@ -184,7 +184,7 @@ def test_machines_that_are_to_be_had_do_the_work_meanwhile():
 
 
 def test_whoever_never_gets_a_machine_gives_up_and_has_paid_nothing():
-    class Nothing(ModelledFortune):
+    class Nothing(ModelledBehaviour):
         def boot(self, machine):
             return None
 

@@ -13,7 +13,7 @@ from bursar.model.work import Bag
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.simulate.unreliable import MortalMachines, UnreliablePool, exponential, resampled
 from bursar.state.view import Machine
@@ -21,7 +21,7 @@ from bursar.testing import Auditor
 
 SURE = Machine(1, Offer("sure", ZERO), 0, HOUR)
 SPOT = Machine(2, Offer("spot", ZERO, pool="unreliable"), 0, HOUR)
-CALM = ModelledFortune(given([MINUTE]))
+CALM = ModelledBehaviour(given([MINUTE]))
 
 
 def ends(pool, machine=SPOT, now=0, count=2000):
@@ -92,8 +92,8 @@ def test_a_run_on_silent_and_mortal_machines_is_done_within_its_budget(notice):
     spot = Offer("spot", Money.parse("0.01"), MINUTE, limit=6, pool="unreliable")
     sure = Offer("sure", Money.parse("0.05"), MINUTE, limit=1)
     runtimes = [Random(number).randint(MINUTE, 9 * MINUTE) for number in range(60)]
-    pool = UnreliablePool(ModelledFortune(given(runtimes)), reliability=0.8, seed=7)
-    fortune = MortalMachines(pool, {"spot": exponential(HOUR)}, notice=notice, seed=7)
+    pool = UnreliablePool(ModelledBehaviour(given(runtimes)), reliability=0.8, seed=7)
+    behaviour = MortalMachines(pool, {"spot": exponential(HOUR)}, notice=notice, seed=7)
     policy = Policy(Fixed({"spot": 6, "sure": 1}), RandomPlacer(), NoReplicas())
     auditor = Auditor()
     state = simulate(
@@ -101,7 +101,7 @@ def test_a_run_on_silent_and_mortal_machines_is_done_within_its_budget(notice):
         Goal(Money.parse("40")),
         Bag(60),
         policy,
-        fortune,
+        behaviour,
         limits=Limits(retries=20, timeout=20 * MINUTE),
         observers=[auditor],
     )

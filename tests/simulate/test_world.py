@@ -13,7 +13,7 @@ OFFER = Offer("small", ZERO, boot=5 * SECOND, slots=2)
 
 
 class Known:
-    """A fortune that a test can look up: task `n` takes `n` minutes."""
+    """A behaviour that a test can look up: task `n` takes `n` minutes."""
 
     def __init__(self, boot=5 * SECOND, life=None, outcome="success", notice=0, silent=()):
         self.boot = lambda machine: boot
@@ -29,9 +29,9 @@ class Known:
 class Play:
     """A scene in a simulated world: decisions are told and performed, events told as they come."""
 
-    def __init__(self, fortune=None, tasks=3, timeout=None):
+    def __init__(self, behaviour=None, tasks=3, timeout=None):
         self.scene = Scene(OFFER, tasks=tasks, timeout=timeout)
-        self.world = SimulatedWorld(self.scene.state, fortune or Known())
+        self.world = SimulatedWorld(self.scene.state, behaviour or Known())
 
     def do(self, *decisions):
         for decision in decisions:
@@ -231,7 +231,7 @@ def test_an_attempt_that_takes_as_long_as_it_may_ends_as_foreseen():
     assert ended == ev.AttemptEnded(5 * SECOND + 2 * MINUTE, attempt, "success", 2 * MINUTE)
 
 
-def test_a_loss_is_announced_as_long_before_as_the_fortune_says():
+def test_a_loss_is_announced_as_long_before_as_the_behaviour_says():
     play = Play(Known(life=10 * MINUTE, notice=2 * MINUTE))
     machine = play.rent()
     play.wait()

@@ -242,7 +242,7 @@ class Consumer(RandomPlacer):
 @pytest.mark.parametrize(
     ("entry", "complaint"),
     [
-        (Lazy, "with plenty of money and no misfortune it ended as budget"),
+        (Lazy, "with plenty of money and no faults it ended as budget"),
         (Robber, "is none of Start"),
         (Consumer, "place raises AttributeError"),
     ],

@@ -5,7 +5,7 @@ from random import Random
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR, MINUTE
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.state import events as ev
 from bursar.testing import ErraticWorld, Scene
 
@@ -13,8 +13,8 @@ from bursar.testing import ErraticWorld, Scene
 def sleepy(seed, jumpiness=1.0, stay=HOUR):
     """A machine rented, and a task of two minutes started, in a world that falls asleep."""
     scene = Scene(Offer("free", ZERO), tasks=1)
-    fortune = ModelledFortune(given([2 * MINUTE]))
-    world = ErraticWorld(scene.state, fortune, Random(seed), jumpiness=jumpiness, lead=0)
+    behaviour = ModelledBehaviour(given([2 * MINUTE]))
+    world = ErraticWorld(scene.state, behaviour, Random(seed), jumpiness=jumpiness, lead=0)
     machine = scene.rent(stay=stay)
     scene.up(machine)
     scene.start(1, machine)

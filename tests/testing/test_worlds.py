@@ -14,7 +14,7 @@ from bursar.state import events as ev
 from bursar.testing import ContractBroken, ErraticWorld, WorldContract
 
 
-class Fortune:
+class Behaviour:
     """Tasks 5 and 6 are slow, task 7 fails."""
 
     def attempt(self, task, attempt, machine, now):
@@ -31,7 +31,7 @@ class Simulated(WorldContract):
     world = SimulatedWorld
 
     def make_world(self, state):
-        return self.world(state, Fortune())
+        return self.world(state, Behaviour())
 
     def pass_unseen(self, duration):
         pass
@@ -52,7 +52,7 @@ class TestErraticWorld(WorldContract):
 
     def make_world(self, state):
         rng = Random(self.seed)
-        return ErraticWorld(state, Fortune(), rng, jumpiness=0.3, lead=SECOND // 4)
+        return ErraticWorld(state, Behaviour(), rng, jumpiness=0.3, lead=SECOND // 4)
 
     def pass_unseen(self, duration):
         pass

@@ -23,11 +23,11 @@ from bursar.model.time import Time
 CHUNK: Final = 1_500_000
 """Numbers held at once."""
 MOST_MODELLED: Final = 250
-"""Slots of one crew that are modelled one by one in the long run; they stand for all, but for the
+"""Slots of one group that are modelled one by one in the long run; they stand for all, but for the
 last of the others to end, which is drawn by itself."""
 
 
-class Crew:
+class EqualSlots:
     """Slots that are alike: what run times are possible there, how many, and when they are up."""
 
     def __init__(self, possible: PossibleRuntimes, slots: int, boot: Time) -> None:
@@ -37,7 +37,7 @@ class Crew:
 
 
 class Ends(NamedTuple):
-    """When the slots of a crew end, for each draw."""
+    """When the slots of a group end, for each draw."""
 
     slots: Floats
     """by draw and slot; a slot that got no task ends at zero"""
@@ -45,54 +45,60 @@ class Ends(NamedTuple):
     """the last of all slots, also of those that are not modelled one by one"""
 
 
-def exact_ends(crews: Sequence[Crew], tasks: int, rng: np.random.Generator) -> list[Ends]:
-    """For each crew, when its slots end.
+def exact_ends(groups: Sequence[EqualSlots], tasks: int, rng: np.random.Generator) -> list[Ends]:
+    """For each group, when its slots end.
 
     There are at least as many tasks as slots.
     """
-    draws = len(crews[0].possible.unseen)
-    steps = _steps(crews, tasks)
-    width = sum(crew.slots * (count + 1) for crew, count in zip(crews, steps, strict=True))
+    draws = len(groups[0].possible.unseen)
+    steps = _steps(groups, tasks)
+    width = sum(group.slots * (count + 1) for group, count in zip(groups, steps, strict=True))
     size = max(1, CHUNK // width)
     parts = [
-        _ends_of(crews, slice(begin, min(begin + size, draws)), tasks, steps, rng)
+        _ends_of(groups, slice(begin, min(begin + size, draws)), tasks, steps, rng)
         for begin in range(0, draws, size)
     ]
     by_slot = [np.concatenate(ends) for ends in zip(*parts, strict=True)]
     return [Ends(ends, ends.max(axis=1)) for ends in by_slot]
 
 
-def _steps(crews: Sequence[Crew], tasks: int) -> list[int]:
-    """How many tasks a slot of each crew does at the most, almost surely."""
-    means = [crew.possible.mean() for crew in crews]
-    rate = sum(crew.slots / mean for crew, mean in zip(crews, means, strict=True))
+def _steps(groups: Sequence[EqualSlots], tasks: int) -> list[int]:
+    """How many tasks a slot of each group does at the most, almost surely."""
+    means = [group.possible.mean() for group in groups]
+    rate = sum(group.slots / mean for group, mean in zip(groups, means, strict=True))
     steps = []
-    for crew, mean in zip(crews, means, strict=True):
+    for group, mean in zip(groups, means, strict=True):
         usual = tasks / (rate * mean)
-        spread = np.sqrt(crew.possible.variance()) / mean
+        spread = np.sqrt(group.possible.variance()) / mean
         steps.append(min(tasks, int(np.max(usual + 5 * np.sqrt(usual) * spread)) + 3))
     return steps
 
 
 def _ends_of(
-    crews: Sequence[Crew], rows: slice, tasks: int, steps: list[int], rng: np.random.Generator
+    groups: Sequence[EqualSlots],
+    rows: slice,
+    tasks: int,
+    steps: list[int],
+    rng: np.random.Generator,
 ) -> list[Floats]:
     """The ends for some of the draws; where the steps do not suffice, with more of them."""
     while True:
-        starts = [_starts(crew, rows, count, rng) for crew, count in zip(crews, steps, strict=True)]
+        starts = [
+            _starts(group, rows, count, rng) for group, count in zip(groups, steps, strict=True)
+        ]
         ends = cut_short(starts, tasks)
         if ends is not None:
             return ends
         steps = [min(tasks, 2 * count) for count in steps]
 
 
-def _starts(crew: Crew, rows: slice, count: int, rng: np.random.Generator) -> Floats:
+def _starts(group: EqualSlots, rows: slice, count: int, rng: np.random.Generator) -> Floats:
     """When a slot would start its first, second, ... task if the bag were never empty."""
-    runtimes = crew.possible.draw(rng, rows, crew.slots * count)
-    starts = np.empty((len(runtimes), crew.slots, count + 1))
-    starts[:, :, 0] = crew.boot
-    np.cumsum(runtimes.reshape(-1, crew.slots, count), axis=2, out=starts[:, :, 1:])
-    starts[:, :, 1:] += crew.boot
+    runtimes = group.possible.draw(rng, rows, group.slots * count)
+    starts = np.empty((len(runtimes), group.slots, count + 1))
+    starts[:, :, 0] = group.boot
+    np.cumsum(runtimes.reshape(-1, group.slots, count), axis=2, out=starts[:, :, 1:])
+    starts[:, :, 1:] += group.boot
     return starts
 
 
@@ -116,7 +122,7 @@ def _undo_ties(
 ) -> None:
     """Where several slots want the last task at the same instant, only as many as are left get one.
 
-    The slots of the last crew stand back first.
+    The slots of the last group stand back first.
     """
     excess = np.array(sum(count.sum(axis=1) for count in taken)) - tasks
     if not excess.any():
@@ -130,35 +136,35 @@ def _undo_ties(
         excess = excess - undone.sum(axis=1)
 
 
-def long_run_ends(crews: Sequence[Crew], tasks: int, rng: np.random.Generator) -> list[Ends]:
-    """The same where each slot does many tasks; large crews are represented by some slots.
+def long_run_ends(groups: Sequence[EqualSlots], tasks: int, rng: np.random.Generator) -> list[Ends]:
+    """The same where each slot does many tasks; large groups are represented by some slots.
 
     By time t a slot has started t/m + (v/m^2 + 1)/2 tasks on average, with variance t v/m^3, for
     run times of mean m and variance v.
     """
-    means = [crew.possible.mean() for crew in crews]
-    variances = [crew.possible.variance() for crew in crews]
-    rate = sum(crew.slots / mean for crew, mean in zip(crews, means, strict=True))
+    means = [group.possible.mean() for group in groups]
+    variances = [group.possible.variance() for group in groups]
+    rate = sum(group.slots / mean for group, mean in zip(groups, means, strict=True))
     ahead = sum(
-        crew.slots * ((variance / mean**2 + 1) / 2 - crew.boot / mean)
-        for crew, mean, variance in zip(crews, means, variances, strict=True)
+        group.slots * ((variance / mean**2 + 1) / 2 - group.boot / mean)
+        for group, mean, variance in zip(groups, means, variances, strict=True)
     )
     expected = np.maximum((tasks - ahead) / rate, 0.0)
     spread = sum(
-        crew.slots * expected * variance / mean**3
-        for crew, mean, variance in zip(crews, means, variances, strict=True)
+        group.slots * expected * variance / mean**3
+        for group, mean, variance in zip(groups, means, variances, strict=True)
     )
     empty = expected + rng.standard_normal(len(expected)) * np.sqrt(spread) / rate
-    return [_ends_after(empty, crew, rng) for crew in crews]
+    return [_ends_after(empty, group, rng) for group in groups]
 
 
-def _ends_after(empty: Floats, crew: Crew, rng: np.random.Generator) -> Ends:
+def _ends_after(empty: Floats, group: EqualSlots, rng: np.random.Generator) -> Ends:
     """The ends of slots that are met at work when the bag becomes empty."""
-    since = np.maximum(empty, crew.boot)
-    modelled = min(crew.slots, MOST_MODELLED)
-    slots = np.rint(since[:, None] + crew.possible.draw_residuals(rng, modelled))
+    since = np.maximum(empty, group.boot)
+    modelled = min(group.slots, MOST_MODELLED)
+    slots = np.rint(since[:, None] + group.possible.draw_residuals(rng, modelled))
     last = slots.max(axis=1)
-    if crew.slots > modelled:
-        longest = crew.possible.draw_longest_residual(rng, crew.slots - modelled)
+    if group.slots > modelled:
+        longest = group.possible.draw_longest_residual(rng, group.slots - modelled)
         last = np.maximum(last, np.rint(since + longest))
     return Ends(slots, last)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bursar.beliefs.reliability import (
-    Fate,
     History,
+    InstanceEnd,
     Reliability,
     prudent,
     share_within,
@@ -51,7 +51,7 @@ class Incidence(msgspec.Struct, frozen=True):
         import numpy as np
 
         seen = history.counted()
-        is_known = seen.fates != Fate.SILENT
+        is_known = seen.fates != InstanceEnd.SILENT
         spans = np.maximum(1, np.where(is_known, seen.ended, now) - seen.sent)
         return cls.of_spans(spans, seen.fates)
 
@@ -63,11 +63,11 @@ class Incidence(msgspec.Struct, frozen=True):
         order = np.argsort(spans, kind="stable")
         times, first = np.unique(spans[order], return_index=True)
 
-        def counts(fate: Fate) -> Floats:
+        def counts(fate: InstanceEnd) -> Floats:
             is_one = (fates[order] == fate).astype(np.float64)
             return np.add.reduceat(is_one, first) if len(first) else np.zeros(0)
 
-        results, losses = counts(Fate.RESULT), counts(Fate.LOST)
+        results, losses = counts(InstanceEnd.RESULT), counts(InstanceEnd.LOST)
         at_risk = len(spans) - first
         left = np.cumprod(1.0 - (results + losses) / at_risk)
         before = np.concatenate(([1.0], left[:-1]))[: len(times)]
@@ -128,9 +128,9 @@ def current_reliability(history: History, now: Time, deadline: Time) -> Reliabil
     if not len(seen):
         return Reliability((), (), prudent(0.0, 0, 0))
     ages = now - seen.sent
-    is_old, is_silent = ages > deadline, seen.fates == Fate.SILENT
-    has_result = seen.fates == Fate.RESULT
-    lost = int(((seen.fates == Fate.LOST) | (is_silent & is_old)).sum())
+    is_old, is_silent = ages > deadline, seen.fates == InstanceEnd.SILENT
+    has_result = seen.fates == InstanceEnd.RESULT
+    lost = int(((seen.fates == InstanceEnd.LOST) | (is_silent & is_old)).sum())
     after = prudent(_expected(seen, is_old, now), int(has_result.sum()), lost)
     within = share_within(Incidence.of(seen, now).turnarounds(), ages)
     hope = after * (1.0 - within) / np.maximum(1e-9, 1.0 - after * within)

@@ -12,11 +12,11 @@ from bursar.beliefs.incidence import Incidence, current_reliability
 from bursar.beliefs.pool_forecast import foresee
 from bursar.beliefs.reliability import (
     PATIENCE,
-    Fate,
     History,
     Instance,
+    InstanceEnd,
+    LastEnding,
     Reliability,
-    Standing,
     effective_size,
     is_tail,
 )
@@ -115,7 +115,7 @@ def _mean(times: NDArray[np.int64]) -> Time:
 def _cautions(seen: History, results: int, now: Time, deadline: Time) -> Iterable[str]:
     if results < FEWEST:
         yield f"{counted(results, 'result')} cannot tell how turnaround times differ"
-    if not ((seen.fates == Fate.LOST) | (seen.fates == Fate.SILENT)).any():
+    if not ((seen.fates == InstanceEnd.LOST) | (seen.fates == InstanceEnd.SILENT)).any():
         yield f"no attempt was lost, which says little of more than {counted(results, 'attempt')}"
     length = now - int(seen.sent[0])
     if length < deadline:
@@ -125,7 +125,7 @@ def _cautions(seen: History, results: int, now: Time, deadline: Time) -> Iterabl
         )
 
 
-class PoolBook:
+class PoolObserver:
     """Collects what is sent to unreliable machines, and what comes back, while a run goes on.
 
     Its memory is a few columns, a row an attempt; an event costs the same however many there were.
@@ -143,7 +143,7 @@ class PoolBook:
         self._ended = array("q")
         self._fates = bytearray()
         self._standings = bytearray()
-        self._standing: dict[int, Standing] = {}
+        self._standing: dict[int, LastEnding] = {}
         """by unreliable machine that is up"""
         self._rows: dict[int, dict[int, int]] = {}
         """by unreliable machine that is up, the row of each live attempt"""
@@ -213,7 +213,7 @@ class PoolBook:
             rows[event.attempt] = len(self._sent)
             self._sent.append(event.at)
             self._ended.append(event.at)
-            self._fates.append(Fate.SILENT)
+            self._fates.append(InstanceEnd.SILENT)
             self._standings.append(self._standing[event.machine])
 
     def _ended_by_itself(self, event: ev.AttemptEnded, state: View) -> None:
@@ -228,16 +228,16 @@ class PoolBook:
         if row is None:
             return
         if event.outcome == "success":
-            self._settle(row, event.at, Fate.RESULT)
-            self._standing[machine] = Standing.RETURNED
+            self._settle(row, event.at, InstanceEnd.RESULT)
+            self._standing[machine] = LastEnding.RETURNED
             return
         is_done = state.status[state.log.task[event.attempt]] == DONE
         is_called_back = event.outcome == "cancelled" and (is_done or state.stopping is not None)
         if is_called_back or event.outcome == "released":
-            self._settle(row, event.at, Fate.WITHDRAWN)
+            self._settle(row, event.at, InstanceEnd.WITHDRAWN)
         else:
-            self._settle(row, event.at, Fate.LOST)
-            self._standing[machine] = Standing.FAILED
+            self._settle(row, event.at, InstanceEnd.LOST)
+            self._standing[machine] = LastEnding.FAILED
 
     def _counted(self, event: ev.MachineUp | ev.ReleaseOrdered, state: View) -> None:
         machine = state.machines[event.machine]
@@ -247,7 +247,7 @@ class PoolBook:
             self._slots -= self._available.pop(machine.id, 0)
             return
         self._rows[machine.id] = {}
-        self._standing[machine.id] = Standing.UNTRIED
+        self._standing[machine.id] = LastEnding.UNTRIED
         if not machine.releasing:
             self._available[machine.id] = machine.offer.slots
             self._slots += machine.offer.slots
@@ -256,7 +256,7 @@ class PoolBook:
         rows = self._rows.pop(event.machine, {})
         self._standing.pop(event.machine, None)
         self._slots -= self._available.pop(event.machine, 0)
-        fate = Fate.LOST if event.cause == "lost" else Fate.WITHDRAWN
+        fate = InstanceEnd.LOST if event.cause == "lost" else InstanceEnd.WITHDRAWN
         for row in rows.values():
             self._settle(row, event.at, fate)
 
@@ -264,10 +264,10 @@ class PoolBook:
         """Nobody executed the run since `at`: what ran then went with it, not with the pool."""
         for rows in self._rows.values():
             for row in rows.values():
-                self._settle(row, at, Fate.WITHDRAWN)
+                self._settle(row, at, InstanceEnd.WITHDRAWN)
             rows.clear()
 
-    def _settle(self, row: int, at: Time, fate: Fate) -> None:
+    def _settle(self, row: int, at: Time, fate: InstanceEnd) -> None:
         self._ended[row] = at
         self._fates[row] = fate
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from bursar.beliefs.incidence import Incidence
-from bursar.beliefs.reliability import Fate, History, Reliability, Standing, share_within
+from bursar.beliefs.reliability import History, InstanceEnd, LastEnding, Reliability, share_within
 from bursar.beliefs.trend import slope_of
 from bursar.model.time import LONGEST, Time
 
@@ -30,7 +30,7 @@ UNKNOWN: Final = 0.5
 """A chance of which nothing is known."""
 
 
-class Foresight(msgspec.Struct, frozen=True):
+class PoolForecast(msgspec.Struct, frozen=True):
     """The unreliable pool as a simulation of what remains takes it to be."""
 
     turnarounds: Integers
@@ -64,7 +64,7 @@ class Awaited(msgspec.Struct, frozen=True):
         return Awaited(self.late[chosen], self.quiet[chosen])
 
 
-def foresee(history: History, now: Time) -> Foresight:
+def foresee(history: History, now: Time) -> PoolForecast:
     """By what is known now of a history that has a result.
 
     Gamma of an instance under way is that of its machine's standing. Of what is sent from now on it
@@ -73,7 +73,7 @@ def foresee(history: History, now: Time) -> Foresight:
     import numpy as np
 
     seen = history.seen_at(now).counted()
-    ages, is_silent = now - seen.sent, seen.fates == Fate.SILENT
+    ages, is_silent = now - seen.sent, seen.fates == InstanceEnd.SILENT
     so_far = Incidence.of(seen, now)
     losses, pace = so_far.losses(), _pace(seen, ages, so_far)
     spans = np.where(is_silent, ages, seen.ended - seen.sent)
@@ -83,7 +83,7 @@ def foresee(history: History, now: Time) -> Foresight:
     each = by_standing[seen.standings]
     recent = ages <= float(times.mean())
     after = float(each[recent].mean() if recent.any() else each.mean())
-    return Foresight(times, losses, _under_way(seen.sent[is_silent], each[is_silent], after))
+    return PoolForecast(times, losses, _under_way(seen.sent[is_silent], each[is_silent], after))
 
 
 def most_likely(results: int, instances: int, awaited: Awaited, guess: float) -> float:
@@ -104,7 +104,7 @@ def _gammas(seen: History, awaited: Awaited) -> Floats:
     """By standing; that of all is the guess where little is known of one."""
     import numpy as np
 
-    is_silent, has_result = seen.fates == Fate.SILENT, seen.fates == Fate.RESULT
+    is_silent, has_result = seen.fates == InstanceEnd.SILENT, seen.fates == InstanceEnd.RESULT
 
     def gamma(chosen: NDArray[np.bool_], guess: float) -> float:
         results = int((chosen & has_result).sum())
@@ -112,14 +112,14 @@ def _gammas(seen: History, awaited: Awaited) -> Floats:
         return most_likely(results, int(chosen.sum()), silent, guess)
 
     whole = gamma(np.ones(len(seen), dtype=np.bool_), UNKNOWN)
-    return np.array([gamma(seen.standings == standing, whole) for standing in Standing])
+    return np.array([gamma(seen.standings == standing, whole) for standing in LastEnding])
 
 
 def _pace(seen: History, ages: Integers, so_far: Incidence) -> Floats:
     """By how much longer than then each instance would take if it were sent now."""
     import numpy as np
 
-    is_silent, has_result = seen.fates == Fate.SILENT, seen.fates == Fate.RESULT
+    is_silent, has_result = seen.fates == InstanceEnd.SILENT, seen.fates == InstanceEnd.RESULT
     awaited = Awaited.of(ages, so_far.turnarounds(), so_far.losses())
     whole = most_likely(int(has_result.sum()), len(seen), awaited.among(is_silent), UNKNOWN)
     weights = np.where(is_silent, awaited.hopes(whole), 1.0)

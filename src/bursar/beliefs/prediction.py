@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.cautions import ending_caution, sample_cautions
-from bursar.beliefs.endings import Crew, exact_ends, long_run_ends
+from bursar.beliefs.endings import EqualSlots, exact_ends, long_run_ends
 from bursar.beliefs.posterior import Floats, possible_runtimes
 from bursar.model.errors import InputError
 from bursar.model.market import Offer
@@ -153,17 +153,17 @@ def _effort(parts: Sequence[FleetPart], tasks: int, draws: int) -> tuple[bool, i
     return True, draws
 
 
-def _crews(parts: Sequence[FleetPart], draws: int, rng: np.random.Generator) -> list[Crew]:
+def _crews(parts: Sequence[FleetPart], draws: int, rng: np.random.Generator) -> list[EqualSlots]:
     """The parts as crews; those that share a sample share its errors."""
     groups: dict[str, list[int]] = {}
     for number, part in enumerate(parts):
         groups.setdefault(part.sample or f"\0{number}", []).append(number)
-    crews: dict[int, Crew] = {}
+    crews: dict[int, EqualSlots] = {}
     for members in groups.values():
         samples = [parts[number].runtimes for number in members]
         for number, possible in zip(members, possible_runtimes(samples, draws, rng), strict=True):
             offer = parts[number].offer
-            crews[number] = Crew(possible, parts[number].machines * offer.slots, offer.boot)
+            crews[number] = EqualSlots(possible, parts[number].machines * offer.slots, offer.boot)
     return [crews[number] for number in range(len(parts))]
 
 

@@ -47,7 +47,7 @@ SET_SIZE: Final = 20
 """Instances in a set; gamma of a set is then known to about a tenth."""
 
 
-class Standing(IntEnum):
+class LastEnding(IntEnum):
     """Of a machine when an instance is sent to it: what became of the last one that ended there."""
 
     UNTRIED = 0
@@ -65,10 +65,10 @@ class Instance(msgspec.Struct, frozen=True, gc=False):
     """when it was known that no result will come; None: nobody knows, or there is a result"""
     is_withdrawn: bool = False
     """called back at `until` by our own choice: it tells nothing of the pool's reliability"""
-    standing: Standing = Standing.UNTRIED
+    standing: LastEnding = LastEnding.UNTRIED
 
 
-class Fate(IntEnum):
+class InstanceEnd(IntEnum):
     SILENT = 0
     RESULT = 1
     LOST = 2
@@ -101,12 +101,12 @@ class History(msgspec.Struct, frozen=True):
         import numpy as np
 
         sent = self.among(self.sent < moment)
-        fates = np.where(sent.ended <= moment, sent.fates, np.uint8(Fate.SILENT))
+        fates = np.where(sent.ended <= moment, sent.fates, np.uint8(InstanceEnd.SILENT))
         return History(sent.sent, sent.ended, fates, sent.standings)
 
     def counted(self) -> History:
         """Without those that were withdrawn."""
-        return self.among(self.fates != Fate.WITHDRAWN)
+        return self.among(self.fates != InstanceEnd.WITHDRAWN)
 
     def among(self, chosen: NDArray[np.bool_]) -> History:
         return History(
@@ -117,24 +117,24 @@ class History(msgspec.Struct, frozen=True):
         """Of results, ascending: a sample of F_s."""
         import numpy as np
 
-        has_result = self.fates == Fate.RESULT
+        has_result = self.fates == InstanceEnd.RESULT
         return np.sort(np.maximum(1, self.ended[has_result] - self.sent[has_result]))
 
     @property
     def end(self) -> Time:
         """Just after all that is told."""
-        known = self.ended[self.fates != Fate.SILENT]
+        known = self.ended[self.fates != InstanceEnd.SILENT]
         latest = max(int(self.sent.max(initial=0)), int(known.max(initial=0)))
         return latest + 1
 
 
 def _row(one: Instance) -> tuple[Time, Time, int, int]:
     ended = one.until
-    fate = Fate.SILENT if one.until is None else Fate.LOST
+    fate = InstanceEnd.SILENT if one.until is None else InstanceEnd.LOST
     if one.is_withdrawn:
-        fate = Fate.WITHDRAWN
+        fate = InstanceEnd.WITHDRAWN
     elif one.turnaround is not None:
-        fate, ended = Fate.RESULT, one.sent + one.turnaround
+        fate, ended = InstanceEnd.RESULT, one.sent + one.turnaround
     ended = one.sent if ended is None else ended
     if not 0 <= one.sent <= ended <= LONGEST:
         raise InputError(
@@ -173,7 +173,7 @@ def offline_reliability(history: History, size: int = SET_SIZE) -> Reliability:
     known = history.counted()
     if not len(known):
         return Reliability((), (), prudent(0.0, 0, 0))
-    has_result = (known.fates == Fate.RESULT).astype(np.float64)
+    has_result = (known.fates == InstanceEnd.RESULT).astype(np.float64)
     results = int(has_result.sum())
     after = prudent(results / len(known), results, len(known) - results)
     return summed_sets(known.sent, has_result, int(known.sent[-1]) + 1, after, size)
@@ -190,15 +190,15 @@ def online_reliability(
         return Reliability((), (), prudent(0.0, 0, 0))
     starts = _sets(len(seen), size)
     ages = tail - seen.sent
-    is_old, is_silent = ages > deadline, seen.fates == Fate.SILENT
+    is_old, is_silent = ages > deadline, seen.fates == InstanceEnd.SILENT
     expected = np.where(is_old, 1.0, share_within(seen.turnarounds(), ages))
-    is_lost = (seen.fates == Fate.LOST) | (is_silent & is_old)
+    is_lost = (seen.fates == InstanceEnd.LOST) | (is_silent & is_old)
 
     def summed(of_each: NDArray[np.bool_] | Floats) -> Floats:
         return np.add.reduceat(of_each.astype(np.float64), starts)
 
     counts = summed(np.ones(len(seen)))
-    results, lost = summed(seen.fates == Fate.RESULT), summed(is_lost)
+    results, lost = summed(seen.fates == InstanceEnd.RESULT), summed(is_lost)
     is_exact = summed(is_silent & ~is_old) == 0
     knowledge = np.where(is_exact, counts, summed(expected))
     is_first_epoch = summed(is_old) == counts
@@ -275,7 +275,7 @@ def effective_size(
     if not len(history):
         raise InputError("nothing was sent to unreliable machines; say how many there are")
     begin = int(history.sent[0])
-    stays = np.where(history.fates == Fate.SILENT, history.sent + deadline, history.ended)
+    stays = np.where(history.fates == InstanceEnd.SILENT, history.sent + deadline, history.ended)
     if end > begin:
         stay = np.maximum(0, np.minimum(stays, end) - history.sent).astype(np.float64)
         size = round(float(stay.sum()) / (end - begin))

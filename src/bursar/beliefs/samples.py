@@ -24,7 +24,7 @@ REPLICATED: Final = 7
 """Tasks run on every offer: enough for a line between two offers (section 3.1.3)."""
 
 
-class SampleBook:
+class SampleLog:
     """Run times by offer and task. Only successes count; a task's last measurement stands."""
 
     def __init__(self) -> None:

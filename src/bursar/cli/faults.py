@@ -10,13 +10,13 @@ from bursar.model.errors import InputError
 from bursar.model.market import Market
 from bursar.model.time import Time
 from bursar.runs.request import Request
-from bursar.simulate.faults import ModelledFortune, Runtimes
-from bursar.simulate.spot_trace import SpotSeats, SpotTrace
+from bursar.simulate.faults import ModelledBehaviour, Runtimes
+from bursar.simulate.spot_trace import SpotTrace, TracedMachines
 from bursar.simulate.unreliable import UnreliablePool
-from bursar.simulate.world import Fortune
+from bursar.simulate.world import Behaviour
 
 
-class Misfortune(msgspec.Struct, frozen=True):
+class Faults(msgspec.Struct, frozen=True):
     """What is to go wrong."""
 
     failing: float
@@ -48,20 +48,20 @@ class Misfortune(msgspec.Struct, frozen=True):
                 "an attempt that hangs on a free machine never ends; give --timeout or --deadline"
             )
 
-    def fortune(self, market: Market, runtimes: Runtimes, seed: int) -> Fortune:
+    def behaviour(self, market: Market, runtimes: Runtimes, seed: int) -> Behaviour:
         lives = (
             {}
             if self.mean_life is None
             else {offer.name: self.mean_life for offer in market.offers}
         )
-        fortune: Fortune = ModelledFortune(
+        behaviour: Behaviour = ModelledBehaviour(
             runtimes, failing=self.failing, mean_life=lives, notice=self.notice, seed=seed
         )
         if self.reliability < 1:
-            fortune = UnreliablePool(fortune, reliability=self.reliability, seed=seed)
+            behaviour = UnreliablePool(behaviour, reliability=self.reliability, seed=seed)
         if self.traces:
             unreliable = [offer.name for offer in market.offers if offer.pool == "unreliable"]
             offset = Random(seed).randrange(max(trace.length for trace in self.traces))
             traces = dict.fromkeys(unreliable, self.traces)
-            fortune = SpotSeats(fortune, traces, offset=offset, notice=self.notice)
-        return fortune
+            behaviour = TracedMachines(behaviour, traces, offset=offset, notice=self.notice)
+        return behaviour

@@ -22,7 +22,7 @@ from bursar.model.text import counted
 from bursar.model.time import HOUR, Time, parse_duration
 from bursar.plan.bag.plans import known_runtimes
 from bursar.plan.pools.estimator import NOTHING, Conditions, Price
-from bursar.plan.pools.split import TwoPools, two_pools
+from bursar.plan.pools.split import PoolSizes, two_pools
 
 Integers = NDArray[np.int64]
 
@@ -121,7 +121,7 @@ def _reliability(options: Options, learned: Characterisation | None) -> float:
     raise InputError("say how many attempts return a result: --reliability 0.8 or --history LOG")
 
 
-def _unreliable(options: Options, pools: TwoPools | None, learned: Characterisation | None) -> int:
+def _unreliable(options: Options, pools: PoolSizes | None, learned: Characterisation | None) -> int:
     """Machines: as told, or as many as the market has, or as there were."""
     count = options.unreliable
     if count is None and pools is not None:
@@ -138,7 +138,7 @@ def _unreliable(options: Options, pools: TwoPools | None, learned: Characterisat
     return count
 
 
-def _unreliable_price(options: Options, pools: TwoPools | None, market: Market | None) -> Price:
+def _unreliable_price(options: Options, pools: PoolSizes | None, market: Market | None) -> Price:
     if options.unreliable_price is not None:
         return parse_price(options.unreliable_price, market)
     if pools is not None:
@@ -149,7 +149,7 @@ def _unreliable_price(options: Options, pools: TwoPools | None, market: Market |
 # --- the reliable pool ---------------------------------------------------------------------------
 
 
-def _reliable(options: Options, pools: TwoPools | None, unreliable: int) -> int:
+def _reliable(options: Options, pools: PoolSizes | None, unreliable: int) -> int:
     """The most machines: as told, or as many as the market has, or a tenth of the others."""
     if options.reliable is not None:
         if options.reliable > unreliable:
@@ -163,7 +163,7 @@ def _reliable(options: Options, pools: TwoPools | None, unreliable: int) -> int:
 
 
 def _reliable_time(
-    options: Options, pools: TwoPools | None, learned: Characterisation | None, times: Integers
+    options: Options, pools: PoolSizes | None, learned: Characterisation | None, times: Integers
 ) -> Time:
     """As told, or as it was, or the mean turnaround time by what the market says of speeds."""
     if options.reliable_time is not None:
@@ -174,7 +174,7 @@ def _reliable_time(
     return max(1, round(float(np.mean(times)) / speedup))
 
 
-def _reliable_price(options: Options, pools: TwoPools | None, market: Market | None) -> Price:
+def _reliable_price(options: Options, pools: PoolSizes | None, market: Market | None) -> Price:
     if options.reliable_price is not None:
         return parse_price(options.reliable_price, market)
     if pools is not None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import rich_click as click
 
-from bursar.beliefs.samples import SampleBook
+from bursar.beliefs.samples import SampleLog
 from bursar.cli.common import json_option, print_json, print_table, say
-from bursar.cli.faults import Misfortune
+from bursar.cli.faults import Faults
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.workflow_options import flow_options
 from bursar.engine.roles import Policy
@@ -178,7 +178,7 @@ def command(
         prefer=prefer,
         strategy=strategy,
     )
-    misfortune = Misfortune(
+    faults = Faults(
         failing=failing,
         reliability=reliability,
         mean_life=None if mean_life is None else read_duration(mean_life, least=1),
@@ -206,14 +206,14 @@ def command(
         request, target = prepared(flow, number, request, choose)
         runtimes = runtimes_of(target, slower)
     request.check(simulated=True)
-    misfortune.check(request)
+    faults.check(request)
     seeds = range(seed, seed + runs)
     known_runs: dict[int, Summary] = {}
-    if target is not None and slower == 1 and misfortune.is_none:
+    if target is not None and slower == 1 and faults.is_none:
         known_runs = by_kernel(request, target, seeds)
     advised = target if slower != 1 else None
     summaries = [
-        known_runs.get(one) or _simulate(request, runtimes(one), misfortune, one, advised)
+        known_runs.get(one) or _simulate(request, runtimes(one), faults, one, advised)
         for one in _watched(seeds)
     ]
     study = Study(
@@ -272,18 +272,18 @@ def _normal(runtime: str | None, deviation: str) -> RuntimesOf:
 def _simulate(
     request: Request,
     runtimes: Runtimes,
-    misfortune: Misfortune,
+    faults: Faults,
     seed: int,
     target: FlowTarget | None = None,
 ) -> Summary:
-    fortune = misfortune.fortune(request.market, runtimes, seed)
+    behaviour = faults.behaviour(request.market, runtimes, seed)
     policy, learners = _policy(request, runtimes, target)
     state = simulate(
         request.market,
         request.goal,
         request.arrivals(),
         policy,
-        fortune,
+        behaviour,
         limits=request.limits,
         seed=seed,
         observers=learners,
@@ -297,7 +297,7 @@ def _policy(
     """The policy that a real run would have, and what it learns by; `perfect` knows run times."""
     policies = request.all_policies()
     perfect = policies["replicator"] == "perfect"
-    state, book = RunState(), SampleBook()
+    state, book = RunState(), SampleLog()
     state.apply(
         ev.RunCreated(
             at=0,

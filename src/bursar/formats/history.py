@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from bursar.beliefs.pool import Characterisation, PoolBook
+from bursar.beliefs.pool import Characterisation, PoolObserver
 from bursar.beliefs.reliability import History, Instance, effective_size, tail_start
 from bursar.formats.files import source_name
 from bursar.formats.joblog import JoblogRow, read_joblog
@@ -83,7 +83,7 @@ def _is_journal(path: Path) -> bool:
 
 
 def _from_journal(path: Path, source: str) -> PoolHistory:
-    book = PoolBook()
+    book = PoolObserver()
     state = load_state(path, [book])
     history = book.history()
     now = max(state.now, history.end)

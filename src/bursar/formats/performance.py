@@ -56,13 +56,13 @@ class _Offer(msgspec.Struct, forbid_unknown_fields=True):
         return rows
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _PerformanceFile(msgspec.Struct, forbid_unknown_fields=True):
     version: int
     offers: dict[str, _Offer] = msgspec.field(default_factory=dict)
 
 
 _RESOURCES: Final[tuple[Resource, ...]] = ("cpu", "disk", "network")
-_DECODER: Final = msgspec.json.Decoder(_File)
+_DECODER: Final = msgspec.json.Decoder(_PerformanceFile)
 
 
 def read_performance(path: str | Path) -> dict[str, OfferCalibration]:
@@ -87,7 +87,7 @@ def add_measurements(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _alone(path):
-            known = _read(path) if path.exists() else _File(VERSION)
+            known = _read(path) if path.exists() else _PerformanceFile(VERSION)
             entry = known.offers.setdefault(offer, _Offer())
             for resource, rows in measured.items():
                 kept = sorted([*entry.rows(resource), *rows], key=itemgetter(0))[-MOST_KEPT:]
@@ -100,7 +100,7 @@ def add_measurements(
         ) from None
 
 
-def _read(path: str | Path) -> _File:
+def _read(path: str | Path) -> _PerformanceFile:
     source = source_name(path)
     try:
         found = _DECODER.decode(read_bytes(path, "performance file"))

@@ -27,7 +27,7 @@ class _Metadata(msgspec.Struct):
     gap_seconds: float
 
 
-class _File(msgspec.Struct):
+class _TraceFile(msgspec.Struct):
     metadata: _Metadata
     data: list[int]
 
@@ -37,7 +37,7 @@ def read_spot_trace(path: str | Path) -> SpotTrace:
     source = source_name(path)
     text = read_text(path, "spot trace")
     try:
-        found = msgspec.json.decode(text, type=_File)
+        found = msgspec.json.decode(text, type=_TraceFile)
     except msgspec.ValidationError as error:
         raise InputError(
             f"{source}: not a spot trace: {one_line(str(error))}; it needs"
@@ -48,14 +48,14 @@ def read_spot_trace(path: str | Path) -> SpotTrace:
     return SpotTrace(_gap_of(found, source), _values_of(found, source))
 
 
-def _gap_of(found: _File, source: str) -> Time:
+def _gap_of(found: _TraceFile, source: str) -> Time:
     gap = found.metadata.gap_seconds
     if not isfinite(gap) or not MICROSECOND / SECOND <= gap <= LONGEST_GAP / SECOND:
         raise InputError(f"{source}: gap_seconds is {gap:g}; it must be above 0 and at most a year")
     return seconds(gap)
 
 
-def _values_of(found: _File, source: str) -> tuple[int, ...]:
+def _values_of(found: _TraceFile, source: str) -> tuple[int, ...]:
     values = found.data
     if not values:
         raise InputError(f"{source}: data is empty; it needs at least one value")

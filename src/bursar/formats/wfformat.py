@@ -61,7 +61,7 @@ class _Execution(_Measured, frozen=True, omit_defaults=True, rename="camel", kw_
     parts: dict[str, float] | None = None
 
 
-class _File(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+class _WfFile(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     id: str
     size_in_bytes: int
     """0 where it is not known: the format wants a number for every file"""
@@ -70,7 +70,7 @@ class _File(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 class _Specification(msgspec.Struct, frozen=True, omit_defaults=True):
     tasks: tuple[_Task, ...]
-    files: tuple[_File, ...] = ()
+    files: tuple[_WfFile, ...] = ()
 
 
 class _Executed(msgspec.Struct, frozen=True, rename="camel"):
@@ -235,7 +235,7 @@ def write_wfformat(
     specification = _Specification(
         tuple(_specified(dag, task, task in has_time) for task in range(len(dag))),
         tuple(
-            _File(name, max(size, 0), size != UNKNOWN)
+            _WfFile(name, max(size, 0), size != UNKNOWN)
             for name, size in zip(dag.files.names, dag.files.sizes.tolist(), strict=True)
         ),
     )

@@ -22,7 +22,7 @@ MIX_1: Final = 0xBF58476D1CE4E5B9
 MIX_2: Final = 0x94D049BB133111EB
 
 
-class Shop(NamedTuple):
+class BagOnFleet(NamedTuple):
     """A bag and a fleet; machines are numbered in the order in which they are rented."""
 
     runtimes: Array
@@ -122,10 +122,10 @@ def make_pair(machines: int, tasks: int) -> Pair:
     )
 
 
-def prepare(shop: Shop, pair: Pair, side: int) -> None:
+def prepare(setup: BagOnFleet, pair: Pair, side: int) -> None:
     """Nothing is taken yet."""
-    machines = len(shop.offer)
-    plant(pair.trees[side], shop.boot, machines, leaves(machines))
+    machines = len(setup.offer)
+    plant(pair.trees[side], setup.boot, machines, leaves(machines))
     for task in range(pair.orders.shape[1]):
         pair.orders[side, task] = task
 
@@ -178,7 +178,7 @@ def run_pair(
 
 
 def run_noting(
-    shop: Shop,
+    setup: BagOnFleet,
     order: Array,
     tree: Array,
     width: int,
@@ -190,7 +190,7 @@ def run_noting(
 
     Notes each machine's last task, and each task's machine and completion.
     """
-    runtimes, offer = shop.runtimes, shop.offer
+    runtimes, offer = setup.runtimes, setup.offer
     mask, shift = width - 1, bits(width)
     least = tree[1]
     taken = 0
@@ -219,18 +219,18 @@ def leaves(machines: int) -> int:
     return width
 
 
-def list_once(shop: Shop, order: Array, completions: Array, units: Array) -> int:
+def list_once(setup: BagOnFleet, order: Array, completions: Array, units: Array) -> int:
     """Execute a bag once; the makespan. Fills each task's completion and each offer's units."""
-    machines, tasks = len(shop.offer), len(order)
+    machines, tasks = len(setup.offer), len(order)
     width = leaves(machines)
     tree = np.empty(2 * width, np.int64)
-    plant(tree, shop.boot, machines, width)
+    plant(tree, setup.boot, machines, width)
     task, owner = np.empty(machines, np.int64), np.empty(tasks, np.int64)
-    taken = run_noting(shop, order, tree, width, task, owner, completions)
-    return settle(shop, tree, width, taken, units)
+    taken = run_noting(setup, order, tree, width, task, owner, completions)
+    return settle(setup, tree, width, taken, units)
 
 
-def settle(shop: Shop, tree: Array, width: int, taken: int, units: Array) -> int:
+def settle(setup: BagOnFleet, tree: Array, width: int, taken: int, units: Array) -> int:
     """The makespan, and the billing units that machines entered.
 
     A machine is renewed while tasks are ready, so one whose lease ends in the very moment in which
@@ -238,16 +238,16 @@ def settle(shop: Shop, tree: Array, width: int, taken: int, units: Array) -> int
     for a task, and is not renewed again.
     """
     makespan = 0
-    for offer in range(len(shop.billing)):
+    for offer in range(len(setup.billing)):
         units[offer] = 0
-    for machine in range(len(shop.offer)):
+    for machine in range(len(setup.offer)):
         end = tree[width + machine] // width
-        if end == shop.boot[machine]:
+        if end == setup.boot[machine]:
             end = min(end, taken)
         makespan = max(makespan, end)
-        offer = shop.offer[machine]
-        billing, paid = shop.billing[offer], shop.paid[offer]
-        stay = max(end, shop.least[offer])
+        offer = setup.offer[machine]
+        billing, paid = setup.billing[offer], setup.paid[offer]
+        stay = max(end, setup.least[offer])
         entered = (stay + billing - 1) // billing
         if end == taken and end >= paid and end % billing == 0:
             entered += 1
@@ -255,21 +255,23 @@ def settle(shop: Shop, tree: Array, width: int, taken: int, units: Array) -> int
     return makespan
 
 
-def list_many(shop: Shop, seed: Any, first: int, last: int, makespans: Array, units: Array) -> None:
+def list_many(
+    setup: BagOnFleet, seed: Any, first: int, last: int, makespans: Array, units: Array
+) -> None:
     """Executions first to last of a bag, each with the tasks in a random order of its own."""
-    machines, tasks = len(shop.offer), shop.runtimes.shape[1]
+    machines, tasks = len(setup.offer), setup.runtimes.shape[1]
     width = leaves(machines)
-    ticks = shop.runtimes.ravel() * width
-    row = shop.offer * tasks
+    ticks = setup.runtimes.ravel() * width
+    row = setup.offer * tasks
     pair = make_pair(machines, tasks)
     for execution in range(first, last, 2):
         other = min(execution + 1, last - 1)
-        prepare(shop, pair, 0)
-        prepare(shop, pair, 1)
+        prepare(setup, pair, 0)
+        prepare(setup, pair, 1)
         state, other_state = stream(seed, execution), stream(seed, other)
         taken, other_taken = run_pair(pair, ticks, row, state, other_state, tasks, False)
-        makespans[other] = settle(shop, pair.trees[1], width, other_taken, units[other])
-        makespans[execution] = settle(shop, pair.trees[0], width, taken, units[execution])
+        makespans[other] = settle(setup, pair.trees[1], width, other_taken, units[other])
+        makespans[execution] = settle(setup, pair.trees[0], width, taken, units[execution])
 
 
 ALLOCATING: Final = (make_pair,)

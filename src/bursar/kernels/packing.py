@@ -54,11 +54,11 @@ from bursar.kernels.packing_state import (
     UNITS,
     UP,
     Array,
-    Desk,
+    PackedExecution,
     Site,
     drop,
     find_first,
-    make_desk,
+    make_execution,
     pop,
     push,
     put,
@@ -68,16 +68,16 @@ from bursar.model.release import EARLIEST, EARLY_PART
 # --- what happens --------------------------------------------------------------------------------
 
 
-def clear(site: Site, desk: Desk) -> None:
+def clear(site: Site, run: PackedExecution) -> None:
     """Nothing has happened yet; what has no parents is ready."""
-    desk.offers[:] = 0
-    desk.ready[:] = 0
-    desk.idle[:] = 0
+    run.offers[:] = 0
+    run.ready[:] = 0
+    run.idle[:] = 0
     for task in range(site.plan.shape[0]):
         needs = site.plan[task, NEEDS]
-        desk.tasks[task, MISSING] = needs
+        run.tasks[task, MISSING] = needs
         if needs == 0:
-            make_ready(site.plan[task], site.terms, desk.offers, desk.ready)
+            make_ready(site.plan[task], site.terms, run.offers, run.ready)
 
 
 def make_ready(plan: Array, terms: Array, offers: Array, ready: Array) -> None:
@@ -86,19 +86,19 @@ def make_ready(plan: Array, terms: Array, offers: Array, ready: Array) -> None:
     put(ready, terms[offer], plan[PLACE])
 
 
-def end_task(site: Site, desk: Desk, task: int, now: int) -> int:
+def end_task(site: Site, run: PackedExecution, task: int, now: int) -> int:
     """Its children may be ready, its slot is free; the machine."""
     for edge in range(site.children_start[task], site.children_start[task + 1]):
         child = site.children[edge]
-        desk.tasks[child, MISSING] -= 1
-        if desk.tasks[child, MISSING] == 0:
-            make_ready(site.plan[child], site.terms, desk.offers, desk.ready)
-    offer, number = site.plan[task, OFFER], desk.tasks[task, MACHINE]
-    machine, terms = desk.machines[number], site.terms[offer]
-    desk.offers[offer, FREE] += 1
+        run.tasks[child, MISSING] -= 1
+        if run.tasks[child, MISSING] == 0:
+            make_ready(site.plan[child], site.terms, run.offers, run.ready)
+    offer, number = site.plan[task, OFFER], run.tasks[task, MACHINE]
+    machine, terms = run.machines[number], site.terms[offer]
+    run.offers[offer, FREE] += 1
     machine[BUSY] -= 1
     machine[SINCE] = now
-    put(desk.idle, terms, number - terms[FIRST])
+    put(run.idle, terms, number - terms[FIRST])
     return int(number)
 
 
@@ -114,50 +114,52 @@ def look_at(machine: Array, terms: Array, idle: Array, number: int, now: int) ->
 # --- renting and placing -------------------------------------------------------------------------
 
 
-def serve(site: Site, desk: Desk, offer: int, runtimes: Array, now: int, size: int) -> int:
+def serve(
+    site: Site, run: PackedExecution, offer: int, runtimes: Array, now: int, size: int
+) -> int:
     """Rent what is needed for the ready tasks, and start them; the size of the heap."""
-    terms, known = site.terms[offer], desk.offers[offer]
+    terms, known = site.terms[offer], run.offers[offer]
     if known[READY] > known[FREE]:
-        size = rent(desk, site.plan.shape[0], offer, terms, now, size)
+        size = rent(run, site.plan.shape[0], offer, terms, now, size)
     while known[READY] > 0:
-        place = find_first(desk.idle, terms)
+        place = find_first(run.idle, terms)
         if place < 0:
             break
         number = terms[FIRST] + place
-        machine = desk.machines[number]
+        machine = run.machines[number]
         while known[READY] > 0 and machine[BUSY] < terms[SLOTS]:
-            urgent = find_first(desk.ready, terms)
-            drop(desk.ready, terms, urgent)
+            urgent = find_first(run.ready, terms)
+            drop(run.ready, terms, urgent)
             task = site.tasks[terms[FIRST] + urgent]
-            desk.tasks[task, MACHINE] = number
-            desk.tasks[task, BEGIN] = now
+            run.tasks[task, MACHINE] = number
+            run.tasks[task, BEGIN] = now
             known[READY] -= 1
             known[FREE] -= 1
             machine[BUSY] += 1
-            size = push(desk.heap, size, now + runtimes[task], task)
+            size = push(run.heap, size, now + runtimes[task], task)
         if machine[BUSY] == terms[SLOTS]:
-            drop(desk.idle, terms, place)
+            drop(run.idle, terms, place)
     return size
 
 
-def rent(desk: Desk, tasks: int, offer: int, terms: Array, now: int, size: int) -> int:
+def rent(run: PackedExecution, tasks: int, offer: int, terms: Array, now: int, size: int) -> int:
     """As many machines as are needed and allowed; the size of the heap."""
-    known = desk.offers[offer]
+    known = run.offers[offer]
     while known[READY] > known[FREE] and known[LIVE] < terms[CAP]:
         number = terms[FIRST] + known[COUNT]
         known[COUNT] += 1
         known[LIVE] += 1
         known[FREE] += terms[SLOTS]
-        machine = desk.machines[number]
+        machine = run.machines[number]
         machine[OWNER] = offer
         machine[RENTED] = now
         machine[BUSY] = 0
         machine[STATUS] = BOOTING
         if terms[BOOT] == 0:
-            look_at(machine, terms, desk.idle, number, now)
+            look_at(machine, terms, run.idle, number, now)
         else:
             machine[LOOK] = next_while_booting(machine, terms, now)
-            size = push(desk.heap, size, machine[LOOK], tasks + number)
+            size = push(run.heap, size, machine[LOOK], tasks + number)
     known[PEAK] = max(known[PEAK], known[LIVE])
     return size
 
@@ -165,18 +167,18 @@ def rent(desk: Desk, tasks: int, offer: int, terms: Array, now: int, size: int) 
 # --- giving back ---------------------------------------------------------------------------------
 
 
-def settle(site: Site, desk: Desk, number: int, now: int, size: int) -> int:
+def settle(site: Site, run: PackedExecution, number: int, now: int, size: int) -> int:
     """Give an empty machine back, or look at it later; the size of the heap."""
-    machine, tasks = desk.machines[number], site.plan.shape[0]
+    machine, tasks = run.machines[number], site.plan.shape[0]
     if machine[STATUS] == GONE or machine[BUSY] > 0:
         return size
     offer = machine[OWNER]
-    terms, known = site.terms[offer], desk.offers[offer]
+    terms, known = site.terms[offer], run.offers[offer]
     if machine[STATUS] == UP:
         until = kept_until(machine, terms, now)
         if until <= now:
-            drop(desk.idle, terms, number - terms[FIRST])
-    elif is_needed(desk.machines, number, known[READY], terms, now):
+            drop(run.idle, terms, number - terms[FIRST])
+    elif is_needed(run.machines, number, known[READY], terms, now):
         until = next_while_booting(machine, terms, now)
     else:
         until = now
@@ -184,7 +186,7 @@ def settle(site: Site, desk: Desk, number: int, now: int, size: int) -> int:
         release(machine, terms, known, now)
     elif machine[LOOK] == NEVER:
         machine[LOOK] = until
-        size = push(desk.heap, size, until, tasks + number)
+        size = push(run.heap, size, until, tasks + number)
     return size
 
 
@@ -234,42 +236,42 @@ def release(machine: Array, terms: Array, known: Array, now: int) -> None:
 # --- whole executions ----------------------------------------------------------------------------
 
 
-def run_once(site: Site, desk: Desk, runtimes: Array) -> int:
+def run_once(site: Site, run: PackedExecution, runtimes: Array) -> int:
     """One execution, to the end of the last task, which is told."""
-    clear(site, desk)
+    clear(site, run)
     left, now, size = site.plan.shape[0], 0, 0
     while True:
         touched = 0
-        while size > 0 and desk.heap[0, 0] == now:
-            thing = desk.heap[0, 1]
-            size = pop(desk.heap, size)
+        while size > 0 and run.heap[0, 0] == now:
+            thing = run.heap[0, 1]
+            size = pop(run.heap, size)
             number = thing - site.plan.shape[0]
             if number < 0:
                 left -= 1
-                number = end_task(site, desk, thing, now)
+                number = end_task(site, run, thing, now)
             else:
-                machine = desk.machines[number]
-                look_at(machine, site.terms[machine[OWNER]], desk.idle, number, now)
-            desk.touched[touched] = number
+                machine = run.machines[number]
+                look_at(machine, site.terms[machine[OWNER]], run.idle, number, now)
+            run.touched[touched] = number
             touched += 1
         if left == 0:
             break
         for offer in range(site.terms.shape[0]):
-            if desk.offers[offer, READY] > 0:
-                size = serve(site, desk, offer, runtimes, now, size)
+            if run.offers[offer, READY] > 0:
+                size = serve(site, run, offer, runtimes, now, size)
         for at in range(touched):
-            size = settle(site, desk, desk.touched[at], now, size)
-        now = desk.heap[0, 0]
-    release_all(site, desk, now)
+            size = settle(site, run, run.touched[at], now, size)
+        now = run.heap[0, 0]
+    release_all(site, run, now)
     return now
 
 
-def release_all(site: Site, desk: Desk, now: int) -> None:
+def release_all(site: Site, run: PackedExecution, now: int) -> None:
     for offer in range(site.terms.shape[0]):
-        terms, known = site.terms[offer], desk.offers[offer]
+        terms, known = site.terms[offer], run.offers[offer]
         for number in range(terms[FIRST], terms[FIRST] + known[COUNT]):
-            if desk.machines[number, STATUS] != GONE:
-                release(desk.machines[number], terms, known, now)
+            if run.machines[number, STATUS] != GONE:
+                release(run.machines[number], terms, known, now)
 
 
 def run_many(
@@ -284,12 +286,12 @@ def run_many(
     """Tell of the samples from first to last: their makespans, what is known of the offers in the
     end, and, of as many as there is room for, what is known of the tasks.
     """
-    desk = make_desk(site)
+    run = make_execution(site)
     for sample in range(first, last):
-        makespans[sample] = run_once(site, desk, runtimes[sample])
-        offers[sample] = desk.offers
+        makespans[sample] = run_once(site, run, runtimes[sample])
+        offers[sample] = run.offers
         if sample < len(tasks):
-            tasks[sample] = desk.tasks
+            tasks[sample] = run.tasks
 
 
 PARTS: Final = (

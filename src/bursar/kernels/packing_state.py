@@ -43,7 +43,7 @@ LAST_GROUP: Final = 9
 """where they end"""
 TERMS: Final = 10
 
-# Columns of `Desk.tasks`.
+# Columns of `PackedExecution.tasks`.
 MISSING: Final = 0
 """parents that are not done"""
 MACHINE: Final = 1
@@ -51,7 +51,7 @@ MACHINE: Final = 1
 BEGIN: Final = 2
 OF_TASK: Final = 3
 
-# Columns of `Desk.machines`.
+# Columns of `PackedExecution.machines`.
 OWNER: Final = 0
 """its offer"""
 RENTED: Final = 1
@@ -69,7 +69,7 @@ BOOTING: Final = 0
 UP: Final = 1
 GONE: Final = 2
 
-# Columns of `Desk.offers`.
+# Columns of `PackedExecution.offers`.
 READY: Final = 0
 """tasks"""
 FREE: Final = 1
@@ -103,7 +103,7 @@ class Site(NamedTuple):
     """[offer, column]"""
 
 
-class Desk(NamedTuple):
+class PackedExecution(NamedTuple):
     """One execution; made once and used for many."""
 
     tasks: Array
@@ -123,11 +123,11 @@ class Desk(NamedTuple):
     """machines to look at in this instant"""
 
 
-def make_desk(site: Site) -> Desk:
+def make_execution(site: Site) -> PackedExecution:
     """For each machine there is a task, and at most one look ahead."""
     tasks, offers = site.plan.shape[0], site.terms.shape[0]
     bits = site.terms[offers - 1, LAST_GROUP]
-    return Desk(
+    return PackedExecution(
         tasks=np.empty((tasks, OF_TASK), np.int64),
         machines=np.empty((tasks, OF_MACHINE), np.int64),
         offers=np.empty((offers, OF_OFFER), np.int64),

@@ -15,7 +15,7 @@ import numpy as np
 from bursar.kernels.bag import (
     GOLDEN,
     Array,
-    Shop,
+    BagOnFleet,
     leaves,
     make_pair,
     plant,
@@ -37,7 +37,7 @@ from bursar.kernels.tail_state import (
     NOW,
     SHIFT,
     SPARE,
-    Bench,
+    TailState,
     find_lease,
     finish,
     free,
@@ -49,90 +49,90 @@ from bursar.kernels.tail_state import (
 
 
 def run_tail(
-    shop: Shop, bench: Bench, order: Array, early: int, completions: Array, units: Array
+    setup: BagOnFleet, tail: TailState, order: Array, early: int, completions: Array, units: Array
 ) -> int:
-    """From a bench that has taken over to the end of the bag; the makespan."""
+    """From a tail that has taken over to the end of the bag; the makespan."""
     tasks = len(order)
     units[:] = 0
-    while bench.count[DONE] < tasks:
-        end_attempts(shop, bench, completions)
+    while tail.count[DONE] < tasks:
+        end_attempts(setup, tail, completions)
         again = True
-        while again and bench.count[DONE] < tasks:
-            if bench.count[LEASE] == bench.count[NOW]:
-                end_leases(shop, bench, tasks, units)
-            again = decide(shop, bench, order, early)
+        while again and tail.count[DONE] < tasks:
+            if tail.count[LEASE] == tail.count[NOW]:
+                end_leases(setup, tail, tasks, units)
+            again = decide(setup, tail, order, early)
     for offer in range(len(units)):
-        units[offer] += bench.present[offer] * entered(shop, bench, offer)
-    return int(bench.count[NOW])
+        units[offer] += tail.present[offer] * entered(setup, tail, offer)
+    return int(tail.count[NOW])
 
 
-def end_attempts(shop: Shop, bench: Bench, completions: Array) -> None:
+def end_attempts(setup: BagOnFleet, tail: TailState, completions: Array) -> None:
     """To the next moment in which an attempt or a lease ends; what ends then ends."""
-    shift, mask = bench.count[SHIFT], (len(bench.tree) >> 1) - 1
-    now = min(bench.tree[1] >> shift, bench.count[LEASE])
-    bench.count[NOW] = now
-    while bench.tree[1] >> shift == now:
-        machine = bench.tree[1] & mask
-        task = bench.task[machine]
+    shift, mask = tail.count[SHIFT], (len(tail.tree) >> 1) - 1
+    now = min(tail.tree[1] >> shift, tail.count[LEASE])
+    tail.count[NOW] = now
+    while tail.tree[1] >> shift == now:
+        machine = tail.tree[1] & mask
+        task = tail.task[machine]
         if task < 0:
-            free(shop, bench, machine)
+            free(setup, tail, machine)
         else:
             completions[task] = now
-            finish(shop, bench, task, machine)
+            finish(setup, tail, task, machine)
 
 
-def end_leases(shop: Shop, bench: Bench, tasks: int, units: Array) -> None:
+def end_leases(setup: BagOnFleet, tail: TailState, tasks: int, units: Array) -> None:
     """A machine is renewed while tasks are ready, or for the oldest attempt of a task."""
-    now, ready = bench.count[NOW], bench.count[NEXT] < tasks
-    for machine in range(len(shop.offer)):
-        offer, task = shop.offer[machine], bench.task[machine]
-        if ready or bench.until[offer] != now or bench.status[machine] == GONE:
+    now, ready = tail.count[NOW], tail.count[NEXT] < tasks
+    for machine in range(len(setup.offer)):
+        offer, task = setup.offer[machine], tail.task[machine]
+        if ready or tail.until[offer] != now or tail.status[machine] == GONE:
             continue
-        if task < 0 or bench.owner[task] != machine:
-            leave(shop, bench, machine)
-            units[offer] += entered(shop, bench, offer)
-    for offer in range(len(shop.billing)):
-        if bench.until[offer] == now:
-            bench.until[offer] = now + shop.billing[offer]
-    find_lease(bench)
+        if task < 0 or tail.owner[task] != machine:
+            leave(setup, tail, machine)
+            units[offer] += entered(setup, tail, offer)
+    for offer in range(len(setup.billing)):
+        if tail.until[offer] == now:
+            tail.until[offer] = now + setup.billing[offer]
+    find_lease(tail)
 
 
-def entered(shop: Shop, bench: Bench, offer: int) -> int:
+def entered(setup: BagOnFleet, tail: TailState, offer: int) -> int:
     """The billing units that a machine of an offer has entered until now."""
-    stay, billing = max(bench.count[NOW], shop.least[offer]), shop.billing[offer]
+    stay, billing = max(tail.count[NOW], setup.least[offer]), setup.billing[offer]
     return int((stay + billing - 1) // billing)
 
 
-def decide(shop: Shop, bench: Bench, order: Array, early: int) -> bool:
+def decide(setup: BagOnFleet, tail: TailState, order: Array, early: int) -> bool:
     """One step; whether another follows in the same instant."""
-    left = len(order) - bench.count[NEXT]
+    left = len(order) - tail.count[NEXT]
     if 0 < left <= early:
-        replicate(shop, bench, True)
+        replicate(setup, tail, True)
     if left > 0:
-        place(shop, bench, order)
-    if bench.count[NEXT] == len(order):
-        replicate(shop, bench, False)
-    return free_cancelled(shop, bench)
+        place(setup, tail, order)
+    if tail.count[NEXT] == len(order):
+        replicate(setup, tail, False)
+    return free_cancelled(setup, tail)
 
 
-def place(shop: Shop, bench: Bench, order: Array) -> None:
+def place(setup: BagOnFleet, tail: TailState, order: Array) -> None:
     """Ready tasks in their order to idle machines in theirs."""
-    for machine in range(len(shop.offer)):
-        if bench.count[SPARE] == 0 or bench.count[NEXT] == len(order):
+    for machine in range(len(setup.offer)):
+        if tail.count[SPARE] == 0 or tail.count[NEXT] == len(order):
             return
-        if bench.status[machine] == IDLE:
-            start(shop, bench, order[bench.count[NEXT]], machine)
-            bench.count[NEXT] += 1
+        if tail.status[machine] == IDLE:
+            start(setup, tail, order[tail.count[NEXT]], machine)
+            tail.count[NEXT] += 1
 
 
-def free_cancelled(shop: Shop, bench: Bench) -> bool:
+def free_cancelled(setup: BagOnFleet, tail: TailState) -> bool:
     """Cancelled attempts have ended: their machines are idle from here on; whether there were."""
-    cancels = bench.count[CANCELS]
+    cancels = tail.count[CANCELS]
     for index in range(cancels):
-        machine = bench.cancelled[index]
-        if bench.status[machine] == CANCELLING:
-            free(shop, bench, machine)
-    bench.count[CANCELS] = 0
+        machine = tail.cancelled[index]
+        if tail.status[machine] == CANCELLING:
+            free(setup, tail, machine)
+    tail.count[CANCELS] = 0
     return bool(cancels > 0)
 
 
@@ -140,7 +140,7 @@ def free_cancelled(shop: Shop, bench: Bench) -> bool:
 
 
 def tail_many(
-    shop: Shop,
+    setup: BagOnFleet,
     strategy: int,
     early: int,
     seed: Any,
@@ -150,25 +150,25 @@ def tail_many(
     units: Array,
 ) -> None:
     """Executions first to last of a bag, each with the tasks in a random order of its own."""
-    machines, tasks = len(shop.offer), shop.runtimes.shape[1]
-    ticks = shop.runtimes.ravel() * leaves(machines)
-    row = shop.offer * tasks
+    machines, tasks = len(setup.offer), setup.runtimes.shape[1]
+    ticks = setup.runtimes.ravel() * leaves(machines)
+    row = setup.offer * tasks
     completions = np.empty(tasks, np.int64)
-    pair, bench = make_pair(machines, tasks), make_bench(shop)
+    pair, tail = make_pair(machines, tasks), make_bench(setup)
     begun = before_tail(tasks, early)
     drawn = np.uint64(GOLDEN) * np.uint64(begun // 2)
     for execution in range(first, last, 2):
         other = min(execution + 1, last - 1)
-        prepare(shop, pair, 0)
-        prepare(shop, pair, 1)
+        prepare(setup, pair, 0)
+        prepare(setup, pair, 1)
         pair.running[:] = -1
         run_pair(pair, ticks, row, stream(seed, execution), stream(seed, other), begun, True)
         for side in range(other - execution + 1):
             number, order = execution + side, pair.orders[side]
-            bench.draws[0] = shuffle(order, begun, stream(seed, number) + drawn)
-            bench.owner[:] = pair.owner[side]
-            take_over(shop, bench, strategy, order, begun, pair.trees[side], pair.running[side])
-            makespans[number] = run_tail(shop, bench, order, early, completions, units[number])
+            tail.draws[0] = shuffle(order, begun, stream(seed, number) + drawn)
+            tail.owner[:] = pair.owner[side]
+            take_over(setup, tail, strategy, order, begun, pair.trees[side], pair.running[side])
+            makespans[number] = run_tail(setup, tail, order, early, completions, units[number])
 
 
 def before_tail(tasks: int, early: int) -> int:
@@ -177,7 +177,7 @@ def before_tail(tasks: int, early: int) -> int:
 
 
 def tail_once(
-    shop: Shop,
+    setup: BagOnFleet,
     order: Array,
     strategy: int,
     early: int,
@@ -186,16 +186,16 @@ def tail_once(
     units: Array,
 ) -> int:
     """Execute a bag once in a given order; the makespan. Random numbers begin at `draws`."""
-    machines = len(shop.offer)
+    machines = len(setup.offer)
     width = leaves(machines)
     tree, task = np.empty(2 * width, np.int64), np.full(machines, -1, np.int64)
-    bench = make_bench(shop)
-    bench.draws[0] = draws
-    plant(tree, shop.boot, machines, width)
+    tail = make_bench(setup)
+    tail.draws[0] = draws
+    plant(tree, setup.boot, machines, width)
     begun = before_tail(len(order), early)
-    run_noting(shop, order[:begun], tree, width, task, bench.owner, completions)
-    take_over(shop, bench, strategy, order, begun, tree, task)
-    return run_tail(shop, bench, order, early, completions, units)
+    run_noting(setup, order[:begun], tree, width, task, tail.owner, completions)
+    take_over(setup, tail, strategy, order, begun, tree, task)
+    return run_tail(setup, tail, order, early, completions, units)
 
 
 ALLOCATING: Final = ()

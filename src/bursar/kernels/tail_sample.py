@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from bursar.kernels.bag import Array, Shop
+from bursar.kernels.bag import Array, BagOnFleet
 
 MILLION: Final = 1_000_000
 SLACK: Final = 8.0
@@ -36,7 +36,7 @@ ORIGIN: Final = 2
 SHIFT: Final = 3
 
 
-class Sample(NamedTuple):
+class FinishedSample(NamedTuple):
     values: Array
     """run times of finished tasks on the first offer, as they came"""
     link: Array
@@ -63,11 +63,11 @@ def lay_cells(unified: Array) -> tuple[int, int]:
     return origin, max(0, (last - origin).bit_length() - CELLS.bit_length() + 1)
 
 
-def make_sample(shop: Shop) -> Sample:
-    offers, tasks = shop.unified.shape
+def make_sample(setup: BagOnFleet) -> FinishedSample:
+    offers, tasks = setup.unified.shape
     size = np.zeros(4, np.int64)
-    size[ORIGIN], size[SHIFT] = shop.origin, shop.shift
-    return Sample(
+    size[ORIGIN], size[SHIFT] = setup.origin, setup.shift
+    return FinishedSample(
         values=np.empty(tasks + 1, np.int64),
         link=np.empty(tasks + 1, np.int32),
         head=np.empty(CELLS, np.int32),
@@ -78,7 +78,7 @@ def make_sample(shop: Shop) -> Sample:
     )
 
 
-def gather(shop: Shop, sample: Sample, owner: Array, unfinished: Array) -> None:
+def gather(setup: BagOnFleet, sample: FinishedSample, owner: Array, unfinished: Array) -> None:
     """Begin with the run times of all tasks that are finished, each on its owner."""
     longer, above = sample.longer, sample.above
     sample.head[:] = -1
@@ -86,7 +86,7 @@ def gather(shop: Shop, sample: Sample, owner: Array, unfinished: Array) -> None:
     above[:] = 0
     known, longest = 0, 0
     for task in range(len(unfinished)):
-        value = shop.unified[shop.offer[owner[task]], task]
+        value = setup.unified[setup.offer[owner[task]], task]
         sample.values[known] = value
         known += int(unfinished[task] == 0)
     for number in range(known):
@@ -100,13 +100,15 @@ def gather(shop: Shop, sample: Sample, owner: Array, unfinished: Array) -> None:
         above[cell] += above[cell + 1]
     sample.size[KNOWN] = known
     sample.size[LONGEST] = longest
-    for source in range(len(shop.inverse)):
-        for target in range(len(shop.inverse)):
-            lead = shop.inverse[source] - shop.inverse[target]
-            sample.reach[source, target] = bound(shop, sample, source, lead, longest * lead + SLACK)
+    for source in range(len(setup.inverse)):
+        for target in range(len(setup.inverse)):
+            lead = setup.inverse[source] - setup.inverse[target]
+            sample.reach[source, target] = bound(
+                setup, sample, source, lead, longest * lead + SLACK
+            )
 
 
-def keep(sample: Sample, number: int, value: int) -> int:
+def keep(sample: FinishedSample, number: int, value: int) -> int:
     """Put a value into its cell; which one it is."""
     cell = cell_of(sample, value)
     sample.values[number] = value
@@ -115,20 +117,20 @@ def keep(sample: Sample, number: int, value: int) -> int:
     return cell
 
 
-def cell_of(sample: Sample, time: int) -> int:
+def cell_of(sample: FinishedSample, time: int) -> int:
     """The cell for a time; the first and the last one are for all that is outside, too."""
     cell = (time - sample.size[ORIGIN]) >> sample.size[SHIFT]
     return int(min(max(cell, 0), CELLS - 1))
 
 
-def learn(shop: Shop, sample: Sample, value: int) -> None:
+def learn(setup: BagOnFleet, sample: FinishedSample, value: int) -> None:
     """One more run time of a finished task."""
     cell = keep(sample, sample.size[KNOWN], value)
     sample.size[KNOWN] += 1
     sample.size[LONGEST] = max(sample.size[LONGEST], value)
     increase(sample.longer[: cell + 1], 1)
     increase(sample.above[: cell + 1], value)
-    extend_reach(shop, sample, value)
+    extend_reach(setup, sample, value)
 
 
 def increase(cells: Array, added: int) -> None:
@@ -139,7 +141,7 @@ def increase(cells: Array, added: int) -> None:
 # --- means ---------------------------------------------------------------------------------------
 
 
-def most_expected(sample: Sample, so_far: int) -> float:
+def most_expected(sample: FinishedSample, so_far: int) -> float:
     """A bound above the mean of the values that are longer: the mean of the cells above.
 
     Where those are empty, it is the longest value.
@@ -150,13 +152,13 @@ def most_expected(sample: Sample, so_far: int) -> float:
     return float(sample.above[cell] + is_empty * sample.size[LONGEST]) / float(longer + is_empty)
 
 
-def least_expected(sample: Sample, so_far: int) -> float:
+def least_expected(sample: FinishedSample, so_far: int) -> float:
     """A bound below the mean of the values that are longer: with all of the same cell."""
     cell = cell_of(sample, so_far)
     return float(sample.above[cell]) / float(max(sample.longer[cell], 1))
 
 
-def expected(sample: Sample, so_far: int) -> int:
+def expected(sample: FinishedSample, so_far: int) -> int:
     """What a task takes in all that has run for so long: the mean of the longer values.
 
     Where none is longer, nothing is known but that it has run so long.
@@ -185,23 +187,25 @@ def quotient(amount: int, parts: int) -> int:
 # --- bounds on ages ------------------------------------------------------------------------------
 
 
-def extend_reach(shop: Shop, sample: Sample, value: int) -> None:
+def extend_reach(setup: BagOnFleet, sample: FinishedSample, value: int) -> None:
     """Keep the bounds true with one more value.
 
     An attempt is worth a replica if the sum of (value * lead - elapsed) over the longer values is
     above zero, the lead being what a new machine gains on a task of length 1. One more value raises
     that for attempts only that have run for less than the value times the lead.
     """
-    inverse, reach = shop.inverse, sample.reach
+    inverse, reach = setup.inverse, sample.reach
     for source in range(len(inverse)):
         for target in range(len(inverse)):
             lead = inverse[source] - inverse[target]
             least = value * lead + SLACK
             if lead > 0.0 and least > reach[source, target]:
-                reach[source, target] = bound(shop, sample, source, lead, least)
+                reach[source, target] = bound(setup, sample, source, lead, least)
 
 
-def bound(shop: Shop, sample: Sample, source: int, lead: float, most: float) -> float:
+def bound(
+    setup: BagOnFleet, sample: FinishedSample, source: int, lead: float, most: float
+) -> float:
     """How long an attempt may have run, and still be expected to end sooner on the new offer.
 
     `most` is such a bound, perhaps far too high. Means grow with the time that has passed, so what
@@ -211,7 +215,7 @@ def bound(shop: Shop, sample: Sample, source: int, lead: float, most: float) -> 
     if lead <= 0.0 or sample.size[KNOWN] == 0:
         return 0.0
     while True:
-        done = int(most / shop.inverse[source]) + 1
+        done = int(most / setup.inverse[source]) + 1
         better = most_expected(sample, done) * lead + SLACK
         if better >= most * NEAR:
             return float(min(better, most))

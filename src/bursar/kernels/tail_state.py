@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from bursar.kernels.bag import NEVER, Array, Shop, bits, leaves
-from bursar.kernels.tail_sample import Sample, gather, learn, make_sample
+from bursar.kernels.bag import NEVER, Array, BagOnFleet, bits, leaves
+from bursar.kernels.tail_sample import FinishedSample, gather, learn, make_sample
 
 STOCHASTIC: Final = 1
 RANDOM: Final = 2
@@ -26,7 +26,7 @@ CANCELLING: Final = 2
 GONE: Final = 3
 
 
-class Bench(NamedTuple):
+class TailState(NamedTuple):
     """What changes while a bag runs; made once and used for many executions."""
 
     status: Array
@@ -69,7 +69,7 @@ class Bench(NamedTuple):
     """[task]: the machine with the lowest number that runs it"""
     soonest: Array
     """[task]: when the first of its attempts ends"""
-    sample: Sample
+    sample: FinishedSample
     young: Array
     """machines whose attempts are not too old to be worth a replica"""
     noted: Array
@@ -107,10 +107,10 @@ NUMBERS: Final = 9
 LONG_AGO: Final = -(1 << 60)
 
 
-def make_bench(shop: Shop) -> Bench:
-    machines = len(shop.offer)
-    offers, tasks = shop.runtimes.shape
-    return Bench(
+def make_bench(setup: BagOnFleet) -> TailState:
+    machines = len(setup.offer)
+    offers, tasks = setup.runtimes.shape
+    return TailState(
         status=np.empty(machines, np.int64),
         task=np.empty(machines, np.int64),
         started=np.empty(machines, np.int64),
@@ -131,7 +131,7 @@ def make_bench(shop: Shop) -> Bench:
         owner=np.zeros(tasks, np.int64),
         front=np.empty(tasks, np.int64),
         soonest=np.empty(tasks, np.int64),
-        sample=make_sample(shop),
+        sample=make_sample(setup),
         young=np.empty(machines + 1, np.int64),
         noted=np.empty(machines, np.int64),
         left=np.empty(machines, np.int64),
@@ -145,9 +145,9 @@ def make_bench(shop: Shop) -> Bench:
 # --- machines ------------------------------------------------------------------------------------
 
 
-def put(bench: Bench, machine: int, value: int) -> None:
+def put(tail: TailState, machine: int, value: int) -> None:
     """Change a leaf of the tree, and what is above it."""
-    tree = bench.tree
+    tree = tail.tree
     node = (len(tree) >> 1) + machine
     while node > 1:
         tree[node] = value
@@ -156,190 +156,196 @@ def put(bench: Bench, machine: int, value: int) -> None:
     tree[1] = value
 
 
-def ends(bench: Bench, machine: int) -> int:
+def ends(tail: TailState, machine: int) -> int:
     """When a machine's attempt ends if nothing intervenes."""
-    return int(bench.tree[(len(bench.tree) >> 1) + machine] >> bench.count[SHIFT])
+    return int(tail.tree[(len(tail.tree) >> 1) + machine] >> tail.count[SHIFT])
 
 
-def free(shop: Shop, bench: Bench, machine: int) -> None:
-    bench.count[SPARE] += 1
-    bench.spare[shop.offer[machine]] += 1
-    bench.status[machine] = IDLE
-    bench.task[machine] = -1
-    bench.started[machine] = LONG_AGO
-    put(bench, machine, NEVER)
+def free(setup: BagOnFleet, tail: TailState, machine: int) -> None:
+    tail.count[SPARE] += 1
+    tail.spare[setup.offer[machine]] += 1
+    tail.status[machine] = IDLE
+    tail.task[machine] = -1
+    tail.started[machine] = LONG_AGO
+    put(tail, machine, NEVER)
 
 
-def cancel(bench: Bench, machine: int) -> None:
-    bench.status[machine] = CANCELLING
-    bench.task[machine] = -1
-    bench.started[machine] = LONG_AGO
-    bench.cancelled[bench.count[CANCELS]] = machine
-    bench.count[CANCELS] += 1
-    put(bench, machine, NEVER)
+def cancel(tail: TailState, machine: int) -> None:
+    tail.status[machine] = CANCELLING
+    tail.task[machine] = -1
+    tail.started[machine] = LONG_AGO
+    tail.cancelled[tail.count[CANCELS]] = machine
+    tail.count[CANCELS] += 1
+    put(tail, machine, NEVER)
 
 
-def leave(shop: Shop, bench: Bench, machine: int) -> None:
-    offer, task = shop.offer[machine], bench.task[machine]
-    if bench.status[machine] == IDLE:
-        bench.count[SPARE] -= 1
-        bench.spare[offer] -= 1
-    bench.present[offer] -= 1
-    bench.status[machine] = GONE
-    bench.task[machine] = -1
-    bench.started[machine] = LONG_AGO
-    put(bench, machine, NEVER)
+def leave(setup: BagOnFleet, tail: TailState, machine: int) -> None:
+    offer, task = setup.offer[machine], tail.task[machine]
+    if tail.status[machine] == IDLE:
+        tail.count[SPARE] -= 1
+        tail.spare[offer] -= 1
+    tail.present[offer] -= 1
+    tail.status[machine] = GONE
+    tail.task[machine] = -1
+    tail.started[machine] = LONG_AGO
+    put(tail, machine, NEVER)
     if task >= 0:
-        survey(shop, bench, task)
+        survey(setup, tail, task)
 
 
-def start(shop: Shop, bench: Bench, task: int, machine: int) -> None:
-    now, offer = bench.count[NOW], shop.offer[machine]
-    end = now + shop.runtimes[offer, task]
-    bench.count[SPARE] -= 1
-    bench.spare[offer] -= 1
-    bench.status[machine] = BUSY
-    bench.task[machine] = task
-    bench.started[machine] = now
-    bench.newest[offer] = now
-    bench.turn[machine] = bench.count[STARTED]
-    bench.count[STARTED] += 1
-    put(bench, machine, end << bench.count[SHIFT] | machine)
-    if bench.copies[task] == 0:
-        bench.owner[task] = machine
-    enrol(shop, bench, task, machine, end)
+def start(setup: BagOnFleet, tail: TailState, task: int, machine: int) -> None:
+    now, offer = tail.count[NOW], setup.offer[machine]
+    end = now + setup.runtimes[offer, task]
+    tail.count[SPARE] -= 1
+    tail.spare[offer] -= 1
+    tail.status[machine] = BUSY
+    tail.task[machine] = task
+    tail.started[machine] = now
+    tail.newest[offer] = now
+    tail.turn[machine] = tail.count[STARTED]
+    tail.count[STARTED] += 1
+    put(tail, machine, end << tail.count[SHIFT] | machine)
+    if tail.copies[task] == 0:
+        tail.owner[task] = machine
+    enrol(setup, tail, task, machine, end)
 
 
 # --- tasks ---------------------------------------------------------------------------------------
 
 
-def enrol(shop: Shop, bench: Bench, task: int, machine: int, end: int) -> None:
+def enrol(setup: BagOnFleet, tail: TailState, task: int, machine: int, end: int) -> None:
     """A task runs on one more machine."""
-    offer = shop.offer[machine]
-    pace, front, soonest = shop.pace[offer], machine, end
-    bench.mate[machine] = machine
-    if bench.copies[task] > 0:
-        bench.mate[machine] = bench.mate[bench.front[task]]
-        bench.mate[bench.front[task]] = machine
-        front, soonest = min(front, bench.front[task]), min(soonest, bench.soonest[task])
-        pace = max(pace, bench.slowness[bench.front[task]])
-        strike(bench, task)
-    bench.copies[task] += 1
-    bench.front[task] = front
-    bench.soonest[task] = soonest
-    bench.slowness[front] = pace
-    bench.running[pace] += 1
-    if bench.count[STRATEGY] == PERFECT:
-        for new in range(len(shop.pace)):
-            bench.horizon[new] = max(bench.horizon[new], soonest - shop.runtimes[new, task])
+    offer = setup.offer[machine]
+    pace, front, soonest = setup.pace[offer], machine, end
+    tail.mate[machine] = machine
+    if tail.copies[task] > 0:
+        tail.mate[machine] = tail.mate[tail.front[task]]
+        tail.mate[tail.front[task]] = machine
+        front, soonest = min(front, tail.front[task]), min(soonest, tail.soonest[task])
+        pace = max(pace, tail.slowness[tail.front[task]])
+        strike(tail, task)
+    tail.copies[task] += 1
+    tail.front[task] = front
+    tail.soonest[task] = soonest
+    tail.slowness[front] = pace
+    tail.running[pace] += 1
+    if tail.count[STRATEGY] == PERFECT:
+        for new in range(len(setup.pace)):
+            tail.horizon[new] = max(tail.horizon[new], soonest - setup.runtimes[new, task])
 
 
-def strike(bench: Bench, task: int) -> None:
+def strike(tail: TailState, task: int) -> None:
     """Take a task from those that run."""
-    front = bench.front[task]
-    bench.running[bench.slowness[front]] -= 1
-    bench.slowness[front] = -1
+    front = tail.front[task]
+    tail.running[tail.slowness[front]] -= 1
+    tail.slowness[front] = -1
 
 
-def survey(shop: Shop, bench: Bench, task: int) -> None:
+def survey(setup: BagOnFleet, tail: TailState, task: int) -> None:
     """Find out anew on which machines a task runs, after it was lost on one."""
-    strike(bench, task)
-    bench.copies[task] = 0
-    for machine in range(len(shop.offer)):
-        if bench.task[machine] == task:
-            enrol(shop, bench, task, machine, ends(bench, machine))
+    strike(tail, task)
+    tail.copies[task] = 0
+    for machine in range(len(setup.offer)):
+        if tail.task[machine] == task:
+            enrol(setup, tail, task, machine, ends(tail, machine))
 
 
-def finish(shop: Shop, bench: Bench, task: int, machine: int) -> None:
+def finish(setup: BagOnFleet, tail: TailState, task: int, machine: int) -> None:
     """A task is done: of attempts that end together, the one that was started first has won.
 
     Its time is learned, the other attempts are cancelled.
     """
-    winner, rival = machine, bench.mate[machine]
+    winner, rival = machine, tail.mate[machine]
     while rival != machine:
-        if ends(bench, rival) != bench.count[NOW]:
-            cancel(bench, rival)
+        if ends(tail, rival) != tail.count[NOW]:
+            cancel(tail, rival)
         else:
-            if bench.turn[rival] < bench.turn[winner]:
+            if tail.turn[rival] < tail.turn[winner]:
                 winner = rival
-            free(shop, bench, rival)
-        rival = bench.mate[rival]
-    strike(bench, task)
-    bench.copies[task] = 0
-    bench.count[DONE] += 1
-    if bench.count[STRATEGY] not in (RANDOM, PERFECT):
-        learn(shop, bench.sample, shop.unified[shop.offer[winner], task])
-    free(shop, bench, machine)
+            free(setup, tail, rival)
+        rival = tail.mate[rival]
+    strike(tail, task)
+    tail.copies[task] = 0
+    tail.count[DONE] += 1
+    if tail.count[STRATEGY] not in (RANDOM, PERFECT):
+        learn(setup, tail.sample, setup.unified[setup.offer[winner], task])
+    free(setup, tail, machine)
 
 
 # --- the beginning -------------------------------------------------------------------------------
 
 
 def take_over(
-    shop: Shop, bench: Bench, strategy: int, order: Array, begun: int, tree: Array, task: Array
+    setup: BagOnFleet,
+    tail: TailState,
+    strategy: int,
+    order: Array,
+    begun: int,
+    tree: Array,
+    task: Array,
 ) -> None:
     """Go on after the first `begun` tasks of an order were taken.
 
-    `tree` is when machines are idle again, `task` what each runs, and bench.owner who took a task.
+    `tree` is when machines are idle again, `task` what each runs, and tail.owner who took a task.
     """
-    bench.count[:] = 0
-    bench.count[STRATEGY] = strategy
-    bench.count[NEXT] = begun
-    bench.count[STARTED] = begun
-    bench.count[DONE] = begun
-    bench.count[SHIFT] = bits(len(tree) >> 1)
-    bench.present[:] = 0
-    bench.spare[:] = 0
-    bench.newest[:] = LONG_AGO
-    bench.horizon[:] = LONG_AGO
-    bench.running[:] = 0
-    bench.slowness[:] = -1
-    bench.copies[:] = 0
-    bench.status[:] = BUSY
-    bench.started[:] = LONG_AGO
-    bench.turn[:] = 0
+    tail.count[:] = 0
+    tail.count[STRATEGY] = strategy
+    tail.count[NEXT] = begun
+    tail.count[STARTED] = begun
+    tail.count[DONE] = begun
+    tail.count[SHIFT] = bits(len(tree) >> 1)
+    tail.present[:] = 0
+    tail.spare[:] = 0
+    tail.newest[:] = LONG_AGO
+    tail.horizon[:] = LONG_AGO
+    tail.running[:] = 0
+    tail.slowness[:] = -1
+    tail.copies[:] = 0
+    tail.status[:] = BUSY
+    tail.started[:] = LONG_AGO
+    tail.turn[:] = 0
     for node in range(len(tree)):
-        bench.tree[node] = tree[node]
-    for machine in range(len(shop.offer)):
-        bench.present[shop.offer[machine]] += 1
-        bench.task[machine] = task[machine]
+        tail.tree[node] = tree[node]
+    for machine in range(len(setup.offer)):
+        tail.present[setup.offer[machine]] += 1
+        tail.task[machine] = task[machine]
         if task[machine] >= 0:
-            resume(shop, bench, task[machine], machine)
-    begin_leases(shop, bench)
+            resume(setup, tail, task[machine], machine)
+    begin_leases(setup, tail)
     if strategy not in (RANDOM, PERFECT):
         for place in range(begun, len(order)):
-            bench.copies[order[place]] = 1
-        gather(shop, bench.sample, bench.owner, bench.copies)
+            tail.copies[order[place]] = 1
+        gather(setup, tail.sample, tail.owner, tail.copies)
         for place in range(begun, len(order)):
-            bench.copies[order[place]] = 0
+            tail.copies[order[place]] = 0
 
 
-def resume(shop: Shop, bench: Bench, task: int, machine: int) -> None:
+def resume(setup: BagOnFleet, tail: TailState, task: int, machine: int) -> None:
     """An attempt was started before the tail began."""
-    offer = shop.offer[machine]
-    end = ends(bench, machine)
-    bench.started[machine] = end - shop.runtimes[offer, task]
-    bench.newest[offer] = max(bench.newest[offer], bench.started[machine])
-    bench.count[DONE] -= 1
-    enrol(shop, bench, task, machine, end)
+    offer = setup.offer[machine]
+    end = ends(tail, machine)
+    tail.started[machine] = end - setup.runtimes[offer, task]
+    tail.newest[offer] = max(tail.newest[offer], tail.started[machine])
+    tail.count[DONE] -= 1
+    enrol(setup, tail, task, machine, end)
 
 
-def begin_leases(shop: Shop, bench: Bench) -> None:
+def begin_leases(setup: BagOnFleet, tail: TailState) -> None:
     """Machines are paid until the end of the unit in which the next attempt ends."""
-    moment = bench.tree[1] >> bench.count[SHIFT]
-    for offer in range(len(shop.billing)):
-        billing = shop.billing[offer]
-        bench.until[offer] = (max(moment, shop.paid[offer]) + billing - 1) // billing * billing
-    find_lease(bench)
+    moment = tail.tree[1] >> tail.count[SHIFT]
+    for offer in range(len(setup.billing)):
+        billing = setup.billing[offer]
+        tail.until[offer] = (max(moment, setup.paid[offer]) + billing - 1) // billing * billing
+    find_lease(tail)
 
 
-def find_lease(bench: Bench) -> None:
+def find_lease(tail: TailState) -> None:
     """The next end of a lease: machines of an offer are all paid until the same moment."""
     lease = NEVER
-    for offer in range(len(bench.until)):
-        if bench.present[offer] > 0:
-            lease = min(lease, bench.until[offer])
-    bench.count[LEASE] = lease
+    for offer in range(len(tail.until)):
+        if tail.present[offer] > 0:
+            lease = min(lease, tail.until[offer])
+    tail.count[LEASE] = lease
 
 
 ALLOCATING: Final = (make_bench,)

@@ -86,13 +86,13 @@ from bursar.kernels.two_pools_state import (
     URGENT,
     URGENT_TASK,
     WITH_BUDGET,
-    Desk,
-    World,
+    PoolModel,
+    Repetition,
     begin,
     clear,
     copy_tail,
     keep_remaining,
-    make_desk,
+    make_repetition,
     next_due,
     pop,
     push,
@@ -115,42 +115,42 @@ def drawn(luck: Any, task: int, instance: int) -> float:
     return float(np.float64(bits >> np.uint64(11)) * 2.0**-53)
 
 
-def reliability_at(world: World, moment: int) -> float:
+def reliability_at(model: PoolModel, moment: int) -> float:
     """Gamma of what is sent then."""
-    first, last = 0, len(world.boundaries)
+    first, last = 0, len(model.boundaries)
     while first < last:
         middle = (first + last) >> 1
-        if world.boundaries[middle] <= moment:
+        if model.boundaries[middle] <= moment:
             first = middle + 1
         else:
             last = middle
-    return float(world.reliability[first])
+    return float(model.reliability[first])
 
 
-def turnaround(world: World, chance: float, gamma: float) -> int:
+def turnaround(model: PoolModel, chance: float, gamma: float) -> int:
     """The solution t of F(t) = x for a uniform x; below 0: lost, known after so long; 0: silent."""
     if chance < gamma:
-        return int(quantile(world.turnarounds, chance / gamma))
-    if len(world.losses) == 0 or gamma >= 1.0:
+        return int(quantile(model.turnarounds, chance / gamma))
+    if len(model.losses) == 0 or gamma >= 1.0:
         return 0
-    return -int(quantile(world.losses, (chance - gamma) / (1.0 - gamma)))
+    return -int(quantile(model.losses, (chance - gamma) / (1.0 - gamma)))
 
 
-def own_time(world: World, luck: Any, name: int) -> int:
+def own_time(model: PoolModel, luck: Any, name: int) -> int:
     """What a task takes each time that it is sent to the unreliable pool and returns."""
-    return int(quantile(world.turnarounds, drawn(luck, name, -1)))
+    return int(quantile(model.turnarounds, drawn(luck, name, -1)))
 
 
-def fate(world: World, own: int, chance: float, gamma: float) -> int:
+def fate(model: PoolModel, own: int, chance: float, gamma: float) -> int:
     """As `turnaround` for a task with a time of its own.
 
     Where machines have a life, a long task is lost with them more often than a short one.
     """
-    life = world.figures[LIFE]
+    life = model.figures[LIFE]
     if life > 0:
         lives = 1 + int(-np.log(1.0 - chance) * life)
-        return own if own <= lives else -(lives + world.figures[REPLACING])
-    return own if chance < gamma else min(0, turnaround(world, chance, gamma))
+        return own if own <= lives else -(lives + model.figures[REPLACING])
+    return own if chance < gamma else min(0, turnaround(model, chance, gamma))
 
 
 def quantile(values: Array, share: float) -> int:
@@ -158,15 +158,15 @@ def quantile(values: Array, share: float) -> int:
     return int(values[min(place, len(values) - 1)])
 
 
-def remaining_chance(world: World, chance: float, gamma: float, age: int) -> float:
+def remaining_chance(model: PoolModel, chance: float, gamma: float, age: int) -> float:
     """The chance of an instance that has not returned at this age, and is not known to be lost.
 
     It is as if drawn again until it fits: results later than the age, then losses.
     """
-    known, lost = len(world.turnarounds), len(world.losses)
-    place = np.searchsorted(world.turnarounds, age, side="right")
+    known, lost = len(model.turnarounds), len(model.losses)
+    place = np.searchsorted(model.turnarounds, age, side="right")
     late = gamma * (known - place) / known
-    away = 0.0 if lost == 0 else np.searchsorted(world.losses, age, side="right") / lost
+    away = 0.0 if lost == 0 else np.searchsorted(model.losses, age, side="right") / lost
     silent = (1.0 - gamma) * (1.0 - away)
     if late + silent <= 0.0:
         return 1.0
@@ -180,101 +180,103 @@ def periods(time: int, period: int) -> int:
     return int((time + period - 1) // period)
 
 
-def send(world: World, rules: Array, desk: Desk, luck: Any, task: int) -> None:
+def send(model: PoolModel, rules: Array, rep: Repetition, luck: Any, task: int) -> None:
     """To the unreliable pool. A result is paid for even if it comes too late to be of use."""
-    counters = desk.counters
+    counters = rep.counters
     now, is_tail = counters[NOW], counters[IS_TAIL] != 0
-    deadline = rules[DEADLINE] if is_tail else world.figures[PATIENCE]
-    gamma = reliability_at(world, now - counters[ORIGIN])
-    chance = drawn(luck, desk.tasks[NAME, task], desk.tasks[INSTANCES, task])
-    if world.figures[HAS_OWN_TIMES]:
-        own = own_time(world, luck, desk.tasks[NAME, task])
-        takes = fate(world, own, chance, gamma)
+    deadline = rules[DEADLINE] if is_tail else model.figures[PATIENCE]
+    gamma = reliability_at(model, now - counters[ORIGIN])
+    chance = drawn(luck, rep.tasks[NAME, task], rep.tasks[INSTANCES, task])
+    if model.figures[HAS_OWN_TIMES]:
+        own = own_time(model, luck, rep.tasks[NAME, task])
+        takes = fate(model, own, chance, gamma)
         if takes >= deadline and not (is_tail and rules[COPIES] < ENDLESS):
             # It is given up once; then it is known to be long, and waited for.
             takes += deadline
             deadline = takes + 1
     else:
-        takes = turnaround(world, chance, gamma)
-    desk.tasks[INSTANCES, task] += 1
-    desk.tasks[SENT_AT, task] = now
+        takes = turnaround(model, chance, gamma)
+    rep.tasks[INSTANCES, task] += 1
+    rep.tasks[SENT_AT, task] = now
     counters[FREE] -= 1
-    follow(world, desk, task, now, takes, deadline)
-    if is_tail and desk.tasks[STAGE, task] <= rules[COPIES]:
-        set_due(desk, task, now + rules[TIMEOUT])
+    follow(model, rep, task, now, takes, deadline)
+    if is_tail and rep.tasks[STAGE, task] <= rules[COPIES]:
+        set_due(rep, task, now + rules[TIMEOUT])
 
 
-def follow(world: World, desk: Desk, task: int, sent: int, takes: int, deadline: int) -> None:
+def follow(
+    model: PoolModel, rep: Repetition, task: int, sent: int, takes: int, deadline: int
+) -> None:
     """Note how an instance on the unreliable pool will end, and what is paid for it."""
-    figures = world.figures
+    figures = model.figures
     if 0 < takes < deadline:
         flags, time = SUCCESS, takes
     elif -deadline < takes < 0:
         flags, time = LOST, -takes
     else:
         flags, time = 0, deadline
-    push(desk, sent + time, task * FLAGS + flags)
+    push(rep, sent + time, task * FLAGS + flags)
     if figures[IS_REAL]:
-        desk.tasks[LIVE, task] += 1
-        desk.tasks[ENDS, task] += sent + time
-        desk.counters[UNITS] += time
+        rep.tasks[LIVE, task] += 1
+        rep.tasks[ENDS, task] += sent + time
+        rep.counters[UNITS] += time
     elif flags == SUCCESS:
-        desk.counters[UNITS] += periods(time, figures[UNRELIABLE_PERIOD])
+        rep.counters[UNITS] += periods(time, figures[UNRELIABLE_PERIOD])
 
 
-def send_reliable(world: World, rules: Array, desk: Desk, luck: Any, task: int) -> None:
+def send_reliable(model: PoolModel, rules: Array, rep: Repetition, luck: Any, task: int) -> None:
     """To the reliable pool: no other instance will be needed."""
-    counters, figures = desk.counters, world.figures
+    counters, figures = rep.counters, model.figures
     takes = figures[RELIABLE_TIME]
     if figures[HAS_OWN_TIMES]:
-        own = own_time(world, luck, desk.tasks[NAME, task])
+        own = own_time(model, luck, rep.tasks[NAME, task])
         takes = max(1, int(float(takes) * float(own) / float(figures[MEAN])))
-    desk.tasks[STAGE, task] = rules[COPIES] + 1
-    desk.tasks[DUE_AT, task] = NEVER
+    rep.tasks[STAGE, task] = rules[COPIES] + 1
+    rep.tasks[DUE_AT, task] = NEVER
     counters[FREE_RELIABLE] -= 1
     counters[LEAST_FREE] = min(counters[LEAST_FREE], counters[FREE_RELIABLE])
     ends = counters[NOW] + takes
-    push(desk, ends, task * FLAGS + SUCCESS + ON_RELIABLE)
+    push(rep, ends, task * FLAGS + SUCCESS + ON_RELIABLE)
     if figures[IS_REAL]:
-        desk.tasks[LIVE + 1, task] += 1
-        desk.tasks[ENDS + 1, task] += ends
+        rep.tasks[LIVE + 1, task] += 1
+        rep.tasks[ENDS + 1, task] += ends
         counters[RELIABLE_UNITS] += takes
     else:
         counters[RELIABLE_UNITS] += periods(takes, figures[RELIABLE_PERIOD])
 
 
-def dispatch(world: World, rules: Array, desk: Desk, luck: Any) -> None:
-    counters = desk.counters
+def dispatch(model: PoolModel, rules: Array, rep: Repetition, luck: Any) -> None:
+    counters = rep.counters
     while counters[FREE] > 0 and counters[QUEUED] > 0:
-        task = unqueue(desk)
-        if not desk.tasks[IS_DONE, task]:
-            send(world, rules, desk, luck, task)
+        task = unqueue(rep)
+        if not rep.tasks[IS_DONE, task]:
+            send(model, rules, rep, luck, task)
     while counters[FREE_RELIABLE] > 0 and counters[RELIABLE_HEAD] < counters[RELIABLE_END]:
-        task = desk.tasks[RELIABLE_QUEUE, counters[RELIABLE_HEAD]]
+        task = rep.tasks[RELIABLE_QUEUE, counters[RELIABLE_HEAD]]
         counters[RELIABLE_HEAD] += 1
-        if not desk.tasks[IS_DONE, task]:
-            send_reliable(world, rules, desk, luck, task)
+        if not rep.tasks[IS_DONE, task]:
+            send_reliable(model, rules, rep, luck, task)
     is_tail = counters[IS_TAIL] != 0
     if rules[KIND] == COMBINED or (rules[KIND] == COMBINED_THEN_BOTH and not is_tail):
         while counters[FREE_RELIABLE] > 0 and counters[QUEUED] > 0:
-            task = unqueue(desk)
-            if not desk.tasks[IS_DONE, task]:
-                send_reliable(world, rules, desk, luck, task)
+            task = unqueue(rep)
+            if not rep.tasks[IS_DONE, task]:
+                send_reliable(model, rules, rep, luck, task)
 
 
 # --- the steps of a moment -----------------------------------------------------------------------
 
 
-def take_ends(world: World, desk: Desk) -> None:
+def take_ends(model: PoolModel, rep: Repetition) -> None:
     """Go to the next moment: results come in, and hopeless instances are given up."""
-    counters, figures = desk.counters, world.figures
-    now = desk.moments[0]
+    counters, figures = rep.counters, model.figures
+    now = rep.moments[0]
     counters[NOW] = now
-    while counters[HEAP] > 0 and desk.moments[0] == now and desk.codes[0] < DUE:
-        code = pop(desk)
+    while counters[HEAP] > 0 and rep.moments[0] == now and rep.codes[0] < DUE:
+        code = pop(rep)
         task = code // FLAGS
         is_reliable = code & ON_RELIABLE != 0
-        if desk.tasks[IS_DONE, task] and figures[IS_REAL]:
+        if rep.tasks[IS_DONE, task] and figures[IS_REAL]:
             continue  # it was called back
         if is_reliable:
             counters[FREE_RELIABLE] += 1
@@ -282,136 +284,136 @@ def take_ends(world: World, desk: Desk) -> None:
             counters[FREE] += 1
         if figures[IS_REAL]:
             pool = 1 if is_reliable else 0
-            desk.tasks[LIVE + pool, task] -= 1
-            desk.tasks[ENDS + pool, task] -= now
+            rep.tasks[LIVE + pool, task] -= 1
+            rep.tasks[ENDS + pool, task] -= now
         if code & SUCCESS == 0:
             if counters[IS_TAIL] == 0:
-                set_due(desk, task, now)
-            elif code & LOST != 0 and desk.tasks[DUE_AT, task] != NEVER:
-                desk.tasks[URGENT_TASK, counters[URGENT]] = task
+                set_due(rep, task, now)
+            elif code & LOST != 0 and rep.tasks[DUE_AT, task] != NEVER:
+                rep.tasks[URGENT_TASK, counters[URGENT]] = task
                 counters[URGENT] += 1
-        elif not desk.tasks[IS_DONE, task]:
-            desk.tasks[IS_DONE, task] = 1
+        elif not rep.tasks[IS_DONE, task]:
+            rep.tasks[IS_DONE, task] = 1
             counters[REMAINING] -= 1
             if not is_reliable:
-                taken = periods(now - desk.tasks[SENT_AT, task], figures[UNRELIABLE_PERIOD])
+                taken = periods(now - rep.tasks[SENT_AT, task], figures[UNRELIABLE_PERIOD])
                 counters[SPENT] += taken * figures[UNRELIABLE_PRICE]
             if figures[IS_REAL]:
-                call_back(desk, task)
+                call_back(rep, task)
 
 
-def call_back(desk: Desk, task: int) -> None:
+def call_back(rep: Repetition, task: int) -> None:
     """End all other instances of a task that is done; what was paid ahead is given back."""
-    counters, now = desk.counters, desk.counters[NOW]
-    counters[FREE] += desk.tasks[LIVE, task]
-    counters[FREE_RELIABLE] += desk.tasks[LIVE + 1, task]
-    counters[UNITS] -= desk.tasks[ENDS, task] - desk.tasks[LIVE, task] * now
-    counters[RELIABLE_UNITS] -= desk.tasks[ENDS + 1, task] - desk.tasks[LIVE + 1, task] * now
+    counters, now = rep.counters, rep.counters[NOW]
+    counters[FREE] += rep.tasks[LIVE, task]
+    counters[FREE_RELIABLE] += rep.tasks[LIVE + 1, task]
+    counters[UNITS] -= rep.tasks[ENDS, task] - rep.tasks[LIVE, task] * now
+    counters[RELIABLE_UNITS] -= rep.tasks[ENDS + 1, task] - rep.tasks[LIVE + 1, task] * now
 
 
-def take_dues(rules: Array, desk: Desk) -> None:
+def take_dues(rules: Array, rep: Repetition) -> None:
     """Queue an instance of each task whose timeout has passed."""
-    counters = desk.counters
+    counters = rep.counters
     while True:
-        task = next_due(desk)
+        task = next_due(rep)
         if task < 0:
             return
-        is_due = desk.tasks[DUE_AT, task] != NEVER
-        desk.tasks[DUE_AT, task] = NEVER
+        is_due = rep.tasks[DUE_AT, task] != NEVER
+        rep.tasks[DUE_AT, task] = NEVER
         if (
             not is_due
-            or desk.tasks[IS_DONE, task]
-            or desk.tasks[STAGE, task] > rules[COPIES]
+            or rep.tasks[IS_DONE, task]
+            or rep.tasks[STAGE, task] > rules[COPIES]
             or counters[HAS_PAID]
         ):
             continue
-        if counters[IS_TAIL] == 0 or desk.tasks[STAGE, task] < rules[COPIES]:
-            queue_unreliable(desk, task)
+        if counters[IS_TAIL] == 0 or rep.tasks[STAGE, task] < rules[COPIES]:
+            queue_unreliable(rep, task)
         else:
-            queue_reliable(desk, task)
-        desk.tasks[STAGE, task] += counters[IS_TAIL]
+            queue_reliable(rep, task)
+        rep.tasks[STAGE, task] += counters[IS_TAIL]
 
 
-def spend_budget(world: World, rules: Array, desk: Desk) -> None:
+def spend_budget(model: PoolModel, rules: Array, rep: Repetition) -> None:
     """Replicate all that remains on the reliable pool, once what is left of the budget pays it."""
-    counters, figures = desk.counters, world.figures
+    counters, figures = rep.counters, model.figures
     if rules[KIND] != WITH_BUDGET or counters[HAS_PAID]:
         return
     each = periods(figures[RELIABLE_TIME], figures[RELIABLE_PERIOD]) * figures[RELIABLE_PRICE]
     if counters[REMAINING] * each > rules[BUDGET] - counters[SPENT]:
         return
     counters[HAS_PAID] = 1
-    for task in range(desk.counters[SIZE]):
-        if not desk.tasks[IS_DONE, task]:
-            queue_reliable(desk, task)
+    for task in range(rep.counters[SIZE]):
+        if not rep.tasks[IS_DONE, task]:
+            queue_reliable(rep, task)
 
 
-def open_tail(rules: Array, desk: Desk) -> None:
+def open_tail(rules: Array, rep: Repetition) -> None:
     """From now on the strategy's own timeout counts, since a task was last sent."""
-    counters, now = desk.counters, desk.counters[NOW]
+    counters, now = rep.counters, rep.counters[NOW]
     counters[IS_TAIL] = 1
     counters[TAIL] = now
-    for task in range(desk.counters[SIZE]):
-        if desk.tasks[IS_DONE, task] or desk.tasks[STAGE, task] > rules[COPIES]:
+    for task in range(rep.counters[SIZE]):
+        if rep.tasks[IS_DONE, task] or rep.tasks[STAGE, task] > rules[COPIES]:
             continue
         if rules[KIND] == COMBINED_THEN_BOTH:
-            queue_unreliable(desk, task)
-            queue_reliable(desk, task)
-            desk.tasks[STAGE, task] = rules[COPIES] + 1
+            queue_unreliable(rep, task)
+            queue_reliable(rep, task)
+            rep.tasks[STAGE, task] = rules[COPIES] + 1
         else:
-            set_due(desk, task, max(now, desk.tasks[SENT_AT, task] + rules[TIMEOUT]))
+            set_due(rep, task, max(now, rep.tasks[SENT_AT, task] + rules[TIMEOUT]))
 
 
-def throughput(world: World, rules: Array, desk: Desk, luck: Any) -> None:
+def throughput(model: PoolModel, rules: Array, rep: Repetition, luck: Any) -> None:
     """From the beginning until fewer tasks remain than there are unreliable machines, or fewer yet.
 
     Then each of them has been sent, and no instance is queued: with one instance for each task, a
     queue means that all machines have another task.
     """
-    begin(world, rules, desk)
+    begin(model, rules, rep)
     while True:
-        spend_budget(world, rules, desk)
-        take_dues(rules, desk)
-        dispatch(world, rules, desk, luck)
-        if desk.counters[REMAINING] <= world.figures[TAIL_TASKS]:
+        spend_budget(model, rules, rep)
+        take_dues(rules, rep)
+        dispatch(model, rules, rep, luck)
+        if rep.counters[REMAINING] <= model.figures[TAIL_TASKS]:
             break
-        take_ends(world, desk)
+        take_ends(model, rep)
 
 
-def resume(world: World, rules: Array, desk: Desk, luck: Any) -> None:
+def resume(model: PoolModel, rules: Array, rep: Repetition, luck: Any) -> None:
     """The tail begins now: each task has an instance under way, of a known age."""
-    clear(world, rules, desk)
-    counters, figures = desk.counters, world.figures
+    clear(model, rules, rep)
+    counters, figures = rep.counters, model.figures
     origin = 0
-    for age in world.ages:
+    for age in model.ages:
         origin = max(origin, age)
     counters[NOW] = counters[ORIGIN] = origin
     for task in range(figures[TASKS]):
-        age = world.ages[task]
-        desk.tasks[NAME, task] = task
-        desk.tasks[SENT_AT, task] = origin - age
-        desk.tasks[INSTANCES, task] = 1
+        age = model.ages[task]
+        rep.tasks[NAME, task] = task
+        rep.tasks[SENT_AT, task] = origin - age
+        rep.tasks[INSTANCES, task] = 1
         counters[FREE] -= 1
-        gamma = reliability_at(world, -age)
-        chance = remaining_chance(world, drawn(luck, task, 0), gamma, age)
-        takes = turnaround(world, chance, gamma)
-        follow(world, desk, task, origin - age, takes, max(figures[PATIENCE], age + 1))
+        gamma = reliability_at(model, -age)
+        chance = remaining_chance(model, drawn(luck, task, 0), gamma, age)
+        takes = turnaround(model, chance, gamma)
+        follow(model, rep, task, origin - age, takes, max(figures[PATIENCE], age + 1))
         if figures[IS_REAL]:
             counters[UNITS] -= age
 
 
-def tail(world: World, rules: Array, desk: Desk, luck: Any) -> None:
+def tail(model: PoolModel, rules: Array, rep: Repetition, luck: Any) -> None:
     """From then on to the last result."""
-    open_tail(rules, desk)
-    while desk.counters[REMAINING] > 0:
-        spend_budget(world, rules, desk)
-        take_dues(rules, desk)
-        dispatch(world, rules, desk, luck)
-        take_ends(world, desk)
+    open_tail(rules, rep)
+    while rep.counters[REMAINING] > 0:
+        spend_budget(model, rules, rep)
+        take_dues(rules, rep)
+        dispatch(model, rules, rep, luck)
+        take_ends(model, rep)
 
 
 def estimate_many(
-    world: World, table: Array, seed: Any, first: int, last: int, room: int, found: Array
+    model: PoolModel, table: Array, seed: Any, first: int, last: int, room: int, found: Array
 ) -> None:
     """Repetitions first to last of all strategies, the rows of the table.
 
@@ -419,24 +421,24 @@ def estimate_many(
     periods paid on the unreliable and on the reliable pool, or the time; then the reliable machines
     used at once and the longest queue for them. `room` is for instances that have not ended.
     """
-    tasks, in_tail = world.figures[TASKS], len(world.ages) > 0
-    common, desk = make_desk(tasks, room), make_desk(tasks, room)
+    tasks, in_tail = model.figures[TASKS], len(model.ages) > 0
+    common, rep = make_repetition(tasks, room), make_repetition(tasks, room)
     idle = np.zeros(RULES, np.int64)
     for repetition in range(first, last):
         luck = stream(seed, repetition)
         if in_tail:
-            resume(world, idle, common, luck)
+            resume(model, idle, common, luck)
         else:
-            throughput(world, idle, common, luck)
+            throughput(model, idle, common, luck)
             keep_remaining(common)
         for number in range(len(table)):
             rules = table[number]
             if rules[KIND] == 0 or in_tail:
-                copy_tail(desk, common, rules)
+                copy_tail(rep, common, rules)
             else:
-                throughput(world, rules, desk, luck)
-            tail(world, rules, desk, luck)
-            counters = desk.counters
+                throughput(model, rules, rep, luck)
+            tail(model, rules, rep, luck)
+            counters = rep.counters
             began = common.counters[NOW] if in_tail else 0
             found[number, repetition, 0] = counters[NOW] - began
             found[number, repetition, 1] = counters[NOW] - counters[TAIL]

@@ -1,4 +1,4 @@
-"""What ExPERT's estimator works on: a world, and a desk with its heap, queues and dues.
+"""What ExPERT's estimator works on: a model, and a rep with its heap, queues and dues.
 
 Plain functions on arrays, which numba compiles; `estimator_kernel` has the process itself.
 """
@@ -26,7 +26,7 @@ REPLACING: Final = 11
 MEAN: Final = 12
 TAIL_TASKS: Final = 13
 FIGURES: Final = 14
-"""places in a world's figures, and their number"""
+"""places in a model's figures, and their number"""
 
 COPIES: Final = 0
 TIMEOUT: Final = 1
@@ -64,7 +64,7 @@ LEAST_FREE: Final = 17
 URGENT: Final = 18
 ORIGIN: Final = 19
 COUNTERS: Final = 20
-"""places in a desk's counters, and their number"""
+"""places in a rep's counters, and their number"""
 
 NAME: Final = 0
 IS_DONE: Final = 1
@@ -85,7 +85,7 @@ than N no other will be); when the next one is due, or NEVER; whether the heap h
 it, which comes no later; instances under way on the unreliable and on the reliable pool, and the
 sums of when they end. Then places of three queues: a ring for the unreliable pool, in which a task
 is once at most; one for the reliable pool; and tasks whose instance is known to be lost. All are in
-one array, since each array of a desk is handed on to every function"""
+one array, since each array of a rep is handed on to every function"""
 
 DUE: Final = 1 << 60
 NEVER: Final = -1
@@ -100,7 +100,7 @@ FOUND: Final = 6
 once, and the longest queue for them"""
 
 
-class World(NamedTuple):
+class PoolModel(NamedTuple):
     turnarounds: Array
     """of successes, ascending"""
     boundaries: Array
@@ -114,20 +114,20 @@ class World(NamedTuple):
     figures: Array
 
 
-class Desk(NamedTuple):
+class Repetition(NamedTuple):
     """One repetition of one strategy."""
 
     tasks: Array
-    """[field, task]; a desk of the tail has only the tasks that remain, in the same order"""
+    """[field, task]; a rep of the tail has only the tasks that remain, in the same order"""
     moments: Array
     codes: Array
     """the heap: task and flags of what ends, or DUE and the task"""
     counters: Array
 
 
-def make_desk(tasks: int, room: int) -> Desk:
+def make_repetition(tasks: int, room: int) -> Repetition:
     """For a bag of so many tasks, with room for so many instances that have not ended."""
-    return Desk(
+    return Repetition(
         tasks=np.zeros((FIELDS, tasks), np.int64),
         moments=np.zeros(room + tasks, np.int64),
         codes=np.zeros(room + tasks, np.int64),
@@ -135,87 +135,87 @@ def make_desk(tasks: int, room: int) -> Desk:
     )
 
 
-def keep_remaining(desk: Desk) -> None:
+def keep_remaining(rep: Repetition) -> None:
     """Drop the tasks that have a result, and number the others anew.
 
     Nothing is queued, and what runs belongs to those that remain.
     """
-    counters, numbers = desk.counters, desk.tasks[STAGE]
+    counters, numbers = rep.counters, rep.tasks[STAGE]
     kept = 0
     for task in range(counters[SIZE]):
-        if not desk.tasks[IS_DONE, task]:
+        if not rep.tasks[IS_DONE, task]:
             numbers[task] = kept
-            desk.tasks[NAME, kept] = desk.tasks[NAME, task]
-            desk.tasks[SENT_AT, kept] = desk.tasks[SENT_AT, task]
-            desk.tasks[INSTANCES, kept] = desk.tasks[INSTANCES, task]
+            rep.tasks[NAME, kept] = rep.tasks[NAME, task]
+            rep.tasks[SENT_AT, kept] = rep.tasks[SENT_AT, task]
+            rep.tasks[INSTANCES, kept] = rep.tasks[INSTANCES, task]
             for field in range(LIVE, ENDS + 2):
-                desk.tasks[field, kept] = desk.tasks[field, task]
+                rep.tasks[field, kept] = rep.tasks[field, task]
             kept += 1
     for place in range(counters[HEAP]):
-        code = desk.codes[place]
-        desk.codes[place] = numbers[code // FLAGS] * FLAGS + code % FLAGS
+        code = rep.codes[place]
+        rep.codes[place] = numbers[code // FLAGS] * FLAGS + code % FLAGS
     counters[SIZE] = kept
     counters[HEAD] = 0
 
 
-def copy_tail(desk: Desk, origin: Desk, rules: Array) -> None:
-    """Stand where another desk stood when its tail began; it has only what remained."""
+def copy_tail(rep: Repetition, origin: Repetition, rules: Array) -> None:
+    """Stand where another rep stood when its tail began; it has only what remained."""
     heap, size = origin.counters[HEAP], origin.counters[SIZE]
-    desk.tasks[NAME, :size] = origin.tasks[NAME, :size]
-    desk.tasks[IS_DONE, :size] = 0
-    desk.tasks[SENT_AT, :size] = origin.tasks[SENT_AT, :size]
-    desk.tasks[INSTANCES, :size] = origin.tasks[INSTANCES, :size]
-    desk.tasks[STAGE, :size] = 0
-    desk.tasks[DUE_AT, :size] = NEVER
-    desk.tasks[IS_LISTED, :size] = 0
-    desk.tasks[LIVE : ENDS + 2, :size] = origin.tasks[LIVE : ENDS + 2, :size]
-    desk.moments[:heap] = origin.moments[:heap]
-    desk.codes[:heap] = origin.codes[:heap]
-    desk.counters[:] = origin.counters
-    desk.counters[FREE_RELIABLE] = rules[RELIABLE]
-    desk.counters[LEAST_FREE] = rules[RELIABLE]
+    rep.tasks[NAME, :size] = origin.tasks[NAME, :size]
+    rep.tasks[IS_DONE, :size] = 0
+    rep.tasks[SENT_AT, :size] = origin.tasks[SENT_AT, :size]
+    rep.tasks[INSTANCES, :size] = origin.tasks[INSTANCES, :size]
+    rep.tasks[STAGE, :size] = 0
+    rep.tasks[DUE_AT, :size] = NEVER
+    rep.tasks[IS_LISTED, :size] = 0
+    rep.tasks[LIVE : ENDS + 2, :size] = origin.tasks[LIVE : ENDS + 2, :size]
+    rep.moments[:heap] = origin.moments[:heap]
+    rep.codes[:heap] = origin.codes[:heap]
+    rep.counters[:] = origin.counters
+    rep.counters[FREE_RELIABLE] = rules[RELIABLE]
+    rep.counters[LEAST_FREE] = rules[RELIABLE]
 
 
-def clear(world: World, rules: Array, desk: Desk) -> None:
+def clear(model: PoolModel, rules: Array, rep: Repetition) -> None:
     """Nothing was queued or sent yet."""
-    tasks = world.figures[TASKS]
-    desk.tasks[IS_DONE] = 0
-    desk.tasks[SENT_AT] = 0
-    desk.tasks[INSTANCES] = 0
-    desk.tasks[STAGE] = 0
-    desk.tasks[DUE_AT] = NEVER
-    desk.tasks[IS_LISTED] = 0
-    desk.tasks[LIVE : ENDS + 2] = 0
-    counters = desk.counters
+    tasks = model.figures[TASKS]
+    rep.tasks[IS_DONE] = 0
+    rep.tasks[SENT_AT] = 0
+    rep.tasks[INSTANCES] = 0
+    rep.tasks[STAGE] = 0
+    rep.tasks[DUE_AT] = NEVER
+    rep.tasks[IS_LISTED] = 0
+    rep.tasks[LIVE : ENDS + 2] = 0
+    counters = rep.counters
     counters[:] = 0
     counters[SIZE] = tasks
     counters[REMAINING] = tasks
-    counters[FREE] = world.figures[MACHINES]
+    counters[FREE] = model.figures[MACHINES]
     counters[FREE_RELIABLE] = rules[RELIABLE]
     counters[LEAST_FREE] = rules[RELIABLE]
 
 
-def begin(world: World, rules: Array, desk: Desk) -> None:
+def begin(model: PoolModel, rules: Array, rep: Repetition) -> None:
     """All tasks are queued, for the pool that the strategy begins with."""
-    tasks = world.figures[TASKS]
-    clear(world, rules, desk)
+    tasks = model.figures[TASKS]
+    clear(model, rules, rep)
     if rules[KIND] == ALL_RELIABLE:
-        desk.tasks[STAGE] = rules[COPIES] + 1
+        rep.tasks[STAGE] = rules[COPIES] + 1
     for task in range(tasks):
-        desk.tasks[NAME, task] = task
+        rep.tasks[NAME, task] = task
         if rules[KIND] == ALL_RELIABLE:
-            queue_reliable(desk, task)
+            queue_reliable(rep, task)
         else:
-            queue_unreliable(desk, task)
+            queue_unreliable(rep, task)
 
 
 # --- the heap and the queues ---------------------------------------------------------------------
 
 
-def push(desk: Desk, moment: int, code: int) -> None:
-    moments, codes = desk.moments, desk.codes
-    place = desk.counters[HEAP]
-    desk.counters[HEAP] = place + 1
+def push(rep: Repetition, moment: int, code: int) -> None:
+    moments, codes = rep.moments, rep.codes
+    place = rep.counters[HEAP]
+    rep.counters[HEAP] = place + 1
     while place > 0:
         above = (place - 1) >> 1
         if moments[above] < moment or (moments[above] == moment and codes[above] <= code):
@@ -227,12 +227,12 @@ def push(desk: Desk, moment: int, code: int) -> None:
     codes[place] = code
 
 
-def pop(desk: Desk) -> int:
+def pop(rep: Repetition) -> int:
     """Take the code of the first moment away."""
-    moments, codes = desk.moments, desk.codes
+    moments, codes = rep.moments, rep.codes
     first = codes[0]
-    size = desk.counters[HEAP] - 1
-    desk.counters[HEAP] = size
+    size = rep.counters[HEAP] - 1
+    rep.counters[HEAP] = size
     moment, code = moments[size], codes[size]
     place = 0
     while True:
@@ -255,65 +255,65 @@ def pop(desk: Desk) -> int:
     return int(first)
 
 
-def set_due(desk: Desk, task: int, moment: int) -> None:
+def set_due(rep: Repetition, task: int, moment: int) -> None:
     """Its next instance is due then; never sooner than was set before."""
-    desk.tasks[DUE_AT, task] = moment
-    if not desk.tasks[IS_LISTED, task]:
-        desk.tasks[IS_LISTED, task] = 1
-        push(desk, moment, DUE + task)
+    rep.tasks[DUE_AT, task] = moment
+    if not rep.tasks[IS_LISTED, task]:
+        rep.tasks[IS_LISTED, task] = 1
+        push(rep, moment, DUE + task)
 
 
-def queue_unreliable(desk: Desk, task: int) -> None:
-    counters = desk.counters
+def queue_unreliable(rep: Repetition, task: int) -> None:
+    counters = rep.counters
     place = counters[HEAD] + counters[QUEUED]
-    size = desk.tasks.shape[1]
-    desk.tasks[QUEUE, place if place < size else place - size] = task
+    size = rep.tasks.shape[1]
+    rep.tasks[QUEUE, place if place < size else place - size] = task
     counters[QUEUED] += 1
 
 
-def unqueue(desk: Desk) -> int:
-    counters = desk.counters
-    task = desk.tasks[QUEUE, counters[HEAD]]
-    counters[HEAD] = counters[HEAD] + 1 if counters[HEAD] + 1 < desk.tasks.shape[1] else 0
+def unqueue(rep: Repetition) -> int:
+    counters = rep.counters
+    task = rep.tasks[QUEUE, counters[HEAD]]
+    counters[HEAD] = counters[HEAD] + 1 if counters[HEAD] + 1 < rep.tasks.shape[1] else 0
     counters[QUEUED] -= 1
     return int(task)
 
 
-def queue_reliable(desk: Desk, task: int) -> None:
-    counters = desk.counters
-    desk.tasks[RELIABLE_QUEUE, counters[RELIABLE_END]] = task
+def queue_reliable(rep: Repetition, task: int) -> None:
+    counters = rep.counters
+    rep.tasks[RELIABLE_QUEUE, counters[RELIABLE_END]] = task
     counters[RELIABLE_END] += 1
     waiting = counters[RELIABLE_END] - counters[RELIABLE_HEAD]
     counters[LONGEST_QUEUE] = max(counters[LONGEST_QUEUE], waiting)
 
 
-def next_due(desk: Desk) -> int:
+def next_due(rep: Repetition) -> int:
     """Take the first by number of the tasks whose next instance is due now; below 0: none is."""
-    counters, now = desk.counters, desk.counters[NOW]
-    while counters[HEAP] > 0 and desk.moments[0] == now and desk.codes[0] >= DUE:
-        task = desk.codes[0] - DUE
-        if desk.tasks[DUE_AT, task] == now:
+    counters, now = rep.counters, rep.counters[NOW]
+    while counters[HEAP] > 0 and rep.moments[0] == now and rep.codes[0] >= DUE:
+        task = rep.codes[0] - DUE
+        if rep.tasks[DUE_AT, task] == now:
             break
-        pop(desk)
-        desk.tasks[IS_LISTED, task] = 0
-        if desk.tasks[DUE_AT, task] != NEVER:
-            set_due(desk, task, desk.tasks[DUE_AT, task])
-    is_listed = counters[HEAP] > 0 and desk.moments[0] == now and desk.codes[0] >= DUE
-    first, place = desk.codes[0] - DUE if is_listed else -1, -1
+        pop(rep)
+        rep.tasks[IS_LISTED, task] = 0
+        if rep.tasks[DUE_AT, task] != NEVER:
+            set_due(rep, task, rep.tasks[DUE_AT, task])
+    is_listed = counters[HEAP] > 0 and rep.moments[0] == now and rep.codes[0] >= DUE
+    first, place = rep.codes[0] - DUE if is_listed else -1, -1
     for other in range(counters[URGENT]):
-        task = desk.tasks[URGENT_TASK, other]
+        task = rep.tasks[URGENT_TASK, other]
         if first < 0 or task <= first:
             first, place = task, other
     if place >= 0:
         counters[URGENT] -= 1
-        desk.tasks[URGENT_TASK, place] = desk.tasks[URGENT_TASK, counters[URGENT]]
+        rep.tasks[URGENT_TASK, place] = rep.tasks[URGENT_TASK, counters[URGENT]]
     elif first >= 0:
-        pop(desk)
-        desk.tasks[IS_LISTED, first] = 0
+        pop(rep)
+        rep.tasks[IS_LISTED, first] = 0
     return int(first)
 
 
-ALLOCATING: Final = (make_desk,)
+ALLOCATING: Final = (make_repetition,)
 TOOLS: Final = (
     keep_remaining, copy_tail, clear, begin, push, pop, set_due, queue_unreliable, unqueue,
     queue_reliable, next_due,

@@ -22,7 +22,7 @@ OFFERS: Final = tuple(
 _Schedules = tuple[tuple[str, tuple[int, int, int], int], ...]
 
 
-class Bag(msgspec.Struct, frozen=True):
+class PublishedBag(msgspec.Struct, frozen=True):
     """What is printed of a bag after its sampling phase."""
 
     tasks: int
@@ -55,12 +55,12 @@ _SARSA: Final[_Schedules] = (
     ("fastest", (10, 10, 10), 1),
 )
 BAGS: Final = {
-    "bats-kohonen": Bag(5000, 159, (1.66, 0.86, 0.97), _KOHONEN),
-    "bats-sarsa": Bag(9000, 1115, (0.29, 0.15, 0.08), _SARSA),
+    "bats-kohonen": PublishedBag(5000, 159, (1.66, 0.86, 0.97), _KOHONEN),
+    "bats-sarsa": PublishedBag(9000, 1115, (0.29, 0.15, 0.08), _SARSA),
 }
 
 
-def mean_times(bag: Bag) -> dict[str, Time]:
+def mean_times(bag: PublishedBag) -> dict[str, Time]:
     return {
         offer.name: round(mean * MINUTE) for offer, mean in zip(OFFERS, bag.minutes, strict=True)
     }

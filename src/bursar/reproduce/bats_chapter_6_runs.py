@@ -19,7 +19,7 @@ from bursar.model.market import Market
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.plan.bag.knapsack import FleetChoice
-from bursar.reproduce.bats_chapter_6 import BAGS, OFFERS, Bag
+from bursar.reproduce.bats_chapter_6 import BAGS, OFFERS, PublishedBag
 from bursar.reproduce.bats_executions import (
     SPREAD,
     SPREAD_REASON,
@@ -53,7 +53,7 @@ VARIATION: Final = 5**0.5 / 15
 """Deviation over mean of the run times: that of the normal bag, as none is printed."""
 
 
-class Printed(msgspec.Struct, frozen=True):
+class PrintedRun(msgspec.Struct, frozen=True):
     """A schedule, and how its execution ended."""
 
     section: str
@@ -79,7 +79,7 @@ _FASTER: Final = (
     " ours are there at once"
 )
 _KOHONEN: Final = (
-    Printed(
+    PrintedRun(
         section="6.2.2",
         schedule="cheapest",
         fleet=(2, 0, 0),
@@ -92,18 +92,18 @@ _KOHONEN: Final = (
         why_cost=_NO_VIOLATION,
         why_fleet=_NO_VIOLATION,
     ),
-    Printed("6.2.3", "fastest", (10, 10, 10), 3, "16.80", (10, 10, 10), 150, "16.80"),
+    PrintedRun("6.2.3", "fastest", (10, 10, 10), 3, "16.80", (10, 10, 10), 150, "16.80"),
 )
 _SARSA: Final = (
-    Printed("6.2.5", "cheapest", (3, 0, 0), 13, "3.12", (3, 0, 0), 691, "2.88"),
-    Printed("6.2.6", "cheapest +10 %", (10, 10, 3), 1, "3.43", (10, 10, 3), 56, "3.36"),
-    Printed("6.2.7", "fastest -10 %", (9, 9, 9), 1, "5.04", (9, 9, 9), 48, "5.04", _FASTER),
-    Printed("6.2.8", "fastest", (10, 10, 10), 1, "5.60", (10, 10, 10), 42, "5.60", _FASTER),
+    PrintedRun("6.2.5", "cheapest", (3, 0, 0), 13, "3.12", (3, 0, 0), 691, "2.88"),
+    PrintedRun("6.2.6", "cheapest +10 %", (10, 10, 3), 1, "3.43", (10, 10, 3), 56, "3.36"),
+    PrintedRun("6.2.7", "fastest -10 %", (9, 9, 9), 1, "5.04", (9, 9, 9), 48, "5.04", _FASTER),
+    PrintedRun("6.2.8", "fastest", (10, 10, 10), 1, "5.60", (10, 10, 10), 42, "5.60", _FASTER),
 )
 RUNS: Final = {"bats-kohonen-runs": _KOHONEN, "bats-sarsa-runs": _SARSA}
 
 
-def bag_of(name: str) -> Bag:
+def bag_of(name: str) -> PublishedBag:
     return BAGS[name.removesuffix("-runs")]
 
 
@@ -130,7 +130,7 @@ def case(name: str, seed: int) -> Sampled:
     return Sampled(market, np.rint(left).astype(np.int64), np.maximum(1, sample + shift), seed)
 
 
-def execute(name: str, printed: Printed, seed: int) -> Ran:
+def execute(name: str, printed: PrintedRun, seed: int) -> Ran:
     """The schedule as the thesis's user selected it."""
     found = case(name, seed)
     fleet = dict(fleet_of(printed.fleet, found.market))
@@ -163,7 +163,7 @@ def reproduce(name: str, seeds: int = SEEDS) -> Reproduction:
     )
 
 
-def _rows(printed: Printed, runs: Sequence[Ran], tasks: int) -> Iterator[Row]:
+def _rows(printed: PrintedRun, runs: Sequence[Ran], tasks: int) -> Iterator[Row]:
     what, paper = f"{printed.section} {printed.schedule}", float(printed.cost)
     band = around(printed.minutes, SPREAD, SPREAD_REASON)
     if printed.schedule == "cheapest" and printed.fleet == printed.last:
@@ -182,7 +182,7 @@ def _rows(printed: Printed, runs: Sequence[Ran], tasks: int) -> Iterator[Row]:
     yield dearest_row(what, runs, Money.parse(printed.budget))
 
 
-def _default_rows(name: str, printed: Printed, seeds: int) -> Iterator[Row]:
+def _default_rows(name: str, printed: PrintedRun, seeds: int) -> Iterator[Row]:
     """What bursar does by default with the money of the cheapest schedule."""
     budget, tasks = Money.parse(printed.budget), bag_of(name).left
     runs = [rolling(case(name, seed), budget) for seed in range(seeds)]

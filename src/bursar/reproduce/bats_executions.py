@@ -30,7 +30,7 @@ from bursar.policies.provision.bats_published import Cushion, PublishedBats
 from bursar.policies.replicate.none import NoReplicas
 from bursar.reproduce.result import Row, between, checked, judged
 from bursar.simulate.distributions import Runtimes
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -127,7 +127,7 @@ def _run(case: Sampled, budget: Money, policy: Policy, bats: Bats) -> Ran:
         Goal(budget),
         Bag(len(case.left)),
         policy,
-        ModelledFortune(given(case.left.tolist())),
+        ModelledBehaviour(given(case.left.tolist())),
         seed=case.seed,
         observers=(watch,),
     )

@@ -50,7 +50,7 @@ _LEFT: Final = {"S3-4": 889, "S4-1": 963}
 """Tasks after the sampling phase: they follow from the budgets of table 3.2."""
 
 
-class Printed(msgspec.Struct, frozen=True):
+class PrintedEstimate(msgspec.Struct, frozen=True):
     """A schedule that was executed, and what the text says of its run."""
 
     scenario: str
@@ -66,13 +66,13 @@ class Printed(msgspec.Struct, frozen=True):
 
 
 PRINTED: Final = (
-    Printed("S3-4", "Sched1", "low", 100, (0, 29), 118, 524),
-    Printed("S3-4", "Sched2", "low", 120, (6, 32), 108, 615),
-    Printed("S3-4", "Sched3", "high", 80, (6, 32), 108, 615),
-    Printed("S3-4", "Sched4", "high", 100, (32, 32), 95, 768),
-    Printed("S4-1", "Sched2", "low", 120, (32, 1), 449, 872),
-    Printed("S4-1", "Sched3", "high", 80, (32, 19), 293, 1633),
-    Printed("S4-1", "Sched4", "high", 100, (32, 32), 236, 1920),
+    PrintedEstimate("S3-4", "Sched1", "low", 100, (0, 29), 118, 524),
+    PrintedEstimate("S3-4", "Sched2", "low", 120, (6, 32), 108, 615),
+    PrintedEstimate("S3-4", "Sched3", "high", 80, (6, 32), 108, 615),
+    PrintedEstimate("S3-4", "Sched4", "high", 100, (32, 32), 95, 768),
+    PrintedEstimate("S4-1", "Sched2", "low", 120, (32, 1), 449, 872),
+    PrintedEstimate("S4-1", "Sched3", "high", 80, (32, 19), 293, 1633),
+    PrintedEstimate("S4-1", "Sched4", "high", 100, (32, 32), 236, 1920),
 )
 """Sched1 of S4-1 was not executed: it takes 61 hours."""
 
@@ -102,7 +102,7 @@ def chosen_schedule(name: str, end: str, share: int) -> Choice:
     return found
 
 
-def execute(printed: Printed, seed: int) -> Ran:
+def execute(printed: PrintedEstimate, seed: int) -> Ran:
     """A refined schedule has a larger budget; where all machines are used, money is kept aside."""
     chosen = chosen_schedule(printed.scenario, printed.end, printed.share)
     aside = Cushion(chosen.risk, chosen.cushion) if chosen.risk > 0 else None
@@ -136,7 +136,7 @@ def reproduce(name: str, seeds: int = SEEDS) -> Reproduction:
     )
 
 
-def _rows(printed: Printed, runs: Sequence[Ran]) -> Iterator[Row]:
+def _rows(printed: PrintedEstimate, runs: Sequence[Ran]) -> Iterator[Row]:
     chosen = chosen_schedule(printed.scenario, printed.end, printed.share)
     what, tasks = f"{printed.scenario} {printed.schedule}", _LEFT[printed.scenario]
     budget = chosen.budget + chosen.cushion

@@ -50,7 +50,7 @@ from bursar.reproduce.result import (
     same,
     shown_only,
 )
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -62,7 +62,7 @@ MACHINES: Final = 32
 SLOWER: Final = between(0.0, 1.05, "with the money of RR at most 5 % slower than RR")
 
 
-class Printed(msgspec.Struct, frozen=True):
+class PrintedSchedule(msgspec.Struct, frozen=True):
     """A row of the table, with the makespan of the text, in minutes."""
 
     experiment: str
@@ -79,7 +79,7 @@ class Scenario(msgspec.Struct, frozen=True):
     speed: int
     tight: int
     """1.1 times B_min, as the text has it; where that failed the table prints a larger budget"""
-    rows: tuple[Printed, ...]
+    rows: tuple[PrintedSchedule, ...]
 
 
 SCENARIOS: Final = {
@@ -88,9 +88,9 @@ SCENARIOS: Final = {
         1,
         1128,
         (
-            Printed("RR", None, 246 + 16 / 60, 2034, (32, 32)),
-            Printed("BaTS_RR", 2034, 279 + 48 / 60, 2034, (32, 25)),
-            Printed("BaTS_Bmin", 1128, 446 + 46 / 60, 1116, (32, 1)),
+            PrintedSchedule("RR", None, 246 + 16 / 60, 2034, (32, 32)),
+            PrintedSchedule("BaTS_RR", 2034, 279 + 48 / 60, 2034, (32, 25)),
+            PrintedSchedule("BaTS_Bmin", 1128, 446 + 46 / 60, 1116, (32, 1)),
         ),
     ),
     "S4-3": Scenario(
@@ -98,9 +98,9 @@ SCENARIOS: Final = {
         3,
         931,
         (
-            Printed("RR", None, 133 + 10 / 60, 1062, (32, 32)),
-            Printed("BaTS_RR", 1062, 170 + 5 / 60, 1062, (30, 18)),
-            Printed("BaTS_Bmin", 1015, 176 + 26 / 60, 1014, (30, 16)),
+            PrintedSchedule("RR", None, 133 + 10 / 60, 1062, (32, 32)),
+            PrintedSchedule("BaTS_RR", 1062, 170 + 5 / 60, 1062, (30, 18)),
+            PrintedSchedule("BaTS_Bmin", 1015, 176 + 26 / 60, 1014, (30, 16)),
         ),
     ),
     "S1-1": Scenario(
@@ -108,9 +108,9 @@ SCENARIOS: Final = {
         1,
         831,
         (
-            Printed("RR", None, 246 + 15 / 60, 810, (32, 32)),
-            Printed("BaTS_RR", 810, 293 + 17 / 60, 804, (32, 20)),
-            Printed("BaTS_Bmin", 831, 284 + 23 / 60, 828, (32, 22)),
+            PrintedSchedule("RR", None, 246 + 15 / 60, 810, (32, 32)),
+            PrintedSchedule("BaTS_RR", 810, 293 + 17 / 60, 804, (32, 20)),
+            PrintedSchedule("BaTS_Bmin", 831, 284 + 23 / 60, 828, (32, 22)),
         ),
     ),
     "S3-4": Scenario(
@@ -118,9 +118,9 @@ SCENARIOS: Final = {
         4,
         653,
         (
-            Printed("RR", None, 110 + 6 / 60, 768, (32, 32)),
-            Printed("BaTS_RR", 768, 108 + 47 / 60, 744, (32, 32)),
-            Printed("BaTS_Bmin", 653, 118 + 9 / 60, 651, (1, 32)),
+            PrintedSchedule("RR", None, 110 + 6 / 60, 768, (32, 32)),
+            PrintedSchedule("BaTS_RR", 768, 108 + 47 / 60, 744, (32, 32)),
+            PrintedSchedule("BaTS_Bmin", 653, 118 + 9 / 60, 651, (1, 32)),
         ),
     ),
     "S1-4": Scenario(
@@ -128,9 +128,9 @@ SCENARIOS: Final = {
         4,
         284,
         (
-            Printed("RR", None, 110 + 5 / 60, 384, (32, 32)),
-            Printed("BaTS_RR", 384, 111 + 28 / 60, 372, (32, 32)),
-            Printed("BaTS_Bmin", 309, 116 + 42 / 60, 309, (11, 32)),
+            PrintedSchedule("RR", None, 110 + 5 / 60, 384, (32, 32)),
+            PrintedSchedule("BaTS_RR", 384, 111 + 28 / 60, 372, (32, 32)),
+            PrintedSchedule("BaTS_Bmin", 309, 116 + 42 / 60, 309, (11, 32)),
         ),
     ),
 }
@@ -211,7 +211,7 @@ def _simulated(
         Goal(budget),
         Bag(TASKS),
         policy,
-        ModelledFortune(given(bag(seed))),
+        ModelledBehaviour(given(bag(seed))),
         seed=seed,
         observers=observers,
     )
@@ -253,7 +253,7 @@ def reproduce(name: str, seeds: int = SEEDS) -> Reproduction:
 
 
 def _printed_rows(
-    title: str, scenario: Scenario, printed: Printed, robins: Sequence[Ran]
+    title: str, scenario: Scenario, printed: PrintedSchedule, robins: Sequence[Ran]
 ) -> Iterator[Row]:
     """Makespan, cost and fleet of one experiment beside the printed ones."""
     what, runs = f"{title} {printed.experiment}", robins

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from bursar.beliefs.samples import SampleBook
+from bursar.beliefs.samples import SampleLog
 from bursar.beliefs.sampling import sample_size
 from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
@@ -25,7 +25,7 @@ from bursar.policies.replicate.none import NoReplicas
 from bursar.reproduce.bats_executions import SPREAD, SPREAD_REASON
 from bursar.reproduce.bats_scenarios import SCENARIOS, TASKS, bag, scenario
 from bursar.reproduce.result import Reproduction, Row, around, judged, same
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state.state import RunState
 
@@ -84,7 +84,7 @@ def _means(market: Market) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 def _with_regression(market: Market, seed: int) -> tuple[float, float, float]:
     """Sample on seven workers of each cluster for an hour; the rest by the estimates."""
-    book, size = SampleBook(), sample_size(TASKS)
+    book, size = SampleLog(), sample_size(TASKS)
     policy = Policy(Sample(book, size, workers=7), SamplePlacer(book, size), NoReplicas())
     state = _simulate(market, policy, PLENTY, seed, book)
     means: dict[str, Time | None] = {
@@ -121,8 +121,10 @@ def _fixed(fleet: dict[str, int]) -> Policy:
 
 
 def _simulate(
-    market: Market, policy: Policy, goal: Goal, seed: int, book: SampleBook | None = None
+    market: Market, policy: Policy, goal: Goal, seed: int, book: SampleLog | None = None
 ) -> RunState:
     observers = [] if book is None else [book]
-    fortune = ModelledFortune(given(bag(seed)))
-    return simulate(market, goal, Bag(count=TASKS), policy, fortune, seed=seed, observers=observers)
+    behaviour = ModelledBehaviour(given(bag(seed)))
+    return simulate(
+        market, goal, Bag(count=TASKS), policy, behaviour, seed=seed, observers=observers
+    )

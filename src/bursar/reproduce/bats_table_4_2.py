@@ -157,7 +157,7 @@ def _default_held(bag: str, study: int) -> Ratios:
 # --- section 4.5.5 --------------------------------------------------------------------------------
 
 
-class Printed(msgspec.Struct, frozen=True):
+class PrintedBounds(msgspec.Struct, frozen=True):
     """What the thesis prints for a bag of known mean."""
 
     fastest_minutes: float
@@ -171,9 +171,9 @@ class Printed(msgspec.Struct, frozen=True):
 
 
 _BAGS: Final = {
-    "NDB": Printed(101.58, "864.00", "366.00", 3657),
-    "LTB": Printed(99.05, "864.00", "357.00", 419.53, {"C": 17}),
-    "MDB": Printed(53.76, "432.00", "195.00", 297.75),
+    "NDB": PrintedBounds(101.58, "864.00", "366.00", 3657),
+    "LTB": PrintedBounds(99.05, "864.00", "357.00", 419.53, {"C": 17}),
+    "MDB": PrintedBounds(53.76, "432.00", "195.00", 297.75),
 }
 _EXPERIMENTS: Final = (
     ("NDB, experiment 3", 358.23, 377.49, "378.00", {"C": 21}),
@@ -199,12 +199,12 @@ def schedule_rows() -> Iterator[Row]:
     yield same("lowest joint confidence (4.13)", 0.7, round(Confidence().joint, 12))
 
 
-def _mean_of(printed: Printed) -> float:
+def _mean_of(printed: PrintedBounds) -> float:
     """Minutes on a machine A, from the makespan of 24 machines of each offer."""
     return printed.fastest_minutes * 24 * sum(offer.speed for offer in OFFERS) / LEFT
 
 
-def _bag_rows(bag: str, printed: Printed) -> Iterator[Row]:
+def _bag_rows(bag: str, printed: PrintedBounds) -> Iterator[Row]:
     runtimes = means(_mean_of(printed) * MINUTE)
     least = least_budget(OFFERS, runtimes, LEFT)
     found = sure(fastest_within(OFFERS, runtimes, LEFT, least))
@@ -237,7 +237,7 @@ def _cushion_rows(mean: float) -> Iterator[Row]:
     yield judged(f"{what}: estimate, min", 291.10, refined.makespan / MINUTE, band)
 
 
-def _follows(printed: Printed, minutes: float, unit: float) -> Band:
+def _follows(printed: PrintedBounds, minutes: float, unit: float) -> Band:
     """What rounding leaves of a makespan, if the mean follows from another one."""
     reach = unit / 2 + minutes * (0.005 / printed.fastest_minutes)
     reason = f"printed to {unit:g}; the mean follows from a makespan printed to 0.01"

@@ -20,7 +20,7 @@ from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.plan.bag.choices import least_budget
-from bursar.plan.bag.executions import Workshop, proportions
+from bursar.plan.bag.executions import BagExecutor, proportions
 from bursar.plan.bag.knapsack import FleetChoice, fastest, fastest_within
 from bursar.reproduce.result import Band, Reproduction, Row, between, judged, shown_only
 from bursar.simulate.distributions import Runtimes, multi_modal, normal, truncated_levy
@@ -243,9 +243,9 @@ def study(bag: str, budget: str, offers: tuple[Offer, ...], instances: int = INS
         runtimes = _draw(bag, rng)
         plan = _plan(budget, float(rng.choice(runtimes, SAMPLE).mean()))
         on_offers = {o.name: np.rint(runtimes / o.speed).astype(np.int64) for o in offers}
-        shop = Workshop(offers, plan.fleet, on_offers, proportions(offers))
+        setup = BagExecutor(offers, plan.fleet, on_offers, proportions(offers))
         for strategy in STRATEGIES:
-            runs = shop.many(EXECUTIONS, strategy, early=SAMPLE, seed=instance, threads=threads)
+            runs = setup.many(EXECUTIONS, strategy, early=SAMPLE, seed=instance, threads=threads)
             found[strategy][instance] = 100 * (runs.makespans.mean() / plan.makespan - 1)
     return found
 

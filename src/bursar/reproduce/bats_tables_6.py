@@ -14,7 +14,7 @@ from bursar.beliefs.regression import Line
 from bursar.beliefs.sampling import sample_size
 from bursar.model.money import ZERO, Money
 from bursar.plan.bag.choices import list_choices, most_profitable, profitability
-from bursar.reproduce.bats_chapter_6 import BAGS, OFFERS, Bag, mean_times
+from bursar.reproduce.bats_chapter_6 import BAGS, OFFERS, PublishedBag, mean_times
 from bursar.reproduce.result import Band, Reproduction, Row, between, judged, rounded, same
 
 CENT: Final = 0.01
@@ -22,7 +22,7 @@ HALF: Final = CENT / 2
 """Means, lines and profitabilities are printed to a hundredth."""
 
 
-class Printed(msgspec.Struct, frozen=True):
+class PrintedChoice(msgspec.Struct, frozen=True):
     """A table, and the estimated costs of the schedules."""
 
     bag: str
@@ -35,14 +35,14 @@ class Printed(msgspec.Struct, frozen=True):
 
 
 TABLES: Final = {
-    "bats-table-6.2": Printed(
+    "bats-table-6.2": PrintedChoice(
         "bats-kohonen",
         (Line(0.52, -0.01), Line(0.59, -0.006)),
         (1, 0.96, 0.84),
         (10.72, 11.79, 12.86, 13.44, 15.12, 16.80),
         ("", "by the definition of 2.3.3 it is 0.43; 0.84 would be that of $0.16 an hour"),
     ),
-    "bats-table-6.3": Printed(
+    "bats-table-6.3": PrintedChoice(
         "bats-sarsa",
         (Line(0.33, 0.05), Line(0.23, -0.01)),
         (1, 0.96, 0.90),
@@ -75,7 +75,7 @@ def reproduce(name: str) -> Reproduction:
     )
 
 
-def _sampling_rows(bag: Bag) -> Iterator[Row]:
+def _sampling_rows(bag: PublishedBag) -> Iterator[Row]:
     """An hour of one machine of each type."""
     yield same("tasks of the sample", 31, sample_size(bag.tasks))
     hour = sum((offer.price for offer in OFFERS), ZERO)
@@ -84,7 +84,7 @@ def _sampling_rows(bag: Bag) -> Iterator[Row]:
     yield same("most profitable type", "m1.small", best)
 
 
-def _line_rows(printed: Printed, bag: Bag) -> Iterator[Row]:
+def _line_rows(printed: PrintedChoice, bag: PublishedBag) -> Iterator[Row]:
     """The mean on a type, by the line from that on the small one."""
     small = bag.minutes[0]
     for offer, line, mean in zip(OFFERS[1:], printed.lines, bag.minutes[1:], strict=True):
@@ -94,7 +94,7 @@ def _line_rows(printed: Printed, bag: Bag) -> Iterator[Row]:
         yield judged(what, mean, line.apply(small), band, why=why)
 
 
-def _profit_rows(printed: Printed, bag: Bag) -> Iterator[Row]:
+def _profit_rows(printed: PrintedChoice, bag: PublishedBag) -> Iterator[Row]:
     runtimes, cheapest = mean_times(bag), OFFERS[0]
     figures = zip(OFFERS, printed.profitability, bag.minutes, strict=True)
     for offer, paper, mean in figures:
@@ -111,7 +111,7 @@ def _ratio_band(paper: float, small: float, mean: float) -> Band:
     return between(paper - reach, paper + reach, "both means are rounded to 0.01")
 
 
-def _cost_rows(printed: Printed, bag: Bag) -> Iterator[Row]:
+def _cost_rows(printed: PrintedChoice, bag: PublishedBag) -> Iterator[Row]:
     found = {choice.name: choice for choice in list_choices(OFFERS, mean_times(bag), bag.left)}
     for (schedule, _, _), paper in zip(bag.schedules, printed.costs, strict=True):
         budget: Money = found[schedule].budget

@@ -22,7 +22,7 @@ from bursar.model.fleet import Fleet
 from bursar.model.money import Money
 from bursar.model.time import HOUR
 from bursar.plan.bag.choices import choose, least_budget
-from bursar.plan.bag.executions import Workshop
+from bursar.plan.bag.executions import BagExecutor
 from bursar.plan.bag.knapsack import fastest, fastest_within
 from bursar.reproduce.bats_chapter_4 import (
     BAGS,
@@ -107,7 +107,7 @@ Studies = Mapping[Key, Excess]
 # --- the study -----------------------------------------------------------------------------------
 
 
-class Case(msgspec.Struct, frozen=True):
+class ViolationCase(msgspec.Struct, frozen=True):
     """One sample of one bag."""
 
     study: int
@@ -131,7 +131,7 @@ def run_studies(studies: int = STUDIES, default_samples: int = DEFAULT_SAMPLES) 
             for number in range(SAMPLES):
                 order = rng.permutation(TASKS)
                 sample, left = runtimes[order[:SAMPLE]], runtimes[order[SAMPLE:]]
-                case = Case(
+                case = ViolationCase(
                     study,
                     number,
                     {offer.name: on(offer, sample) for offer in OFFERS},
@@ -143,7 +143,9 @@ def run_studies(studies: int = STUDIES, default_samples: int = DEFAULT_SAMPLES) 
     return found
 
 
-def _experiment(case: Case, budget: str, mean: float, plain: Excess, cushioned: Excess) -> None:
+def _experiment(
+    case: ViolationCase, budget: str, mean: float, plain: Excess, cushioned: Excess
+) -> None:
     """A budget with and without its cushion, which may lead to the same fleet."""
     runtimes = means(mean)
     end, share = BUDGETS[budget]
@@ -168,7 +170,7 @@ def _experiment(case: Case, budget: str, mean: float, plain: Excess, cushioned: 
     cushioned.cost_estimate[at] = (1 + plain.cost_estimate[at]) * share_of_it - 1
 
 
-def _execute(case: Case, fleet: Fleet, estimate: Money, into: Excess) -> None:
+def _execute(case: ViolationCase, fleet: Fleet, estimate: Money, into: Excess) -> None:
     """Thirty executions, beside the estimates and the published bounds."""
     at = case.study, case.number
     parts = [(offer, fleet.get(offer.name, 0), case.sample[offer.name]) for offer in OFFERS]
@@ -181,7 +183,7 @@ def _execute(case: Case, fleet: Fleet, estimate: Money, into: Excess) -> None:
     into.hours[at] = ceil(bound.makespan_bound / HOUR)
 
 
-def _execute_default(case: Case, fleet: Fleet, into: Excess) -> None:
+def _execute_default(case: ViolationCase, fleet: Fleet, into: Excess) -> None:
     """The same executions beside the bounds of the default."""
     at = case.study, case.number
     parts = [
@@ -195,9 +197,9 @@ def _execute_default(case: Case, fleet: Fleet, into: Excess) -> None:
     into.default_cost[at] = costs / found.cost(LEVEL).nanos - 1
 
 
-def _executions(case: Case, fleet: Fleet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _executions(case: ViolationCase, fleet: Fleet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Makespans and costs (billionths)."""
-    runs = Workshop(OFFERS, fleet, case.left).many(EXECUTIONS, seed=case.number)
+    runs = BagExecutor(OFFERS, fleet, case.left).many(EXECUTIONS, seed=case.number)
     prices = np.array([offer.price.nanos for offer in runs.offers], dtype=np.int64)
     return runs.makespans, runs.units @ prices
 

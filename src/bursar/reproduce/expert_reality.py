@@ -147,7 +147,7 @@ EXPERIMENTS: Final = (
 """Costs 0.39 and 0.41 are printed as 39 and 41, which the average shows to be a misprint."""
 
 
-class Instance(msgspec.Struct, frozen=True):
+class SentInstance(msgspec.Struct, frozen=True):
     """What was sent to the unreliable pool, and what became of it."""
 
     task: int
@@ -171,10 +171,10 @@ class Instance(msgspec.Struct, frozen=True):
 
 
 class Grid:
-    """The fortune of one experiment; every attempt, host and machine has draws of its own."""
+    """The behaviour of one experiment; every attempt, host and machine has draws of its own."""
 
     def __init__(self, experiment: Experiment, seed: int) -> None:
-        self.instances: dict[int, Instance] = {}
+        self.instances: dict[int, SentInstance] = {}
         """by attempt, of the unreliable pool"""
         self.reliable: dict[int, tuple[Time, Time]] = {}
         """by attempt, of the reliable pool: when it was sent, and what it took"""
@@ -204,7 +204,9 @@ class Grid:
         takes = round(self._lengths[task - 1] * self._slowness(machine))
         is_lost = self._host(machine).random() < self._bad or rng.random() < self._silent
         dies = self._deaths.get(machine.id)
-        self.instances[attempt] = Instance(task, now, None if is_lost else takes, dies, machine.id)
+        self.instances[attempt] = SentInstance(
+            task, now, None if is_lost else takes, dies, machine.id
+        )
         if is_lost:
             self._failures[machine.id] += 1
             return None, "lost"
@@ -257,7 +259,7 @@ class RealRun(msgspec.Struct, frozen=True):
     """its makespan"""
     patience: Time
     """deadline of instances in the throughput phase"""
-    instances: dict[int, Instance]
+    instances: dict[int, SentInstance]
     in_tail: set[int]
     """attempts that were sent in the tail"""
     reliable: dict[int, tuple[Time, Time]]
@@ -273,7 +275,7 @@ class RealRun(msgspec.Struct, frozen=True):
         return strategy.deadline if attempt in self.in_tail else self.patience
 
 
-class _Watch:
+class _TailWatch:
     """Notes what was sent in the tail, and when tasks were done."""
 
     def __init__(self) -> None:
@@ -297,7 +299,7 @@ def execute(experiment: Experiment, seed: int, observers: Sequence[Observer] = (
     fleet = {"grid": experiment.machines, "sure": RELIABLE if experiment.has_reliable else 0}
     patience = default_deadline(experiment.mean)
     guide = Mixed(market, fleet, experiment.strategy, patience, faithful=True)
-    grid, watch = Grid(experiment, seed), _Watch()
+    grid, watch = Grid(experiment, seed), _TailWatch()
     policy = Policy(guide, PooledPlacer(), Ntdmr(guide))
     state = simulate(
         market,

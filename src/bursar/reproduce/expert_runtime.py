@@ -44,7 +44,7 @@ SECONDS: Final = between(0, 10, "no more than several seconds")
 DOZENS: Final = between(24, 120, "dozens: from two to ten of them")
 
 
-class Choice(msgspec.Struct, frozen=True):
+class StrategySearch(msgspec.Struct, frozen=True):
     """How good the strategy of least makespan * cost is, and what it took to find it."""
 
     seconds: float
@@ -109,7 +109,7 @@ def _rows_of_repetitions(grid: list[Strategy], repetitions: int, seeds: int) -> 
     )
 
 
-def _chosen(grid: list[Strategy], count: int, judge: Estimates, seeds: int) -> Choice:
+def _chosen(grid: list[Strategy], count: int, judge: Estimates, seeds: int) -> StrategySearch:
     spans, costs = judge.tails.mean(axis=1), judge.costs.mean(axis=1)
     least = float((spans * costs).min())
     seconds, losses, errors = [], [], []
@@ -122,7 +122,7 @@ def _chosen(grid: list[Strategy], count: int, judge: Estimates, seeds: int) -> C
         losses.append(100 * (float(spans[index] * costs[index]) / least - 1))
         apart = np.abs(their_spans / spans - 1), np.abs(their_costs / costs - 1)
         errors.append(100 * float(np.mean(apart)))
-    return Choice(fmean(seconds), fmean(losses), fmean(errors))
+    return StrategySearch(fmean(seconds), fmean(losses), fmean(errors))
 
 
 def _rows_of_resolution(grid: list[Strategy], repetitions: int) -> Iterator[Row]:

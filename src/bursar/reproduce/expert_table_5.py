@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.incidence import Incidence, current_reliability
-from bursar.beliefs.pool_forecast import Foresight, foresee
+from bursar.beliefs.pool_forecast import PoolForecast, foresee
 from bursar.beliefs.reliability import (
     History,
     Instance,
-    Standing,
+    LastEnding,
     effective_size,
     offline_reliability,
     online_reliability,
@@ -93,7 +93,7 @@ ASSUMED: Final = (
 )
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TailOutcome(msgspec.Struct, frozen=True):
     """Of a run, real or estimated."""
 
     tail: float
@@ -101,9 +101,9 @@ class Outcome(msgspec.Struct, frozen=True):
     cost: float
     """cents for a task"""
 
-    def deviation(self, real: Outcome) -> Outcome:
+    def deviation(self, real: TailOutcome) -> TailOutcome:
         """From the real one, in per cent of it."""
-        return Outcome(
+        return TailOutcome(
             100 * (self.tail / real.tail - 1),
             100 * (self.cost / real.cost - 1),
         )
@@ -165,26 +165,26 @@ SINGLE_WHY: Final = "a real run is a single sample (cause 1 of section 6.3), and
 GRID_WHY: Final = "one run on a real grid, whose conditions are not printed; the grid here is ours"
 
 
-class Compared(msgspec.Struct, frozen=True):
+class ComparedExperiment(msgspec.Struct, frozen=True):
     """An experiment: what was measured, and how far estimates are from it, in per cent."""
 
     experiment: Experiment
     reliability: float
     reliable_instances: int
-    real: Outcome
-    deviations: dict[Way, Outcome]
+    real: TailOutcome
+    deviations: dict[Way, TailOutcome]
 
 
 def compare(
     experiment: Experiment, base: int = 0, ways: Sequence[Way] = (*PUBLISHED, *OURS)
-) -> Compared:
+) -> ComparedExperiment:
     """One real run, and the mean estimates; the seed is the experiment's number, with any base."""
     seed = base * 100 + experiment.number
     run, strategy = execute(experiment, seed), experiment.strategy
     history = history_of(run, strategy)
-    real = Outcome(run.tail / SECOND, _cents(_paid(run, strategy), experiment.work.tasks))
+    real = TailOutcome(run.tail / SECOND, _cents(_paid(run, strategy), experiment.work.tasks))
     seer = Seer(experiment, run, history, seed)
-    return Compared(
+    return ComparedExperiment(
         experiment,
         len(history.turnarounds()) / len(history),
         len(run.reliable),
@@ -195,15 +195,18 @@ def compare(
 
 def history_of(run: RealRun, strategy: Strategy) -> History:
     """All that was sent to the unreliable pool, and what came of it in the end."""
-    standings: dict[int, Standing] = {}
+    standings: dict[int, LastEnding] = {}
 
     def told(attempt: int) -> Instance:
         one, deadline = run.instances[attempt], run.deadline(attempt, strategy)
-        turnaround, before = one.turnaround(deadline), standings.get(one.machine, Standing.UNTRIED)
+        turnaround, before = (
+            one.turnaround(deadline),
+            standings.get(one.machine, LastEnding.UNTRIED),
+        )
         if turnaround is not None:
-            standings[one.machine] = Standing.RETURNED
+            standings[one.machine] = LastEnding.RETURNED
             return Instance(one.sent, turnaround, standing=before)
-        standings[one.machine] = Standing.FAILED
+        standings[one.machine] = LastEnding.FAILED
         return Instance(one.sent, until=one.known_lost(deadline), standing=before)
 
     return History.of(map(told, run.instances))
@@ -262,18 +265,18 @@ class Seer:
         self._history = history
         self._seed = seed
 
-    def foresee(self, way: Way) -> Outcome:
+    def foresee(self, way: Way) -> TailOutcome:
         """The mean estimate of the tail makespan, and of the cost of the whole bag."""
         run, tasks = self._run, self._experiment.work.tasks
         if not way.from_tail:
             found = self._whole_bag(way)
-            return Outcome(_mean_tail(found), CENT * float(found.costs.mean()))
+            return TailOutcome(_mean_tail(found), CENT * float(found.costs.mean()))
         known, ages = self._known(way), np.array(_ages(run), dtype=np.int64)
-        since = Foresight(known.turnarounds, known.losses, known.gamma.since(run.tail_start))
+        since = PoolForecast(known.turnarounds, known.losses, known.gamma.since(run.tail_start))
         found = self._estimate(since, len(ages), max(self._machines, len(ages)), ages)
         before = _paid(run, self._experiment.strategy, run.tail_start)
         dollars = float(found.costs.mean()) * len(ages)
-        return Outcome(_mean_tail(found), _cents(before, tasks, dollars))
+        return TailOutcome(_mean_tail(found), _cents(before, tasks, dollars))
 
     def tail_begins(self, way: Way) -> float:
         """When the tail of the whole bag begins, by the mean estimate, in seconds."""
@@ -286,7 +289,7 @@ class Seer:
         repetitions = PUBLISHED_ESTIMATES if way.is_published else ESTIMATES
         return self._estimate(self._known(way), tasks, machines, NOTHING, tail, repetitions)
 
-    def _known(self, way: Way) -> Foresight:
+    def _known(self, way: Way) -> PoolForecast:
         """When the tail began, or in the end."""
         history, tail, patience = self._history, self._run.tail_start, self._run.patience
         if way == ONLINE:
@@ -296,9 +299,9 @@ class Seer:
             of = current_reliability if way.told else online_reliability
             known, gamma, now = history.seen_at(tail), of(history, tail, patience), tail
         if not way.told:
-            return Foresight(known.turnarounds(), NOTHING, gamma)
+            return PoolForecast(known.turnarounds(), NOTHING, gamma)
         incidence = Incidence.of(known, now)
-        return Foresight(incidence.turnarounds(), incidence.losses(), gamma)
+        return PoolForecast(incidence.turnarounds(), incidence.losses(), gamma)
 
     @property
     def _machines(self) -> int:
@@ -309,7 +312,7 @@ class Seer:
 
     def _estimate(
         self,
-        known: Foresight,
+        known: PoolForecast,
         tasks: int,
         machines: int,
         ages: Integers = NOTHING,
@@ -377,13 +380,13 @@ def reproduce(name: str) -> Reproduction:
     )
 
 
-def mean_deviation(found: Sequence[Compared], way: Way) -> Outcome:
+def mean_deviation(found: Sequence[ComparedExperiment], way: Way) -> TailOutcome:
     """Over experiments, of the absolute deviations."""
     each = [one.deviations[way] for one in found]
-    return Outcome(fmean(abs(one.tail) for one in each), fmean(abs(one.cost) for one in each))
+    return TailOutcome(fmean(abs(one.tail) for one in each), fmean(abs(one.cost) for one in each))
 
 
-def mean_rows(tables: Sequence[Sequence[Compared]]) -> Iterator[Row]:
+def mean_rows(tables: Sequence[Sequence[ComparedExperiment]]) -> Iterator[Row]:
     """The published estimates, over tables with seeds of their own."""
     for way in PUBLISHED:
         for part, what in enumerate(PARTS):
@@ -406,7 +409,7 @@ def printed(way: Way, part: int) -> list[int]:
     return [(one.online if way.is_online else one.offline)[part] for one in EXPERIMENTS]
 
 
-def own_rows(tables: Sequence[Sequence[Compared]]) -> Iterator[Row]:
+def own_rows(tables: Sequence[Sequence[ComparedExperiment]]) -> Iterator[Row]:
     """What a run of bursar does instead; demanded is what the paper reached."""
     for way in OURS:
         for part, what in enumerate(PARTS):
@@ -425,7 +428,7 @@ def _spread(values: Sequence[float]) -> str:
     return f"mean of {counted(len(values), 'base')} of seeds: {told}"
 
 
-def other_rows(found: Sequence[Compared]) -> Iterator[Row]:
+def other_rows(found: Sequence[ComparedExperiment]) -> Iterator[Row]:
     """The same by other ways to estimate."""
     for way in OTHER_WAYS:
         ours = mean_deviation(found, way)
@@ -433,7 +436,7 @@ def other_rows(found: Sequence[Compared]) -> Iterator[Row]:
             yield shown_only(f"{way}: mean deviation of {what}, %", None, deviation)
 
 
-def experiment_rows(each: Compared) -> Iterator[Row]:
+def experiment_rows(each: ComparedExperiment) -> Iterator[Row]:
     """What was measured, and how far the published estimates are from it."""
     table, title = each.experiment, f"experiment {each.experiment.number}"
     sent = table.work.tasks / table.reliability
@@ -473,7 +476,7 @@ def _why(way: Way) -> str:
     return ONLINE_WHY if way.is_online else OFFLINE_WHY
 
 
-def _plot(found: Sequence[Compared]) -> Plot:
+def _plot(found: Sequence[ComparedExperiment]) -> Plot:
     """Of tail makespans, by experiment."""
     offline, online = PUBLISHED
     models: dict[str, list[float]] = {

@@ -28,13 +28,13 @@ from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
 from bursar.reproduce import prob_setting
-from bursar.reproduce.prob_execution import EXECUTIONS, SEED, Executions
+from bursar.reproduce.prob_execution import EXECUTIONS, SEED, WorkflowExecutions
 from bursar.reproduce.prob_fig_6 import FASTER
 from bursar.reproduce.prob_fig_7 import WITHIN
 from bursar.reproduce.prob_methods import AVERAGE, PROB, WORST, Methods
-from bursar.reproduce.prob_setting import DATA, LOOSE, NAMES, PRICES, TYPES, Case
+from bursar.reproduce.prob_setting import DATA, LOOSE, NAMES, PRICES, TYPES, ProbCase
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
-from bursar.simulate.faults import ModelledFortune
+from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -85,7 +85,7 @@ class Stream(msgspec.Struct, frozen=True, eq=False):
         return float(stays.sum() / (last - begins[0]))
 
 
-class _Watch:
+class _DoneWatch:
     """When tasks were done, and how many machines there were."""
 
     def __init__(self) -> None:
@@ -109,7 +109,11 @@ def poisson(jobs: int, seed: int = SEED) -> tuple[Time, ...]:
 
 
 def run_stream(
-    case: Case, offers: Integers, executions: Executions, jobs: int, billing: Time = SECOND
+    case: ProbCase,
+    offers: Integers,
+    executions: WorkflowExecutions,
+    jobs: int,
+    billing: Time = SECOND,
 ) -> Stream:
     """All jobs with the same assignment, by the engine."""
     drawn, each, arrivals = executions.task_times(offers), case.graph.tasks, poisson(jobs)
@@ -117,7 +121,7 @@ def run_stream(
     assigned = Assigned(NAMES, tuple(offers.tolist()) * jobs)
     fleet = {name: count * jobs for name, count in assigned.counts().items()}
     plan = ev.PlanChosen(0, "plan", fleet, 0, 0, ZERO, ZERO, assigned=assigned)
-    flow, guide, watch = Flow.of(case.dag), Prob(), _Watch()
+    flow, guide, watch = Flow.of(case.dag), Prob(), _DoneWatch()
 
     def runtime(task: int, machine: Machine) -> Time:
         job, place = divmod(task - 1, each)
@@ -126,7 +130,7 @@ def run_stream(
     work: list[ev.AnyEvent] = [plan, *(ev.WorkflowArrived(at, flow) for at in arrivals)]
     policy = Policy(guide, AssignedPlacer(guide), NoReplicas())
     state = simulate(
-        market, Goal(), work, policy, ModelledFortune(runtime), observers=(guide, watch)
+        market, Goal(), work, policy, ModelledBehaviour(runtime), observers=(guide, watch)
     )
     if state.done < each * jobs:
         raise InvariantError(f"{case.name}: {state.done} of {each * jobs} tasks were done")
@@ -143,7 +147,7 @@ def _offer(number: int, billing: Time) -> Offer:
 
 
 def reproduce(
-    name: str, folder: Path = DATA, given: Sequence[Case] | None = None, jobs: int = EXECUTIONS
+    name: str, folder: Path = DATA, given: Sequence[ProbCase] | None = None, jobs: int = EXECUTIONS
 ) -> Reproduction:
     cases = [prob_setting.cybershake(folder), prob_setting.q1()] if given is None else given
     return Reproduction(
@@ -155,8 +159,8 @@ def reproduce(
     )
 
 
-def rows(case: Case, jobs: int = EXECUTIONS) -> Iterator[Row]:
-    budget, executions = case.budget(LOOSE), Executions(case, jobs)
+def rows(case: ProbCase, jobs: int = EXECUTIONS) -> Iterator[Row]:
+    budget, executions = case.budget(LOOSE), WorkflowExecutions(case, jobs)
     chosen = {
         method: choice.offers
         for method, choice in Methods(case).published(budget).items()
@@ -177,9 +181,9 @@ def rows(case: Case, jobs: int = EXECUTIONS) -> Iterator[Row]:
 
 
 def _rows_of_figures(
-    case: Case,
+    case: ProbCase,
     chosen: Mapping[str, Integers],
-    executions: Executions,
+    executions: WorkflowExecutions,
     prob: Stream,
     budget: float,
 ) -> Iterator[Row]:
@@ -198,7 +202,7 @@ def _rows_of_figures(
 
 
 def _rows_of_engine(
-    case: Case, prob: Stream, offers: Integers, executions: Executions, jobs: int
+    case: ProbCase, prob: Stream, offers: Integers, executions: WorkflowExecutions, jobs: int
 ) -> Iterator[Row]:
     """What arrivals change: nothing in times, and what is paid where units are long."""
     what = f"{case.name}: mean time in the stream by that of jobs alone"

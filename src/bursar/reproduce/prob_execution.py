@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.reproduce.prob_setting import PRICES, QUANTILES, TYPES, Case, disks, networks
+from bursar.reproduce.prob_setting import PRICES, QUANTILES, TYPES, ProbCase, disks, networks
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -21,7 +21,7 @@ EXECUTIONS: Final = 100
 SEED: Final = 2019
 
 
-class Outcome(msgspec.Struct, frozen=True, eq=False):
+class ExecutionOutcome(msgspec.Struct, frozen=True, eq=False):
     """[execution] each: seconds and dollars."""
 
     times: Floats
@@ -44,14 +44,14 @@ class Outcome(msgspec.Struct, frozen=True, eq=False):
         return float(np.mean(self.costs <= budget))
 
 
-class Executions:
+class WorkflowExecutions:
     """So many executions of one workflow; each task has the same luck whatever its offer.
 
     With shared luck all tasks of an execution have the same, as if the day were a good or bad one.
     """
 
     def __init__(
-        self, case: Case, count: int = EXECUTIONS, seed: int = SEED, *, is_shared: bool = False
+        self, case: ProbCase, count: int = EXECUTIONS, seed: int = SEED, *, is_shared: bool = False
     ) -> None:
         self._case = case
         rng = np.random.default_rng(seed)
@@ -87,5 +87,5 @@ class Executions:
         costs: Floats = PRICES[offers] @ self.task_times(offers)
         return costs
 
-    def run(self, offers: Integers) -> Outcome:
-        return Outcome(self.ends(offers).max(axis=0), self.costs(offers))
+    def run(self, offers: Integers) -> ExecutionOutcome:
+        return ExecutionOutcome(self.ends(offers).max(axis=0), self.costs(offers))

@@ -17,8 +17,8 @@ import numpy as np
 from bursar.model.errors import InvariantError
 from bursar.report.plot import Plot, Series
 from bursar.reproduce import prob_setting
-from bursar.reproduce.prob_execution import EXECUTIONS, SEED, Executions, Outcome
-from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, Choice, Methods
+from bursar.reproduce.prob_execution import EXECUTIONS, SEED, ExecutionOutcome, WorkflowExecutions
+from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, MethodChoice, Methods
 from bursar.reproduce.prob_quality import (
     DRAWN,
     NEAR_BEST,
@@ -26,7 +26,7 @@ from bursar.reproduce.prob_quality import (
     mean_makespan,
     small_rows,
 )
-from bursar.reproduce.prob_setting import BUDGETS, DATA, Case, of_average
+from bursar.reproduce.prob_setting import BUDGETS, DATA, ProbCase, of_average
 from bursar.reproduce.result import (
     Band,
     Reproduction,
@@ -74,14 +74,14 @@ ASSUMED: Final = (
 class Judged(msgspec.Struct, frozen=True, eq=False):
     """A choice and its executions."""
 
-    choice: Choice
-    outcome: Outcome
+    choice: MethodChoice
+    outcome: ExecutionOutcome
 
 
-class Compared(msgspec.Struct, frozen=True, eq=False):
+class ComparedMethods(msgspec.Struct, frozen=True, eq=False):
     """All methods under one budget; those that found nothing are left out."""
 
-    case: Case
+    case: ProbCase
     told: str
     budget: float
     ours: dict[str, Judged]
@@ -96,10 +96,12 @@ class Compared(msgspec.Struct, frozen=True, eq=False):
         return f"{self.case.name}, {self.told}"
 
 
-def compare(case: Case, count: int = EXECUTIONS, repeated: int = REPEATED) -> list[Compared]:
+def compare(
+    case: ProbCase, count: int = EXECUTIONS, repeated: int = REPEATED
+) -> list[ComparedMethods]:
     """All methods under both budgets."""
-    methods, executions = Methods(case), Executions(case, count)
-    more = [Executions(case, count, SEED + turn) for turn in range(repeated)]
+    methods, executions = Methods(case), WorkflowExecutions(case, count)
+    more = [WorkflowExecutions(case, count, SEED + turn) for turn in range(repeated)]
     found = []
     for told, share in BUDGETS.items():
         budget = case.budget(share)
@@ -109,11 +111,15 @@ def compare(case: Case, count: int = EXECUTIONS, repeated: int = REPEATED) -> li
             raise InvariantError(f"{case.name}, {told}: Prob found nothing within its budget")
         offers = ours[PROB].choice.offers
         kept = np.mean([np.mean(one.costs(offers) <= budget) for one in more])
-        found.append(Compared(case, told, budget, ours, published, 100 * float(kept), repeated))
+        found.append(
+            ComparedMethods(case, told, budget, ours, published, 100 * float(kept), repeated)
+        )
     return found
 
 
-def _judged(choices: Mapping[str, Choice | None], executions: Executions) -> dict[str, Judged]:
+def _judged(
+    choices: Mapping[str, MethodChoice | None], executions: WorkflowExecutions
+) -> dict[str, Judged]:
     return {
         name: Judged(choice, executions.run(choice.offers))
         for name, choice in choices.items()
@@ -125,7 +131,7 @@ def reproduce(name: str, folder: Path = DATA) -> Reproduction:
     return figure(name, [one for case in prob_setting.cases(folder) for one in compare(case)])
 
 
-def figure(name: str, found: Sequence[Compared], drawn: int = DRAWN) -> Reproduction:
+def figure(name: str, found: Sequence[ComparedMethods], drawn: int = DRAWN) -> Reproduction:
     """All rows, and those on small workflows by so many executions."""
     return Reproduction(
         name=name,
@@ -145,7 +151,7 @@ def figure(name: str, found: Sequence[Compared], drawn: int = DRAWN) -> Reproduc
 # --- the published search ------------------------------------------------------------------------
 
 
-def published_rows(found: Sequence[Compared]) -> Iterator[Row]:
+def published_rows(found: Sequence[ComparedMethods]) -> Iterator[Row]:
     for one in found:
         yield from _published_rows(one)
     broken = [one.name for one in found if _is_broken(one)]
@@ -159,7 +165,7 @@ def published_rows(found: Sequence[Compared]) -> Iterator[Row]:
     )
 
 
-def _is_broken(one: Compared) -> bool:
+def _is_broken(one: ComparedMethods) -> bool:
     """Whether Average's mean cost is above the budget, by more than chance."""
     if AVERAGE not in one.published:
         return False
@@ -167,7 +173,7 @@ def _is_broken(one: Compared) -> bool:
     return outcome.cost > one.budget + ERRORS * outcome.cost_error
 
 
-def _published_rows(one: Compared) -> Iterator[Row]:
+def _published_rows(one: ComparedMethods) -> Iterator[Row]:
     found, title = one.published, f"{one.name}, published search"
     if PROB not in found:
         raise InvariantError(f"{one.name}: the published search found nothing within its budget")
@@ -198,7 +204,7 @@ def _published_rows(one: Compared) -> Iterator[Row]:
         yield shown_only(what, None, average.cost / one.budget, note)
 
 
-def _row_of_worst(what: str, one: Compared) -> Row:
+def _row_of_worst(what: str, one: ComparedMethods) -> Row:
     paper = FASTER[one.told].get(one.case.name)
     prob = one.published[PROB].outcome
     if WORST not in one.published:
@@ -213,7 +219,7 @@ def _row_of_worst(what: str, one: Compared) -> Row:
     return judged(what, paper, ours, band, note=note, why=UNPRINTED)
 
 
-def _saving_band(paper: float, prob: Outcome, worst: Outcome) -> Band:
+def _saving_band(paper: float, prob: ExecutionOutcome, worst: ExecutionOutcome) -> Band:
     """Two errors of the ratio of two means, by how much single executions vary, and rounding."""
     varied = sum((one.times.std(ddof=1) / one.time) ** 2 for one in (prob, worst))
     error = (100 - paper) * (varied / len(prob.times)) ** 0.5
@@ -222,7 +228,7 @@ def _saving_band(paper: float, prob: Outcome, worst: Outcome) -> Band:
     return between(paper - reach, paper + reach, reason)
 
 
-def most_too_low(case: Case) -> float:
+def most_too_low(case: ProbCase) -> float:
     """By how much Average's costs are below the expected ones, at most, in per cent.
 
     The greatest of all tasks on one offer: no mixture of them is further off.
@@ -235,7 +241,7 @@ def most_too_low(case: Case) -> float:
 # --- the product's search ------------------------------------------------------------------------
 
 
-def rows(one: Compared) -> Iterator[Row]:
+def rows(one: ComparedMethods) -> Iterator[Row]:
     budget, prob, mean = one.budget, one.ours[PROB].outcome, one.ours[PROB_MEAN].outcome
     first = round(len(prob.costs) * prob.share_within(budget))
     note = f"${budget:.2f}; {one.kept:.2f} is the mean of {one.repeated} times 100"
@@ -249,7 +255,7 @@ def rows(one: Compared) -> Iterator[Row]:
     yield from _rows_beside(one)
 
 
-def _row_of_average(one: Compared) -> Row:
+def _row_of_average(one: ComparedMethods) -> Row:
     average = one.ours[AVERAGE]
     outcome, budget = average.outcome, one.budget
     slack = ERRORS * outcome.cost_error / budget
@@ -264,7 +270,7 @@ def _row_of_average(one: Compared) -> Row:
     )
 
 
-def _rows_beside(one: Compared) -> Iterator[Row]:
+def _rows_beside(one: ComparedMethods) -> Iterator[Row]:
     """The product's search beside Worst-case, and beside the published search."""
     prob = one.ours[PROB].outcome.time
     if WORST in one.ours:
@@ -277,7 +283,7 @@ def _rows_beside(one: Compared) -> Iterator[Row]:
     yield shown_only(f"{one.name}: published search of Prob, time by ours", None, ratio)
 
 
-def _group_rows(one: Compared) -> Iterator[Row]:
+def _group_rows(one: ComparedMethods) -> Iterator[Row]:
     """Beside all ways to give an offer to each level and kind, where they can all be tried."""
     found = least_by_group(one.case, one.budget, GROUP_SAMPLES, GROUP_SEED)
     if found is None:
@@ -292,7 +298,7 @@ def _group_rows(one: Compared) -> Iterator[Row]:
 # --- plots ---------------------------------------------------------------------------------------
 
 
-def _plots(found: Sequence[Compared]) -> Iterator[Plot]:
+def _plots(found: Sequence[ComparedMethods]) -> Iterator[Plot]:
     """Time and cost under each budget; a method that found nothing has no bar."""
     for told in BUDGETS:
         these = [one for one in found if one.told == told]
@@ -317,9 +323,9 @@ def _plots(found: Sequence[Compared]) -> Iterator[Plot]:
             )
 
 
-def _time_by_prob(one: Compared, method: str) -> float:
+def _time_by_prob(one: ComparedMethods, method: str) -> float:
     return one.ours[method].outcome.time / one.ours[PROB].outcome.time
 
 
-def _spent(one: Compared, method: str) -> float:
+def _spent(one: ComparedMethods, method: str) -> float:
     return one.ours[method].outcome.cost / one.budget

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from bursar.report.plot import Plot, Series
 from bursar.reproduce import prob_setting
-from bursar.reproduce.prob_execution import EXECUTIONS, Executions, Outcome
-from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, Choice, Methods
-from bursar.reproduce.prob_setting import DATA, LOOSE, NAMES, PRICES, Case
+from bursar.reproduce.prob_execution import EXECUTIONS, ExecutionOutcome, WorkflowExecutions
+from bursar.reproduce.prob_methods import AVERAGE, PROB, PROB_MEAN, WORST, MethodChoice, Methods
+from bursar.reproduce.prob_setting import DATA, LOOSE, NAMES, PRICES, ProbCase
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, rounded, shown_only
 
 Floats = NDArray[np.float64]
@@ -50,7 +50,7 @@ ASSUMED: Final = (
 
 
 def reproduce(
-    name: str, folder: Path = DATA, given: Case | None = None, count: int = EXECUTIONS
+    name: str, folder: Path = DATA, given: ProbCase | None = None, count: int = EXECUTIONS
 ) -> Reproduction:
     case = prob_setting.cybershake(folder) if given is None else given
     budget = case.budget(LOOSE)
@@ -59,7 +59,10 @@ def reproduce(
         {method: choice for method, choice in found.items() if choice is not None}
         for found in (methods.ours(budget), methods.published(budget))
     )
-    executions, alike = Executions(case, count), Executions(case, count, is_shared=True)
+    executions, alike = (
+        WorkflowExecutions(case, count),
+        WorkflowExecutions(case, count, is_shared=True),
+    )
     outcomes = {method: executions.run(choice.offers) for method, choice in choices.items()}
     shared = {method: alike.run(choice.offers) for method, choice in choices.items()}
     return Reproduction(
@@ -77,7 +80,10 @@ def reproduce(
 
 
 def _published_rows(
-    published: Mapping[str, Choice], executions: Executions, alike: Executions, budget: float
+    published: Mapping[str, MethodChoice],
+    executions: WorkflowExecutions,
+    alike: WorkflowExecutions,
+    budget: float,
 ) -> Iterator[Row]:
     """The published search, as figure 7b has it."""
     for method, paper in WITHIN.items():
@@ -102,7 +108,7 @@ def _published_rows(
 
 
 def _rows(
-    outcomes: Mapping[str, Outcome], shared: Mapping[str, Outcome], budget: float
+    outcomes: Mapping[str, ExecutionOutcome], shared: Mapping[str, ExecutionOutcome], budget: float
 ) -> Iterator[Row]:
     kept = {method: 100 * one.share_within(budget) for method, one in outcomes.items()}
     what = "{}: executions within the budget, %"
@@ -121,7 +127,9 @@ def _rows(
         yield shown_only(f"{method}: mean cost by the budget", None, one.cost / budget)
 
 
-def _table_2(method: str, published: Mapping[str, Choice], executions: Executions) -> Iterator[Row]:
+def _table_2(
+    method: str, published: Mapping[str, MethodChoice], executions: WorkflowExecutions
+) -> Iterator[Row]:
     """Hours of each type; as shares, too, since nothing is said of how much is moved."""
     if method not in published:
         return
@@ -144,7 +152,7 @@ def _table_2(method: str, published: Mapping[str, Choice], executions: Execution
         )
 
 
-def _plots(outcomes: Mapping[str, Outcome], budget: float) -> Iterator[Plot]:
+def _plots(outcomes: Mapping[str, ExecutionOutcome], budget: float) -> Iterator[Plot]:
     mean = outcomes[PROB].time
     times = {method: one.times / mean for method, one in outcomes.items()}
     costs = {method: one.costs / budget for method, one in outcomes.items()}

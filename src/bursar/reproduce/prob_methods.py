@@ -20,7 +20,7 @@ from bursar.plan.published.prob_search import search
 from bursar.plan.published.prob_times import Distributions, Scalars, T, Times
 from bursar.plan.workflow.assignment import AssignmentGoal, UnreachableError, choose
 from bursar.plan.workflow.makespan import WorkflowTimes
-from bursar.reproduce.prob_setting import PRICES, Case, of_average, of_worst_case
+from bursar.reproduce.prob_setting import PRICES, ProbCase, of_average, of_worst_case
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -33,7 +33,7 @@ WORST: Final = "Worst-case"
 CHANCE: Final = 0.99
 
 
-class Choice(msgspec.Struct, frozen=True, eq=False):
+class MethodChoice(msgspec.Struct, frozen=True, eq=False):
     """What a method chose, what it believes that to cost, and the seconds it took to choose."""
 
     offers: Integers
@@ -44,7 +44,7 @@ class Choice(msgspec.Struct, frozen=True, eq=False):
 class Methods:
     """All methods, for one workflow; moving files is free unless told otherwise."""
 
-    def __init__(self, case: Case, network_costs: Floats | None = None) -> None:
+    def __init__(self, case: ProbCase, network_costs: Floats | None = None) -> None:
         self.case, self._network_costs = case, network_costs
 
     @cached_property
@@ -59,7 +59,7 @@ class Methods:
     def _worst(self) -> WorkflowTimes:
         return self.case.seen_by(of_worst_case)
 
-    def ours(self, budget: float) -> dict[str, Choice | None]:
+    def ours(self, budget: float) -> dict[str, MethodChoice | None]:
         """By the product's search; None: no offers keep the budget, as the method sees it."""
         mean = AssignmentGoal(budget=budget)
         return {
@@ -69,11 +69,11 @@ class Methods:
             WORST: self._ours(self._worst, mean),
         }
 
-    def prob(self, budget: float, chance: float | None = None) -> Choice | None:
+    def prob(self, budget: float, chance: float | None = None) -> MethodChoice | None:
         """The fastest whose cost keeps the budget with this chance; None: in the mean."""
         return self._ours(self.case.times, AssignmentGoal(budget=budget, budget_chance=chance))
 
-    def published(self, budget: float) -> dict[str, Choice | None]:
+    def published(self, budget: float) -> dict[str, MethodChoice | None]:
         """By the published search, with all its techniques."""
         problem, on = self.case.problem(budget, self._network_costs), self.case.performances
         return {
@@ -82,16 +82,16 @@ class Methods:
             WORST: self._published(problem, Scalars.worst(on)),
         }
 
-    def _published(self, problem: Problem, times: Times[T]) -> Choice | None:
+    def _published(self, problem: Problem, times: Times[T]) -> MethodChoice | None:
         began = time.perf_counter()
         found = search(problem, times, paths=self.paths)
         taken = time.perf_counter() - began
-        return None if found is None else Choice(found.offers, found.expected_cost, taken)
+        return None if found is None else MethodChoice(found.offers, found.expected_cost, taken)
 
-    def _ours(self, times: WorkflowTimes, goal: AssignmentGoal) -> Choice | None:
+    def _ours(self, times: WorkflowTimes, goal: AssignmentGoal) -> MethodChoice | None:
         began = time.perf_counter()
         try:
             found = choose(times, PRICES, goal, fixed_costs=self._network_costs)
         except UnreachableError:
             return None
-        return Choice(found.offers, found.expected_cost, time.perf_counter() - began)
+        return MethodChoice(found.offers, found.expected_cost, time.perf_counter() - began)

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from bursar.model.errors import InvariantError
 from bursar.reproduce import prob_setting
-from bursar.reproduce.prob_execution import EXECUTIONS, Executions
+from bursar.reproduce.prob_execution import EXECUTIONS, WorkflowExecutions
 from bursar.reproduce.prob_fig_6 import FASTER
-from bursar.reproduce.prob_methods import PROB, WORST, Choice, Methods
-from bursar.reproduce.prob_setting import BUDGETS, DATA, Case
+from bursar.reproduce.prob_methods import PROB, WORST, MethodChoice, Methods
+from bursar.reproduce.prob_setting import BUDGETS, DATA, ProbCase
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
 
 Floats = NDArray[np.float64]
@@ -47,28 +47,28 @@ ASSUMED: Final = (
 class Costed(msgspec.Struct, frozen=True, eq=False):
     """The published search under one budget, with the cost of the network and without."""
 
-    case: Case
+    case: ProbCase
     told: str
     rent: float
     """the budget, for rent alone"""
     network: float
-    free: dict[str, Choice | None]
+    free: dict[str, MethodChoice | None]
     """the network costs nothing"""
-    included: dict[str, Choice | None]
+    included: dict[str, MethodChoice | None]
     """the budget includes it, and so do its bounds"""
-    pressed: dict[str, Choice | None]
+    pressed: dict[str, MethodChoice | None]
     """a part of the budget goes to the network"""
-    ours: tuple[Choice | None, Choice | None]
+    ours: tuple[MethodChoice | None, MethodChoice | None]
     """the product's search, free and included"""
 
 
-def network_costs(case: Case) -> Floats:
+def network_costs(case: ProbCase) -> Floats:
     """[task] in dollars, for what it reads of other tasks."""
     costs: Floats = case.profiles.network / GIGABYTE * PRICE
     return costs
 
 
-def compare(case: Case) -> Iterator[Costed]:
+def compare(case: ProbCase) -> Iterator[Costed]:
     costs = network_costs(case)
     plain, costed, total = Methods(case), Methods(case, costs), float(costs.sum())
     for told, share in BUDGETS.items():
@@ -86,7 +86,7 @@ def compare(case: Case) -> Iterator[Costed]:
 
 
 def reproduce(
-    name: str, folder: Path = DATA, given: Sequence[Case] | None = None, count: int = EXECUTIONS
+    name: str, folder: Path = DATA, given: Sequence[ProbCase] | None = None, count: int = EXECUTIONS
 ) -> Reproduction:
     cases = prob_setting.cases(folder) if given is None else given
     return Reproduction(
@@ -98,15 +98,15 @@ def reproduce(
     )
 
 
-def rows(case: Case, count: int = EXECUTIONS) -> Iterator[Row]:
-    executions, total = Executions(case, count), float(network_costs(case).sum())
+def rows(case: ProbCase, count: int = EXECUTIONS) -> Iterator[Row]:
+    executions, total = WorkflowExecutions(case, count), float(network_costs(case).sum())
     moved = case.profiles.network.sum() / GIGABYTE
     yield shown_only(f"{case.name}: network, $", None, total, f"{moved:,.1f} GB")
     for one in compare(case):
         yield from _rows(one, executions)
 
 
-def _rows(one: Costed, executions: Executions) -> Iterator[Row]:
+def _rows(one: Costed, executions: WorkflowExecutions) -> Iterator[Row]:
     title, free, included = f"{one.case.name}, {one.told}", one.free[PROB], one.included[PROB]
     if free is None or included is None:
         raise InvariantError(f"{title}: Prob found nothing within its budget")
@@ -130,7 +130,9 @@ def _rows(one: Costed, executions: Executions) -> Iterator[Row]:
     yield from _pressed_rows(title, one, executions, time)
 
 
-def _pressed_rows(title: str, one: Costed, executions: Executions, time: float) -> Iterator[Row]:
+def _pressed_rows(
+    title: str, one: Costed, executions: WorkflowExecutions, time: float
+) -> Iterator[Row]:
     """A tenth of the budget goes to the network."""
     free, pressed, network = one.free[PROB], one.pressed[PROB], PART * one.rent
     if free is None or pressed is None:

@@ -23,9 +23,9 @@ from bursar.plan.published.prob_problem import Problem, Solution, by_level_and_k
 from bursar.plan.published.prob_search import search
 from bursar.plan.published.prob_times import SAMPLES, Distributions, Samples, T, Times
 from bursar.reproduce import prob_setting
-from bursar.reproduce.prob_methods import CHANCE, Choice, Methods
+from bursar.reproduce.prob_methods import CHANCE, MethodChoice, Methods
 from bursar.reproduce.prob_quality import mean_makespan, small_cases
-from bursar.reproduce.prob_setting import DATA, TIGHT, Case
+from bursar.reproduce.prob_setting import DATA, TIGHT, ProbCase
 from bursar.reproduce.result import (
     Reproduction,
     Row,
@@ -82,7 +82,7 @@ ASSUMED: Final = (
 class Measured(msgspec.Struct, frozen=True, eq=False):
     """One workflow, searched in all ways."""
 
-    case: Case
+    case: ProbCase
     paths: Paths
     preparing: float
     """seconds"""
@@ -93,8 +93,8 @@ class Measured(msgspec.Struct, frozen=True, eq=False):
     carlo_seconds: float
     state_seconds: float
     """what Monte-Carlo takes for a state, with nothing kept"""
-    ours: Choice
-    by_chance: Choice
+    ours: MethodChoice
+    by_chance: MethodChoice
     """by the product's search; the second has the budget as a percentile"""
     exact: Solution
     """Prob with nothing left out"""
@@ -110,7 +110,7 @@ class Measured(msgspec.Struct, frozen=True, eq=False):
         return self.prob.tally.states * self.state_seconds
 
 
-def measure(case: Case, samples: int = SAMPLES, states: int = STATES) -> Measured:
+def measure(case: ProbCase, samples: int = SAMPLES, states: int = STATES) -> Measured:
     began = time.perf_counter()
     paths = preprocess(case.graph)
     preparing = time.perf_counter() - began
@@ -180,7 +180,7 @@ def _without_memory(
 def reproduce(
     name: str,
     folder: Path = DATA,
-    given: Sequence[Case] | None = None,
+    given: Sequence[ProbCase] | None = None,
     samples: int = SAMPLES,
     states: int = STATES,
 ) -> Reproduction:

@@ -18,10 +18,10 @@ from bursar.model.errors import InvariantError
 from bursar.model.workflow import Workflow
 from bursar.plan.published.prob_problem import by_level_and_kind
 from bursar.plan.workflow.makespan import WorkflowTimes
-from bursar.reproduce.prob_execution import Executions
+from bursar.reproduce.prob_execution import WorkflowExecutions
 from bursar.reproduce.prob_methods import Methods
-from bursar.reproduce.prob_queries import Job, query
-from bursar.reproduce.prob_setting import BUDGETS, PRICES, TYPES, Case
+from bursar.reproduce.prob_queries import MapReduceJob, query
+from bursar.reproduce.prob_setting import BUDGETS, PRICES, TYPES, ProbCase
 from bursar.reproduce.result import Row, between, checked
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ MOST_TRIED: Final = 2000
 # --- small workflows, task by task ---------------------------------------------------------------
 
 
-def small_cases() -> list[Case]:
+def small_cases() -> list[ProbCase]:
     """Six tasks each: side by side, one behind the other, and all-to-all."""
     parts = [
         {"cpu": 20.0, "io": 5.0, "network": 0.0},
@@ -53,11 +53,11 @@ def small_cases() -> list[Case]:
     ]
     fork = [[], [0], [0], [0], [0], [1, 2, 3, 4]]
     chains = [[], [0], [1], [], [3], [4]]
-    jobs = (Job(2, 4, 1, 3, 1), Job(2, 3, 1, 2, 1))
+    jobs = (MapReduceJob(2, 4, 1, 3, 1), MapReduceJob(2, 3, 1, 2, 1))
     return [
-        Case("fork and join", _flow("fork", fork, parts)),
-        Case("two chains", _flow("chains", chains, parts)),
-        Case("small query", query("query", jobs)),
+        ProbCase("fork and join", _flow("fork", fork, parts)),
+        ProbCase("two chains", _flow("chains", chains, parts)),
+        ProbCase("small query", query("query", jobs)),
     ]
 
 
@@ -69,7 +69,7 @@ def _flow(name: str, parents: Sequence[Sequence[int]], parts: Sequence[dict[str,
     return flow.build()
 
 
-def least_of_all(case: Case, budget: float, executions: Executions) -> float:
+def least_of_all(case: ProbCase, budget: float, executions: WorkflowExecutions) -> float:
     """The least mean makespan of all assignments whose expected cost is within the budget."""
     tasks = case.graph.tasks
     every = np.array(list(product(range(len(TYPES)), repeat=tasks)))
@@ -81,7 +81,7 @@ def least_of_all(case: Case, budget: float, executions: Executions) -> float:
     return min(float(_makespans(case, times, block).min()) for block in blocks)
 
 
-def _makespans(case: Case, times: Floats, assignments: Integers) -> Floats:
+def _makespans(case: ProbCase, times: Floats, assignments: Integers) -> Floats:
     """[assignment]: the means, of `times[offer, task, execution]`."""
     graph = case.graph
     ends: dict[int, Floats] = {}
@@ -96,7 +96,7 @@ def _makespans(case: Case, times: Floats, assignments: Integers) -> Floats:
 
 def small_rows(drawn: int = DRAWN) -> Iterator[Row]:
     for case in small_cases():
-        methods, executions = Methods(case), Executions(case, drawn)
+        methods, executions = Methods(case), WorkflowExecutions(case, drawn)
         for told, share in BUDGETS.items():
             budget = case.budget(share)
             chosen = methods.prob(budget)
@@ -110,7 +110,9 @@ def small_rows(drawn: int = DRAWN) -> Iterator[Row]:
 # --- large workflows, group by group -------------------------------------------------------------
 
 
-def least_by_group(case: Case, budget: float, samples: int, seed: int) -> tuple[float, int] | None:
+def least_by_group(
+    case: ProbCase, budget: float, samples: int, seed: int
+) -> tuple[float, int] | None:
     """The least mean makespan where tasks of one level and kind share an offer; and how many ways.
 
     None: there are too many ways to try.

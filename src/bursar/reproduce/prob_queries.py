@@ -20,7 +20,7 @@ WORK: Final = 12.0
 """processor seconds at speed 1 for a gigabyte that a task reads"""
 
 
-class Job(msgspec.Struct, frozen=True):
+class MapReduceJob(msgspec.Struct, frozen=True):
     """Maps read from local disks; what they write goes over the network to the reduces."""
 
     maps: int
@@ -31,15 +31,15 @@ class Job(msgspec.Struct, frozen=True):
     """all three in gigabytes, of the whole job"""
 
 
-Q1: Final = (Job(188, 375, 24, 60, 12), Job(12, 12, 1, 1, 0.1))
+Q1: Final = (MapReduceJob(188, 375, 24, 60, 12), MapReduceJob(12, 12, 1, 1, 0.1))
 Q9: Final = (
-    Job(194, 387, 48, 120, 40),
-    Job(24, 41, 24, 40, 40),
-    Job(48, 97, 48, 90, 40),
-    Job(64, 125, 48, 110, 30),
-    Job(16, 30, 16, 30, 20),
-    Job(12, 20, 8, 10, 1),
-    Job(1, 1, 1, 1, 1),
+    MapReduceJob(194, 387, 48, 120, 40),
+    MapReduceJob(24, 41, 24, 40, 40),
+    MapReduceJob(48, 97, 48, 90, 40),
+    MapReduceJob(64, 125, 48, 110, 30),
+    MapReduceJob(16, 30, 16, 30, 20),
+    MapReduceJob(12, 20, 8, 10, 1),
+    MapReduceJob(1, 1, 1, 1, 1),
 )
 ASSUMED: Final = (
     "the queries at scale factor 500, by sizes of the tables of TPC-H (lineitem has 375 of 500 GB);"
@@ -56,7 +56,7 @@ ASSUMED: Final = (
 )
 
 
-def query(name: str, jobs: Sequence[Job]) -> Dag:
+def query(name: str, jobs: Sequence[MapReduceJob]) -> Dag:
     """The jobs one after the other, each level as tasks of one kind."""
     flow = Workflow(name)
     before: list[str] = []

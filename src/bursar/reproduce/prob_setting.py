@@ -130,7 +130,7 @@ def of_worst_case(one: Performance) -> Performance:
 # --- workflows -----------------------------------------------------------------------------------
 
 
-class Case:
+class ProbCase:
     """A workflow on the four offers."""
 
     def __init__(self, name: str, dag: Dag) -> None:
@@ -195,21 +195,21 @@ def generated(path: Path) -> Dag:
     return msgspec.structs.replace(dag, parts=np.column_stack(parts))
 
 
-def montage(folder: Path = DATA) -> Case:
-    return Case("Montage", generated(folder / "montage-10568.json.gz"))
+def montage(folder: Path = DATA) -> ProbCase:
+    return ProbCase("Montage", generated(folder / "montage-10568.json.gz"))
 
 
-def cybershake(folder: Path = DATA) -> Case:
-    return Case("CyberShake", generated(folder / "cybershake-1000.json.gz"))
+def cybershake(folder: Path = DATA) -> ProbCase:
+    return ProbCase("CyberShake", generated(folder / "cybershake-1000.json.gz"))
 
 
-def q1() -> Case:
-    return Case("Q1", query("Q1", Q1))
+def q1() -> ProbCase:
+    return ProbCase("Q1", query("Q1", Q1))
 
 
-def q9() -> Case:
-    return Case("Q9", query("Q9", Q9))
+def q9() -> ProbCase:
+    return ProbCase("Q9", query("Q9", Q9))
 
 
-def cases(folder: Path = DATA) -> list[Case]:
+def cases(folder: Path = DATA) -> list[ProbCase]:
     return [montage(folder), cybershake(folder), q1(), q9()]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from bursar.model.errors import InvariantError
 from bursar.reproduce import prob_setting
-from bursar.reproduce.prob_execution import Executions
+from bursar.reproduce.prob_execution import WorkflowExecutions
 from bursar.reproduce.prob_methods import PROB, Methods
-from bursar.reproduce.prob_setting import TIGHT, Case, of_average
+from bursar.reproduce.prob_setting import TIGHT, ProbCase, of_average
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, rounded
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ ASSUMED: Final = (
 )
 
 
-def reproduce(name: str, given: Case | None = None, drawn: int = DRAWN) -> Reproduction:
+def reproduce(name: str, given: ProbCase | None = None, drawn: int = DRAWN) -> Reproduction:
     case = prob_setting.q9() if given is None else given
     return Reproduction(
         name=name,
@@ -53,7 +53,7 @@ def reproduce(name: str, given: Case | None = None, drawn: int = DRAWN) -> Repro
     )
 
 
-def rows(case: Case, drawn: int = DRAWN) -> Iterator[Row]:
+def rows(case: ProbCase, drawn: int = DRAWN) -> Iterator[Row]:
     budget = case.budget(TIGHT)
     chosen = Methods(case).published(budget)[PROB]
     if chosen is None:
@@ -61,7 +61,7 @@ def rows(case: Case, drawn: int = DRAWN) -> Iterator[Row]:
     every, levels = np.arange(case.graph.tasks), case.problem(budget).levels()
     seen = case.seen_by(of_average)
     static = seen.table.mean(axis=1)[seen.rows][every, chosen.offers]
-    ends = _until(Executions(case, drawn).ends(chosen.offers), levels)
+    ends = _until(WorkflowExecutions(case, drawn).ends(chosen.offers), levels)
     prob, errors = ends.mean(axis=1), ends.std(axis=1, ddof=1) / drawn**0.5
     average = _until(_ends(case, static), levels)
     shared = _until(_ends(case, case.expected[every, chosen.offers]), levels)
@@ -92,7 +92,7 @@ def rows(case: Case, drawn: int = DRAWN) -> Iterator[Row]:
         yield judged(what, paper, ours, band, note=note, why=WHY)
 
 
-def _ends(case: Case, times: Floats) -> Floats:
+def _ends(case: ProbCase, times: Floats) -> Floats:
     """[task]: when each task ends, with these times."""
     graph, ends = case.graph, times.copy()
     for task in graph.order.tolist():

@@ -38,9 +38,9 @@ from bursar.policies.replicate.none import NoReplicas
 from bursar.policies.replicate.ntdmr import Ntdmr
 from bursar.report.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
-from bursar.simulate.spot_trace import SpotSeats, SpotTrace
+from bursar.simulate.spot_trace import SpotTrace, TracedMachines
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Start
 from bursar.state.state import RunState
@@ -216,7 +216,7 @@ def _policy(rule: str, market: Market, seats: int) -> tuple[Policy, list[Advisor
 # --- the runs ------------------------------------------------------------------------------------
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class TracedOutcome(msgspec.Struct, frozen=True):
     """Of a bag, or the means over several."""
 
     makespan: float
@@ -234,22 +234,22 @@ def run_times(tasks: int, seed: int) -> list[Time]:
 
 def execute(
     rule: str, pool: SpotPool, offset: Time, seed: int, observers: Sequence[Observer] = ()
-) -> Outcome:
+) -> TracedOutcome:
     """Run a bag under a rule, from a moment of the pool's traces on."""
     market = _market(pool.seats, spot_only=rule == RETRY)
     policy, advisors = _policy(rule, market, pool.seats)
     tasks = max(FEWEST_TASKS, TASKS_PER_SEAT * pool.seats)
-    below = ModelledFortune(given(run_times(tasks, seed)))
-    fortune = SpotSeats(below, {"spot": pool.traces}, offset=offset, notice=pool.notice)
+    below = ModelledBehaviour(given(run_times(tasks, seed)))
+    behaviour = TracedMachines(below, {"spot": pool.traces}, offset=offset, notice=pool.notice)
     seen_by = [*advisors, *observers]
-    state = simulate(market, Goal(), Bag(tasks), policy, fortune, seed=seed, observers=seen_by)
+    state = simulate(market, Goal(), Bag(tasks), policy, behaviour, seed=seed, observers=seen_by)
     if state.done < tasks:
         raise InvariantError(f"{rule} on {pool.name}: {state.done} of {tasks} tasks were done")
     makespan, cost = state.last_settled / HOUR, float(state.ledger.committed)
-    return Outcome(makespan, cost, makespan * cost)
+    return TracedOutcome(makespan, cost, makespan * cost)
 
 
-def compare(pool: SpotPool, offsets: int = OFFSETS) -> dict[str, Outcome]:
+def compare(pool: SpotPool, offsets: int = OFFSETS) -> dict[str, TracedOutcome]:
     """By rule, the mean over bags that begin at moments spread over the traces by chance."""
     begins = [int(Random(f"{pool.name}/{one}").random() * pool.length) for one in range(offsets)]
     found = {
@@ -259,8 +259,8 @@ def compare(pool: SpotPool, offsets: int = OFFSETS) -> dict[str, Outcome]:
     return {rule: _mean(outcomes) for rule, outcomes in found.items()}
 
 
-def _mean(outcomes: Sequence[Outcome]) -> Outcome:
-    return Outcome(
+def _mean(outcomes: Sequence[TracedOutcome]) -> TracedOutcome:
+    return TracedOutcome(
         fmean(one.makespan for one in outcomes),
         fmean(one.cost for one in outcomes),
         fmean(one.product for one in outcomes),
@@ -286,11 +286,11 @@ def reproduce(name: str, folder: Path = DATA, offsets: int = OFFSETS) -> Reprodu
     )
 
 
-def _ratio(outcomes: Mapping[str, Outcome], rule: str) -> float:
+def _ratio(outcomes: Mapping[str, TracedOutcome], rule: str) -> float:
     return outcomes[OURS].product / outcomes[rule].product
 
 
-def _overall(found: Collection[Mapping[str, Outcome]]) -> Iterator[Row]:
+def _overall(found: Collection[Mapping[str, TracedOutcome]]) -> Iterator[Row]:
     for rule in RULES[1:]:
         mean = fmean(_ratio(outcomes, rule) for outcomes in found)
         note = f"mean over {counted(len(found), 'pool')} of the ratio of makespan * cost"
@@ -298,7 +298,7 @@ def _overall(found: Collection[Mapping[str, Outcome]]) -> Iterator[Row]:
         yield checked(f"all pools: {OURS} by {rule}", mean, band, note=note)
 
 
-def _rows(pool: SpotPool, outcomes: Mapping[str, Outcome]) -> Iterator[Row]:
+def _rows(pool: SpotPool, outcomes: Mapping[str, TracedOutcome]) -> Iterator[Row]:
     there = f"{counted(pool.seats, 'seat')}, {pool.share:.0%} there"
     for rule in RULES:
         one = outcomes[rule]
@@ -320,7 +320,7 @@ def _reason(pool: SpotPool, ratio: float) -> str:
     return f"; {rare}, but a task four times as long as most may be taken for lost"
 
 
-def _plot(found: Mapping[str, Mapping[str, Outcome]]) -> Plot:
+def _plot(found: Mapping[str, Mapping[str, TracedOutcome]]) -> Plot:
     best = {pool: min(one.product for one in rules.values()) for pool, rules in found.items()}
     return Plot(
         title="Makespan * cost on real spot machines; 1 is the best rule of a pool",

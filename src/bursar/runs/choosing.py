@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec import structs
 
-from bursar.beliefs.pool import PoolBook
-from bursar.beliefs.samples import SampleBook
+from bursar.beliefs.pool import PoolObserver
+from bursar.beliefs.samples import SampleLog
 from bursar.beliefs.sampling import missing_caution, sample_size, size_caution
 from bursar.journal.replay import load_state
 from bursar.journal.runs import RunDir
@@ -51,7 +51,7 @@ def plans_of(
 
     The budget of the goal is for all of the run: what the sample has cost counts against it.
     """
-    book, pool = SampleBook(), PoolBook()
+    book, pool = SampleLog(), PoolObserver()
     state = load_state(found.journal, [book, pool])
     left = state.total - state.settled
     created = state.created
@@ -107,7 +107,7 @@ def _for_the_rest(goal: Goal, state: RunState) -> Goal:
 
 
 def _mixed_of(
-    state: RunState, samples: Samples, pool: PoolBook, left: int, between: int
+    state: RunState, samples: Samples, pool: PoolObserver, left: int, between: int
 ) -> list[Candidate]:
     """Plans with unreliable machines, by how many attempts of the sample were lost there.
 

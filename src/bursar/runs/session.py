@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from bursar.beliefs.samples import SampleBook
+from bursar.beliefs.samples import SampleLog
 from bursar.beliefs.sampling import sample_size
 from bursar.engine.loop import Engine
 from bursar.engine.roles import Policy
@@ -60,9 +60,9 @@ class Session:
         journal: JournalWriter,
         resources: ExitStack,
         calls: Calls | None = None,
-        book: SampleBook | None = None,
+        book: SampleLog | None = None,
     ) -> None:
-        self.book = book or SampleBook()
+        self.book = book or SampleLog()
         """what is known of run times, from the whole journal"""
         self.run_dir = run
         self.state = state
@@ -379,7 +379,7 @@ def with_plan(request: Request, choice: str | None = None) -> Request:
     return msgspec.structs.replace(request, plan=target.chosen(choice))
 
 
-def policy_of(state: RunState, book: SampleBook) -> tuple[Policy, list[Observer]]:
+def policy_of(state: RunState, book: SampleLog) -> tuple[Policy, list[Observer]]:
     """The policy a run was made with, or that of the plan chosen since, and what it learns by."""
     created, plan = state.created, state.plan
     assert created is not None  # noqa: S101
@@ -475,9 +475,9 @@ def check_budget(state: RunState, goal: Goal) -> None:
         )
 
 
-def load_run(run: RunDir) -> tuple[RunState, SampleBook]:
+def load_run(run: RunDir) -> tuple[RunState, SampleLog]:
     """State and sample book of a run, from its journal."""
-    book = SampleBook()
+    book = SampleLog()
     return load_state(run.journal, [book]), book
 
 

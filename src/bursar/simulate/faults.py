@@ -32,7 +32,7 @@ def drawn(draw: Callable[[Random], Time], seed: int) -> Runtimes:
     return runtime
 
 
-class ModelledFortune:
+class ModelledBehaviour:
     """Attempts end as foreseen, machines boot as offered, and both may fail by chance."""
 
     def __init__(

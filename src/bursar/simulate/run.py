@@ -13,7 +13,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.work import Bag
 from bursar.policies.advise.advisor import Counsel
-from bursar.simulate.world import Fortune, SimulatedWorld
+from bursar.simulate.world import Behaviour, SimulatedWorld
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -23,7 +23,7 @@ def simulate(
     goal: Goal,
     arrivals: Bag | Flow | Sequence[ev.AnyEvent],
     policy: Policy,
-    fortune: Fortune,
+    behaviour: Behaviour,
     *,
     limits: Limits | None = None,
     seed: int = 0,
@@ -46,7 +46,7 @@ def simulate(
         began=0.0,
     )
     state = RunState()
-    world = SimulatedWorld(state, fortune)
+    world = SimulatedWorld(state, behaviour)
     for observer in observers:
         if isinstance(observer, Counsel):
             observer.tell = world.post

@@ -13,7 +13,7 @@ import msgspec
 
 from bursar.model.time import Time
 from bursar.simulate.unreliable import Overlay
-from bursar.simulate.world import Fortune
+from bursar.simulate.world import Behaviour
 from bursar.state.view import Machine
 
 
@@ -44,7 +44,7 @@ class SpotTrace(msgspec.Struct, frozen=True):
         return None
 
 
-class _Seat:
+class _TracePlace:
     """A place in a trace, and the machine that has it."""
 
     __slots__ = ("number", "taker", "trace")
@@ -58,12 +58,12 @@ class _Seat:
         return (self.taker is None or self.taker.down) and self.trace.has(self.number, at)
 
 
-class SpotSeats(Overlay):
-    """Machines of some offers take seats of traces; attempts are left to the fortune below."""
+class TracedMachines(Overlay):
+    """Machines of some offers take seats of traces; attempts are left to the behaviour below."""
 
     def __init__(
         self,
-        below: Fortune,
+        below: Behaviour,
         traces: Mapping[str, Sequence[SpotTrace]],
         *,
         offset: Time = 0,
@@ -71,11 +71,11 @@ class SpotSeats(Overlay):
     ) -> None:
         super().__init__(below)
         self._seats = {
-            offer: [_Seat(trace, number) for trace in some for number in range(trace.seats)]
+            offer: [_TracePlace(trace, number) for trace in some for number in range(trace.seats)]
             for offer, some in traces.items()
         }
         """by offer; each has the seats of its traces to itself"""
-        self._taken: dict[int, _Seat] = {}
+        self._taken: dict[int, _TracePlace] = {}
         """by machine, also those that are down"""
         self._offset = offset
         """where in the traces the run begins"""

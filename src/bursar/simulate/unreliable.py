@@ -1,6 +1,6 @@
 """Pools of unreliable machines: silent hosts, slow hosts, machines that are taken away.
 
-Each is a fortune laid over another one, which answers whatever the upper one does not; they can be
+Each is a behaviour over another one, which answers what the upper one leaves open; they can be
 piled up. Nothing here depends on the order of calls: every attempt and every machine has draws of
 its own, so that two policies with the same seed meet the same fate.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from bursar.model.time import Time
-from bursar.simulate.world import Fortune
+from bursar.simulate.world import Behaviour
 from bursar.state.events import Outcome
 from bursar.state.view import Machine
 
@@ -29,9 +29,9 @@ def exponential(mean: Time) -> Draw:
 
 
 class Overlay:
-    """A fortune that leaves everything to the one below."""
+    """A behaviour that leaves everything to the one below."""
 
-    def __init__(self, below: Fortune) -> None:
+    def __init__(self, below: Behaviour) -> None:
         self._below = below
 
     def attempt(
@@ -53,13 +53,13 @@ class UnreliablePool(Overlay):
     """Attempts on unreliable offers by F(t, t') = F_s(t) gamma(t') (ExPERT, section 4.2).
 
     An attempt that is started at t' returns a result with probability gamma(t'), after a turnaround
-    time drawn from F_s; else nothing is ever heard of it. Reliable offers are left to the fortune
+    time drawn from F_s; else nothing is ever heard of it. Reliable offers are left to the behaviour
     below.
     """
 
     def __init__(
         self,
-        below: Fortune,
+        below: Behaviour,
         *,
         reliability: float | Callable[[Time], float] = 1.0,
         turnaround: Draw | None = None,
@@ -70,7 +70,7 @@ class UnreliablePool(Overlay):
         self._reliability = reliability
         """gamma, for ever or by the time at which an attempt is started"""
         self._turnaround = turnaround
-        """F_s; None: what the fortune below says"""
+        """F_s; None: what the behaviour below says"""
         self._slowness = slowness
         """of a machine, drawn once: 2.0 takes twice the time; None: they are as they are offered"""
         self._seed = seed
@@ -98,11 +98,11 @@ class MortalMachines(Overlay):
     """Machines live as long as is drawn for their offer, and their loss may be announced."""
 
     def __init__(
-        self, below: Fortune, lives: Mapping[str, Draw], *, notice: Time = 0, seed: int = 0
+        self, below: Behaviour, lives: Mapping[str, Draw], *, notice: Time = 0, seed: int = 0
     ) -> None:
         super().__init__(below)
         self._lives = lives
-        """by offer; others are left to the fortune below"""
+        """by offer; others are left to the behaviour below"""
         self._notice = notice
         self._seed = seed
 

@@ -17,7 +17,7 @@ from bursar.state.state import RunState
 from bursar.state.view import Machine
 
 
-class Fortune(Protocol):
+class Behaviour(Protocol):
     """What happens to attempts and machines; see `bursar.simulate.faults`."""
 
     def attempt(
@@ -46,15 +46,15 @@ class Fortune(Protocol):
 
 
 class SimulatedWorld:
-    """Answers decisions with the events that the fortune foresees."""
+    """Answers decisions with the events that the behaviour foresees."""
 
     lead: Time = 0
     ahead = 0
     stalled: AbstractSet[int] = frozenset()
 
-    def __init__(self, state: RunState, fortune: Fortune) -> None:
+    def __init__(self, state: RunState, behaviour: Behaviour) -> None:
         self._state = state
-        self._fortune = fortune
+        self._behaviour = behaviour
         self._now: Time = state.now
         self._agenda: list[tuple[Time, int, ev.AnyEvent]] = []
         """heap of what will happen; the middle number keeps the order of equal times"""
@@ -131,7 +131,7 @@ class SimulatedWorld:
     def _start(self, decision: ev.AttemptStarted) -> None:
         machine = self._state.machines[decision.machine]
         task, attempt, now = decision.task, decision.attempt, self._now
-        runtime, outcome = self._fortune.attempt(task, attempt, machine, now)
+        runtime, outcome = self._behaviour.attempt(task, attempt, machine, now)
         timeout = self._state.limits.timeout
         if timeout is not None and (runtime is None or runtime > timeout):
             why = f"timed out after {format_duration(timeout)}"
@@ -145,17 +145,17 @@ class SimulatedWorld:
     def _rent(self, decision: ev.MachineRented) -> None:
         self._watch(decision)
         machine = self._state.machines[decision.machine]
-        boot = self._fortune.boot(machine)
+        boot = self._behaviour.boot(machine)
         if boot is None:
             self.schedule(ev.MachineDown(self._now, machine.id, "refused", why="it never came up"))
             return
         self.schedule(ev.MachineUp(self._now + boot, machine.id))
-        life = self._fortune.life(machine)
+        life = self._behaviour.life(machine)
         if life is not None:
             self._lose(machine, self._now + life)
 
     def _lose(self, machine: Machine, gone: Time) -> None:
-        announced = gone - self._fortune.notice(machine)
+        announced = gone - self._behaviour.notice(machine)
         if machine.rented <= announced < gone:
             self.schedule(ev.LossAnnounced(announced, machine.id, gone))
         self.schedule(ev.MachineDown(gone, machine.id, "lost"))

@@ -1,4 +1,4 @@
-"""Cases: markets, goals, work and misfortune, and playing a policy through them."""
+"""Cases: markets, goals, work and faults, and playing a policy through them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND, Time
 from bursar.model.work import Bag
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.unreliable import Overlay, UnreliablePool
-from bursar.simulate.world import Fortune
+from bursar.simulate.world import Behaviour
 from bursar.state import events as ev
 from bursar.state.state import RunState
 from bursar.state.view import Machine
@@ -67,7 +67,7 @@ def arriving(*counts: int, every: Time = 0) -> tuple[ev.AnyEvent, ...]:
 
 
 def calm_case() -> Case:
-    """Plenty of money and no misfortune: whoever gets on at all gets everything done."""
+    """Plenty of money and no faults: whoever gets on at all gets everything done."""
     offers = (
         Offer("small", Money.parse("0.10"), limit=2, boot=MINUTE),
         Offer("large", Money.parse("0.30"), limit=1, slots=2, speed=2.0),
@@ -131,7 +131,7 @@ def _draw_offer(rng: Random, index: int) -> Offer:
 class _Scarce(Overlay):
     """Machines are not always to be had."""
 
-    def __init__(self, below: Fortune, scarcity: float, seed: int) -> None:
+    def __init__(self, below: Behaviour, scarcity: float, seed: int) -> None:
         super().__init__(below)
         self._scarcity = scarcity
         self._rng = Random(seed)
@@ -140,8 +140,8 @@ class _Scarce(Overlay):
         return None if self._rng.random() < self._scarcity else super().boot(machine)
 
 
-def _fortune(case: Case) -> Fortune:
-    calm = ModelledFortune(
+def _behaviour(case: Case) -> Behaviour:
+    calm = ModelledBehaviour(
         given(case.runtimes),
         failing=case.failing,
         mean_life=case.mean_life,
@@ -165,8 +165,8 @@ def play(
     look at: some policies never end by themselves.
     """
     state, rng = RunState(), Random(case.seed)
-    fortune = _fortune(case)
-    world = ErraticWorld(state, fortune, rng, jumpiness=case.jumpiness, lead=case.lead)
+    behaviour = _behaviour(case)
+    world = ErraticWorld(state, behaviour, rng, jumpiness=case.jumpiness, lead=case.lead)
     engine = Engine(state, policy, world, rng=rng, observers=[Auditor(), *observers])
     engine.record(
         ev.RunCreated(0, "case", case.market, case.goal, case.limits, case.seed, {}, {}, 0.0)

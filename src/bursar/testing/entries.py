@@ -103,7 +103,7 @@ def _judge(case: Case, policy: Policy, watched: _Watched) -> None:
         raise ContractBroken(f"the run does not end: {case}")
     if case == calm_case():
         how = f"{ended.status}: {ended.why}"
-        expect(ended.status == "done", f"with plenty of money and no misfortune it ended as {how}")
+        expect(ended.status == "done", f"with plenty of money and no faults it ended as {how}")
 
 
 class _Watched:

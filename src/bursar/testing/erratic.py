@@ -8,7 +8,7 @@ from random import Random
 import msgspec
 
 from bursar.model.time import Time
-from bursar.simulate.world import Fortune, SimulatedWorld
+from bursar.simulate.world import Behaviour, SimulatedWorld
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -21,9 +21,9 @@ class ErraticWorld(SimulatedWorld):
     """
 
     def __init__(
-        self, state: RunState, fortune: Fortune, rng: Random, *, jumpiness: float, lead: Time
+        self, state: RunState, behaviour: Behaviour, rng: Random, *, jumpiness: float, lead: Time
     ) -> None:
-        super().__init__(state, fortune)
+        super().__init__(state, behaviour)
         self.lead = lead
         self._rng = rng
         self._jumpiness = jumpiness

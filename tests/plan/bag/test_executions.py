@@ -23,10 +23,10 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.plan.bag import executions as kernels
-from bursar.plan.bag.executions import STRATEGIES, Workshop, proportions
+from bursar.plan.bag.executions import STRATEGIES, BagExecutor, proportions
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import make_policy
-from bursar.simulate.faults import ModelledFortune, traced
+from bursar.simulate.faults import ModelledBehaviour, traced
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.actions import Start
@@ -112,17 +112,17 @@ class Case:
 
     def by_kernel(self, replicator):
         rows = {name: np.array(times) for name, times in self.runtimes.items()}
-        shop = Workshop(self.offers, self.fleet, rows)
-        return shop.once(self.order, replicator, early=EARLY, draws=self.draws)
+        setup = BagExecutor(self.offers, self.fleet, rows)
+        return setup.once(self.order, replicator, early=EARLY, draws=self.draws)
 
     def by_engine(self, replicator) -> RunState:
         used = [offer for offer in self.offers if self.fleet.get(offer.name)]
-        fortune = traced(self.runtimes)
+        behaviour = traced(self.runtimes)
         options = {"knowledge": UnifiedRuntimes(proportions(used))}
         if replicator == "migrate":
             options["early"] = EARLY
         if replicator == "perfect":
-            options = {"runtimes": fortune}
+            options = {"runtimes": behaviour}
         made = make_policy(
             replicator=replicator,
             options={
@@ -136,8 +136,8 @@ class Case:
         market = Market("USD", "undated", tuple(self.offers))
         bag = Bag(count=len(self.order))
         self.instants = Instants()
-        fortune = ModelledFortune(fortune)
-        return simulate(market, Goal(), bag, policy, fortune, observers=[self.instants])
+        behaviour = ModelledBehaviour(behaviour)
+        return simulate(market, Goal(), bag, policy, behaviour, observers=[self.instants])
 
 
 def completions_of(state):
@@ -214,17 +214,17 @@ SLOW = Offer("slow", Money.parse(1), HOUR, speed=1.0)
 FAST = Offer("fast", Money.parse(4), HOUR, speed=3.0)
 
 
-def shop_of(minutes, fleet=None, offers=(SLOW, FAST)):
+def setup_of(minutes, fleet=None, offers=(SLOW, FAST)):
     sizes = np.array([minute * MINUTE for minute in minutes])
     rows = {offer.name: np.rint(sizes / offer.speed).astype(np.int64) for offer in offers}
-    return Workshop(offers, fleet or {"slow": 4, "fast": 2}, rows)
+    return BagExecutor(offers, fleet or {"slow": 4, "fast": 2}, rows)
 
 
 @pytest.mark.parametrize("replicator", [name for name in STRATEGIES if name != "none"])
 def test_replicas_shorten_a_bag(replicator):
-    shop = shop_of(range(20, 50))
+    setup = setup_of(range(20, 50))
     order = range(30)
-    plain, found = shop.once(order), shop.once(order, replicator, early=EARLY)
+    plain, found = setup.once(order), setup.once(order, replicator, early=EARLY)
     assert found.makespan < plain.makespan
     assert found.cost <= plain.cost
 
@@ -232,14 +232,14 @@ def test_replicas_shorten_a_bag(replicator):
 @pytest.mark.parametrize("replicator", STRATEGIES)
 def test_a_study_is_its_executions_one_by_one(replicator):
     """The order of an execution is drawn by its number, so threads do not matter."""
-    shop = shop_of(range(20, 61))
-    alone = shop.many(9, replicator, early=EARLY, seed=4)
-    shared = shop.many(9, replicator, early=EARLY, seed=4, threads=2)
+    setup = setup_of(range(20, 61))
+    alone = setup.many(9, replicator, early=EARLY, seed=4)
+    shared = setup.many(9, replicator, early=EARLY, seed=4, threads=2)
     assert np.array_equal(alone.makespans, shared.makespans)
     assert np.array_equal(alone.units, shared.units)
     for execution in range(9):
         order, draws = drawn_order(41, 4, execution)
-        found = shop.once(order, replicator, early=EARLY, draws=draws)
+        found = setup.once(order, replicator, early=EARLY, draws=draws)
         assert found.makespan == alone.makespans[execution]
         assert found.cost == alone.cost(execution)
 
@@ -247,7 +247,7 @@ def test_a_study_is_its_executions_one_by_one(replicator):
 @pytest.mark.parametrize("replicator", STRATEGIES)
 def test_a_single_machine_does_one_task_after_the_other(replicator):
     offer = Offer("own", Money.parse(1), HOUR)
-    runs = shop_of(range(20, 61), {"own": 1}, (offer,)).many(3, replicator)
+    runs = setup_of(range(20, 61), {"own": 1}, (offer,)).many(3, replicator)
     assert set(runs.makespans.tolist()) == {sum(range(20, 61)) * MINUTE}
     assert set(runs.units.ravel().tolist()) == {-(-sum(range(20, 61)) // 60)}
 
@@ -300,12 +300,12 @@ def test_all_orders_are_equally_likely():
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=60), st.integers(1, 70))
 def test_a_makespan_is_that_of_a_plain_heap(minutes, machines):
     offer = Offer("own", Money.parse(1), HOUR)
-    shop = shop_of(minutes, {"own": machines}, (offer,))
+    setup = setup_of(minutes, {"own": machines}, (offer,))
     heap = [0] * machines
     heapify(heap)
     for minute in minutes:
         heapreplace(heap, heap[0] + minute * MINUTE)
-    assert shop.once(range(len(minutes))).makespan == max(heap)
+    assert setup.once(range(len(minutes))).makespan == max(heap)
 
 
 @settings(max_examples=40)
@@ -327,17 +327,17 @@ def test_fine_billing_units_are_charged_as_in_the_engine(case, seconds):
 
 def test_what_a_kernel_cannot_do_is_refused():
     with pytest.raises(InputError, match="no kernel for 'often'"):
-        shop_of([5]).once([0], "often")
+        setup_of([5]).once([0], "often")
     with pytest.raises(InputError, match="at least one"):
-        shop_of([5], {"slow": 0, "fast": 0})
+        setup_of([5], {"slow": 0, "fast": 0})
     with pytest.raises(InputError, match="one slot"):
-        shop_of([5], {"wide": 1}, (Offer("wide", Money.parse(1), HOUR, slots=2),))
+        setup_of([5], {"wide": 1}, (Offer("wide", Money.parse(1), HOUR, slots=2),))
     with pytest.raises(InputError, match="10 minutes"):
-        shop_of([5], {"fine": 1}, (Offer("fine", Money.parse(1), MINUTE),)).once([0], "random")
+        setup_of([5], {"fine": 1}, (Offer("fine", Money.parse(1), MINUTE),)).once([0], "random")
     with pytest.raises(InputError, match="at least 1 us"):
-        shop_of([0])
+        setup_of([0])
     with pytest.raises(InputError, match="64-bit"):
-        shop_of([10**9] * 100)
+        setup_of([10**9] * 100)
 
 
 # --- compiled code on disk ------------------------------------------------------------------------
@@ -356,6 +356,6 @@ def test_the_stamp_is_that_of_all_modules_of_the_kernels():
     folder = Path(kernels.MODULES[0].__file__).parent
     assert named == {"bag.py", *(file.name for file in folder.glob("tail*.py"))}
     stamp = stamp_of(getsource(module) for module in kernels.MODULES)
-    for name in kernels.Kernels.__struct_fields__:
+    for name in kernels.BagKernels.__struct_fields__:
         function = getattr(kernels.compiled(), name)
         assert function.py_func.__qualname__ == f"{name}_{stamp}"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bursar.plan.bag import knapsack_form
 from bursar.plan.bag.knapsack_bounded import Bounded
-from bursar.plan.bag.knapsack_form import SAFE, Form, GaveUpError, Goal
+from bursar.plan.bag.knapsack_form import SAFE, Form, GaveUpError, KnapsackGoal
 from bursar.plan.bag.knapsack_ties import preferred
 
 
@@ -92,7 +92,7 @@ class TestForms:
         money *= max(knapsack[1])
         work *= max(knapsack[0])
         last = data.draw(st.integers(1, 60))
-        goal = Goal(money, work, given, 1, -(-work // last))
+        goal = KnapsackGoal(money, work, given, 1, -(-work // last))
         steps = {}
         for value, weight, _, _ in choices:
             if value + given >= goal.slowest:
@@ -199,7 +199,7 @@ def test_speeds_that_differ_beyond_64_bits_are_told_apart():
 @pytest.mark.parametrize(("machines", "first"), [(5, 10), (1, 10)])
 def test_a_fleet_faster_than_the_first_step_is_charged_for_it(machines, first):
     """Work for five units on one machine; ten are the least that is charged."""
-    goal = Goal(money=100, work=50, given=0, step=first, slowest=1)
+    goal = KnapsackGoal(money=100, work=50, given=0, step=first, slowest=1)
     cost, counts = Bounded([10], [1], [machines]).cheapest(goal)
     assert (cost, counts) == (10, [1])
     assert Bounded([10], [1], [machines]).first_step(goal) == first

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.plan.bag.rolling import Standing, plan_by, plan_frugally, plan_rest
+from bursar.plan.bag.rolling import RentableMachine, plan_by, plan_frugally, plan_rest
 
 DOLLAR = 10**9
 
 
 def machine(price=1, minutes=10, until=0, free=None, under_way=0):
     """By the hour, one slot; for hire unless it is paid until some minute."""
-    return Standing(
+    return RentableMachine(
         price=price * DOLLAR,
         unit=HOUR,
         pace=float(minutes * MINUTE),
@@ -96,14 +96,14 @@ def test_no_plan_costs_more_than_the_money(machines, tasks, budget):
 
 def test_fine_units_lose_nothing_at_the_end():
     """A task that is under way at the end of its paid time ends within another second."""
-    row = Standing(1, SECOND, float(10 * MINUTE), 1, 0, 0.0)
+    row = RentableMachine(1, SECOND, float(10 * MINUTE), 1, 0, 0.0)
     plan = plan_rest([row], 3, inf, 0)
     assert plan.cost == pytest.approx(1800, abs=1)
 
 
 def test_copies_are_planned_one_by_one():
     one = machine(price=1)
-    four = Standing(one.price, one.unit, one.pace, 1, 0, 0.0, copies=4)
+    four = RentableMachine(one.price, one.unit, one.pace, 1, 0, 0.0, copies=4)
     alike, single = plan_rest([four], 20, inf, 0), plan_rest([one] * 4, 20, inf, 0)
     assert list(alike.units) == list(single.units)
     assert alike.end == single.end
@@ -111,7 +111,7 @@ def test_copies_are_planned_one_by_one():
 
 def test_where_money_cannot_do_machines_work_side_by_side():
     """As many tasks as one machine would do, but sooner."""
-    row = Standing(1, SECOND, float(10 * MINUTE), 1, 0, 0.0)
+    row = RentableMachine(1, SECOND, float(10 * MINUTE), 1, 0, 0.0)
     plan = plan_rest([row] * 5, 100, 6000, 0)
     assert not plan.covers
     assert sum(plan.units) == 6000
@@ -123,7 +123,7 @@ def test_where_money_cannot_do_machines_work_side_by_side():
 
 def paid(price=1, pace=15, until=60, free=0.0, under_way=0):
     """A machine that is paid for an hour; times in minutes, prices in billionths."""
-    return Standing(price, 60, float(pace), 1, until, free, under_way)
+    return RentableMachine(price, 60, float(pace), 1, until, free, under_way)
 
 
 def test_paid_time_is_used_before_any_money():

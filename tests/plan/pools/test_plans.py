@@ -28,7 +28,7 @@ from bursar.plan.pools.plans import (
 from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.replicate.ntdmr import Ntdmr
-from bursar.simulate.faults import ModelledFortune, drawn
+from bursar.simulate.faults import ModelledBehaviour, drawn
 from bursar.simulate.run import simulate
 from bursar.simulate.unreliable import MortalMachines, UnreliablePool, exponential
 
@@ -189,44 +189,44 @@ def gamma(rng):
 
 
 def silent(seed):
-    return UnreliablePool(ModelledFortune(drawn(gamma, seed)), reliability=0.8, seed=seed)
+    return UnreliablePool(ModelledBehaviour(drawn(gamma, seed)), reliability=0.8, seed=seed)
 
 
 def mortal(seed):
     lives = {"spot": exponential(40 * MINUTE)}
-    return MortalMachines(ModelledFortune(drawn(gamma, seed)), lives, seed=seed)
+    return MortalMachines(ModelledBehaviour(drawn(gamma, seed)), lives, seed=seed)
 
 
-def sampled(rng, fortune):
+def sampled(rng, behaviour):
     """What a sample of 30 results tells: attempts that are lost are sent again."""
     times, losses, lost = [gamma(rng) for _ in range(SEEN)], [], 0
     for time in times:
-        while fortune is silent and rng.random() > 0.8:
+        while behaviour is silent and rng.random() > 0.8:
             lost += 1
-        while fortune is mortal and (life := exponential(40 * MINUTE)(rng)) < time:
+        while behaviour is mortal and (life := exponential(40 * MINUTE)(rng)) < time:
             losses.append(life)
             lost += 1
     known = np.array(sorted(losses), dtype=np.int64)
     return PoolKnowledge(np.array(times), SEEN, lost, known)
 
 
-def played(fortune, seed, strategy):
+def played(behaviour, seed, strategy):
     fleet = {"spot": 8, "sure": strategy.reliable_machines(8)}
     guide = Mixed(MARKET, fleet, strategy)
     policy = Policy(guide, PooledPlacer(), Ntdmr(guide))
-    return simulate(MARKET, Goal(), Bag(TASKS), policy, fortune(seed), seed=seed)
+    return simulate(MARKET, Goal(), Bag(TASKS), policy, behaviour(seed), seed=seed)
 
 
-@pytest.mark.parametrize("fortune", [silent, mortal])
-def test_bounds_at_90_per_cent_hold_in_most_bags_that_the_engine_runs(fortune):
+@pytest.mark.parametrize("behaviour", [silent, mortal])
+def test_bounds_at_90_per_cent_hold_in_most_bags_that_the_engine_runs(behaviour):
     kept_time, kept_cost = [], []
     for seed in range(BAGS):
         rng = Random(f"sample {seed}")
-        known = sampled(rng, fortune)
+        known = sampled(rng, behaviour)
         samples = {"spot": known.turnarounds, "sure": np.array([gamma(rng) for _ in range(SEEN)])}
         bounds = predict_strategies(MARKET, samples, known, TASKS, STRATEGIES, seed=seed)
         strategy, bound = list(zip(STRATEGIES, bounds, strict=True))[seed % len(STRATEGIES)]
-        state = played(fortune, seed, strategy)
+        state = played(behaviour, seed, strategy)
         assert state.done == TASKS
         kept_time.append(state.last_settled <= bound.makespan(0.9))
         kept_cost.append(state.ledger.committed <= bound.cost(0.9))
@@ -238,8 +238,8 @@ def test_the_time_of_the_cheapest_plan_holds_where_long_tasks_are_lost_again_and
     def skewed(rng):
         return max(1, round(rng.lognormvariate(math.log(9 * MINUTE), 0.47)))
 
-    def fortune(seed):
-        below = ModelledFortune(drawn(skewed, seed))
+    def behaviour(seed):
+        below = ModelledBehaviour(drawn(skewed, seed))
         return MortalMachines(below, {"spot": exponential(40 * MINUTE)}, seed=seed)
 
     kept = []
@@ -253,7 +253,7 @@ def test_the_time_of_the_cheapest_plan_holds_where_long_tasks_are_lost_again_and
         known = PoolKnowledge(np.array(times), SEEN, len(losses), np.sort(np.array(losses)))
         samples = {"spot": known.turnarounds, "sure": known.turnarounds}
         cheapest = candidates(MARKET, samples, known, TASKS, seed=seed)[0]
-        state = played(fortune, seed, cheapest.strategy)
+        state = played(behaviour, seed, cheapest.strategy)
         kept.append(state.last_settled <= cheapest.bound.makespan(0.9))
     assert np.mean(kept) >= 0.85
 

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar.plan.pools.reserve import Outlook, machines_beside
+from bursar.plan.pools.reserve import ReserveOutlook, machines_beside
 
 PRODUCT = "makespan*cost"
 
 
 def outlook(machines, **more):
     """A bag of 100 tasks of 1,000 s, and so many unreliable machines at a third of the price."""
-    shown = Outlook(
+    shown = ReserveOutlook(
         total=100,
         left=100,
         elapsed=0.0,

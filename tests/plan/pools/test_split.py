@@ -4,7 +4,7 @@ from bursar.formats.market import parse_market
 from bursar.model.errors import InputError
 from bursar.model.money import Money
 from bursar.model.time import HOUR, SECOND
-from bursar.plan.pools.split import Rate, two_pools, unreliable_offers
+from bursar.plan.pools.split import SlotRate, two_pools, unreliable_offers
 
 
 def market(*offers):
@@ -22,7 +22,7 @@ def test_all_unreliable_offers_are_one_pool_and_the_cheapest_reliable_offer_the_
     found = two_pools(market(SPOT, GRID, ON_DEMAND, OWN))
     assert found.unreliable == 60
     mean = (40 * 30_000_000 + 20 * 10_000_000) // 60 + 1  # what is left over is rounded up
-    assert found.unreliable_rate == Rate(Money(mean), HOUR)
+    assert found.unreliable_rate == SlotRate(Money(mean), HOUR)
     assert found.reliable_offer == "own", "a slot of on-demand costs $0.90 for an hour"
     assert found.reliable is None
     assert found.speedup == pytest.approx(1 / ((40 + 20 * 0.5) / 60))
@@ -31,8 +31,8 @@ def test_all_unreliable_offers_are_one_pool_and_the_cheapest_reliable_offer_the_
 def test_a_reliable_offer_may_be_named_and_its_price_is_shared_by_its_slots():
     found = two_pools(market(SPOT, ON_DEMAND, OWN), "on-demand")
     assert found.reliable == 20
-    assert found.reliable_rate == Rate(Money.parse("0.00025"), SECOND)
-    assert found.unreliable_rate == Rate(Money.parse("0.03"), HOUR)
+    assert found.reliable_rate == SlotRate(Money.parse("0.00025"), SECOND)
+    assert found.unreliable_rate == SlotRate(Money.parse("0.03"), HOUR)
     assert found.speedup == 2
 
 

@@ -22,7 +22,7 @@ from bursar.plan.workflow.urgency import urgency
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.faults import ModelledFortune
+from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state.events import PlanChosen, WorkflowArrived
 
@@ -72,7 +72,7 @@ class Plan(msgspec.Struct):
             Goal(),
             [WorkflowArrived(0, self.flow), plan],
             Policy(prob, AssignedPlacer(prob), NoReplicas()),
-            ModelledFortune(lambda task, machine: self.runtimes[task - 1]),
+            ModelledBehaviour(lambda task, machine: self.runtimes[task - 1]),
         )
         state.check()
         assert state.ended.status == "done"

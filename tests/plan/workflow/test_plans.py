@@ -20,7 +20,7 @@ from bursar.plan.workflow.plans import FlowPlanner, pick, reliable_offers, shown
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.faults import ModelledFortune
+from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 
@@ -93,7 +93,7 @@ def test_the_promises_of_a_plan_hold_in_the_engine(flow, times, plans, place):
             Goal(Money.parse("100")),
             [ev.WorkflowArrived(0, flow), plan.chosen(0.9)],
             Policy(prob, AssignedPlacer(prob), NoReplicas()),
-            ModelledFortune(lambda task, _, drawn=drawn: drawn[task - 1]),
+            ModelledBehaviour(lambda task, _, drawn=drawn: drawn[task - 1]),
         )
         assert state.ended.status == "done"
         spans.append(state.last_settled)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bursar.beliefs.pool import PoolBook
+from bursar.beliefs.pool import PoolObserver
 from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
@@ -13,7 +13,7 @@ from bursar.policies.advise.tail import situation_of
 from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.replicate.ntdmr import Ntdmr
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.simulate.unreliable import Overlay
 
@@ -40,7 +40,7 @@ class Snapshot:
     """What is known when the tail begins."""
 
     def __init__(self, pools):
-        self.pools, self.book = pools, PoolBook()
+        self.pools, self.book = pools, PoolObserver()
         self.situation, self.under_way = None, []
 
     def saw(self, event, state):
@@ -55,7 +55,7 @@ class Snapshot:
 def tail():
     guide = Mixed(MARKET, {"spot": 20, "sure": 4})
     policy = Policy(guide, PooledPlacer(), Ntdmr(guide))
-    below = ModelledFortune(given([MINUTE + number % 37 * SECOND for number in range(200)]))
+    below = ModelledBehaviour(given([MINUTE + number % 37 * SECOND for number in range(200)]))
     snapshot = Snapshot(guide.pools)
     simulate(MARKET, Goal(), Bag(200), policy, BadHosts(below), observers=[snapshot])
     return snapshot

@@ -17,7 +17,7 @@ from bursar.policies.advise.workflow import FlowAdvisor, part_of
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.faults import ModelledFortune
+from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.testing import Auditor, Scene
@@ -66,7 +66,7 @@ def run(flow, times, plan, *, slower, seed, advised, observer=None):
         Goal(Money.parse("4.2")),
         [ev.WorkflowArrived(0, flow), plan],
         Policy(prob, AssignedPlacer(prob), NoReplicas()),
-        ModelledFortune(runtime),
+        ModelledBehaviour(runtime),
         observers=[observer or Auditor(), *([advisor] if advised else [])],
     )
 

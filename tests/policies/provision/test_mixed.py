@@ -19,7 +19,7 @@ from bursar.policies.pool_machines import INTERIM
 from bursar.policies.pool_timeout import ENOUGH, FIRST
 from bursar.policies.provision.mixed import FORSAKEN, Mixed
 from bursar.policies.replicate.ntdmr import Ntdmr
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.simulate.unreliable import MortalMachines, Overlay, UnreliablePool, exponential
 from bursar.state import events as ev
@@ -28,7 +28,7 @@ from bursar.testing.cases import hard_cases, play
 SPOT = Offer("spot", Money.parse("0.01"), billing=SECOND, limit=8, pool="unreliable")
 SURE = Offer("sure", Money.parse("0.10"), billing=SECOND, limit=4)
 MARKET = Market("USD", "undated", (SPOT, SURE))
-CALM = ModelledFortune(given([10 * MINUTE + number * SECOND for number in range(60)]))
+CALM = ModelledBehaviour(given([10 * MINUTE + number * SECOND for number in range(60)]))
 STRATEGY = Strategy(2, 12 * MINUTE, 20 * MINUTE, 0.25)
 
 
@@ -41,10 +41,10 @@ def policy_for(market, strategy=None):
     return Policy(guide, PooledPlacer(), Ntdmr(guide))
 
 
-def run(fortune=CALM, strategy=STRATEGY, *, tasks=40, market=MARKET, budget=None, observers=()):
+def run(behaviour=CALM, strategy=STRATEGY, *, tasks=40, market=MARKET, budget=None, observers=()):
     goal = Goal(None if budget is None else Money.parse(budget))
     return simulate(
-        market, goal, Bag(tasks), policy_for(market, strategy), fortune, observers=observers
+        market, goal, Bag(tasks), policy_for(market, strategy), behaviour, observers=observers
     )
 
 
@@ -119,12 +119,12 @@ class Choices:
             self.events.append((event, state.total - state.done))
 
 
-def decide(wish=None, budget=None, fortune=None, market=MARKET, ask=None, asked=None):
+def decide(wish=None, budget=None, behaviour=None, market=MARKET, ask=None, asked=None):
     policy, choices = policy_for(market, asked), Choices()
     advisor = Advisor(policy.provisioner.pools, wish, ask)
-    fortune = fortune or UnreliablePool(CALM, reliability=0.7)
+    behaviour = behaviour or UnreliablePool(CALM, reliability=0.7)
     goal = Goal(None if budget is None else Money.parse(budget))
-    state = simulate(market, goal, Bag(40), policy, fortune, observers=[advisor, choices])
+    state = simulate(market, goal, Bag(40), policy, behaviour, observers=[advisor, choices])
     return state, choices.events
 
 
@@ -222,7 +222,7 @@ def test_a_tail_goes_to_reliable_machines_where_no_other_is_to_be_had():
 
 
 def test_a_task_longer_than_the_learned_deadline_is_not_given_up_for_ever():
-    long = ModelledFortune(given([3 * HOUR] + [10 * MINUTE] * 299))
+    long = ModelledBehaviour(given([3 * HOUR] + [10 * MINUTE] * 299))
     alone = Market("USD", "undated", (SPOT,))
     state = run(long, None, tasks=300, market=alone)
     assert state.done == 300
@@ -296,10 +296,10 @@ def test_hosts_that_are_silent_for_the_first_ten_minutes_delay_a_run_and_no_more
 @pytest.mark.parametrize("budget", [None, "3000"])
 def test_reliable_machines_that_are_not_to_be_had_are_not_waited_for(budget):
     dear = msgspec.structs.replace(SURE, price=Money.parse("10000"))
-    fortune, market = SILENT_AT_FIRST, Market("USD", "undated", (SPOT, dear))
+    behaviour, market = SILENT_AT_FIRST, Market("USD", "undated", (SPOT, dear))
     if budget is None:
-        fortune, market = Gone(SILENT_AT_FIRST, 0, "sure"), MARKET
-    state = run(fortune, None, market=market, budget=budget)
+        behaviour, market = Gone(SILENT_AT_FIRST, 0, "sure"), MARKET
+    state = run(behaviour, None, market=market, budget=budget)
     assert (state.ended.status, state.done) == ("done", 40)
     assert state.last_settled < FIRST + 2 * HOUR
 
@@ -311,7 +311,7 @@ def test_a_pool_that_falls_silent_for_good_leaves_the_rest_to_reliable_machines(
 
 
 def test_tasks_that_are_longer_than_the_first_limit_are_done():
-    long = ModelledFortune(given([5 * HOUR + number * SECOND for number in range(40)]))
+    long = ModelledBehaviour(given([5 * HOUR + number * SECOND for number in range(40)]))
     helped, alone = (run(long, None, market=market) for market in (MARKET, ALONE))
     assert helped.done == len(helped.log) == 40
     assert alone.done == 40
@@ -339,7 +339,7 @@ class Doomed(Overlay):
 def starts_of_doomed(gone, notice=2 * MINUTE, tasks=9, strategy=None):
     """When the task on the machine that is taken away was started, and where, if it was twice."""
     watch = Watch()
-    alike = ModelledFortune(given([10 * MINUTE] * tasks))
+    alike = ModelledBehaviour(given([10 * MINUTE] * tasks))
     state = run(Doomed(alike, gone, notice), strategy, tasks=tasks, observers=[watch])
     assert state.done == tasks
     by_task = {}
@@ -378,12 +378,12 @@ def test_with_a_wish_reliable_machines_help_a_scarce_pool_before_the_tail():
 
     near = msgspec.structs.replace(SURE, price=Money.parse("0.03"))
     market = Market("USD", "undated", (SPOT, near))
-    state, events = decide("makespan*cost", fortune=Few(CALM), market=market)
+    state, events = decide("makespan*cost", behaviour=Few(CALM), market=market)
     assert events[0][0].strategy.name == INTERIM
     assert "4 reliable machines until the tail" in events[0][0].why
     assert events[0][1] > 30
     assert state.done == 40
-    _, undecided = decide(None, fortune=Few(CALM), market=market)
+    _, undecided = decide(None, behaviour=Few(CALM), market=market)
     assert all(event.strategy.name != INTERIM for event, _ in undecided)
 
 

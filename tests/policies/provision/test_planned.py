@@ -16,7 +16,7 @@ from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.provision.planned import FOREVER, Planned
 from bursar.policies.replicate.insured import Insured
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.testing import Scene, check_provisioner
 
@@ -37,7 +37,7 @@ def run(fleet, budget, minutes, tasks=100, deadline=None):
         Goal(Money.parse(budget), deadline),
         Bag(tasks),
         Policy(planned, FittingPlacer(planned), Insured(planned)),
-        ModelledFortune(given(runtimes)),
+        ModelledBehaviour(given(runtimes)),
     )
     state.check()
     return state, planned
@@ -71,8 +71,8 @@ def test_round_robin_would_not_have_finished_it():
     runtimes = [round(rng.uniform(0.9, 1.1) * 30 * MINUTE) for _ in range(100)]
     fixed = Fixed({"dear": 8})
     policy = Policy(fixed, FittingPlacer(Planned({})), Insured(Planned({})))
-    fortune = ModelledFortune(given(runtimes))
-    state = simulate(market, Goal(Money.parse(90)), Bag(100), policy, fortune)
+    behaviour = ModelledBehaviour(given(runtimes))
+    state = simulate(market, Goal(Money.parse(90)), Bag(100), policy, behaviour)
     assert state.done < 100
 
 

@@ -20,7 +20,7 @@ from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
 from bursar.policies.replicate.random import RandomReplicas
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
@@ -311,7 +311,7 @@ def test_a_whole_workflow_is_done_within_its_fleet():
         Goal(),
         [ev.WorkflowArrived(0, flow_of(tasks, parents)), plan(fleet, *meant)],
         Policy(prob, AssignedPlacer(prob), NoReplicas()),
-        ModelledFortune(given([7 * MINUTE] * tasks)),
+        ModelledBehaviour(given([7 * MINUTE] * tasks)),
     )
     state.check()
     assert state.done == tasks
@@ -369,7 +369,7 @@ def chains(idle, tasks=3000):
         Goal(),
         [ev.WorkflowArrived(0, work), plan({"hours": idle + 10}, *["hours"] * work.count)],
         Policy(prob, AssignedPlacer(prob), NoReplicas()),
-        ModelledFortune(given(times)),
+        ModelledBehaviour(given(times)),
     )
     assert state.done == work.count
     return time.process_time() - began

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from bursar.engine.guard import FAR_HORIZON, HORIZON
 from bursar.kernels import bag, tail, tail_pick, tail_sample, tail_state
-from bursar.kernels.bag import Shop
+from bursar.kernels.bag import BagOnFleet
 from bursar.kernels.compiling import compile_kept, stamp_of
 from bursar.kernels.tail_sample import MILLION, lay_cells
 from bursar.model.errors import InputError
@@ -72,7 +72,7 @@ class Executions(msgspec.Struct, frozen=True):
         return _cost(self.offers, self.units[execution])
 
 
-class Workshop:
+class BagExecutor:
     """A bag whose run times are known on each offer, and a fleet for it."""
 
     def __init__(
@@ -168,14 +168,14 @@ class Workshop:
         ):
             raise InputError("the run times are too long for 64-bit arithmetic")
 
-    def _build(self, runtimes: Integers) -> Shop:
+    def _build(self, runtimes: Integers) -> BagOnFleet:
         machines = np.array(self._machines, dtype=np.int64)
         paces = [HOUR * MILLION // slope for slope in self._slopes]
         ranks = sorted(set(paces))
         pace = np.array([ranks.index(one) for one in paces], dtype=np.int64)
         unified = runtimes * np.array(self._slopes, dtype=np.int64)[:, np.newaxis] // MILLION
         origin, shift = lay_cells(unified)
-        return Shop(
+        return BagOnFleet(
             runtimes=runtimes,
             offer=machines,
             boot=np.array([self.offers[number].boot for number in machines], dtype=np.int64),
@@ -224,7 +224,7 @@ def share_out(work: Callable[[int, int], None], executions: int, threads: int) -
 # --- compiling -----------------------------------------------------------------------------------
 
 
-class Kernels(msgspec.Struct, frozen=True):
+class BagKernels(msgspec.Struct, frozen=True):
     list_once: Callable[..., int]
     list_many: Callable[..., None]
     tail_once: Callable[..., int]
@@ -232,7 +232,7 @@ class Kernels(msgspec.Struct, frozen=True):
 
 
 @cache
-def compiled() -> Kernels:
+def compiled() -> BagKernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
     from numba.extending import register_jitable
 
@@ -242,7 +242,7 @@ def compiled() -> Kernels:
         for part in module.PARTS:  # a call would copy all arrays' descriptions
             register_jitable(_nrt=False, forceinline=True)(part)
     stamp = stamp_of(map(inspect.getsource, MODULES))
-    return Kernels(
+    return BagKernels(
         list_once=compile_kept(bag.list_once, stamp),
         list_many=compile_kept(bag.list_many, stamp),
         tail_once=compile_kept(tail.tail_once, stamp),

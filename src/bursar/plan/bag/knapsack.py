@@ -132,7 +132,7 @@ def _least_at(market: FleetMarket, stay: Time, money: int) -> int:
 # --- the walk -------------------------------------------------------------------------------------
 
 
-class Found(msgspec.Struct, frozen=True):
+class LeastStay(msgspec.Struct, frozen=True):
     """The first step of charges at which the money does."""
 
     stay: Time
@@ -142,7 +142,7 @@ class Found(msgspec.Struct, frozen=True):
     """the most that the money pays for, free machines not counted"""
 
 
-def _walk(market: FleetMarket, money: int, begin: Time, deadline: Time) -> Found | None:
+def _walk(market: FleetMarket, money: int, begin: Time, deadline: Time) -> LeastStay | None:
     """The first step, from a stay of `begin`, at which a fleet ends by the deadline."""
     stay = max(begin, market.makespan(market.full_speed))
     steps = 0
@@ -156,7 +156,7 @@ def _walk(market: FleetMarket, money: int, begin: Time, deadline: Time) -> Found
         hint = max(0, market.speed_for(far) - market.free_speed) if is_fine else needed
         reached = terms.bounded.most(money // terms.units, needed, hint)
         if reached >= needed:
-            return Found(stay, terms, reached)
+            return LeastStay(stay, terms, reached)
         speed = reached + market.free_speed
         if speed == 0:
             return None

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from bursar.kernels.knapsack import is_loaded
-from bursar.plan.bag.knapsack_form import SAFE, Direct, Form, GaveUpError, Goal
+from bursar.plan.bag.knapsack_form import SAFE, Direct, Form, GaveUpError, KnapsackGoal
 
 TIE_NODES: Final = 20_000
 DIRECT_NODES: Final = 50_000
@@ -30,7 +30,7 @@ GLANCE: Final = 4
 """Nodes for each kind that make a glance."""
 
 
-class Patience:
+class NodeLimit:
     """How many nodes plain Python may look at before compiled code is loaded.
 
     Small problems never need it, and so never pay for the import.
@@ -66,12 +66,12 @@ class Bounded:
         value: Sequence[int],
         weight: Sequence[int],
         limit: Sequence[int],
-        patience: Patience | None = None,
+        patience: NodeLimit | None = None,
     ) -> None:
         self.value = value
         self.weight = weight
         self.limit = limit
-        self.patience = patience or Patience()
+        self.patience = patience or NodeLimit()
         members: dict[tuple[int, int], list[int]] = {}
         for item, pair in enumerate(zip(value, weight, strict=True)):
             members.setdefault(pair, []).append(item)
@@ -135,7 +135,7 @@ class Bounded:
             return None
         return reached << form.shift
 
-    def first_step(self, goal: Goal) -> int:
+    def first_step(self, goal: KnapsackGoal) -> int:
         """No choice reaches the goal at a step before this; beyond the last if none does."""
         found = self._direct(goal, cheapest=False)
         if found is None:
@@ -143,7 +143,7 @@ class Bounded:
             return goal.step if form is None else form.first_step(goal.rounded(form.shift))
         return goal.last + 1 if found.answer is None else found.answer
 
-    def cheapest(self, goal: Goal) -> tuple[int, list[int]]:
+    def cheapest(self, goal: KnapsackGoal) -> tuple[int, list[int]]:
         """No choice that reaches the goal costs less, weight times step; and one that may do so.
 
         If there is none, the cost is more than the money. If nothing can be told, it is zero.
@@ -153,7 +153,7 @@ class Bounded:
             return 0 if found is None else goal.money + 1, [0] * len(self.limit)
         return found.answer, self._items(found.choice)
 
-    def _direct(self, goal: Goal, *, cheapest: bool) -> Direct | None:
+    def _direct(self, goal: KnapsackGoal, *, cheapest: bool) -> Direct | None:
         """The answer of a direct search, with rounded values; None where it is too laborious."""
         if self.patience.nodes and self._exact.value and max(self.value) < FLOATS:
             try:
@@ -170,7 +170,7 @@ class Bounded:
             self._direct_nodes = min(4 * self._direct_nodes, MOST_DIRECT_NODES)
             return None
 
-    def _form_for_steps(self, goal: Goal) -> Form | None:
+    def _form_for_steps(self, goal: KnapsackGoal) -> Form | None:
         """A form for compiled code that can also hold the goal."""
         if self._walker is None and self.all_weight:
             self._walker = Form.compact(*self._kinds, largest=goal.work)

@@ -39,7 +39,7 @@ class Most(msgspec.Struct, frozen=True):
     choices: list[list[int]]
 
 
-class Goal(msgspec.Struct, frozen=True):
+class KnapsackGoal(msgspec.Struct, frozen=True):
     """Value and weight that belong together, whatever the step: speed and money, in units."""
 
     money: int
@@ -58,9 +58,9 @@ class Goal(msgspec.Struct, frozen=True):
         """The last step of interest."""
         return -(-self.work // self.slowest)
 
-    def rounded(self, shift: int) -> Goal:
+    def rounded(self, shift: int) -> KnapsackGoal:
         """For values that have lost so many bits, and were rounded up."""
-        return Goal(
+        return KnapsackGoal(
             self.money,
             -(-self.work >> shift),
             -(-min(self.given, self.work) >> shift),
@@ -143,7 +143,7 @@ class Form:
         value = max((int(row[0]) for row in rows), default=wanted - 1)
         return Most(value, [self.as_given(row[1:]) for row in rows])
 
-    def first_step(self, goal: Goal) -> int:
+    def first_step(self, goal: KnapsackGoal) -> int:
         """The first step at which money // step may yield work / step - given; see the search."""
         kinds = self._tables()
         plan, grains, count = self._arranged(0)
@@ -154,7 +154,7 @@ class Form:
             goal.money, goal.work, goal.given, goal.step, goal.last, FIRST_NODES,
         )  # fmt: skip
 
-    def direct(self, goal: Goal, nodes: int, *, cheapest: bool) -> Direct:
+    def direct(self, goal: KnapsackGoal, nodes: int, *, cheapest: bool) -> Direct:
         """The fewest units, or the least cost, of a choice that reaches a goal."""
         kinds, number = self._tables(), len(self.value)
         # Around the kind whose machines are just worth their price.

@@ -18,8 +18,8 @@ from bursar.model.errors import InputError
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import Time
-from bursar.plan.bag.knapsack_bounded import Bounded, Patience
-from bursar.plan.bag.knapsack_form import Goal
+from bursar.plan.bag.knapsack_bounded import Bounded, NodeLimit
+from bursar.plan.bag.knapsack_form import KnapsackGoal
 
 Runtimes = Mapping[str, Time | None]
 """Offer name to the mean run time of a task there; None, or no entry: unknown."""
@@ -81,7 +81,7 @@ class FleetMarket:
         self.quantum: Final = gcd(*(offer.price.nanos for offer in self._usable)) or 1
         """all costs are multiples of so many billionths"""
         self._price: Final = [offer.price.nanos // self.quantum for offer in self._usable]
-        self.patience: Final = Patience()
+        self.patience: Final = NodeLimit()
         free = [i for i, offer in enumerate(self._usable) if not offer.price]
         self.free_speed: Final = sum(self._speed[i] * self._limit[i] for i in free)
         self.full_speed: Final = sum(map(mul, self._speed, self._limit))
@@ -135,12 +135,12 @@ class FleetMarket:
             return min(least, money), money
         return least, min(money, choice.cost.nanos // self.quantum)
 
-    def _goal(self, stay: Time, money: int, deadline: Time) -> Goal:
+    def _goal(self, stay: Time, money: int, deadline: Time) -> KnapsackGoal:
         """To finish by the deadline for so much money, after a stay so long or longer."""
         offer = self._usable[self.priced[0]]
         work = -(-self._work // (self._divisor * offer.billing))
         slowest = self.speed_for(deadline)
-        return Goal(money, work, self.free_speed, offer.units(stay), slowest)
+        return KnapsackGoal(money, work, self.free_speed, offer.units(stay), slowest)
 
     def could_pay(self, stay: Time, money: int) -> bool:
         """Whether the money might do for a fleet that takes so long, were everything divisible.

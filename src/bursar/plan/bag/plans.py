@@ -63,7 +63,7 @@ class Candidate(msgspec.Struct, frozen=True):
     strategy: Strategy | None = None
 
 
-class Span(msgspec.Struct, frozen=True):
+class MakespanSpan(msgspec.Struct, frozen=True):
     """A makespan: the estimate of a divisible bag, and what is predicted of the real one."""
 
     estimate: float
@@ -83,7 +83,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     units: dict[str, int]
     cost: str
     """estimate of a divisible bag"""
-    makespan_s: Span
+    makespan_s: MakespanSpan
     cost_p50: str
     cost_p90: str
     cost_upper: str
@@ -313,7 +313,7 @@ def _plan(
         strategy="" if strategy is None else write_strategy(strategy),
         units=choice.units,
         cost=str(choice.cost),
-        makespan_s=Span(
+        makespan_s=MakespanSpan(
             choice.makespan / SECOND,
             bound.makespan(0.5) / SECOND,
             bound.makespan(0.9) / SECOND,

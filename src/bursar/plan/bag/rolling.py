@@ -31,7 +31,7 @@ LOST_AT_END: Final = 0.5
 way when the unit ends, or the unit goes on when the task has ended."""
 
 
-class Standing(msgspec.Struct, frozen=True):
+class RentableMachine(msgspec.Struct, frozen=True):
     """A machine that is there, or one that might be rented now."""
 
     price: int
@@ -63,7 +63,9 @@ class RollingPlan(msgspec.Struct, frozen=True):
     covers: bool
 
 
-def plan_rest(machines: Sequence[Standing], tasks: float, money: float, now: Time) -> RollingPlan:
+def plan_rest(
+    machines: Sequence[RentableMachine], tasks: float, money: float, now: Time
+) -> RollingPlan:
     """The earliest end for so many tasks that are not under way, and so many billionths."""
     table = _Table(machines, now)
     end = table.earliest(tasks)
@@ -81,7 +83,7 @@ def plan_rest(machines: Sequence[Standing], tasks: float, money: float, now: Tim
 
 
 def plan_by(
-    machines: Sequence[Standing], tasks: float, end: float, money: float, now: Time
+    machines: Sequence[RentableMachine], tasks: float, end: float, money: float, now: Time
 ) -> RollingPlan | None:
     """The cheapest way to do so many tasks by then; None: there is none within the money."""
     if end <= now or not machines:
@@ -91,7 +93,7 @@ def plan_by(
 
 
 def plan_frugally(
-    machines: Sequence[Standing], tasks: float, money: float, now: Time
+    machines: Sequence[RentableMachine], tasks: float, money: float, now: Time
 ) -> RollingPlan:
     """The least cost for so many tasks, and the earliest end at that cost."""
     table = _Table(machines, now)
@@ -127,7 +129,7 @@ def _refined(
 class _Table:
     """The machines in columns."""
 
-    def __init__(self, machines: Sequence[Standing], now: Time) -> None:
+    def __init__(self, machines: Sequence[RentableMachine], now: Time) -> None:
         copies = [machine.copies for machine in machines]
 
         def column(name: str) -> Floats:

@@ -26,7 +26,7 @@ from bursar.kernels import two_pools as two_pools_kernel
 from bursar.kernels import two_pools_state
 from bursar.kernels.compiling import compile_kept, stamp_of
 from bursar.kernels.two_pools import ENDLESS
-from bursar.kernels.two_pools_state import FOUND, RULES, World
+from bursar.kernels.two_pools_state import FOUND, RULES, PoolModel
 from bursar.model.errors import InputError
 from bursar.model.money import Money
 from bursar.model.strategy import Strategy
@@ -204,7 +204,7 @@ def _room(conditions: Conditions, table: Integers, strategies: Sequence[Strategy
     return conditions.unreliable + reliable + conditions.tasks * min(each, MOST_INSTANCES)
 
 
-def _world(conditions: Conditions) -> World:
+def _world(conditions: Conditions) -> PoolModel:
     unreliable, reliable = conditions.unreliable_price, conditions.reliable_price
     figures = [
         conditions.tasks,
@@ -224,7 +224,7 @@ def _world(conditions: Conditions) -> World:
     ]
     _check_room(conditions)
     gamma = conditions.gamma
-    return World(
+    return PoolModel(
         turnarounds=np.ascontiguousarray(conditions.turnarounds, dtype=np.int64),
         boundaries=np.array(gamma.boundaries, dtype=np.int64),
         reliability=np.array((*gamma.values, gamma.after), dtype=np.float64),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bursar.beliefs.cautions import sample_cautions
 from bursar.beliefs.posterior import possible_runtimes
 from bursar.beliefs.prediction import Prediction
-from bursar.beliefs.reliability import Fate, History
+from bursar.beliefs.reliability import History, InstanceEnd
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
@@ -107,11 +107,11 @@ class PoolKnowledge(msgspec.Struct, frozen=True):
 
         What was still under way, or called back, tells nothing.
         """
-        is_lost = history.fates == Fate.LOST
+        is_lost = history.fates == InstanceEnd.LOST
         times = history.turnarounds() if turnarounds is None else turnarounds
         return cls(
             turnarounds=times,
-            results=int((history.fates == Fate.RESULT).sum()),
+            results=int((history.fates == InstanceEnd.RESULT).sum()),
             lost=int(is_lost.sum()),
             losses=np.sort(np.maximum(1, history.ended[is_lost] - history.sent[is_lost])),
             reliability=reliability,
@@ -174,7 +174,7 @@ class Stage(msgspec.Struct, frozen=True):
         return machines
 
 
-class World(msgspec.Struct, frozen=True):
+class PossiblePool(msgspec.Struct, frozen=True):
     """One of the ways in which things can be, given what was seen."""
 
     reliability: float
@@ -292,7 +292,7 @@ def _named_strategies(stage: Stage, between: int, seed: int) -> dict[str, Strate
     """
     known = stage.known
     times = np.sort(known.turnarounds)
-    likely = World(
+    likely = PossiblePool(
         reliability=known.likely_reliability,
         turnarounds=times,
         losses=np.sort(known.losses),
@@ -338,7 +338,7 @@ def _within(strategy: Strategy, ratio: float) -> Strategy:
 
 def _conditions(
     stage: Stage,
-    world: World,
+    world: PossiblePool,
     prices: tuple[Price, Price],
     tasks: int,
     slots: int,
@@ -365,7 +365,7 @@ def _conditions(
 # --- what is to be expected of them --------------------------------------------------------------
 
 
-def _possible_worlds(stage: Stage, rng: np.random.Generator) -> list[World]:
+def _possible_worlds(stage: Stage, rng: np.random.Generator) -> list[PossiblePool]:
     known = stage.known
     lost = len(known.losses)
     [unreliable] = possible_runtimes([known.turnarounds], WORLDS, rng)
@@ -375,7 +375,7 @@ def _possible_worlds(stage: Stage, rng: np.random.Generator) -> list[World]:
     rows[:, 0] = np.minimum(rows[:, 0], known.turnarounds.min())
     times = np.maximum(1.0, np.rint(reliable.mean())).astype(np.int64)
     return [
-        World(
+        PossiblePool(
             reliability=float(chance),
             turnarounds=rows[number],
             losses=np.sort(known.losses[rng.integers(0, max(1, lost), lost)]),
@@ -400,7 +400,10 @@ def mean_life(times: Integers, reliability: float) -> Time:
 
 
 def _predict(
-    stage: Stage, worlds: Sequence[World], strategies: Sequence[Strategy], rng: np.random.Generator
+    stage: Stage,
+    worlds: Sequence[PossiblePool],
+    strategies: Sequence[Strategy],
+    rng: np.random.Generator,
 ) -> list[Prediction]:
     """Outcomes of each strategy."""
     makespans, costs = [], []
@@ -424,7 +427,7 @@ def _predict(
 
 
 def _costs(
-    stage: Stage, world: World, found: Estimates, rest: float, rng: np.random.Generator
+    stage: Stage, world: PossiblePool, found: Estimates, rest: float, rng: np.random.Generator
 ) -> Floats:
     """In billionths. Each machine that is lost is replaced, and paid for to the end of a period."""
     cheap, dear = stage.prices

@@ -6,7 +6,7 @@ import msgspec
 
 from bursar.model.market import Market
 from bursar.plan.pools.estimator import Price
-from bursar.plan.pools.split import Rate, two_pools
+from bursar.plan.pools.split import SlotRate, two_pools
 
 
 def prices_of(market: Market, unreliable: int) -> tuple[Price, Price, float, float]:
@@ -21,5 +21,5 @@ def prices_of(market: Market, unreliable: int) -> tuple[Price, Price, float, flo
     return _price(pools.unreliable_rate), _price(pools.reliable_rate), ratio, pools.speedup
 
 
-def _price(rate: Rate) -> Price:
+def _price(rate: SlotRate) -> Price:
     return Price(rate.amount, rate.period)

@@ -17,7 +17,7 @@ from bursar.plan.dominance import Point
 from bursar.plan.pools.frontier import frontier, prefer
 
 
-class Outlook(msgspec.Struct, frozen=True):
+class ReserveOutlook(msgspec.Struct, frozen=True):
     """What a run has shown, and what one may add to it; times in seconds, money in the currency."""
 
     total: int
@@ -51,7 +51,7 @@ class Outlook(msgspec.Struct, frozen=True):
 
 
 def machines_beside(
-    outlook: Outlook, wish: str, *, budget: float | None, deadline: float | None
+    outlook: ReserveOutlook, wish: str, *, budget: float | None, deadline: float | None
 ) -> int:
     """How many reliable machines to have until the tail.
 

@@ -14,7 +14,7 @@ from bursar.model.money import Money
 from bursar.model.time import Time
 
 
-class Rate(msgspec.Struct, frozen=True):
+class SlotRate(msgspec.Struct, frozen=True):
     """What a slot costs for each period that is entered; a machine's price is shared by its slots.
 
     Rounded up to a billionth.
@@ -24,14 +24,14 @@ class Rate(msgspec.Struct, frozen=True):
     period: Time
 
 
-class TwoPools(msgspec.Struct, frozen=True):
+class PoolSizes(msgspec.Struct, frozen=True):
     """What is in each pool. A machine counts as many times as it has slots."""
 
     unreliable: int | None
     """at most; None: as many as one likes"""
-    unreliable_rate: Rate
+    unreliable_rate: SlotRate
     reliable: int | None
-    reliable_rate: Rate
+    reliable_rate: SlotRate
     reliable_offer: str
     speedup: float
     """how many times faster a reliable machine is, by the speeds that the market tells"""
@@ -41,7 +41,7 @@ def unreliable_offers(market: Market) -> list[Offer]:
     return _available(market, "unreliable")
 
 
-def two_pools(market: Market, reliable_offer: str | None = None) -> TwoPools:
+def two_pools(market: Market, reliable_offer: str | None = None) -> PoolSizes:
     """The pools of a market; the reliable one is where a task costs least, unless it is named.
 
     Several unreliable offers are one pool with their mean rate, each by its share of the machines,
@@ -51,7 +51,7 @@ def two_pools(market: Market, reliable_offer: str | None = None) -> TwoPools:
     if not unreliable:
         raise InputError('the market has no unreliable offer; add pool = "unreliable" to one')
     chosen = _chosen(market, reliable_offer)
-    return TwoPools(
+    return PoolSizes(
         unreliable=_slots(unreliable),
         unreliable_rate=_mean_rate(unreliable),
         reliable=_slots([chosen]),
@@ -98,10 +98,12 @@ def _rate(offer: Offer) -> Fraction:
     return Fraction(offer.price.nanos, offer.billing * offer.slots)
 
 
-def _mean_rate(offers: Sequence[Offer]) -> Rate:
+def _mean_rate(offers: Sequence[Offer]) -> SlotRate:
     period = max(offer.billing for offer in offers)
     parts = zip(offers, _shares(offers), strict=True)
-    return Rate(Money(ceil(period * sum(share * _rate(offer) for offer, share in parts))), period)
+    return SlotRate(
+        Money(ceil(period * sum(share * _rate(offer) for offer, share in parts))), period
+    )
 
 
 def _speed(offers: Sequence[Offer]) -> Fraction:

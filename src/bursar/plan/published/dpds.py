@@ -81,7 +81,7 @@ def dpds(
     return ensemble.planned(run.schedule(), done)
 
 
-class _Machine(msgspec.Struct):
+class _DpdsMachine(msgspec.Struct):
     rented: Time
     ready: Time
     paid_until: Time
@@ -101,7 +101,7 @@ class _Run:
         self.now: Time = 0
         self.money = ensemble.budget
         """not spent"""
-        self.machines: list[_Machine] = []
+        self.machines: list[_DpdsMachine] = []
         self.rented: set[int] = set()
         self.busy = 0
         """of these, with a task"""
@@ -253,7 +253,7 @@ class _Run:
 
     def _rent(self) -> None:
         number, ready = len(self.machines), self.now + self.offer.boot
-        self.machines.append(_Machine(self.now, ready, self.now))
+        self.machines.append(_DpdsMachine(self.now, ready, self.now))
         self.rented.add(number)
         self._buy(number, self.offer.units(0))
         if ready == self.now:

@@ -53,16 +53,16 @@ def icpcp(
     check_times("pace", network.pace, (offers, offers))
     if not offers:
         raise InputError("a market without offers; give it at least one")
-    desk = _Desk(graph, times, moved, market, network, deadline)
-    spread = desk.spread()
+    partial = _PartialSchedule(graph, times, moved, market, network, deadline)
+    spread = partial.spread()
     if spread.makespan > deadline:
         raise too_short(deadline, spread.makespan, "IC-PCP")
-    desk.assign_all()
-    planned = desk.schedule()
+    partial.assign_all()
+    planned = partial.schedule()
     return min(planned, spread, key=lambda each: each.cost(market).nanos)
 
 
-class _Machine(msgspec.Struct):
+class _IcPcpMachine(msgspec.Struct):
     """A rented machine, with the times in which its tasks run, ascending."""
 
     offer: int
@@ -116,7 +116,7 @@ class _Turns:
         return heappop(self.waiting)[1] if self.waiting else None
 
 
-class _Desk:
+class _PartialSchedule:
     """What is decided so far, and the earliest and latest times of all that is not."""
 
     def __init__(
@@ -145,7 +145,7 @@ class _Desk:
                 parent = int(graph.parents[edge])
                 self.parents[task].append((parent, edge))
                 self.children[parent].append((task, edge))
-        self.machines: list[_Machine] = []
+        self.machines: list[_IcPcpMachine] = []
         self.machine = [NOWHERE] * graph.tasks
         self.begin = [0] * graph.tasks
         """[task]: as decided, or the earliest"""
@@ -265,7 +265,7 @@ class _Desk:
 
     def _settle(self, path: _Path, choice: _Choice) -> None:
         if choice.machine == len(self.machines):
-            self.machines.append(_Machine(choice.offer, []))
+            self.machines.append(_IcPcpMachine(choice.offer, []))
         spans = self.machines[choice.machine].spans
         for task, begin in zip(path.tasks, choice.begins, strict=True):
             self.machine[task], self.begin[task] = choice.machine, begin

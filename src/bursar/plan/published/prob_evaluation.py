@@ -65,9 +65,9 @@ class Evaluation(Generic[T]):
         self._full: dict[State, T] = {}
         self._offers = range(problem.offers)
 
-    def bound(self) -> Bound:
+    def bound(self) -> LongestPath:
         """What bounds makespans from below; it takes a time for each node and each offer."""
-        return Bound(self.paths, self._groups_of, self._means)
+        return LongestPath(self.paths, self._groups_of, self._means)
 
     def cost(self, state: State) -> float:
         """The expected cost (equation 2)."""
@@ -182,7 +182,7 @@ class Evaluation(Generic[T]):
         return [self.times.mean(self.times.generate(piece)) for piece in pieces]
 
 
-class Bound:
+class LongestPath:
     """The longest path, by the expected times of nodes: no expected makespan is shorter (Lemma 1).
 
     No distributions are added for it, so it is what the order of a search goes by.

@@ -37,11 +37,11 @@ def spss(
     if not 0 <= alpha <= 1:
         raise InputError(f"alpha is {alpha:g}; use 0 to 1")
     ensemble = Ensemble.of(members, offer, budget, deadline)
-    machines: list[_Machine] = []
+    machines: list[_SpssMachine] = []
     placed: dict[int, Place] = {}
     admitted: list[int] = []
     for workflow in ensemble.turns:
-        trial = [_Machine(one.begin, one.end, list(one.idle)) for one in machines]
+        trial = [_SpssMachine(one.begin, one.end, list(one.idle)) for one in machines]
         found = _plan(ensemble, workflow, trial, alpha)
         if found is not None and _cost(offer, trial) <= budget.nanos:
             machines = trial
@@ -50,7 +50,7 @@ def spss(
     return ensemble.planned(_schedule(ensemble, len(machines), placed), admitted)
 
 
-class _Machine(msgspec.Struct):
+class _SpssMachine(msgspec.Struct):
     """A rented machine, from its first task to its last."""
 
     begin: Time
@@ -81,7 +81,7 @@ Place = tuple[int, Time, int]
 
 
 def _plan(
-    ensemble: Ensemble, workflow: int, machines: list[_Machine], alpha: float
+    ensemble: Ensemble, workflow: int, machines: list[_SpssMachine], alpha: float
 ) -> dict[int, Place] | None:
     """Places for all tasks of a workflow, entered in the machines; None: there are none."""
     deadlines = share_out(ensemble, workflow, alpha)
@@ -99,7 +99,7 @@ def _plan(
             return None
         _, begin, machine = best
         if machine == len(machines):
-            machines.append(_Machine(begin, begin + time, []))
+            machines.append(_SpssMachine(begin, begin + time, []))
         else:
             machines[machine].add(begin, begin + time)
         placed[task] = best
@@ -135,7 +135,7 @@ def share_out(ensemble: Ensemble, workflow: int, alpha: float) -> dict[int, Time
 
 
 def _places(
-    offer: Offer, machines: list[_Machine], ready: Time, time: Time, deadline: Time
+    offer: Offer, machines: list[_SpssMachine], ready: Time, time: Time, deadline: Time
 ) -> Iterator[Place]:
     """Where a task can run and end within its deadline."""
     price, latest = offer.price.nanos, deadline - time
@@ -162,7 +162,7 @@ def _places(
 
 
 def _before(
-    offer: Offer, machine: _Machine, spare: Time, ready: Time, time: Time
+    offer: Offer, machine: _SpssMachine, spare: Time, ready: Time, time: Time
 ) -> Iterator[Time]:
     """Begins before the first task: without a gap, in paid time, and with all of its units used."""
     units = -(-time // offer.billing) * offer.billing
@@ -172,7 +172,7 @@ def _before(
             yield begin
 
 
-def _between(machine: _Machine, ready: Time, time: Time) -> Time | None:
+def _between(machine: _SpssMachine, ready: Time, time: Time) -> Time | None:
     """The earliest begin in an idle time between two tasks."""
     idle = machine.idle
     for place in range(max(0, bisect(idle, (ready, ready)) - 1), len(idle)):
@@ -183,7 +183,7 @@ def _between(machine: _Machine, ready: Time, time: Time) -> Time | None:
     return None
 
 
-def _cost(offer: Offer, machines: list[_Machine]) -> int:
+def _cost(offer: Offer, machines: list[_SpssMachine]) -> int:
     stays = (machine.end - machine.begin + offer.boot for machine in machines)
     return sum(offer.charge(stay).nanos for stay in stays)
 

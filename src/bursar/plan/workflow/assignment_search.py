@@ -54,7 +54,7 @@ LESS: Final = 1 - 1e-9
 TINY: Final = 1e-12
 
 
-class Found(msgspec.Struct, frozen=True, eq=False):
+class FoundAssignment(msgspec.Struct, frozen=True, eq=False):
     """An assignment within its budget."""
 
     offers: Integers
@@ -94,7 +94,7 @@ class Search:
         """Look at this share of the lanes from now on, those with the longest makespans."""
         self._top = max(1, round(share * len(self._makespans)))
 
-    def best(self, budget: float, passes: int, *starts: Integers) -> Found:
+    def best(self, budget: float, passes: int, *starts: Integers) -> FoundAssignment:
         """A good assignment within the budget, which the cheapest one must be.
 
         Whatever starts are given, it is at least as good as each, lowered into the budget.
@@ -204,7 +204,9 @@ class Search:
 
     # --- whole assignments -----------------------------------------------------------------------
 
-    def lowered(self, offers: Integers, budget: float, pinned: int | None = None) -> Found:
+    def lowered(
+        self, offers: Integers, budget: float, pinned: int | None = None
+    ) -> FoundAssignment:
         """Move tasks to cheaper offers until the budget is kept, the least loss for money first.
 
         The pinned task stays where it is, as long as another can be moved.
@@ -214,7 +216,7 @@ class Search:
             tasks, to = self._savings(offers, value, self._floor, excess, pinned)
             offers = _changed(offers, tasks, to)
             value = self.value(offers)
-        return Found(offers, value, self.cost(offers))
+        return FoundAssignment(offers, value, self.cost(offers))
 
     def trimmed(self, offers: Integers, deadline: float, chance: float) -> Integers:
         """Save money as long as the deadline is met with this chance; it must be at first."""
@@ -283,7 +285,7 @@ class Search:
             offers = self._raised(offers, left / (steps - step))
         return offers
 
-    def _improved(self, best: Found, budget: float, last: int) -> Found:
+    def _improved(self, best: FoundAssignment, budget: float, last: int) -> FoundAssignment:
         """Spend beyond the budget and save again, by ever smaller sums."""
         above = budget - self.least_cost()
         share = FIRST_SUM
@@ -295,7 +297,7 @@ class Search:
                 share /= 3
         return best
 
-    def _polished(self, best: Found, budget: float, last: int) -> Found:
+    def _polished(self, best: FoundAssignment, budget: float, last: int) -> FoundAssignment:
         """Move one task after the other, those that matter most first, and mend what it costs."""
         is_better = True
         while is_better:
@@ -311,7 +313,9 @@ class Search:
                         best, is_better = found, True
         return best
 
-    def _with_one_moved(self, best: Found, task: int, offer: int, budget: float) -> Found:
+    def _with_one_moved(
+        self, best: FoundAssignment, task: int, offer: int, budget: float
+    ) -> FoundAssignment:
         if offer == best.offers[task]:
             return best
         return self._mended(_changed(best.offers, task, offer), budget, task)
@@ -321,7 +325,9 @@ class Search:
         tasks = rng.choice(len(offers), min(KICKED, len(offers)), replace=False)
         return _changed(offers, tasks, rng.integers(0, self.workflow.offers, len(tasks)))
 
-    def _mended(self, offers: Integers, budget: float, pinned: int | None = None) -> Found:
+    def _mended(
+        self, offers: Integers, budget: float, pinned: int | None = None
+    ) -> FoundAssignment:
         """Save what is too much, elsewhere than at the pinned task; or spend what is left."""
         left = budget - self.cost(offers)
         if left < 0:
@@ -337,7 +343,7 @@ def _changed(offers: Integers, tasks: Integers | int, to: Integers | int) -> Int
     return changed
 
 
-class Kernels(msgspec.Struct, frozen=True):
+class AssignmentKernels(msgspec.Struct, frozen=True):
     draw_times: Callable[..., None]
     blend: Callable[..., None]
     run_forward: Callable[..., None]
@@ -349,16 +355,16 @@ class Kernels(msgspec.Struct, frozen=True):
 
 
 @cache
-def compiled() -> Kernels:
+def compiled() -> AssignmentKernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
     from numba.extending import register_jitable
 
     for part in assignment_kernel.PARTS:
         register_jitable(part)
     stamp = stamp_of(map(inspect.getsource, (bag_kernel, makespan_kernel, assignment_kernel)))
-    return Kernels(
+    return AssignmentKernels(
         *(
             compile_kept(getattr(assignment_kernel, name), stamp)
-            for name in Kernels.__struct_fields__
+            for name in AssignmentKernels.__struct_fields__
         )
     )

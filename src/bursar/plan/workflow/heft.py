@@ -170,19 +170,19 @@ def _check(
             raise InputError(f"every {what} must be finite and not negative")
 
 
-class Kernels(msgspec.Struct, frozen=True):
+class HeftKernels(msgspec.Struct, frozen=True):
     rank_upward: Callable[..., Any]
     place_all: Callable[..., Any]
 
 
 @cache
-def compiled() -> Kernels:
+def compiled() -> HeftKernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
     from numba.extending import register_jitable
 
     for part in heft_kernel.PARTS:
         register_jitable(part)
-    return Kernels(
+    return HeftKernels(
         rank_upward=compile_kept(heft_kernel.rank_upward),
         place_all=compile_kept(heft_kernel.place_all),
     )

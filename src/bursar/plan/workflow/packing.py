@@ -214,7 +214,7 @@ def compiled() -> Callable[..., None]:
     """The kernel; the first call imports numba and, once on a computer, compiles."""
     from numba.extending import register_jitable
 
-    register_jitable(packing_state.make_desk)
+    register_jitable(packing_state.make_execution)
     # a call would copy the arrays' descriptions
     for part in (*packing_state.PARTS, *packing_kernel.PARTS):
         register_jitable(_nrt=False, forceinline=True)(part)

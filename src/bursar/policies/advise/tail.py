@@ -16,8 +16,8 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from bursar.beliefs.pool import PoolBook
-from bursar.beliefs.reliability import Fate
+from bursar.beliefs.pool import PoolObserver
+from bursar.beliefs.reliability import InstanceEnd
 from bursar.model.errors import BursarError, one_line
 from bursar.model.market import Pool
 from bursar.model.strategy import Strategy
@@ -28,7 +28,7 @@ from bursar.plan.pools.estimator import LEAST_RELIABILITY, Conditions, estimate
 from bursar.plan.pools.frontier import knee_of, prefer
 from bursar.plan.pools.prices import prices_of
 from bursar.plan.pools.refine import search_strategies
-from bursar.plan.pools.reserve import Outlook, machines_beside
+from bursar.plan.pools.reserve import ReserveOutlook, machines_beside
 from bursar.plan.pools.strategies import default_deadline
 from bursar.policies.advise.advisor import Counsel, Make
 from bursar.policies.pool_machines import interim, is_interim
@@ -92,7 +92,7 @@ class Advice(msgspec.Struct, frozen=True):
     """strategies that were estimated"""
 
 
-def situation_of(state: RunState, pools: TwoPools, book: PoolBook) -> Situation | None:
+def situation_of(state: RunState, pools: TwoPools, book: PoolObserver) -> Situation | None:
     """What is known now of what remains; None: too little to decide on."""
     if pools.results < ENOUGH or state.settled == state.total:
         return None
@@ -134,10 +134,10 @@ def _spent(state: RunState) -> dict[Pool, float]:
     return spent
 
 
-def outlook_of(state: RunState, pools: TwoPools, book: PoolBook) -> Outlook | None:
+def outlook_of(state: RunState, pools: TwoPools, book: PoolObserver) -> ReserveOutlook | None:
     """What may be expected if the unreliable pool goes on as before; None: too little is known."""
     history = book.history()
-    is_over = history.fates != Fate.SILENT
+    is_over = history.fates != InstanceEnd.SILENT
     ages = np.where(is_over, history.ended, state.now) - history.sent
     busy, over = float(ages.sum()) / SECOND, float(ages[is_over].sum()) / SECOND
     if state.now < SOON or state.settled == state.total:
@@ -148,7 +148,7 @@ def outlook_of(state: RunState, pools: TwoPools, book: PoolBook) -> Outlook | No
     # Without a result, a task takes at least as long as the oldest that is under way.
     mean = float(times.mean() if len(times) else ages.max(initial=state.now)) / SECOND
     measured = book.reliable_time
-    return Outlook(
+    return ReserveOutlook(
         total=state.total,
         left=state.total - state.settled,
         elapsed=elapsed,
@@ -241,7 +241,7 @@ class Advisor(Counsel):
         self._wish = wish
         self._ask = ask
         """lets somebody choose a place on the frontier"""
-        self._book = PoolBook()
+        self._book = PoolObserver()
         self._is_asked = False
         self._thinks_again: Time = 0
 

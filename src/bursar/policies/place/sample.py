@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.beliefs.samples import REPLICATED, SampleBook
+from bursar.beliefs.samples import REPLICATED, SampleLog
 from bursar.model.time import Time
 from bursar.state.actions import Start
 from bursar.state.view import Machine, View
 
 
 class SamplePlacer:
-    def __init__(self, book: SampleBook, size: int) -> None:
+    def __init__(self, book: SampleLog, size: int) -> None:
         self.book = book
         self.size = size
 

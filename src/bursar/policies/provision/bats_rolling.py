@@ -24,8 +24,8 @@ from bursar.model.market import Offer
 from bursar.model.money import Money, format_money
 from bursar.model.time import MINUTE, SECOND, Time, format_duration
 from bursar.plan.bag.rolling import (
+    RentableMachine,
     RollingPlan,
-    Standing,
     plan_by,
     plan_frugally,
     plan_rest,
@@ -211,7 +211,7 @@ class RollingBats:
                 self._wanted[offer.name] = wanted
 
     def _in_time(
-        self, rows: list[Standing], view: View, money: float, now: Time
+        self, rows: list[RentableMachine], view: View, money: float, now: Time
     ) -> RollingPlan | None:
         """The cheapest plan that is likely to end by the deadline, if there is one and a way."""
         if view.goal.deadline is None:
@@ -222,7 +222,7 @@ class RollingBats:
         return plan_by(rows, tasks, view.goal.deadline - last, money, now)
 
     def _with_margin(
-        self, rows: list[Standing], view: View, money: float, now: Time
+        self, rows: list[RentableMachine], view: View, money: float, now: Time
     ) -> RollingPlan:
         """A plan with a margin and a cushion, where they do not put off the end by far.
 
@@ -259,7 +259,7 @@ class RollingBats:
         """What a task costs where it costs least, in billionths."""
         return min(_task_cost(view.market[name], self._times[name].mean) for name in self._known)
 
-    def _standing(self, machine: Machine, bound: Time, view: View, now: Time) -> Standing:
+    def _standing(self, machine: Machine, bound: Time, view: View, now: Time) -> RentableMachine:
         offer = machine.offer
         times = self._times[offer.name]
         up = max(now, machine.rented + offer.boot) if machine.up is None else now
@@ -268,7 +268,7 @@ class RollingBats:
             rest = times.rest(now - view.attempts[number].started)
             lost += up + rest > bound and relied_on(number, view)
             rests += rest
-        return Standing(
+        return RentableMachine(
             price=offer.price.nanos,
             unit=offer.billing,
             pace=times.mean / offer.slots,
@@ -298,8 +298,8 @@ class RollingBats:
                 found.append((offer, room))
         return found
 
-    def _hire(self, offer: Offer, count: int, now: Time) -> Standing:
-        return Standing(
+    def _hire(self, offer: Offer, count: int, now: Time) -> RentableMachine:
+        return RentableMachine(
             price=offer.price.nanos,
             unit=offer.billing,
             pace=self._times[offer.name].mean / offer.slots,

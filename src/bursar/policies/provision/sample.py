@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from random import Random
 
-from bursar.beliefs.samples import SampleBook
+from bursar.beliefs.samples import SampleLog
 from bursar.model.market import Offer
 from bursar.model.time import Time
 from bursar.plan.bag.choices import most_profitable
@@ -22,7 +22,7 @@ from bursar.state.view import Machine, View
 class Sample:
     """Samples with `workers` machines of each offer until the book has `size` tasks."""
 
-    def __init__(self, book: SampleBook, size: int, workers: int = 1) -> None:
+    def __init__(self, book: SampleLog, size: int, workers: int = 1) -> None:
         self.book = book
         self.size = size
         self.workers = workers
@@ -100,7 +100,7 @@ class Sample:
         ]
 
 
-def _is_spent(machine: Machine, book: SampleBook, now: Time) -> bool:
+def _is_spent(machine: Machine, book: SampleLog, now: Time) -> bool:
     """Idle, and either leaving gives money back, or no task would end in the time that is left."""
     if machine.attempts:
         return False
