@@ -139,7 +139,8 @@ class Stage:
             placer or RandomPlacer(),
             replicator or NoReplicas(),
         )
-        self.world.lead, self.world.ahead = lead, ahead
+        self.world.lead = lead if callable(lead) else lambda offer: lead
+        self.world.ahead = ahead
         self.journal = RecordingJournal(self.told)
         if not ahead:  # the auditor knows nothing of attempts that wait at a machine
             observers = [Auditor(), *observers]

@@ -21,7 +21,7 @@ class Desk:
 
     def __init__(self, *offers, lead=0, **conditions):
         self.scene = Scene(*offers, **conditions)
-        self.guard = Guard(self.scene.state, lead)
+        self.guard = Guard(self.scene.state, lead if callable(lead) else lambda offer: lead)
 
     def review(self, action):
         return self.guard.review(action, self.scene.at)
@@ -147,6 +147,32 @@ def test_a_lease_is_looked_at_before_it_ends():
     assert desk.guard.next_due() is None
 
 
+def test_each_offer_is_looked_at_as_early_as_its_machines_are_released_slowly():
+    slow, quick = (
+        Offer("slow", Money.parse("0.01"), HOUR),
+        Offer("quick", Money.parse("0.01"), HOUR),
+    )
+    leads = {"slow": 20 * MINUTE, "quick": SECOND}
+    desk = Desk(slow, quick, lead=lambda offer: leads[offer.name], budget="1")
+    first = desk.rent("quick")
+    desk.scene.pass_time(10 * MINUTE)
+    second = desk.rent("slow")
+    assert desk.guard.next_due() == 50 * MINUTE, "the later lease is the more urgent"
+    desk.scene.pass_time(40 * MINUTE)
+    assert desk.guard.due(desk.scene.at) == [second]
+    assert isinstance(desk.ask(act.Extend(second)), ev.LeaseExtended)
+    assert isinstance(desk.ask(act.Extend(first)), ev.ActionRefused)
+    assert desk.guard.next_due() == HOUR - SECOND
+
+
+def test_a_machine_that_is_released_slowly_is_paid_for_longer_ahead():
+    leads = {"bare": SECOND, "slow": MINUTE}
+    slow = Offer("slow", Money.parse("0.001"), SECOND)
+    desk = Desk(BARE, slow, lead=lambda offer: leads[offer.name], budget="1")
+    assert desk.ask(act.Rent("bare")).until == 5 * SECOND
+    assert desk.ask(act.Rent("slow")).until == 61 * SECOND
+
+
 def test_a_lease_of_a_machine_that_leaves_or_is_gone_is_not_looked_at():
     desk = Desk(HOURLY, budget="1")
     leaves, gone = desk.rent(), desk.rent()
@@ -159,7 +185,7 @@ def test_a_lease_of_a_machine_that_leaves_or_is_gone_is_not_looked_at():
 def test_leases_of_before_are_looked_at_by_the_guard_of_a_resumed_run():
     scene = Scene(HOURLY, budget="1")
     scene.machine(stay=2 * HOUR)
-    assert Guard(scene.state, lead=MINUTE).next_due() == 2 * HOUR - MINUTE
+    assert Guard(scene.state, lambda offer: MINUTE).next_due() == 2 * HOUR - MINUTE
 
 
 def test_an_extension_begins_where_the_lease_ends_and_is_of_whole_units():

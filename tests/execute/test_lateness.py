@@ -42,29 +42,35 @@ def test_a_night_asleep_is_no_lateness():
 
 def test_a_real_world_learns_how_late_its_engine_is(lab):
     run = lab([("true",)])
+    (offer,) = run.state.market.offers
     run.world.wait(run.world.now() + 1000)
-    assert run.world.lead < LEAD + SECOND // 4
+    assert run.world.lead(offer) < LEAD + SECOND // 4
     time.sleep(0.4)  # a decision that took long, or a journal on a slow disk
     run.world.wait(run.world.now() + 1000)
-    assert run.world.lead > LEAD + 3 * SECOND // 4
+    assert run.world.lead(offer) > LEAD + 3 * SECOND // 4
 
 
 @pytest.mark.parametrize("late", [SECOND // 10, SECOND, 3 * SECOND])
 def test_a_loop_that_is_always_late_extends_its_leases_in_time(late):
     """It may lose what it has before it knows; then no lease runs out while nobody looks."""
     offer = Offer("fine", Money.parse("0.01"), SECOND, limit=1)
-    stage = Stage(offer, tasks=20, budget="20", fates=Fates())
-    lateness, wait = Lateness(), stage.world.wait
+    lateness = Lateness()
+    stage = Stage(
+        offer,
+        tasks=20,
+        budget="20",
+        fates=Fates(),
+        lead=lambda offer: LEAD + lateness.expected(stage.state.now),
+    )
+    wait = stage.world.wait
 
     def wait_late(until):
         happened = wait(until)
         if happened or until is None:
             return happened
         lateness.learn(late, stage.world.now())
-        stage.world.lead = LEAD + lateness.expected(stage.world.now())
         return wait(until + late)
 
-    stage.world.lead = LEAD
     stage.world.wait = wait_late
     assert stage.run().status == "done"
     lost = [down for down in stage.events(ev.MachineDown) if down.cause == "expired"]

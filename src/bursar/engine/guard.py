@@ -5,7 +5,8 @@ decides whether money may be committed:
 
 - a machine is paid for ahead, by whole billing units, never beyond the budget (`Rent`, `Extend`);
 - its lease ends before anything unpaid begins, and the world lets no machine outlive its lease;
-- a machine whose next unit can't be paid is released before it enters it, `lead` ahead of time.
+- a machine whose next unit can't be paid is released before it enters it, by the
+  lead of its offer.
 
 It also looks at what actions are made of (`bursar.engine.checking`), so that whatever passes can be
 journaled and read again.
@@ -40,16 +41,23 @@ MOST_TOLD: Final = 1_000
 Answer = ev.Decision | ev.StopRequested | act.Wake
 """What an action becomes that passes: a decision, a stop, or a time to look again."""
 
+Lead = Callable[[Offer], Time]
+"""How long before the end of its lease the world must hear of a machine of this offer; it may
+change at any time."""
+
+
+def _no_lead(offer: Offer) -> Time:
+    return 0
+
 
 class Guard:
     """Reviews actions against the state, which it never changes."""
 
-    def __init__(self, state: RunState, lead: Time = 0) -> None:
+    def __init__(self, state: RunState, lead: Lead = _no_lead) -> None:
         self._state = state
         self.lead = lead
-        """how long before the end of a lease the world must hear of it; may change at any time"""
-        self._leases: list[tuple[Time, int]] = []
-        """heap of (end of a lease, machine); outdated entries are dropped when met"""
+        self._leases: dict[str, list[tuple[Time, int]]] = {}
+        """by offer, a heap of (end of a lease, machine); outdated entries are dropped when met"""
         self.lacks_money = False
         """whether the last machine asked for could not be paid"""
         self._refused: dict[tuple[str, str], str] = {}
@@ -66,31 +74,42 @@ class Guard:
             act.Stop: self._stop,
         }
         for machine in state.machines.values():
-            self._watch(machine.id, machine.until)
+            self._watch(machine.offer, machine.id, machine.until)
 
     # --- leases ----------------------------------------------------------------------------------
 
     def next_due(self) -> Time | None:
         """When a lease must next be looked at."""
-        while self._leases:
-            until, number = self._leases[0]
-            machine = self._state.machines.get(number)
-            if machine is not None and not machine.releasing and until == machine.until:
-                return until - self.lead
-            heappop(self._leases)
-        return None
+        soonest: Time | None = None
+        for name in self._leases:
+            due = self._next_due(name)
+            if due is not None and (soonest is None or due < soonest):
+                soonest = due
+        return soonest
 
     def due(self, now: Time) -> list[int]:
-        """Machines whose lease must be extended now, or ends."""
-        found: list[int] = []
-        while True:
-            due = self.next_due()
-            if due is None or due > now:
-                return found
-            found.append(heappop(self._leases)[1])
+        """Machines whose lease must be extended now, or ends; the most urgent first."""
+        found: list[tuple[Time, int]] = []
+        for name, leases in self._leases.items():
+            due = self._next_due(name)
+            while due is not None and due <= now:
+                found.append((due, heappop(leases)[1]))
+                due = self._next_due(name)
+        return [number for _, number in sorted(found)]
 
-    def _watch(self, machine: int, until: Time) -> None:
-        heappush(self._leases, (until, machine))
+    def _next_due(self, name: str) -> Time | None:
+        """When the first lease of an offer's machines must be looked at."""
+        leases, machines = self._leases[name], self._state.machines
+        while leases:
+            until, number = leases[0]
+            machine = machines.get(number)
+            if machine is not None and not machine.releasing and until == machine.until:
+                return until - self.lead(machine.offer)
+            heappop(leases)
+        return None
+
+    def _watch(self, offer: Offer, machine: int, until: Time) -> None:
+        heappush(self._leases.setdefault(offer.name, []), (until, machine))
 
     def can_rent(self) -> bool:
         """Whether the money left buys a machine of any offer."""
@@ -160,7 +179,7 @@ class Guard:
         if not state.ledger.can_pay(offer.charge(stay)):
             return "this would exceed the budget"
         number = state.machines_rented + 1
-        self._watch(number, now + stay)
+        self._watch(offer, number, now + stay)
         return ev.MachineRented(now, number, offer.name, now + stay, action.reason)
 
     def _extend(self, action: act.Extend, now: Time) -> ev.Decision | str | None:
@@ -169,7 +188,7 @@ class Guard:
             return "the machine is gone"
         if machine.marked:
             return ev.ReleaseOrdered(now, machine.id, "its paid time ends, as decided before")
-        if machine.until - self.lead > now:
+        if machine.until - self.lead(machine.offer) > now:
             return "its paid time does not end yet"
         if machine.until < now:
             return ev.ReleaseOrdered(
@@ -182,14 +201,14 @@ class Guard:
             return ev.ReleaseOrdered(now, machine.id, reason)
         if not self._state.ledger.can_extend(machine.id, machine.rented + stay):
             return ev.ReleaseOrdered(now, machine.id, "another unit would exceed the budget")
-        self._watch(machine.id, machine.rented + stay)
+        self._watch(machine.offer, machine.id, machine.rented + stay)
         return ev.LeaseExtended(now, machine.id, machine.rented + stay, action.reason)
 
     def _release(self, action: act.Release, now: Time) -> ev.Decision | str | None:
         machine = self._state.machines.get(action.machine)
         if machine is None or machine.releasing:
             return "the machine is gone"
-        if action.at_once or machine.until - self.lead <= now:
+        if action.at_once or machine.until - self.lead(machine.offer) <= now:
             return ev.ReleaseOrdered(now, machine.id, action.reason)
         if machine.marked:
             return "it was marked for release before"
@@ -217,15 +236,10 @@ class Guard:
             return None
         return ev.StopRequested(now, action.status, action.reason)
 
-    @property
-    def _ahead(self) -> Time:
-        """How far a lease is paid, at least."""
-        return max(self.lead + 1, HORIZON)
-
     def _first_stay(self, offer: Offer) -> Time | None:
         """How long to pay for a machine that is rented now."""
-        left = self._state.ledger.left
-        return self._affordable_stay(offer, self._ahead, self.lead + 1, left)
+        left, least = self._state.ledger.left, self.lead(offer) + 1
+        return self._affordable_stay(offer, max(least, HORIZON), least, left)
 
     def _extended_stay(self, machine: Machine, now: Time) -> Time | None:
         """How long, since it was rented, to pay for a machine whose lease ends."""
@@ -234,8 +248,9 @@ class Guard:
         money = None if left is None else left + paid
         far = offer.charge(age + FAR_HORIZON) - paid
         plenty = left is None or far * (PLENTIFUL * len(self._state.machines)) <= left
-        wanted = max(self._ahead, FAR_HORIZON if plenty else 0)
-        return self._affordable_stay(offer, age + wanted, age + self.lead + 1, money)
+        least = self.lead(offer) + 1
+        wanted = max(least, FAR_HORIZON if plenty else HORIZON)
+        return self._affordable_stay(offer, age + wanted, age + least, money)
 
     def _affordable_stay(
         self, offer: Offer, wanted: Time, least: Time, money: Money | None

@@ -63,7 +63,7 @@ class Engine:
         observers: Sequence[Observer] = (),
     ) -> None:
         self.state = state
-        self.guard = Guard(state, lead=world.lead)
+        self.guard = Guard(state, world.lead)
         self._policy = policy
         self._world = world
         self._journal = journal
@@ -110,7 +110,6 @@ class Engine:
             if expects(event):
                 self.record(event)
         now = self._world.now()
-        self.guard.lead = self._world.lead
         self._decide(now)
         self._carry_out()
         if self._may_end():
@@ -206,7 +205,7 @@ class Engine:
         """The lease of a machine ends: extend it if the policy wants and money allows."""
         machine = self.state.machines[number]
         self._ask((self._renewal(machine, now),), now)
-        if not machine.releasing and machine.until - self.guard.lead <= now:
+        if not machine.releasing and machine.until - self.guard.lead(machine.offer) <= now:
             self._ask((act.Release(number, at_once=True, reason="its paid time ends"),), now)
 
     def _renewal(self, machine: Machine, now: Time) -> act.AnyAction:

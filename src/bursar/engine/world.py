@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal, Protocol, runtime_checkable
 
+from msgspec.structs import replace
+
+from bursar.model.market import Offer
 from bursar.model.time import Time
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -13,13 +16,15 @@ from bursar.state.state import RunState
 Fate = Literal["keep", "failure", "drop"]
 """What becomes of an ended attempt's output: the task's result, its failure, or nothing."""
 
+External = ev.AnyEvent | Callable[[Time], ev.AnyEvent | list[ev.AnyEvent]]
+"""An event from outside, or what makes it, or several, once their time is known."""
+
 
 class World(Protocol):
     """Carries decisions out and tells what happened. It lets no machine outlive its lease."""
 
-    @property
-    def lead(self) -> Time:
-        """How long before a lease ends the world must hear of it, as far as is known now."""
+    def lead(self, offer: Offer) -> Time:
+        """How long before the end of a lease the world must hear of it, as far as is known now."""
         ...
 
     ahead: int
@@ -45,6 +50,13 @@ class World(Protocol):
         """
         ...
 
+    def post(self, event: External) -> None:
+        """Let this happen now; from any thread, or from a signal handler.
+
+        Its time is when the engine gets it. After `close` nobody listens any more.
+        """
+        ...
+
     def settle(self, task: int, attempt: int, fate: Fate) -> None:
         """An ended attempt's output has this fate; it is safely in the journal."""
         ...
@@ -52,6 +64,12 @@ class World(Protocol):
     def close(self) -> None:
         """Release everything that is still there."""
         ...
+
+
+def happening(posted: External, now: Time) -> list[ev.AnyEvent]:
+    """What was posted, as it happens now."""
+    made = posted(now) if callable(posted) else replace(posted, at=now)
+    return made if isinstance(made, list) else [made]
 
 
 class Journal(Protocol):

@@ -12,9 +12,7 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-import msgspec
-
-from bursar.engine.world import Fate
+from bursar.engine.world import External, Fate, happening
 from bursar.execute.calls import Answer, Calls
 from bursar.execute.clock import RunClock
 from bursar.execute.dispatch import Staff
@@ -27,6 +25,7 @@ from bursar.execute.reports import Ended, Gone
 from bursar.execute.staging import Staging
 from bursar.execute.timers import Timers
 from bursar.model.errors import DiskError, shown
+from bursar.model.market import Offer
 from bursar.model.time import SECOND, Time
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -52,9 +51,6 @@ UNWRITABLE: Final = "cannot write in its directory"
 
 TELL_AND_FAIL: Final = ("/bin/sh", "-c", 'printf "%s\\n" "$0" >&2; exit 126')
 """A command in place of one that cannot even begin, to be given the reason: its task fails."""
-
-External = ev.AnyEvent | Callable[[Time], ev.AnyEvent | list[ev.AnyEvent]]
-"""An event from outside, or what makes it, or several, once their time is known."""
 
 
 class Lives(Protocol):
@@ -157,15 +153,10 @@ class LocalWorld:
         return self._clock.now()
 
     def post(self, event: External) -> None:
-        """Let this happen now; from any thread, or from a signal handler.
-
-        Its time is when the engine gets it. After `close` nobody listens any more.
-        """
         self._posted.append(event)
         self._staff.wake()
 
-    @property
-    def lead(self) -> Time:
+    def lead(self, offer: Offer) -> Time:
         """Longer while this process is late, as on a computer that is busy with the tasks."""
         return LEAD + self._lateness.expected(self.now())
 
@@ -293,9 +284,7 @@ class LocalWorld:
             if machine in self._leases:
                 self._let_happen(what, machine, now)
         while self._posted:
-            posted = self._posted.popleft()
-            made = posted(now) if callable(posted) else msgspec.structs.replace(posted, at=now)
-            self._happened += made if isinstance(made, list) else [made]
+            self._happened += happening(self._posted.popleft(), now)
 
     def _let_happen(self, what: str, machine: int, now: Time) -> None:
         if what == "boot":

@@ -21,11 +21,11 @@ from bursar.beliefs.samples import SampleLog
 from bursar.beliefs.sampling import sample_size
 from bursar.engine.loop import Engine
 from bursar.engine.roles import Policy
-from bursar.engine.world import Observer
+from bursar.engine.world import External, Observer
 from bursar.execute.calls import Calls
 from bursar.execute.clock import RunClock, read_clocks
 from bursar.execute.leftovers import find_files
-from bursar.execute.local import External, Lives, LocalWorld, lives_elsewhere, mark_of, sweep
+from bursar.execute.local import Lives, LocalWorld, lives_elsewhere, mark_of, sweep
 from bursar.execute.outputs import Outputs, repair
 from bursar.execute.staging import SHARED, Staging, check_outputs, publish_all, staging_of
 from bursar.journal.replay import Follower, load_state

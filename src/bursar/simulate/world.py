@@ -10,7 +10,8 @@ from collections.abc import Set as AbstractSet
 from heapq import heappop, heappush
 from typing import Protocol
 
-from bursar.engine.world import Fate
+from bursar.engine.world import External, Fate, happening
+from bursar.model.market import Offer
 from bursar.model.time import Time, format_duration
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -48,7 +49,6 @@ class Behaviour(Protocol):
 class SimulatedWorld:
     """Answers decisions with the events that the behaviour foresees."""
 
-    lead: Time = 0
     ahead = 0
     stalled: AbstractSet[int] = frozenset()
 
@@ -69,6 +69,10 @@ class SimulatedWorld:
             ev.CancelOrdered: self._cancel,
         }
 
+    def lead(self, offer: Offer) -> Time:
+        """Simulated machines are released at once."""
+        return 0
+
     def now(self) -> Time:
         return self._now
 
@@ -77,9 +81,9 @@ class SimulatedWorld:
         self._scheduled += 1
         heappush(self._agenda, (event.at, self._scheduled, event))
 
-    def post(self, make: Callable[[Time], ev.AnyEvent]) -> None:
-        """Let something happen now, from outside."""
-        self.schedule(make(self._now))
+    def post(self, event: External) -> None:
+        for one in happening(event, self._now):
+            self.schedule(one)
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
         agenda, leases = self._agenda, self._leases

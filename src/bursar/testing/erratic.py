@@ -7,6 +7,7 @@ from random import Random
 
 import msgspec
 
+from bursar.model.market import Offer
 from bursar.model.time import Time
 from bursar.simulate.world import Behaviour, SimulatedWorld
 from bursar.state import events as ev
@@ -24,10 +25,13 @@ class ErraticWorld(SimulatedWorld):
         self, state: RunState, behaviour: Behaviour, rng: Random, *, jumpiness: float, lead: Time
     ) -> None:
         super().__init__(state, behaviour)
-        self.lead = lead
+        self._lead = lead
         self._rng = rng
         self._jumpiness = jumpiness
         """how probable it is to fall asleep after an event"""
+
+    def lead(self, offer: Offer) -> Time:
+        return self._lead
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
         missed = [*super().wait(until)]

@@ -15,6 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Thread
 from typing import Final
 
 from bursar.engine.loop import Engine
@@ -142,6 +143,24 @@ class WorldContract:
     def test_nothing_comes_where_nothing_is_under_way(self) -> None:
         with self._drill() as drill:
             expect(drill.look(None) == [], "something happened where nothing was under way")
+
+    def test_what_is_posted_happens_when_the_engine_next_looks(self) -> None:
+        with self._drill() as drill:
+            drill.world.post(ev.StopRequested(0, "interrupted", "an event"))
+            drill.world.post(lambda now: ev.StopRequested(now, "interrupted", "made of the time"))
+            drill.world.post(lambda now: [ev.StopRequested(now, "interrupted", "several")])
+            happened = drill.look(drill.tell_time() + self.patience)
+            told = [event.why for event in happened if isinstance(event, ev.StopRequested)]
+            expect(told == ["an event", "made of the time", "several"], f"what came was {told}")
+
+    def test_what_another_thread_posts_happens(self) -> None:
+        with self._drill() as drill:
+            stop = ev.StopRequested(0, "interrupted", "from a thread")
+            other = Thread(target=drill.world.post, args=[stop])
+            other.start()
+            other.join()
+            drill.look(drill.tell_time() + self.patience)
+            expect(drill.state.stopping is not None, "what was posted did not happen")
 
     def test_an_order_to_cancel_what_has_just_ended_is_ignored(self) -> None:
         with self._drill() as drill:
