@@ -13,8 +13,9 @@ import msgspec
 import numpy as np
 import rich_click as click
 
-from bursar.cli.common import home, json_option, print_json, print_line, print_table, say
+from bursar.cli.common import home, print_json, print_line, print_table, say
 from bursar.cli.numbers import Whole
+from bursar.cli.options import MACHINES, OUTPUT, WORK, json_option, option, settings
 from bursar.formats.files import source_name
 from bursar.formats.performance import FILE_NAME, add_measurements
 from bursar.formats.workflow import read_size
@@ -78,22 +79,69 @@ class Serving(msgspec.Struct, frozen=True):
     token: str
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--offer", metavar="NAME", default="local", help="Offer that this machine stands for (local)."
+@click.command(context_settings=settings)
+@option(
+    WORK,
+    "--rounds",
+    metavar="N",
+    type=Whole(1, MOST_ROUNDS),
+    help=f"Number of measurements (default: {ROUNDS}).",
 )
-@click.option("--rounds", type=Whole(1, MOST_ROUNDS), help=f"Measurements ({ROUNDS}).")
-@click.option("--for", "lasting", metavar="TIME", help="Measure, or serve, for this long.")
-@click.option("--every", metavar="TIME", default="0s", help="Time from one round to the next (0s).")
-@click.option(
-    "--directory", metavar="DIR", default=".", help="Directory on the disk that tasks will use."
+@option(WORK, "--for", "lasting", metavar="TIME", help="Measure, or serve, for this long.")
+@option(
+    WORK,
+    "--every",
+    metavar="TIME",
+    default="0s",
+    help="Time between the starts of two rounds (default: 0s).",
 )
-@click.option("--size", metavar="SIZE", default="64MB", help="Bytes that a round moves (64MB).")
-@click.option("--peer", metavar="HOST:PORT", help="Measure the network to a machine that serves.")
-@click.option("--serve", is_flag=True, help="Be the peer of another machine.")
-@click.option("--bind", metavar="HOST:PORT", help="Where to serve (this machine only, any port).")
-@click.option("--token", envvar="BURSAR_TOKEN", metavar="TOKEN", help="Token that --serve shows.")
-@click.option("--file", metavar="FILE", help=f"Performance file to add to ({FILE_NAME} of bursar).")
+@option(
+    WORK,
+    "--size",
+    metavar="SIZE",
+    default="64MB",
+    help="Amount of data per round (default: 64MB).",
+)
+@option(
+    MACHINES,
+    "--offer",
+    metavar="NAME",
+    default="local",
+    help="Offer that this machine is an example of (default: local).",
+)
+@option(
+    MACHINES,
+    "--directory",
+    metavar="DIR",
+    default=".",
+    help="Directory on the disk that tasks will use (default: this one).",
+)
+@option(
+    MACHINES,
+    "--peer",
+    metavar="HOST:PORT",
+    help="Measure the network to this machine, which runs bursar calibrate --serve.",
+)
+@option(MACHINES, "--serve", is_flag=True, help="Answer the measurements of another machine.")
+@option(
+    MACHINES,
+    "--bind",
+    metavar="HOST:PORT",
+    help="Address to serve at (default: this machine only, any port).",
+)
+@option(
+    MACHINES,
+    "--token",
+    envvar="BURSAR_TOKEN",
+    metavar="TOKEN",
+    help="Token that --serve of the other machine printed.",
+)
+@option(
+    OUTPUT,
+    "--file",
+    metavar="FILE",
+    help=f"Performance file to add to (default: .bursar/{FILE_NAME}).",
+)
 @json_option
 def command(
     offer: str,
@@ -109,10 +157,10 @@ def command(
     file: str | None,
     as_json: bool,
 ) -> None:
-    """Measure disk, network and processor of this machine, and keep it for plans of workflows.
+    """Measure disk, network and processor of this machine, for workflow plans.
 
-    Every round writes a file and reads it back, moves bytes over the network, and computes. Ctrl-C
-    ends it; finished rounds are kept, and the file on disk is gone.
+    Every round writes a file and reads it back, sends data over the network, and computes. Ctrl-C
+    stops it: finished rounds are kept, and the file on disk is removed.
     """
     if serve:
         if peer is not None or rounds is not None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import rich_click as click
 from click.shell_completion import CompletionItem
 
+from bursar.cli.options import settings
 from bursar.journal.runs import Home
 from bursar.model.codec import encode
 from bursar.model.errors import InputError, shown
@@ -106,9 +107,7 @@ def is_workflow(words: Sequence[str]) -> bool:
     return True
 
 
-words_settings = {"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]}
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
+words_settings = {**settings, "allow_interspersed_args": False}
 
 
 # --- everything that is printed ------------------------------------------------------------------

@@ -5,8 +5,10 @@ from __future__ import annotations
 import rich_click as click
 from click.shell_completion import get_completion_class
 
+from bursar.cli.options import settings
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.command(context_settings=settings)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script: add `eval "$(bursar completion bash)"` to your ~/.bashrc."""

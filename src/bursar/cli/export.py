@@ -9,15 +9,18 @@ from pathlib import Path
 import rich_click as click
 
 from bursar.cli.common import home, print_line, run_argument
+from bursar.cli.options import OUTPUT, option, settings
 from bursar.formats.joblog import JoblogRow, format_joblog
 from bursar.journal.export import ended_attempts, json_lines
 from bursar.model.errors import InputError
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=settings)
 @run_argument()
-@click.option("--joblog", metavar="FILE", help="Attempts as GNU parallel's job log ('-': stdout).")
-@click.option("--events", metavar="FILE", help="Every event as a line of JSON ('-': stdout).")
+@option(
+    OUTPUT, "--joblog", metavar="FILE", help="Write attempts as a GNU parallel job log (-: stdout)."
+)
+@option(OUTPUT, "--events", metavar="FILE", help="Write every event as a JSON line (-: stdout).")
 def command(run: str | None, joblog: str | None, events: str | None) -> None:
     """Write a run's attempts as a job log, or its whole journal as JSON lines."""
     if joblog is None and events is None:

@@ -9,9 +9,19 @@ import msgspec
 import rich_click as click
 
 from bursar.beliefs.pool import Characterisation
-from bursar.cli.common import json_option, print_json, print_line, print_table, say
+from bursar.cli.common import print_json, print_line, print_table, say
 from bursar.cli.frontier_input import Known, Options, money_of, what_is_known
 from bursar.cli.numbers import Number, Whole
+from bursar.cli.options import (
+    FAILURES,
+    GOAL,
+    MACHINES,
+    POLICIES,
+    WORK,
+    json_option,
+    option,
+    settings,
+)
 from bursar.model.money import Money, format_money
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.text import counted
@@ -104,61 +114,122 @@ class Found(msgspec.Struct, frozen=True):
     """its number on the frontier, from 1"""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--tasks", type=Whole(1, 1_000_000), required=True, help="Tasks in the bag.")
-@click.option("--market", "-m", metavar="FILE", help="Take prices, limits and speeds from it.")
-@click.option("--history", metavar="LOG", help="Learn from a job log, or from a run by its name.")
-@click.option("--unreliable", type=Whole(1, 10_000), help="Spot or grid machines.")
-@click.option("--reliable", type=Whole(1), help="Most reliable machines (a tenth of the others).")
-@click.option("--reliability", type=Number(0, 1), help="Share of attempts with a result, 0 to 1.")
-@click.option(
-    "--turnaround",
-    metavar="TIMES",
-    help="Times to a result on unreliable machines: 35m~10m, or a FILE with one on each line.",
+@click.command(context_settings=settings)
+@option(
+    WORK,
+    "--tasks",
+    metavar="N",
+    type=Whole(1, 1_000_000),
+    required=True,
+    help="Number of tasks in the bag.",
 )
-@click.option(
-    "--reliable-time",
-    metavar="TIME",
-    help="Time of a task on a reliable machine (the mean turnaround).",
+@option(
+    WORK,
+    "--history",
+    metavar="LOG|RUN",
+    help="Learn from a job log, or from an earlier run by its name.",
 )
-@click.option(
-    "--reliable-offer",
-    metavar="NAME",
-    help="Offer of the market for reliable machines (the cheapest).",
-)
-@click.option("--unreliable-price", metavar="PRICE", help="Such as 0.01/h (the market's, or free).")
-@click.option(
-    "--reliable-price",
-    metavar="PRICE",
-    help="0.34/h: for each hour begun; 0.34/h/s: by the hour, charged by the second.",
-)
-@click.option(
-    "--prefer",
-    "wish",
-    metavar="EXPR",
-    help="cheapest, fastest, within-budget, within-deadline, or e.g. makespan*cost.",
-)
-@click.option("--budget", "-b", metavar="MONEY", help="Prefer the fastest within this budget.")
-@click.option("--deadline", metavar="TIME", help="Prefer the cheapest within this time.")
-@click.option(
-    "--grid",
-    type=click.Choice(["paper", "fine", "adaptive"]),
-    default="adaptive",
-    help="Strategies to try: the published ones, more, or more where it matters.",
-)
-@click.option("--faithful", is_flag=True, help="As published: attempts without a result are free.")
-@click.option(
+@option(
+    WORK,
     "--repetitions",
+    metavar="N",
     type=Whole(1, 10_000),
     default=100,
-    help="Simulations of each strategy (100).",
+    help="Number of simulations of each strategy (default: 100).",
 )
-@click.option(
+@option(
+    WORK,
     "--seed",
     type=Whole(0, LAST_SEED),
     default=0,
     metavar="N",
-    help="Seed of the simulation.",
+    help="Seed of the simulations (default: 0).",
+)
+@option(
+    GOAL, "--budget", "-b", metavar="MONEY", help="Prefer the fastest strategy within this budget."
+)
+@option(GOAL, "--deadline", metavar="TIME", help="Prefer the cheapest strategy within this time.")
+@option(
+    GOAL,
+    "--prefer",
+    "wish",
+    metavar="EXPR",
+    help="Prefer cheapest, fastest, within-budget, within-deadline, or the least of e.g."
+    " makespan*cost (default: the knee).",
+)
+@option(
+    MACHINES,
+    "--market",
+    "-m",
+    metavar="FILE",
+    help="Market file with prices, limits and speeds.",
+)
+@option(
+    MACHINES,
+    "--unreliable",
+    metavar="N",
+    type=Whole(1, 10_000),
+    help="Number of unreliable machines (default: from the market or the history).",
+)
+@option(
+    MACHINES,
+    "--reliable",
+    metavar="N",
+    type=Whole(1),
+    help="Most reliable machines (default: a tenth of the unreliable ones).",
+)
+@option(
+    MACHINES,
+    "--reliable-offer",
+    metavar="NAME",
+    help="Offer of the market for reliable machines (default: the cheapest).",
+)
+@option(
+    MACHINES,
+    "--reliable-time",
+    metavar="TIME",
+    help="Run time of a task on a reliable machine (default: the mean turnaround).",
+)
+@option(
+    MACHINES,
+    "--turnaround",
+    metavar="TIMES",
+    help="Time to a result on unreliable machines: mean and deviation, 35m~10m, or a FILE with"
+    " one time per line.",
+)
+@option(
+    MACHINES,
+    "--unreliable-price",
+    metavar="PRICE",
+    help="Price of an unreliable machine, e.g. 0.01/h (default: the market's, or free).",
+)
+@option(
+    MACHINES,
+    "--reliable-price",
+    metavar="PRICE",
+    help="Price of a reliable machine: 0.34/h is billed by the hour, 0.34/h/s by the second.",
+)
+@option(
+    POLICIES,
+    "--grid",
+    metavar="GRID",
+    type=click.Choice(["paper", "fine", "adaptive"]),
+    default="adaptive",
+    help="Strategies to try: paper (as published), fine (more), or adaptive (default: more"
+    " where it matters).",
+)
+@option(
+    POLICIES,
+    "--faithful",
+    is_flag=True,
+    help="Count costs as published: attempts without a result are free.",
+)
+@option(
+    FAILURES,
+    "--reliability",
+    metavar="SHARE",
+    type=Number(0, 1),
+    help="Share of attempts on unreliable machines that return a result, 0 to 1.",
 )
 @json_option
 def command(
@@ -178,9 +249,10 @@ def command(
         --turnaround 35m~10m --reliable-price 0.34/h/s
     bursar frontier --tasks 150 --market mixed.toml --history old.log
 
-    When fewer tasks are left than there are unreliable machines, a strategy sends each of them to
-    unreliable machines up to N times, T apart, gives an attempt up after D, and sends it to one of
-    a few reliable machines at last.
+    A strategy (N, T, D, Mr) says what happens once fewer tasks are left than there are unreliable
+    machines. Each task is sent to unreliable machines up to N times, at intervals of T. An attempt
+    is given up after D. The last attempt runs on a reliable machine; there are Mr of them for each
+    unreliable one.
     """  # noqa: D301 (click wants the character)
     options = Options(**given)
     check_preference(wish, has_budget=budget is not None, has_deadline=deadline is not None)

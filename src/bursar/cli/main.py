@@ -14,27 +14,40 @@ from bursar import __version__
 from bursar.kernels.compiling import on_compilation
 from bursar.model.errors import BursarError
 
-VERBS: Final = {
-    "run": "Run a bag of commands within a budget.",
-    "plan": "Show what a bag will cost and how long it will take, cheapest to fastest.",
-    "frontier": "Show how to mix spot or grid machines with reliable ones.",
-    "resume": "Go on with a run that was stopped, crashed or ran out of money.",
-    "status": "Show runs, or one of them.",
-    "stop": "Stop a run that is being executed.",
-    "why": "Show what was decided in a run, and why.",
-    "export": "Write a run as a joblog or as JSON lines.",
-    "offers": "Show the offers of a market.",
-    "calibrate": "Measure disk, network and processor of this machine.",
-    "show": "Show what a workflow is made of, and how parallel it is.",
-    "simulate": "Try a policy, a market or a budget on simulated machines.",
-    "reproduce": "Recompute the tables and figures of the papers.",
-    "completion": "Print the completion script for your shell.",
+GROUPS: Final = {
+    "Run": {
+        "run": "Run commands or a workflow within a budget.",
+        "resume": "Continue a run that was stopped, crashed or ran out of money.",
+        "stop": "Stop a run.",
+    },
+    "Plan": {
+        "plan": "Show cost and time of a bag or workflow, cheapest to fastest.",
+        "frontier": "Compare ways to mix unreliable (spot) and reliable machines.",
+        "simulate": "Try a policy, market or budget on simulated machines.",
+    },
+    "Inspect": {
+        "status": "List runs, or show one of them.",
+        "why": "Show the decisions of a run and their reasons.",
+        "export": "Write a run as a job log or as JSON lines.",
+        "show": "Show the structure of a workflow.",
+    },
+    "Machines": {
+        "offers": "Show the offers of a market.",
+        "calibrate": "Measure disk, network and processor of this machine.",
+    },
+    "More": {
+        "reproduce": "Recompute tables and figures of the papers.",
+        "completion": "Print the completion script for your shell.",
+    },
 }
+VERBS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 COMPILING: Final = "compiling the simulation: once on this computer, takes up to a minute ..."
 
 click.rich_click.TEXT_MARKUP = "rich"
 click.rich_click.STYLE_OPTIONS_TABLE_LEADING = 0
+click.rich_click.COMMANDS_BEFORE_OPTIONS = True
+click.rich_click.OPTIONS_PANEL_TITLE = "Output"  # where `--help` itself stands
 
 
 class Verb(Command):
@@ -60,6 +73,13 @@ class Verbs(click.RichGroup):
         return Verb(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
 
 
+def _in_groups(group: click.RichGroup) -> click.RichGroup:
+    for name, verbs in GROUPS.items():
+        group.add_panel(click.RichCommandPanel(name, commands=list(verbs)))
+    return group
+
+
+@_in_groups
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="bursar")
 def bursar() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import rich_click as click
 
-from bursar.cli.common import json_option, print_json, print_table, say
+from bursar.cli.common import print_json, print_table, say
+from bursar.cli.options import json_option, market_option, settings
 from bursar.formats.market import read_market
 from bursar.model.market import Offer
 from bursar.model.money import format_money
@@ -13,8 +14,8 @@ from bursar.rent.local import local_market
 from bursar.report.summary import prices_told
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--market", "-m", metavar="FILE", help="Offers and prices (default: this computer).")
+@click.command(context_settings=settings)
+@market_option
 @json_option
 def command(market: str | None, as_json: bool) -> None:
     """Show the offers of a market, with prices, billing and limits."""

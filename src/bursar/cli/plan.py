@@ -15,17 +15,32 @@ from bursar.cli.common import (
     WordsCommand,
     home,
     is_workflow,
-    json_option,
     print_json,
     say,
     words_settings,
 )
 from bursar.cli.numbers import Number, Whole
+from bursar.cli.options import (
+    FAILURES,
+    GOAL,
+    MACHINES,
+    OUTPUT,
+    POLICIES,
+    WORK,
+    argument_options,
+    attempt_options,
+    budget_as_option,
+    deviation_option,
+    json_option,
+    option,
+    performance_option,
+    run_name_options,
+    seed_option,
+)
 from bursar.cli.plan_joblog import OF_THIS_COMPUTER, learned, of_this_computer
 from bursar.cli.plan_table import show
 from bursar.cli.progress import progress
 from bursar.cli.run import make_request
-from bursar.cli.workflow_options import flow_options
 from bursar.formats.job import Job
 from bursar.formats.joblog import read_joblog
 from bursar.formats.market import read_market
@@ -36,7 +51,6 @@ from bursar.model.errors import InputError, shown
 from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money, format_money
-from bursar.model.numbers import LAST_SEED
 from bursar.model.text import counted
 from bursar.model.time import format_duration, parse_duration
 from bursar.model.work import LARGEST_BAG
@@ -67,57 +81,101 @@ _Samples = dict[str, NDArray[np.int64]]
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
 @click.argument("words", nargs=-1, metavar="[COMMAND|JOB.toml|FLOW.yaml|PLAN [::: ARGUMENTS]]")
-@click.option("--market", "-m", metavar="FILE", help="Offers and prices.")
-@click.option("--params", metavar="FILE", help="A task per row of this CSV or JSON lines file.")
-@click.option("--arg-file", "-a", metavar="FILE", multiple=True, help="A task per line of it.")
-@click.option("--colsep", "-C", metavar="REGEX", help="Lines have columns: {1}, {2}.")
-@click.option("--null", "-0", is_flag=True, default=None, help="NULs end arguments, not newlines.")
-@click.option("--repeat", type=Whole(1, LARGEST_BAG), metavar="N", help="Run everything N times.")
-@click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
-@click.option(
-    "--retries", type=Whole(), metavar="N", help="Further attempts of a task that failed."
+@argument_options
+@option(
+    WORK,
+    "--tasks",
+    metavar="N",
+    type=Whole(1, LARGEST_BAG),
+    help="Number of tasks, if there is no command to sample.",
 )
-@click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
-@click.option("--seed", type=Whole(0, LAST_SEED), metavar="N", help="Seed of the random choices.")
-@click.option("--name", metavar="NAME", help="Name of the run (default: a random one).")
-@click.option("--output", "-o", metavar="DIR", help="Where results go.")
-@click.option("--quiet", "-q", is_flag=True, default=None, help="No progress.")
-@click.option(
-    "--sample-workers", type=Whole(1, MOST_WORKERS), default=1, help="Machines of each offer."
-)
-@click.option("--sample-budget", metavar="MONEY", help="The most the sample may cost.")
-@click.option("--tasks", type=Whole(1, LARGEST_BAG), help="Without a command: number of tasks.")
-@click.option("--yes", "-y", is_flag=True, help="Sample even if that may cost much of the budget.")
-@click.option(
+@option(
+    WORK,
     "--assume",
     metavar="RUNTIMES",
-    help="Known run times, e.g. small=1.66m,large=0.97m, or small=90s~20s with a deviation.",
+    help="Known run time per offer: small=1.66m,large=0.97m; small=90s~20s has a deviation of 20s.",
 )
-@click.option("--joblog", metavar="FILE", help="Learn run times from an earlier run's job log.")
-@click.option(
-    "--reliability",
-    type=Number(0.01, 1),
-    metavar="SHARE",
-    help="With --assume: share of attempts on unreliable offers that return a result.",
+@option(
+    WORK,
+    "--joblog",
+    metavar="FILE",
+    help="Take run times from the job log of an earlier run.",
 )
-@click.option(
-    "--budget", "-b", metavar="MONEY", help="For everything, the sample included: mark what fits."
+@deviation_option
+@option(
+    WORK,
+    "--sample-workers",
+    metavar="N",
+    type=Whole(1, MOST_WORKERS),
+    default=1,
+    help="Machines of each offer that run the sample (default: 1).",
 )
-@click.option(
-    "--deadline", metavar="TIME", help="Mark what fits, and add the cheapest plan within it."
+@option(
+    WORK,
+    "--sample-budget",
+    metavar="MONEY",
+    help=f"Most that the sample may cost (default: {SAMPLE_UNITS} billing units per machine).",
 )
-@click.option(
-    "--choices", type=Whole(0, 50), default=0, help="Show so many more choices in between."
+@option(
+    WORK, "--yes", "-y", is_flag=True, help="Run the sample without asking, even if it is costly."
 )
-@click.option(
+@seed_option
+@option(
+    GOAL,
+    "--budget",
+    "-b",
+    metavar="MONEY",
+    help="Mark the plans that cost no more than this, sample included.",
+)
+@option(
+    GOAL,
+    "--deadline",
+    metavar="TIME",
+    help="Mark the plans that finish in time, and add the cheapest of them: 90s, 1h.",
+)
+@option(
+    GOAL,
     "--confidence",
     type=Number(0.5, 0.999),
     default=CONFIDENCE,
-    help="Confidence of the upper bounds.",
+    help=f"Probability with which an upper bound holds (default: {CONFIDENCE}).",
 )
-@flow_options
-@click.option("--compare", is_flag=True, help="Workflows: what other planners would do.")
-@click.option("--faithful", is_flag=True, help="The bounds of BaTS as published, for comparison.")
+@budget_as_option
+@option(
+    MACHINES,
+    "--market",
+    "-m",
+    metavar="FILE",
+    help="Market file with offers and prices.",
+)
+@performance_option
+@option(
+    POLICIES, "--compare", is_flag=True, help="Show what other planners would do with a workflow."
+)
+@option(
+    POLICIES,
+    "--faithful",
+    is_flag=True,
+    help="Use the bounds of BaTS exactly as published, for comparison.",
+)
+@attempt_options
+@option(
+    FAILURES,
+    "--reliability",
+    type=Number(0.01, 1),
+    metavar="SHARE",
+    help="Share of attempts on unreliable machines that return a result, with --assume.",
+)
+@option(
+    OUTPUT,
+    "--choices",
+    metavar="N",
+    type=Whole(0, 50),
+    default=0,
+    help="Show N more plans between those of the list (default: 0).",
+)
+@run_name_options
+@option(OUTPUT, "--quiet", "-q", is_flag=True, default=None, help="Print no progress.")
 @json_option
 def command(
     words: tuple[str, ...],
@@ -145,9 +203,9 @@ def command(
     bursar plan --market ec2.toml --tasks 4841 --joblog old.log
     bursar plan --market ec2.toml --budget 35 flow.yaml
 
-    With a command, a few tasks are run on every offer first: useful work, kept. The plan can be run
-    later with bursar run PLAN --choose. With a PLAN, its choices are shown again. Of a workflow
-    nothing is run: the offers of its tasks are chosen by their run times.
+    A command is sampled first: a few of its tasks run on every offer, and their results are kept.
+    Run the plan later with bursar run PLAN --choose CHOICE. With the name of a PLAN, its choices
+    are shown again. A workflow is not sampled: its plans are made from known run times.
     """  # noqa: D301 (click wants the character)
     goals = {"budget": budget, "deadline": deadline, "confidence": confidence}
     job = Job.from_command_line(words, {**options, **goals})

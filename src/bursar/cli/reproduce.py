@@ -7,7 +7,8 @@ from pathlib import Path
 
 import rich_click as click
 
-from bursar.cli.common import json_option, print_json, print_line, print_table, say
+from bursar.cli.common import print_json, print_line, print_table, say
+from bursar.cli.options import OUTPUT, json_option, option, settings
 from bursar.model.errors import InputError, shown
 from bursar.model.text import counted
 from bursar.report.plot import svg
@@ -15,10 +16,10 @@ from bursar.reproduce.page import figure, tally
 from bursar.reproduce.result import ENTRIES, Reproduction, Verdict, reproduce
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=settings)
 @click.argument("name", required=False)
-@click.option("--list", "as_list", is_flag=True, help="Names of all reproductions.")
-@click.option("--plot", metavar="FILE.svg", help="Draw the figure into this file.")
+@option(OUTPUT, "--list", "as_list", is_flag=True, help="List the names of all reproductions.")
+@option(OUTPUT, "--plot", metavar="FILE.svg", help="Draw the figure into this file.")
 @json_option
 def command(name: str | None, as_list: bool, plot: str | None, as_json: bool) -> int:
     """Recompute a table or figure of a paper, and show it beside the published one.

@@ -8,6 +8,7 @@ import msgspec
 import rich_click as click
 
 from bursar.cli.common import home, print_json, run_argument, say
+from bursar.cli.options import FAILURES, GOAL, OUTPUT, option, settings
 from bursar.cli.run import drive
 from bursar.journal.replay import load_state
 from bursar.model.goal import Goal
@@ -19,13 +20,19 @@ from bursar.runs.session import Session, check_budget
 from bursar.state.state import RunState
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=settings)
 @run_argument()
-@click.option("--budget", "-b", metavar="MONEY", help="A new budget for the whole run.")
-@click.option("--deadline", metavar="TIME", help="A new deadline, since bursar run.")
-@click.option("--retry-failed", is_flag=True, help="Retry tasks that failed for good.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress, no report.")
-@click.option("--json", "as_json", is_flag=True, help="One object on stdout at the end.")
+@option(
+    GOAL,
+    "--budget",
+    "-b",
+    metavar="MONEY",
+    help="New budget for the whole run, including what is already committed.",
+)
+@option(GOAL, "--deadline", metavar="TIME", help="New deadline, counted from the start of the run.")
+@option(FAILURES, "--retry-failed", is_flag=True, help="Retry the tasks that failed.")
+@option(OUTPUT, "--quiet", "-q", is_flag=True, help="Print no progress and no report.")
+@option(OUTPUT, "--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 def command(
     run: str | None,
     budget: str | None,
@@ -34,9 +41,10 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Go on with a run that was interrupted, crashed or stopped by its budget.
+    """Continue a run that was interrupted, crashed or stopped by its budget.
 
-    What is done stays done; what was running starts again. Without RUN, the most recent one.
+    Finished tasks are not repeated; tasks that were running start again. Without RUN, the most
+    recent run continues.
     """
     found = home().find(run)
     state = load_state(found.journal)

@@ -20,9 +20,25 @@ from bursar.cli.common import (
     say,
     words_settings,
 )
-from bursar.cli.numbers import Number, Whole
+from bursar.cli.options import (
+    FAILURES,
+    MACHINES,
+    OUTPUT,
+    WORK,
+    argument_options,
+    attempt_options,
+    deviation_option,
+    fleet_option,
+    goal_options,
+    market_option,
+    option,
+    performance_option,
+    policy_options,
+    quiet_option,
+    run_name_options,
+    seed_option,
+)
 from bursar.cli.progress import progress
-from bursar.cli.workflow_options import flow_options
 from bursar.execute.outputs import LEFTOVERS
 from bursar.execute.staging import SHARED
 from bursar.formats.job import Job
@@ -31,9 +47,8 @@ from bursar.model.errors import EmptyListError, InputError, shown
 from bursar.model.fleet import format_fleet
 from bursar.model.flow import Flow
 from bursar.model.money import format_money
-from bursar.model.numbers import LAST_SEED
 from bursar.model.text import counted
-from bursar.model.work import LARGEST_BAG, Bag
+from bursar.model.work import Bag
 from bursar.report.summary import (
     EXIT_CODES,
     NOT_INCLUDED,
@@ -58,60 +73,57 @@ PLAN_OPTIONS: Final = ("budget", "deadline", "sabotage", "quiet", "json")
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
 @click.argument("words", nargs=-1, metavar="COMMAND|JOB.toml|FLOW.yaml|PLAN [::: ARGUMENTS]")
-@click.option("--choose", metavar="CHOICE", help="A plan: cheapest, fastest, knee, or its #.")
-@click.option("--market", "-m", metavar="FILE", help="Offers and prices (default: this computer).")
-@click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
-@click.option(
-    "--deadline", metavar="TIME", help="Finish by then, at the least cost: 90s, 1.5m, 1h."
+@option(
+    WORK,
+    "--choose",
+    metavar="CHOICE",
+    help="Run this choice of a PLAN or workflow: cheapest, knee, fastest, or its number.",
 )
-@click.option("--fleet", metavar="FLEET", help="Machines to rent, e.g. small=10,large=3.")
-@click.option("--params", metavar="FILE", help="A task per row of this CSV or JSON lines file.")
-@click.option("--arg-file", "-a", metavar="FILE", multiple=True, help="A task per line of it.")
-@click.option("--colsep", "-C", metavar="REGEX", help="Lines have columns: {1}, {2}.")
-@click.option("--null", "-0", is_flag=True, default=None, help="NULs end arguments, not newlines.")
-@click.option("--repeat", type=Whole(1, LARGEST_BAG), metavar="N", help="Run everything N times.")
-@click.option("--jobs", "-j", metavar="N", help="Tasks at once on this computer: 4, 50%, +1.")
-@click.option("--dry-run", is_flag=True, help="Print the commands, and run nothing.")
-@click.option("--shell/--no-shell", default=None, help="Let /bin/sh run the command.")
-@click.option("--files", metavar="HOW", help="Workflows: shared, or copied to each task.")
-@click.option(
-    "--confidence",
-    type=Number(0.5, 1),
-    help="Workflows: how surely the plan meets the goal, e.g. 0.9.",
+@option(WORK, "--dry-run", is_flag=True, help="Print the commands and run nothing.")
+@argument_options
+@option(
+    WORK,
+    "--files",
+    metavar="HOW",
+    help="Files of a workflow: shared by all tasks (default), or copied for each attempt.",
 )
-@flow_options
-@click.option(
-    "--retries", type=Whole(), metavar="N", help="Further attempts of a task that failed."
+@deviation_option
+@seed_option
+@goal_options
+@market_option
+@fleet_option
+@option(
+    MACHINES,
+    "--jobs",
+    "-j",
+    metavar="N",
+    help="Tasks that run at once on this computer: 4, 50%, +1 (default: one per processor).",
 )
-@click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
-@click.option("--provisioner", metavar="NAME", help="How many machines, when.")
-@click.option("--placer", metavar="NAME", help="Which task goes to which machine.")
-@click.option("--replicator", metavar="NAME", help="Which running task gets another attempt.")
-@click.option("--faithful", is_flag=True, default=None, help="As published, for comparison.")
-@click.option(
-    "--prefer", metavar="EXPR", help="Strategy for unreliable machines to prefer; or ask."
+@performance_option
+@policy_options
+@attempt_options
+@option(
+    FAILURES,
+    "--sabotage",
+    metavar="TIME",
+    help="Emulate losses: take unreliable machines away after this time on average.",
 )
-@click.option(
-    "--strategy", metavar="STRATEGY", help="Strategy to follow: N=3,T=30m,D=1h,Mr=0.1, or TRR ..."
-)
-@click.option("--sabotage", metavar="TIME", help="Mean life of unreliable machines, emulated.")
-@click.option("--seed", type=Whole(0, LAST_SEED), metavar="N", help="Seed of the random choices.")
-@click.option("--name", metavar="NAME", help="Name of the run (default: a random one).")
-@click.option("--output", "-o", metavar="DIR", help="Where results go.")
-@click.option("--quiet", "-q", is_flag=True, default=None, help="No progress, no report.")
-@click.option("--json", is_flag=True, default=None, help="One object on stdout at the end.")
+@run_name_options
+@quiet_option
+@option(OUTPUT, "--json", is_flag=True, default=None, help="Print one JSON object at the end.")
 def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options: Any) -> int:
-    """Run a bag of commands, or a workflow, on the market's machines, within the budget.
+    """Run commands or a workflow on rented machines, within a budget.
 
     \b
     bursar run --market market.toml --budget 2.50 './simulate.sh {}' ::: 1 2 3
-    bursar run --market market.toml --budget 2.50 --params grid.csv 'fit --alpha {alpha}'
+    bursar run -m market.toml -b 2.50 --params grid.csv 'fit --alpha {alpha}'
     bursar run job.toml --budget 5
     bursar run flow.yaml --market market.toml --budget 5
     bursar run amber-finch --choose knee
 
-    Arguments follow ':::' (or '::::' for files of them) as with GNU parallel, or come from standard
-    input. No shell is involved unless you ask for it. Each task's output goes to its own directory.
+    Arguments follow ':::' (files of arguments: '::::') as in GNU parallel, or come from standard
+    input. Commands run without a shell unless --shell is given. Each task has its own output
+    directory.
     """  # noqa: D301 (click wants the character)
     if choose is not None and dry_run:
         raise InputError("--dry-run prints the commands of a bag or workflow; leave out --choose")

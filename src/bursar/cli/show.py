@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import rich_click as click
 
-from bursar.cli.common import json_option, print_json, print_line, say
-from bursar.cli.numbers import Whole
+from bursar.cli.common import print_json, print_line, say
+from bursar.cli.options import json_option, number_option, settings
 from bursar.formats.workflow import read_workflow
 from bursar.model.dag import Dag, Longs
 from bursar.model.text import counted
@@ -30,9 +30,9 @@ ROOM: Final = 48
 """letters for what stands on a level, after its first entry"""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=settings)
 @click.argument("flow", metavar="FLOW")
-@click.option("--number", type=Whole(1), help="Which workflow, of a file with one a line.")
+@number_option
 @json_option
 def command(flow: str, number: int | None, as_json: bool) -> None:
     """Show a workflow: its size, its levels, its critical path, and how parallel it is.

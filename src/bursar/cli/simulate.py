@@ -11,10 +11,23 @@ import msgspec
 import rich_click as click
 
 from bursar.beliefs.samples import SampleLog
-from bursar.cli.common import json_option, print_json, print_table, say
+from bursar.cli.common import print_json, print_table, say
 from bursar.cli.faults import Faults
 from bursar.cli.numbers import Number, Whole
-from bursar.cli.workflow_options import flow_options
+from bursar.cli.options import (
+    FAILURES,
+    MACHINES,
+    WORK,
+    attempt_options,
+    fleet_option,
+    goal_options,
+    json_option,
+    number_option,
+    option,
+    performance_option,
+    policy_options,
+    settings,
+)
 from bursar.engine.roles import Policy
 from bursar.engine.world import Observer
 from bursar.formats.job import Job
@@ -71,60 +84,104 @@ MOST_RUNS = 1_000_000
 """Simulated runs of one study."""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=settings)
 @click.argument("flow", required=False, metavar="[FLOW]")
-@click.option("--number", type=Whole(1), help="Which workflow, of a file with one a line.")
-@click.option("--market", "-m", metavar="FILE", required=True, help="Offers and prices.")
-@click.option("--tasks", type=Whole(1, LARGEST_BAG), help="Tasks in the bag.")
-@click.option("--runtime", metavar="TIME", help="Mean run time at speed 1.")
-@click.option(
-    "--choose", metavar="CHOICE", help="Workflows: the plan to follow: cheapest, knee, fastest."
+@option(
+    WORK,
+    "--tasks",
+    metavar="N",
+    type=Whole(1, LARGEST_BAG),
+    help="Number of tasks in a bag.",
 )
-@click.option(
-    "--confidence", type=Number(0.5, 1), help="Workflows: how surely the plan meets the goal."
+@option(
+    WORK, "--runtime", metavar="TIME", help="Mean run time of a bag's tasks at speed 1, e.g. 2m."
 )
-@click.option(
-    "--slower",
-    type=Number(0.01, 100),
-    default=1.0,
-    help="Workflows: run times turn out so many times longer than planned.",
+@option(
+    WORK,
+    "--deviation",
+    metavar="TIME|SHARE",
+    help="Standard deviation of run times: 20s for a bag, 30% of the mean for a workflow.",
 )
-@flow_options
-@click.option("--budget", "-b", metavar="MONEY", help="The most that may ever be committed.")
-@click.option("--deadline", metavar="TIME", help="Stop then, finished or not.")
-@click.option("--fleet", metavar="FLEET", help="Machines to rent, e.g. small=10,large=3.")
-@click.option("--provisioner", metavar="NAME", help="How many machines, when.")
-@click.option("--placer", metavar="NAME", help="Which task goes to which machine.")
-@click.option("--replicator", metavar="NAME", help="Which running task gets another attempt.")
-@click.option("--faithful", is_flag=True, help="As published, for comparison.")
-@click.option("--prefer", metavar="EXPR", help="Strategy for unreliable machines to prefer.")
-@click.option("--strategy", metavar="STRATEGY", help="Strategy for unreliable machines to follow.")
-@click.option("--failing", type=Number(0, 0.99), default=0.0, help="Share of attempts that fail.")
-@click.option("--retries", type=Whole(), default=0, help="Further attempts of a task that failed.")
-@click.option("--timeout", metavar="TIME", help="Longest run time of one attempt.")
-@click.option("--mean-life", metavar="TIME", help="Mean time before a machine is lost.")
-@click.option(
+@number_option
+@option(
+    WORK,
+    "--choose",
+    metavar="CHOICE",
+    help="Plan of a workflow to follow: cheapest, knee, fastest (default: the best for the goal).",
+)
+@option(
+    WORK,
+    "--runs",
+    metavar="N",
+    type=Whole(1, MOST_RUNS),
+    default=20,
+    help="Number of simulated runs (default: 20).",
+)
+@option(
+    WORK,
+    "--seed",
+    metavar="N",
+    type=Whole(0, LAST_SEED),
+    default=0,
+    help="Seed of the first run; each further run has the next one (default: 0).",
+)
+@goal_options
+@option(
+    MACHINES,
+    "--market",
+    "-m",
+    metavar="FILE",
+    required=True,
+    help="Market file with offers and prices.",
+)
+@fleet_option
+@performance_option
+@policy_options
+@attempt_options
+@option(
+    FAILURES,
+    "--failing",
+    metavar="SHARE",
+    type=Number(0, 0.99),
+    default=0.0,
+    help="Share of attempts that fail (default: 0).",
+)
+@option(
+    FAILURES,
     "--reliability",
+    metavar="SHARE",
     type=Number(0.01, 1),
     default=1.0,
-    help="Share of attempts on unreliable offers that return a result; the others hang.",
+    help="Share of attempts on unreliable machines that return a result (default: 1).",
 )
-@click.option(
+@option(
+    FAILURES,
+    "--mean-life",
+    metavar="TIME",
+    help="Mean time after which a machine is lost (default: never).",
+)
+@option(
+    FAILURES,
     "--spot-trace",
     "spot_traces",
     metavar="FILE",
     multiple=True,
-    help="Trace of when unreliable machines are available; may be repeated.",
+    help="Trace of when unreliable machines are available; can be repeated.",
 )
-@click.option(
-    "--notice", metavar="TIME", default="0s", help="How long before a loss it is announced."
+@option(
+    FAILURES,
+    "--notice",
+    metavar="TIME",
+    default="0s",
+    help="Warning time before a machine is lost (default: 0s).",
 )
-@click.option("--runs", type=Whole(1, MOST_RUNS), default=20, help="Simulated runs.")
-@click.option(
-    "--seed",
-    type=Whole(0, LAST_SEED),
-    default=0,
-    help="Seed of the first run; each further run has the next.",
+@option(
+    FAILURES,
+    "--slower",
+    metavar="FACTOR",
+    type=Number(0.01, 100),
+    default=1.0,
+    help="Let a workflow's tasks run this many times longer than planned (default: 1).",
 )
 @json_option
 def command(
@@ -139,11 +196,11 @@ def command(
     deadline: str | None,
     fleet: str | None,
     failing: float,
-    retries: int,
+    retries: int | None,
     timeout: str | None,
     runs: int,
     seed: int,
-    faithful: bool,
+    faithful: bool | None,
     prefer: str | None,
     strategy: str | None,
     as_json: bool,
@@ -159,10 +216,10 @@ def command(
 ) -> None:
     """Run a bag or a workflow on simulated machines, with the engine and policies of a real run.
 
-    Of a bag, run times are normal around the mean, divided by an offer's speed. FLOW is a file as
-    for bursar show; its run times vary as machines were measured, or by the deviation, and where
-    machines cost money it follows the plan of bursar plan. The same seed, the same run. With spot
-    traces, each run begins at another moment of them.
+    Run times of a bag are normally distributed around the mean and divided by an offer's speed.
+    FLOW is a workflow file, as for bursar show. Its run times vary as measured, or by --deviation;
+    where machines cost money, it follows a plan. The same seed gives the same runs. With spot
+    traces, each run starts at another point of the trace.
     """
     known = read_market(market)
     request = Request(
@@ -171,10 +228,10 @@ def command(
             None if budget is None else money_in(known.currency, budget),
             None if deadline is None else parse_duration(deadline),
         ),
-        limits=Limits(retries, None if timeout is None else read_duration(timeout, least=1)),
+        limits=Limits(retries or 0, None if timeout is None else read_duration(timeout, least=1)),
         fleet=None if fleet is None else parse_fleet(fleet, known),
         policies={role: name for role, name in entries.items() if name is not None},
-        faithful=faithful,
+        faithful=bool(faithful),
         prefer=prefer,
         strategy=strategy,
     )

@@ -6,13 +6,13 @@ import rich_click as click
 
 from bursar.cli.common import (
     home,
-    json_option,
     print_json,
     print_line,
     print_table,
     run_argument,
     say,
 )
+from bursar.cli.options import json_option, settings
 from bursar.journal.replay import load_state
 from bursar.journal.runs import RunDir
 from bursar.model.errors import BursarError
@@ -24,11 +24,11 @@ from bursar.report.summary import ABANDONED, Summary, elapsed, summarise, tell
 from bursar.state.state import RunState
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=settings)
 @run_argument()
 @json_option
 def command(run: str | None, as_json: bool) -> None:
-    """Show all runs of this directory, or RUN in detail. Reading never disturbs a run."""
+    """List the runs of this directory, or show RUN in detail. A running run is not disturbed."""
     if run is not None:
         _show(home().find(run), as_json=as_json)
         return

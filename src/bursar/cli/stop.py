@@ -8,16 +8,17 @@ import signal
 import rich_click as click
 
 from bursar.cli.common import home, run_argument, say
+from bursar.cli.options import FAILURES, option, settings
 from bursar.model.errors import InputError
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=settings)
 @run_argument()
-@click.option("--now", is_flag=True, help="Do not wait for running attempts.")
+@option(FAILURES, "--now", is_flag=True, help="Stop running attempts, too, without waiting.")
 def command(run: str | None, now: bool) -> None:
-    """Stop a run: start nothing more, let attempts finish, release the machines.
+    """Stop a run: start no more tasks, let running attempts finish, release the machines.
 
-    Nothing is lost: bursar resume RUN goes on.
+    Nothing is lost: bursar resume RUN continues it.
     """
     found = home().find(run)
     owner = found.owner()

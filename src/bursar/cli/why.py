@@ -6,7 +6,8 @@ from pathlib import Path
 
 import rich_click as click
 
-from bursar.cli.common import home, json_option, print_json, print_line, run_argument
+from bursar.cli.common import home, print_json, print_line, run_argument
+from bursar.cli.options import OUTPUT, WORK, json_option, option, settings
 from bursar.journal.replay import load_state
 from bursar.journal.store import JournalReader
 from bursar.model.errors import InputError, shown
@@ -17,13 +18,15 @@ from bursar.report.decisions import clock, decisions, grouped
 from bursar.state.state import RunState
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=settings)
 @run_argument()
-@click.option("--task", metavar="N", help="Show the attempts of this task, by number or name.")
-@click.option("--all", "every", is_flag=True, help="A line for each decision, none together.")
+@option(WORK, "--task", metavar="N", help="Show the attempts of one task, by its number or name.")
+@option(
+    OUTPUT, "--all", "every", is_flag=True, help="Print one line per decision, without grouping."
+)
 @json_option
 def command(run: str | None, task: str | None, every: bool, as_json: bool) -> None:
-    """Show what was decided in a run, when, and why; like decisions together."""
+    """Show what was decided in a run, when and why. Equal decisions are grouped."""
     found = home().find(run)
     if task is not None:
         _story(found.journal, task, as_json=as_json)
