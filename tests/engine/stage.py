@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bursar.engine.loop import Engine
-from bursar.engine.roles import Policy
+from bursar.engine.roles import Placer, Policy, Provisioner, Replicator
 from bursar.model.codec import decoder, encode
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
@@ -75,7 +75,7 @@ class Fates:
         return 0
 
 
-class Idle:
+class Idle(Provisioner, Placer, Replicator):
     """Asks for nothing in any role, unless a test gives it something to do."""
 
     def provision(self, view, now, rng):

@@ -4,6 +4,7 @@ import pytest
 from tests.engine.stage import SMALL, Fates, Idle, Stage, Twice, Two
 
 from bursar.engine.guard import MOST_TOLD
+from bursar.engine.roles import Placer
 from bursar.model.errors import InvariantError
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -302,7 +303,7 @@ class Ahead(Idle):
     def place(self, view, now, rng):
         return [act.Start(view.ready[0], machine) for machine in view.idle][:1]
 
-    def pick(self, view, rng):
+    def next_task(self, view, rng):
         self.picked += 1
         assert self.picked < 1_000, "it is asked without end"
         return view.ready[0] if self.task is None else self.task
@@ -328,7 +329,7 @@ def test_a_start_ahead_that_is_refused_for_whatever_reason_is_not_asked_for_agai
 
 
 def test_a_policy_cannot_fill_a_journal_with_refusals():
-    class Pesters(Fixed):
+    class Pesters(Fixed, Placer):
         def place(self, view, now, rng):
             return [act.Start(task, 99) for task in view.ready]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bursar.engine.roles import Policy
+from bursar.engine.roles import Policy, Replicator
 from bursar.execute.clock import RunClock
 from bursar.execute.local import LocalWorld
 from bursar.model.errors import InputError
@@ -157,7 +157,7 @@ def test_a_cancelled_attempt_may_tidy_up(lab):
     assert list(run.outputs.iterdir()) == []
 
 
-class Twice:
+class Twice(Replicator):
     """A second attempt of everything that runs."""
 
     def replicate(self, view, now, rng):

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from bursar.engine.loop import Engine
-from bursar.engine.roles import Policy
+from bursar.engine.roles import Policy, Replicator
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -55,7 +55,7 @@ class Luck:
         return 2 * MINUTE if machine.id % 2 else 0
 
 
-class Twice:
+class Twice(Replicator):
     """A second attempt for whatever runs, as long as machines are idle."""
 
     def replicate(self, view, now, rng):

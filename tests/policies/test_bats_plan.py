@@ -8,17 +8,18 @@ from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.policies.place.fitting import FittingPlacer
+from bursar.policies.provision.fixed import Fixed
 from bursar.testing import Scene
 
 SLOW = Offer("slow", Money.parse(1), HOUR)
 FAST = Offer("fast", Money.parse(4), HOUR, speed=4.0)
 
 
-class Known:
+class Known(Fixed):
     """Mean run times of 20 and 5 minutes; machines stay as long as they are paid for."""
 
-    def stays_until(self, machine):
-        return machine.until
+    def __init__(self):
+        super().__init__({})
 
     def expected(self, offer, elapsed=0):
         return max(elapsed, (20 if offer == "slow" else 5) * MINUTE)
@@ -29,11 +30,11 @@ class Ignorant(Known):
         return None
 
 
-def placed(guide, tasks):
+def placed(provisioner, tasks):
     """Where tasks go with one slow and one fast machine, both idle."""
     scene = Scene(SLOW, FAST, tasks=tasks, budget="9")
     machines = {scene.up(scene.rent(name)): name for name in ("slow", "fast")}
-    starts = FittingPlacer(guide).place(scene.state, scene.at, Random(0))
+    starts = FittingPlacer(provisioner).place(scene.state, scene.at, Random(0))
     return sorted(machines[start.machine] for start in starts)
 
 

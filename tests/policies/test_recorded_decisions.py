@@ -13,7 +13,7 @@ from random import Random
 import pytest
 from tests.plan.workflow.test_plans import layers
 
-from bursar.beliefs.samples import SampleBook
+from bursar.beliefs.samples import SampleLog
 from bursar.beliefs.sampling import sample_size
 from bursar.engine.roles import Policy
 from bursar.model.assigned import Assigned
@@ -134,7 +134,7 @@ def _bag(make, market, budget, *, deadline=None, tasks=150, lives=None):
 
 
 def _sample(journal, seed):
-    book, size = SampleBook(), sample_size(300)
+    book, size = SampleLog(), sample_size(300)
     rng = Random(seed)
     runtimes = [max(SECOND, round(rng.gauss(5, 2) * MINUTE)) for _ in range(300)]
     policy = Policy(Sample(book, size, 2), SamplePlacer(book, size), NoReplicas())

@@ -12,7 +12,9 @@ from bursar.policies.registry import arguments, check_policies, find, make_polic
 from bursar.policies.replicate.none import NoReplicas
 
 ELSEWHERE = """
-class Oldest:
+from bursar.engine.roles import Replicator
+
+class Oldest(Replicator):
     def __init__(self, patience=3):
         self.patience = patience
 
@@ -128,7 +130,7 @@ def test_a_provisioner_gets_the_fleet_if_it_has_a_parameter_for_it(elsewhere):
 
 
 def test_an_entry_that_needs_what_nobody_gives_is_refused(elsewhere):
-    with pytest.raises(InputError, match=r"'greedy' needs .*crystal_ball.*it can get guide"):
+    with pytest.raises(InputError, match=r"'greedy' needs .*crystal_ball.*it can get provisioner"):
         check_policies({"replicator": "greedy"})
 
 

@@ -153,7 +153,7 @@ def test_migration_starts_the_new_attempt_before_it_cancels_the_old():
     scene = Scene(SLOW, FAST, tasks=2)
     old = scene.start(1, scene.machine("slow"))
     machine = scene.machine("fast")
-    actions = asked(Migrate(knowing(60), early=1), scene)
+    actions = asked(Migrate(knowing(60), before_placing=1), scene)
     assert [type(action) for action in actions] == [Start, Cancel]
     assert (actions[0].task, actions[0].machine, actions[1].attempt) == (1, machine, old)
 
@@ -214,7 +214,7 @@ def test_replicas_shorten_a_run_and_cost_nothing(replicator):
 
 def test_a_task_that_moves_to_a_faster_machine_is_done_once():
     """At 40 minutes one task is ready, and the two that run on slow machines would end at 60."""
-    state = run("migrate", [30 * MINUTE] * 9, {"slow": 2, "fast": 1}, early=3)
+    state = run("migrate", [30 * MINUTE] * 9, {"slow": 2, "fast": 1}, before_placing=3)
     assert state.ended.status == "done"
     moved = [n for n in range(1, len(state.log) + 1) if state.log.outcome[n] == CANCELLED]
     assert moved

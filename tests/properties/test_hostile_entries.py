@@ -14,6 +14,7 @@ from tests.engine.stage import Fates, Stage
 
 from bursar.engine import loop as engine_module
 from bursar.engine.guard import Guard
+from bursar.engine.roles import Placer, Replicator
 from bursar.journal.replay import load_state
 from bursar.journal.store import JournalWriter
 from bursar.model.errors import PolicyError
@@ -125,7 +126,7 @@ misdeeds = st.sampled_from([None, None, None, None, raises, robs, meddles])
 answers = st.tuples(misdeeds, st.lists(actions, max_size=6))
 
 
-class Erratic(Fixed):
+class Erratic(Fixed, Placer, Replicator):
     """An entry for all roles: does as it is told, one answer a question."""
 
     def __init__(self, script):

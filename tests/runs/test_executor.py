@@ -385,7 +385,10 @@ def test_a_callback_may_shut_the_executor_down():
 @pytest.fixture
 def faulty(tmp_path, monkeypatch):
     """A placer of another package, with a bug."""
-    script = "class Faulty:\n    def place(self, view, now, rng):\n        return 1 / 0\n"
+    script = (
+        "from bursar.engine.roles import Placer\n"
+        "class Faulty(Placer):\n    def place(self, view, now, rng):\n        return 1 / 0\n"
+    )
     (tmp_path / "faulty_policies.py").write_text(script)
     about = tmp_path / "faulty_policies-1.0.dist-info"
     about.mkdir()

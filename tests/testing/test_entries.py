@@ -8,6 +8,7 @@ from datetime import datetime
 
 import pytest
 
+from bursar.engine.roles import Placer
 from bursar.model.market import Market
 from bursar.model.time import MINUTE
 from bursar.policies.place.random import RandomPlacer
@@ -221,7 +222,7 @@ def test_an_entry_that_learns_is_told_what_happens():
 # --- placers and replicators ---------------------------------------------------------------------
 
 
-class Lazy:
+class Lazy(Placer):
     def place(self, view, now, rng):
         return []
 

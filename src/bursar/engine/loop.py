@@ -18,12 +18,12 @@ from heapq import heappop, heappush
 from itertools import islice
 from random import Random
 from traceback import extract_tb
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from bursar.engine.guard import Guard
-from bursar.engine.roles import Policy
+from bursar.engine.roles import Entry, Placer, Policy, learns
 from bursar.engine.world import Fate, Journal, Observer, World
 from bursar.model.errors import InvariantError, PolicyError, one_line
 from bursar.model.text import counted
@@ -42,9 +42,6 @@ LONGEST_FAULT: Final = 500
 """Letters of what is told of an entry's fault."""
 _FOR_NO_WORLD: Final = (ev.ActionRefused, ev.StopRequested)
 ROLES: Final = ("provisioner", "placer", "replicator")
-
-Pick = Callable[[View, Random], int]
-"""The next of the ready tasks."""
 
 Question = Callable[[View, Time, Random], Iterable[act.AnyAction]]
 """What an entry is asked."""
@@ -69,16 +66,14 @@ class Engine:
         self._journal = journal
         self._rng = rng or Random(0)
         self._view = view_of(state)
-        entries = (policy.provisioner, policy.placer, policy.replicator)
-        learners = {id(entry): entry for entry in entries if isinstance(entry, Observer)}
-        self._learners: Sequence[Any] = tuple(learners.values())
+        learners = {id(entry): entry for entry in policy.entries if learns(entry)}
+        self._learners: Sequence[Entry] = tuple(learners.values())
         others = {id(one): one for one in observers if id(one) not in learners}
         self._observers: Sequence[Observer] = tuple(others.values())
         self._fault: tuple[str, Exception] | None = None
         """what an entry did, after which none is asked again"""
-        self._pick: Pick | None = getattr(policy.placer, "pick", None)
-        self._early = getattr(policy.replicator, "early", 0)
-        self._keen = getattr(policy.replicator, "keen", False)
+        self._before_placing = policy.replicator.before_placing
+        self._always = policy.replicator.always
         self._wakes: list[Time] = []
         self._decisions: list[ev.Decision] = []
         self._fates: list[tuple[int, int, Fate]] = []
@@ -129,17 +124,17 @@ class Engine:
         for number in self.guard.due(now):
             self._renew(number, now)
         self._consult("provisioner", policy.provisioner.provision, now)
-        if state.idle and state.attempts and 0 < len(state.ready) <= self._early:
+        if state.idle and state.attempts and 0 < len(state.ready) <= self._before_placing:
             self._consult("replicator", policy.replicator.replicate, now)
         if state.stopping is None:
             if state.ready and state.idle:
                 self._consult("placer", policy.placer.place, now)
-            if self._world.ahead and self._pick is not None:
-                self._place_ahead(self._pick, self._world.ahead, now)
-        if self._keen or (state.idle and state.attempts and not state.ready):
+            if self._world.ahead:
+                self._place_ahead(self._world.ahead, now)
+        if self._always or (state.idle and state.attempts and not state.ready):
             self._consult("replicator", policy.replicator.replicate, now)
 
-    def _place_ahead(self, pick: Pick, ahead: int, now: Time) -> None:
+    def _place_ahead(self, ahead: int, now: Time) -> None:
         """Give busy machines their next tasks, too, while there are more than enough of them."""
         state = self.state
         share = len(state.ready) // (PLENTY * max(1, len(state.machines)))
@@ -149,9 +144,9 @@ class Engine:
                 continue
             while len(machine.waiting) < most and machine.is_full and machine.is_open:
                 before = len(state.log)
-                self._consult("placer", _one_ahead(pick, machine.id), now)
+                self._consult("placer", _one_ahead(self._policy.placer, machine.id), now)
                 if len(state.log) == before:
-                    return  # it was refused, for whatever reason: not again before the next event
+                    return  # none may wait, or it was refused: not again before the next event
 
     def _consult(self, role: str, question: Question, now: Time) -> None:
         """Ask an entry, unless one was faulty before; all is asked before any of it is done."""
@@ -171,13 +166,15 @@ class Engine:
 
     def _found_fault(self, role: str, error: Exception, now: Time) -> None:
         """An entry failed: stop, and let what runs end within the time that is paid for."""
-        entry = getattr(self._policy, role)
         where = extract_tb(error.__traceback__)[-1]
         told = one_line(f"{type(error).__name__}: {error}"[:LONGEST_FAULT])
-        fault = f"the {role} {type(entry).__name__} is faulty: {told}"
+        fault = f"the {role} {type(self._entry(role)).__name__} is faulty: {told}"
         self._fault = (f"{fault} ({where.filename}:{where.lineno})", error)
         if self.state.stopping is None and self.state.ended is None:
             self.record(ev.StopRequested(now, "failed", fault))
+
+    def _entry(self, role: str) -> Entry:
+        return self._policy.entries[ROLES.index(role)]
 
     def tell_fault(self) -> None:
         """Raise `PolicyError` if an entry was faulty."""
@@ -301,7 +298,7 @@ class Engine:
             try:
                 learner.saw(shown, self._view)
             except Exception as error:
-                roles = (role for role in ROLES if getattr(self._policy, role) is learner)
+                roles = (role for role in ROLES if self._entry(role) is learner)
                 self._found_fault(next(roles), error, event.at)
                 return
 
@@ -345,8 +342,12 @@ class Engine:
         return min(times, default=None)
 
 
-def _one_ahead(pick: Pick, machine: int) -> Question:
-    return lambda view, now, rng: (act.Start(pick(view, rng), machine, ahead=True),)
+def _one_ahead(placer: Placer, machine: int) -> Question:
+    def ask(view: View, now: Time, rng: Random) -> Iterable[act.AnyAction]:
+        task = placer.next_task(view, rng)
+        return () if task is None else (act.Start(task, machine, ahead=True),)
+
+    return ask
 
 
 def own_copy(event: ev.AnyEvent) -> ev.AnyEvent:

@@ -1,64 +1,100 @@
-"""The three roles. A policy is one entry in each; any combination works.
+"""The three roles. A policy is one entry in each.
 
 An entry is pure: it gets a read-only view, the time and a random generator, and returns actions
 with reasons. It never looks up the clock, sleeps, prints or opens a file, so the same object drives
 the simulator and real machines. Returning nothing is always allowed. Whatever it asks for passes
 the guard, which refuses what money or the state do not allow.
+
+Everything that an entry may have is declared here, and nothing else is looked for. An entry
+inherits from its role, and writes what is abstract; the rest has defaults. One that does not
+inherit must have all of it.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from random import Random
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from bursar.model.errors import InputError, one_line
 from bursar.model.time import Time
 from bursar.state.actions import Cancel, Extend, Release, Rent, Start, Stop, Wake
+from bursar.state.events import AnyEvent
 from bursar.state.view import Machine, View
 
 
-class Provisioner(Protocol):
+@runtime_checkable
+class Entry(Protocol):
+    """What every role has."""
+
+    def saw(self, event: AnyEvent, state: View) -> None:
+        """Called after each event was applied, also for those before a run was resumed.
+
+        An entry that does not override this one is not called.
+        """
+        return
+
+
+@runtime_checkable
+class Provisioner(Entry, Protocol):
     """How many machines of each offer, now?"""
 
+    @abstractmethod
     def provision(
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
         """Called after every batch of events. Return early when nothing changed."""
-        ...
 
+    @abstractmethod
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         """The paid time of `machine` is about to end: let it enter another unit, or release it.
 
         What runs on a released machine is lost, and its task goes back to the bag.
         """
-        ...
+
+    def stays_until(self, machine: Machine) -> Time:
+        """Until when a machine is to be kept; by default as long as it is paid for."""
+        return machine.until
+
+    def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
+        """The run time there of a task that has run for so long; None: nothing is known."""
+        return None
 
 
-class Placer(Protocol):
+@runtime_checkable
+class Placer(Entry, Protocol):
     """Which ready task goes to which idle machine?"""
 
+    @abstractmethod
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
-        """`view.ready` holds tasks with no live attempt, `view.idle` machines with a free slot.
+        """`view.ready` holds tasks with no live attempt, `view.idle` machines with a free slot."""
 
-        An entry that has a method `pick(view, rng)` for the next of the ready tasks may be asked
-        for tasks ahead, which wait at busy machines while tasks are very short.
+    def next_task(self, view: View, rng: Random) -> int | None:
+        """The next of the ready tasks, which will wait at a busy machine; None: none may wait.
+
+        Called while tasks are so short that machines would idle between two of them.
         """
-        ...
+        return None
 
 
-class Replicator(Protocol):
+@runtime_checkable
+class Replicator(Entry, Protocol):
     """Which running task deserves another attempt, where and when?"""
 
+    before_placing: int = 0
+    """also asked before tasks are placed, while at most so many are ready"""
+    always: bool = False
+    """asked after every batch of events, not only when machines are idle and no task is ready"""
+
+    @abstractmethod
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         """Called when everything ready has been placed and machines are still idle.
 
-        The first success of a task is its result; bursar cancels the others. An entry with an
-        attribute `early` is also called before placing, while at most so many tasks are ready; one
-        with a true attribute `keen` is called after every batch of events.
+        The first success of a task is its result; bursar cancels the others.
         """
-        ...
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -67,3 +103,28 @@ class Policy(msgspec.Struct, frozen=True):
     provisioner: Provisioner
     placer: Placer
     replicator: Replicator
+
+    def __post_init__(self) -> None:
+        _check(self.provisioner, Provisioner)
+        _check(self.placer, Placer)
+        _check(self.replicator, Replicator)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return (self.provisioner, self.placer, self.replicator)
+
+
+def _check(entry: object, role: type) -> None:
+    """Refuse an entry that lacks something which its role declares."""
+    if not isinstance(entry, role):
+        name = one_line(type(entry).__name__)
+        raise InputError(
+            f"{name} is no {role.__name__.lower()}: it must have all that"
+            f" {role.__module__}.{role.__name__} declares; inherit from it to get the defaults"
+        )
+
+
+def learns(entry: Entry) -> bool:
+    """Whether an entry wants to see events: it has a `saw` of its own."""
+    kind = type(entry)
+    return not (Entry in kind.__mro__ and kind.saw is Entry.saw)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from msgspec.structs import replace
 
@@ -80,12 +80,11 @@ class Journal(Protocol):
         ...
 
 
-@runtime_checkable
 class Observer(Protocol):
     """Looks at a run without influence on it: progress display, statistics, beliefs.
 
-    An entry of a policy that has this method is an observer of its run, too. It gets the view
-    instead of the state, so `state` should be annotated as `View` there.
+    Entries of a policy see events, too (`bursar.engine.roles.Entry`), with the view instead of the
+    state.
     """
 
     def saw(self, event: ev.AnyEvent, state: RunState) -> None:

@@ -2,8 +2,8 @@
 
 A package offers an entry under the group `bursar.provisioner`, `bursar.placer` or
 `bursar.replicator`; the object is called and returns the entry. A provisioner that has a parameter
-`fleet` gets the fleet that was asked for; a placer or replicator that has a parameter `guide` gets
-the provisioner.
+`fleet` gets the fleet that was asked for; a placer or replicator that has a parameter `provisioner`
+gets the provisioner.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ PARTNERS: Final = {
     ("replicator", "ntdmr"): ("mixed",),
 }
 """Entries that read what a provisioner knows, with the provisioners that they go with."""
-OFFERED: Final = {"provisioner": "fleet", "placer": "guide", "replicator": "guide"}
+OFFERED: Final = {"provisioner": "fleet", "placer": "provisioner", "replicator": "provisioner"}
 """What an entry of another package may have a parameter for."""
 
 

@@ -21,7 +21,7 @@ from typing import Final
 
 import msgspec
 
-from bursar.engine.roles import Policy
+from bursar.engine.roles import Placer, Policy, Provisioner
 from bursar.engine.world import Observer
 from bursar.formats.spot_trace import read_spot_trace
 from bursar.model.errors import InputError, InvariantError
@@ -43,7 +43,6 @@ from bursar.simulate.run import simulate
 from bursar.simulate.spot_trace import SpotTrace, TracedMachines
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Start
-from bursar.state.state import RunState
 from bursar.state.view import Machine, View
 
 DATA: Final = Path("../shared/data/spot")
@@ -140,7 +139,7 @@ def read_pools(folder: Path = DATA) -> list[SpotPool]:
 # --- the rules -----------------------------------------------------------------------------------
 
 
-class SpotThenOnDemand:
+class SpotThenOnDemand(Provisioner, Placer):
     """Provisions and places: spot first, on-demand for what was lost or finds no spot machine."""
 
     def __init__(self, seats: int) -> None:
@@ -149,7 +148,7 @@ class SpotThenOnDemand:
         self._tried: set[int] = set()
         """tasks that were sent once: whatever of them is ready was lost"""
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         if isinstance(event, ev.AttemptStarted):
             self._tried.add(event.task)
 

@@ -20,7 +20,7 @@ import msgspec
 from bursar.beliefs.samples import SampleLog
 from bursar.beliefs.sampling import sample_size
 from bursar.engine.loop import Engine
-from bursar.engine.roles import Policy
+from bursar.engine.roles import Policy, learns
 from bursar.engine.world import External, Observer
 from bursar.execute.calls import Calls
 from bursar.execute.clock import RunClock, read_clocks
@@ -39,6 +39,7 @@ from bursar.model.money import format_money
 from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import Time
 from bursar.model.wish import Wish
+from bursar.policies.provision.mixed import Mixed
 from bursar.policies.registry import make_entry
 from bursar.runs.output_claim import Claim
 from bursar.runs.request import ASK, EXPERT, PLANNED, Request
@@ -400,14 +401,13 @@ def policy_of(state: RunState, book: SampleLog) -> tuple[Policy, list[Observer]]
     if plan is not None:
         offered["fleet"] = plan.fleet
     provisioner = make_entry("provisioner", policies["provisioner"], offered)
-    known = {**sampling, "guide": provisioner}
+    known = {**sampling, "provisioner": provisioner}
     policy = Policy(
         provisioner,
         make_entry("placer", policies["placer"], known),
         make_entry("replicator", policies["replicator"], known),
     )
-    entries = (policy.provisioner, policy.placer, policy.replicator)
-    return policy, [entry for entry in entries if isinstance(entry, Observer)]
+    return policy, [entry for entry in policy.entries if learns(entry)]
 
 
 def _suited(plan: ev.PlanChosen, policies: dict[str, str]) -> dict[str, str]:
@@ -440,8 +440,10 @@ def advisors_of(
     assert created is not None  # noqa: S101
     if created.policies["provisioner"] == "prob" and state.plan is not None:
         return flow_advisors(state)
-    pools = getattr(policy.provisioner, "pools", None)
-    if pools is None or (pools.strategy is not None and pools.strategy.is_timed):
+    if not isinstance(policy.provisioner, Mixed):
+        return []
+    pools = policy.provisioner.pools
+    if pools.strategy is not None and pools.strategy.is_timed:
         return []
     from bursar.policies.advise.tail import Advisor  # late: it brings numpy
 

@@ -19,7 +19,7 @@ from functools import partial
 from random import Random
 from typing import Any, Final, TypeVar
 
-from bursar.engine.roles import Placer, Policy, Provisioner, Replicator
+from bursar.engine.roles import Entry, Placer, Policy, Provisioner, Replicator, learns
 from bursar.engine.world import Observer
 from bursar.model.market import Market
 from bursar.model.time import Time
@@ -35,16 +35,16 @@ from bursar.testing.cases import Case, calm_case, hard_cases, play
 from bursar.testing.purity import pure
 
 WORLDS: Final = 60
-Entry = TypeVar("Entry")
+Watched = TypeVar("Watched")
 Provider = TypeVar("Provider", bound=Provisioner)
 Placing = TypeVar("Placing", bound=Placer)
 Replicating = TypeVar("Replicating", bound=Replicator)
-Beliefs = Callable[[Entry], Iterable[Observer]]
+Beliefs = Callable[[Watched], Iterable[Observer]]
 
 
 def itself(entry: object) -> Iterable[Observer]:
     """An entry that observes the run is told of it, as in every session."""
-    return (entry,) if isinstance(entry, Observer) else ()
+    return (entry,) if isinstance(entry, Entry) and learns(entry) else ()
 
 
 def check_provisioner(
@@ -56,7 +56,7 @@ def check_provisioner(
 ) -> None:
     """Check a provisioner; `make` is given the market of each world."""
     for case, crashes in _trials(worlds, seed):
-        watched = _Watched(partial(make, case.market), beliefs, crashes)
+        watched = _WatchedProvisioner(partial(make, case.market), beliefs, crashes)
         _judge(case, Policy(watched, RandomPlacer(), NoReplicas()), watched)
 
 
@@ -68,7 +68,7 @@ def check_placer(
     seed: int = 0,
 ) -> None:
     for case, crashes in _trials(worlds, seed):
-        watched = _Watched(make, beliefs, crashes)
+        watched = _WatchedPlacer(make, beliefs, crashes)
         _judge(case, Policy(_fill(case.market), watched, NoReplicas()), watched)
 
 
@@ -80,7 +80,7 @@ def check_replicator(
     seed: int = 0,
 ) -> None:
     for case, crashes in _trials(worlds, seed):
-        watched = _Watched(make, beliefs, crashes)
+        watched = _WatchedReplicator(make, beliefs, crashes)
         _judge(case, Policy(_fill(case.market), RandomPlacer(), watched), watched)
 
 
@@ -106,7 +106,7 @@ def _judge(case: Case, policy: Policy, watched: _Watched) -> None:
         expect(ended.status == "done", f"with plenty of money and no faults it ended as {how}")
 
 
-class _Watched:
+class _Watched(Entry):
     """An entry beside its twin: both are asked the same, and must answer the same.
 
     So an entry may remember what it was told, but nothing else can play a part: no clock, no order
@@ -122,7 +122,7 @@ class _Watched:
         """after so many questions, and then after twice as many; 0: never"""
         self._entry, self._twin = make(), make()
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: Any) -> None:
         self._events.append(event)
         for entry in (self._entry, self._twin):
             for belief in self._beliefs(entry):
@@ -137,36 +137,6 @@ class _Watched:
             for belief in beliefs:
                 belief.saw(event, state)
         return entry
-
-    def provision(
-        self, view: View, now: Time, rng: Random
-    ) -> Iterable[act.Rent | act.Release | act.Wake | act.Stop]:
-        answer = self._ask("provision", view, rng, now)
-        _check_role(answer, (act.Rent, act.Release, act.Wake, act.Stop))
-        _check_reasons(answer)
-        return answer
-
-    def renew(self, machine: Machine, view: View, now: Time) -> act.Extend | act.Release:
-        (answer,) = self._ask("renew", view, None, machine, now)
-        _check_role((answer,), (act.Extend, act.Release))
-        expect(answer.machine == machine.id, f"asked about machine {machine.id}: {answer}")
-        if isinstance(answer, act.Release):
-            _check_reasons((answer,))
-        checked: act.Extend | act.Release = answer
-        return checked
-
-    def place(self, view: View, now: Time, rng: Random) -> Iterable[act.Start]:
-        answer = self._ask("place", view, rng, now)
-        _check_role(answer, (act.Start,))
-        return answer
-
-    def replicate(
-        self, view: View, now: Time, rng: Random
-    ) -> Iterable[act.Start | act.Cancel | act.Wake]:
-        answer = self._ask("replicate", view, rng, now)
-        _check_role(answer, (act.Start, act.Cancel, act.Wake))
-        _check_reasons(answer)
-        return answer
 
     def _ask(self, question: str, view: View, rng: Random | None, *about: Any) -> tuple[Any, ...]:
         self._asked += 1
@@ -187,6 +157,64 @@ class _Watched:
         if rng is not None and twin_rng is not None:
             alike = rng.getstate() == twin_rng.getstate()
             expect(alike, f"{question} draws differently when asked the same again")
+        return answer
+
+
+class _WatchedProvisioner(_Watched, Provisioner):
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[act.Rent | act.Release | act.Wake | act.Stop]:
+        answer = self._ask("provision", view, rng, now)
+        _check_role(answer, (act.Rent, act.Release, act.Wake, act.Stop))
+        _check_reasons(answer)
+        for machine in view.machines.values():
+            self._check_known(machine)
+        return answer
+
+    def _check_known(self, machine: Machine) -> None:
+        stays = self._entry.stays_until(machine)
+        expect(type(stays) is int, f"stays_until answers {stays!r}, which is no time")
+        expect(stays == self._twin.stays_until(machine), "stays_until answers differently")
+        for elapsed in (0, 1):
+            time = self._entry.expected(machine.offer.name, elapsed)
+            is_time = time is None or (type(time) is int and time >= 0)
+            expect(is_time, f"expected answers {time!r}, which is no time")
+
+    def renew(self, machine: Machine, view: View, now: Time) -> act.Extend | act.Release:
+        (answer,) = self._ask("renew", view, None, machine, now)
+        _check_role((answer,), (act.Extend, act.Release))
+        expect(answer.machine == machine.id, f"asked about machine {machine.id}: {answer}")
+        if isinstance(answer, act.Release):
+            _check_reasons((answer,))
+        checked: act.Extend | act.Release = answer
+        return checked
+
+
+class _WatchedPlacer(_Watched, Placer):
+    def place(self, view: View, now: Time, rng: Random) -> Iterable[act.Start]:
+        if view.ready and self._asked & (self._asked - 1) == 0:  # now and then: it takes its time
+            task = self._remade().next_task(view, _copy(rng))
+            is_ready = task is None or task in view.ready
+            expect(is_ready, f"next_task answers {task!r}, which is no ready task")
+        answer = self._ask("place", view, rng, now)
+        _check_role(answer, (act.Start,))
+        return answer
+
+
+class _WatchedReplicator(_Watched, Replicator):
+    def __init__(self, make: Callable[[], Any], beliefs: Beliefs[Any], crashes: bool) -> None:
+        super().__init__(make, beliefs, crashes)
+        self.before_placing, self.always = self._entry.before_placing, self._entry.always
+        is_count = type(self.before_placing) is int and self.before_placing >= 0
+        expect(is_count, f"before_placing is {self.before_placing!r}, which is no whole number")
+        expect(type(self.always) is bool, f"always is {self.always!r}, neither true nor false")
+
+    def replicate(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[act.Start | act.Cancel | act.Wake]:
+        answer = self._ask("replicate", view, rng, now)
+        _check_role(answer, (act.Start, act.Cancel, act.Wake))
+        _check_reasons(answer)
         return answer
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
+from bursar.engine.roles import Placer, Provisioner, Replicator
 from bursar.model.time import SECOND, Time
 from bursar.state.actions import Cancel, Extend, Release, Rent, Start, Stop, Wake
 from bursar.state.view import Machine, View
 
 
-class Hostile:
+class Hostile(Provisioner, Placer, Replicator):
     """An entry for all three roles, to try a guard, an engine or a world with."""
 
     def __init__(self, seed: int) -> None:

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bursar.beliefs.unified import UnifiedRuntimes
-from bursar.engine.roles import Policy
+from bursar.engine.roles import Placer, Policy, Replicator
 from bursar.kernels.bag import GOLDEN, MIX_1, MIX_2
 from bursar.kernels.compiling import stamp_of
 from bursar.model.errors import InputError
@@ -36,7 +36,7 @@ WORD = (1 << 64) - 1
 EARLY = 3
 
 
-class Ordered:
+class Ordered(Placer):
     """Places ready tasks in a given order on idle machines in the order of their numbers."""
 
     def __init__(self, order):
@@ -64,17 +64,16 @@ class Counted(Random):
         return ((z ^ (z >> 31)) >> 11) * 2.0**-53
 
 
-class WithDraws:
+class WithDraws(Replicator):
     """A replicator that gets its own random numbers."""
 
     def __init__(self, inner, begin):
         self.inner = inner
         self.rng = Counted(begin)
-        self.early = getattr(inner, "early", 0)
+        self.before_placing = inner.before_placing
 
     def saw(self, event, state):
-        if hasattr(self.inner, "saw"):
-            self.inner.saw(event, state)
+        self.inner.saw(event, state)
 
     def replicate(self, view, now, rng):
         return self.inner.replicate(view, now, self.rng)
@@ -120,7 +119,7 @@ class Case:
         behaviour = traced(self.runtimes)
         options = {"knowledge": UnifiedRuntimes(proportions(used))}
         if replicator == "migrate":
-            options["early"] = EARLY
+            options["before_placing"] = EARLY
         if replicator == "perfect":
             options = {"runtimes": behaviour}
         made = make_policy(

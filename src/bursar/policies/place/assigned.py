@@ -8,19 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.engine.roles import Provisioner
+from bursar.engine.roles import Placer, Provisioner
 from bursar.model.time import Time
 from bursar.policies.assigned_work import AssignedWork
+from bursar.policies.provision.prob import Prob
 from bursar.state.actions import Start
 from bursar.state.events import AnyEvent
 from bursar.state.view import Machine, View
 
 
-class AssignedPlacer:
-    def __init__(self, guide: Provisioner | None = None) -> None:
-        shared = getattr(guide, "work", None)
-        self._is_shared = isinstance(shared, AssignedWork)
-        self.work = shared if isinstance(shared, AssignedWork) else AssignedWork()
+class AssignedPlacer(Placer):
+    """With `prob`, which keeps the same queues, they are kept once."""
+
+    def __init__(self, provisioner: Provisioner | None = None) -> None:
+        self._is_shared = isinstance(provisioner, Prob)
+        self.work = provisioner.work if isinstance(provisioner, Prob) else AssignedWork()
 
     def saw(self, event: AnyEvent, state: View) -> None:
         if not self._is_shared:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from random import Random
 
+from bursar.engine.roles import Placer
 from bursar.model.time import Time
 from bursar.state.actions import Start
 from bursar.state.events import (
@@ -23,7 +24,7 @@ from bursar.state.events import (
 from bursar.state.view import View
 
 
-class FifoPlacer:
+class FifoPlacer(Placer):
     def __init__(self) -> None:
         self._queue: list[int] = []
         """heap that holds every ready task; those that are not ready any more are passed over.
@@ -41,7 +42,7 @@ class FifoPlacer:
         elif isinstance(event, MachineDown | RetryRequested | WorkflowArrived):
             self._queue = sorted(state.ready)
 
-    def pick(self, view: View, rng: Random) -> int:
+    def next_task(self, view: View, rng: Random) -> int:
         self._queue = self._queue or sorted(view.ready)
         task = self._next(view)
         assert task is not None  # noqa: S101

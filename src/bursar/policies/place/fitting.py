@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
+from bursar.engine.roles import Placer, Provisioner
 from bursar.model.time import Time
 from bursar.state.actions import Start
-from bursar.state.view import Machine, View
+from bursar.state.view import View
 
 PATIENCE: Final = 2
 """Run times that the other machines are given to end what does not fit on one that leaves."""
@@ -22,19 +23,10 @@ NOTABLY: Final = 1.1
 """A machine is faster if its run times are shorter by so much: means are only estimates."""
 
 
-class Guide(Protocol):
-    """What the provisioner knows, such as `bats`."""
-
-    def stays_until(self, machine: Machine) -> Time: ...
-
-    def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
-        """The run time of a task that has run for so long; None: nothing is known."""
-        ...
-
-
-class FittingPlacer:
-    def __init__(self, guide: Guide) -> None:
-        self.guide = guide
+class FittingPlacer(Placer):
+    def __init__(self, provisioner: Provisioner) -> None:
+        self._provisioner = provisioner
+        """which knows run times, and how long machines stay"""
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         slots = self._slots(view, now)
@@ -48,7 +40,7 @@ class FittingPlacer:
 
     def _slots(self, view: View, now: Time) -> list[int]:
         """A machine for each slot that shall get a task, the fastest first."""
-        means = {offer.name: self.guide.expected(offer.name) for offer in view.market.offers}
+        means = {offer.name: self._provisioner.expected(offer.name) for offer in view.market.offers}
         free = [
             (means[machine.offer.name] or 0, machine)
             for machine in (view.machines[number] for number in view.idle)
@@ -58,7 +50,7 @@ class FittingPlacer:
         slots: list[int] = []
         gambles = 0
         for mean, machine in free:
-            mine = Lane(now, mean, self.guide.stays_until(machine))
+            mine = Lane(now, mean, self._provisioner.stays_until(machine))
             for _ in range(machine.offer.slots - len(machine.attempts)):
                 if mean and self._is_tail(mine, means, view):
                     lanes = self._lanes(view, means, now) if lanes is None else lanes
@@ -92,11 +84,11 @@ class FittingPlacer:
             mean = means[machine.offer.name]
             if mean is None or machine.leaving:
                 continue
-            stays = self.guide.stays_until(machine)
+            stays = self._provisioner.stays_until(machine)
             begin = now if machine.up is not None else max(now, machine.rented + machine.offer.boot)
             for number in machine.attempts:
                 elapsed = now - view.attempts[number].started
-                expected = self.guide.expected(machine.offer.name, elapsed) or elapsed
+                expected = self._provisioner.expected(machine.offer.name, elapsed) or elapsed
                 lanes.append(Lane(now + expected - elapsed, mean, stays))
             free = machine.offer.slots - len(machine.attempts)
             lanes += [Lane(begin, mean, stays)] * free

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
+from bursar.engine.roles import Placer
 from bursar.model.time import Time
 from bursar.state.actions import Start
 from bursar.state.view import View
 
 
-class RandomPlacer:
-    def pick(self, view: View, rng: Random) -> int:
+class RandomPlacer(Placer):
+    def next_task(self, view: View, rng: Random) -> int:
         return view.ready[int(rng.random() * len(view.ready))]
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
@@ -24,7 +25,7 @@ class RandomPlacer:
         if len(idle) == 1:
             machine = view.machines[idle[0]]
             if machine.offer.slots - len(machine.attempts) == 1:
-                return (Start(self.pick(view, rng), machine.id),)
+                return (Start(self.next_task(view, rng), machine.id),)
         slots = [
             number
             for number in idle

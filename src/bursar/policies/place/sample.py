@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from random import Random
 
 from bursar.beliefs.samples import REPLICATED, SampleLog
+from bursar.engine.roles import Placer
 from bursar.model.time import Time
 from bursar.state.actions import Start
 from bursar.state.view import Machine, View
 
 
-class SamplePlacer:
+class SamplePlacer(Placer):
     def __init__(self, book: SampleLog, size: int) -> None:
         self.book = book
         self.size = size

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from random import Random
 
 from bursar.beliefs.progress import Progress
+from bursar.engine.roles import Provisioner
 from bursar.model.time import Time
 from bursar.plan.bag.knapsack import FleetChoice
 from bursar.policies.provision.bats_published import Cushion, PublishedBats
@@ -19,7 +20,7 @@ from bursar.state.events import AnyEvent
 from bursar.state.view import Machine, View
 
 
-class Bats:
+class Bats(Provisioner):
     """`cushion` and `selected`, a schedule of the list of choices, are for the published way."""
 
     def __init__(

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from bursar.beliefs.progress import Deeds, Progress
+from bursar.engine.roles import Provisioner
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.time import MINUTE, Time
 from bursar.plan.bag.knapsack import FleetChoice, fastest, fastest_within
@@ -54,7 +55,7 @@ class Prospect(msgspec.Struct, frozen=True):
         return floor(self.spare * self.speed) if self.spare >= 0 else 0
 
 
-class PublishedBats:
+class PublishedBats(Provisioner):
     """With a schedule that the user has selected there is no sampling phase (figure 2.4)."""
 
     def __init__(

@@ -20,6 +20,7 @@ from typing import Final
 
 from bursar.beliefs.progress import Progress
 from bursar.beliefs.survival import Survival
+from bursar.engine.roles import Provisioner
 from bursar.model.market import Offer
 from bursar.model.money import Money, format_money
 from bursar.model.time import MINUTE, SECOND, Time, format_duration
@@ -59,7 +60,7 @@ HOPELESS: Final = 3.0
 """Standard errors by which run times may prove shorter before a run is given up."""
 
 
-class RollingBats:
+class RollingBats(Provisioner):
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
         self._stays: dict[int, Time] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
+from bursar.engine.roles import Provisioner
 from bursar.model.fleet import Fleet
 from bursar.model.text import counted
 from bursar.model.time import Time
@@ -17,7 +18,7 @@ from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.view import Machine, View, money_left
 
 
-class Fixed:
+class Fixed(Provisioner):
     """Rents the fleet as far as tasks and money reach, and replaces machines that are lost."""
 
     def __init__(self, fleet: Fleet) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Final
 
+from bursar.engine.roles import Provisioner
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market, Offer
 from bursar.model.strategy import Strategy
@@ -26,7 +27,7 @@ FORSAKEN: Final[Time] = HOUR
 """Unreliable machines that were not available for so long are not waited for any more."""
 
 
-class Mixed:
+class Mixed(Provisioner):
     """Rents both pools for one process, which `pooled` and `ntdmr` follow, too."""
 
     def __init__(

@@ -13,6 +13,7 @@ from random import Random
 from typing import Final
 
 from bursar.beliefs.progress import Progress
+from bursar.engine.roles import Provisioner
 from bursar.model.fleet import Fleet
 from bursar.model.time import Time
 from bursar.policies.provision.bats_rolling import RollingBats, monitoring_interval
@@ -24,7 +25,7 @@ from bursar.state.view import Machine, View
 FOREVER: Final[Time] = 2**62
 
 
-class Planned:
+class Planned(Provisioner):
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
         self.progress = Progress()

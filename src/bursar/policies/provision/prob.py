@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from random import Random
 
+from bursar.engine.roles import Provisioner
 from bursar.model.market import Offer
 from bursar.model.release import EARLIEST, EARLY_PART, is_long
 from bursar.model.text import counted
@@ -25,7 +26,7 @@ from bursar.state.events import AnyEvent, AssignmentChanged, AttemptEnded, Machi
 from bursar.state.view import Machine, View, money_left
 
 
-class Prob:
+class Prob(Provisioner):
     def __init__(self) -> None:
         self.work = AssignedWork()
         self.fleet: dict[str, int] = {}

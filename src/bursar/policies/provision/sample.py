@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 from bursar.beliefs.samples import SampleLog
+from bursar.engine.roles import Provisioner
 from bursar.model.market import Offer
 from bursar.model.time import Time
 from bursar.plan.bag.choices import most_profitable
@@ -19,7 +20,7 @@ from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.view import Machine, View
 
 
-class Sample:
+class Sample(Provisioner):
     """Samples with `workers` machines of each offer until the book has `size` tasks."""
 
     def __init__(self, book: SampleLog, size: int, workers: int = 1) -> None:

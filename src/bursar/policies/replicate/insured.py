@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from random import Random
-from typing import Final, Protocol
+from typing import Final
 
 from bursar.beliefs.unified import UnifiedRuntimes
+from bursar.engine.roles import Provisioner
 from bursar.model.time import Time
 from bursar.policies.replicate.stochastic_random import StochasticRandom
 from bursar.policies.replicate.tail import is_live
@@ -22,16 +23,11 @@ LONGER: Final = 0.5
 """A task may take longer than expected by this share."""
 
 
-class Stays(Protocol):
-    """What the provisioner knows, such as `bats`."""
-
-    def stays_until(self, machine: Machine) -> Time: ...
-
-
 class Insured(StochasticRandom):
-    def __init__(self, guide: Stays, knowledge: UnifiedRuntimes | None = None) -> None:
+    def __init__(self, provisioner: Provisioner, knowledge: UnifiedRuntimes | None = None) -> None:
         super().__init__(knowledge)
-        self.guide = guide
+        self._provisioner = provisioner
+        """which knows how long machines stay"""
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         insured = list(self._insured(view, now))
@@ -43,7 +39,7 @@ class Insured(StochasticRandom):
         """A replica of each task at risk, on the idle machine that stays longest."""
         free = sorted(
             (view.machines[number] for number in view.idle),
-            key=lambda machine: (-self.guide.stays_until(machine), machine.id),
+            key=lambda machine: (-self._provisioner.stays_until(machine), machine.id),
         )
         slots = [m for m in free for _ in range(m.offer.slots - len(m.attempts))]
         for task in self._at_risk(view, now):
@@ -61,13 +57,13 @@ class Insured(StochasticRandom):
         for attempt in view.attempts.values():
             if is_live(attempt):
                 late = self._time(attempt, attempt.machine, now) * (1 + LONGER)
-                safe = attempt.started + late <= self.guide.stays_until(attempt.machine)
+                safe = attempt.started + late <= self._provisioner.stays_until(attempt.machine)
                 tasks[attempt.task] = tasks.get(attempt.task, False) or safe
         return [task for task, safe in tasks.items() if not safe and view.may_replicate(task)]
 
     def _may_end(self, attempt: Attempt, machine: Machine, now: Time) -> bool:
         """Whether the attempt's task, begun there now, is expected to end in time."""
-        return now + self._time(attempt, machine, now) <= self.guide.stays_until(machine)
+        return now + self._time(attempt, machine, now) <= self._provisioner.stays_until(machine)
 
     def _time(self, attempt: Attempt, machine: Machine, now: Time) -> Time:
         """What the attempt's task is expected to take on a machine; 0 where nothing is known."""

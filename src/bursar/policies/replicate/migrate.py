@@ -23,10 +23,11 @@ SAMPLE: Final = 30
 
 
 class Migrate(Stochastic):
-    def __init__(self, knowledge: UnifiedRuntimes | None = None, early: int = SAMPLE) -> None:
+    def __init__(
+        self, knowledge: UnifiedRuntimes | None = None, before_placing: int = SAMPLE
+    ) -> None:
         super().__init__(knowledge)
-        self.early = early
-        """asked before tasks are placed while at most so many are ready"""
+        self.before_placing = before_placing
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         starts = super().replicate(view, now, rng)

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import Protocol
 
+from bursar.engine.roles import Replicator
 from bursar.model.time import Time
-from bursar.policies.two_pools import TwoPools
+from bursar.policies.provision.mixed import Mixed
 from bursar.state.actions import Cancel, Start, Wake
 from bursar.state.view import View
 
 
-class Guide(Protocol):
-    """A provisioner that rents for the same process: `mixed`."""
+class Ntdmr(Replicator):
+    always = True
 
-    pools: TwoPools
-
-
-class Ntdmr:
-    keen = True
-
-    def __init__(self, guide: Guide) -> None:
-        self.guide = guide
+    def __init__(self, provisioner: Mixed) -> None:
+        self._provisioner = provisioner
+        """which rents for the same process"""
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
-        pools = self.guide.pools
+        pools = self._provisioner.pools
         return (*pools.cancels, *pools.starts)

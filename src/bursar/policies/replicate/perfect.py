@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from random import Random
 
+from bursar.engine.roles import Replicator
 from bursar.model.time import Time
 from bursar.policies.replicate.tail import longest, replicas, swiftest
 from bursar.state.actions import Cancel, Start, Wake
 from bursar.state.view import Attempt, Machine, View
 
 
-class Perfect:
+class Perfect(Replicator):
     """`runtimes` tells how long a task takes on a machine."""
 
     def __init__(self, runtimes: Callable[[int, Machine], Time]) -> None:

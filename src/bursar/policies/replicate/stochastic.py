@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from random import Random
 
 from bursar.beliefs.unified import UnifiedRuntimes
+from bursar.engine.roles import Replicator
 from bursar.model.time import Time
 from bursar.policies.replicate.tail import Expected, Pick, longest, replicas, swiftest
 from bursar.state.actions import Cancel, Start, Wake
@@ -13,7 +14,7 @@ from bursar.state.events import AnyEvent
 from bursar.state.view import Machine, View
 
 
-class Stochastic:
+class Stochastic(Replicator):
     """Replicates what is expected to end sooner on an idle machine, and only that."""
 
     def __init__(self, knowledge: UnifiedRuntimes | None = None) -> None:
