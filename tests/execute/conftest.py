@@ -14,7 +14,6 @@ import pytest
 from bursar.engine.loop import Engine
 from bursar.engine.roles import Policy
 from bursar.execute.calls import Calls
-from bursar.execute.local import LocalWorld
 from bursar.execute.processes import parent_of, ward_of
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
@@ -22,6 +21,7 @@ from bursar.model.money import ZERO
 from bursar.model.time import HOUR, SECOND, Time
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
+from bursar.runs.worlds import local_world
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -111,7 +111,7 @@ class Lab:
                 self._tell(ev.WorkArrived(0, Bag(1, tuple(task))))
         if arrivals_end:
             self._tell(ev.ArrivalsEnded(0))
-        self.world = LocalWorld(self.state, outputs, calls=calls, grace=grace)
+        self.world = local_world(self.state, outputs, calls=calls, grace=grace)
 
     def _tell(self, event: ev.AnyEvent) -> None:
         self.state.apply(event)

@@ -11,13 +11,13 @@ import time
 from pathlib import Path
 
 from bursar.engine.loop import Engine
-from bursar.execute.local import LocalWorld
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import seconds
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
+from bursar.runs.worlds import local_world
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -43,7 +43,7 @@ def main(outputs: str, name: str, lease: str, *commands: str) -> None:
     for command in commands:
         state.apply(ev.WorkArrived(0, Bag(1, ("/bin/sh", "-c", command))))
     state.apply(ev.ArrivalsEnded(0))
-    world = LocalWorld(state, Path(outputs))
+    world = local_world(state, Path(outputs))
     policy = make_policy(options={"provisioner": {"fleet": {"desk": 1}}})
     ended = Engine(state, policy, world, observers=[Teller()]).run()
     print("ended", ended.status, ended.why, flush=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from bursar.engine.loop import Engine
 from bursar.execute.calls import Calls
-from bursar.execute.local import LocalWorld
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.work import Bag
 from bursar.policies.registry import make_policy
+from bursar.runs.worlds import local_world
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -52,7 +52,7 @@ added = calls.add(2, make_adder(3), (4,))
 failed = calls.add(3, fail)
 state.apply(ev.WorkArrived(0, Bag(3)))
 state.apply(ev.ArrivalsEnded(0))
-world = LocalWorld(state, Path(sys.argv[1]), calls=calls)
+world = local_world(state, Path(sys.argv[1]), calls=calls)
 Engine(state, make_policy(options={"provisioner": {"fleet": {"desk": 1}}}), world).run()
 print(doubled.result().x, isinstance(doubled.result(), Point), added.result())
 print(type(failed.exception()) is OwnError, failed.exception())

@@ -8,10 +8,10 @@ import pytest
 from tests.engine.stage import Fates, Stage
 
 from bursar.execute.lateness import HALF_LIFE, MOST, Lateness
-from bursar.execute.local import LEAD
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import MINUTE, SECOND
+from bursar.rent.emulated import LEAD
 from bursar.state import events as ev
 
 

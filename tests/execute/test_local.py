@@ -10,13 +10,13 @@ import pytest
 
 from bursar.engine.roles import Policy, Replicator
 from bursar.execute.clock import RunClock
-from bursar.execute.local import LocalWorld
 from bursar.model.errors import InputError
 from bursar.model.goal import Limits
 from bursar.model.time import SECOND
 from bursar.model.work import Bag
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
+from bursar.runs.worlds import local_world
 from bursar.state import events as ev
 from bursar.state.actions import Start
 from bursar.state.events import Clocks
@@ -296,11 +296,11 @@ def test_time_never_runs_back_when_the_wall_clock_does(lab, tmp_path):
     run = lab([("true",)])
     run.state.now = 40 * SECOND
     in_an_hour = RunClock(run.state.now, (0, Clocks(time.time() + 3600, "", 0)))
-    world = LocalWorld(run.state, tmp_path / "o", clock=in_an_hour)
+    world = local_world(run.state, tmp_path / "o", clock=in_an_hour)
     assert 40 * SECOND <= world.now() < 41 * SECOND
     world.close()
     an_hour_ago = RunClock(run.state.now, (0, Clocks(time.time() - 3600, "", 0)))
-    world = LocalWorld(run.state, tmp_path / "o", clock=an_hour_ago)
+    world = local_world(run.state, tmp_path / "o", clock=an_hour_ago)
     assert 3600 * SECOND <= world.now() < 3601 * SECOND
     world.close()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bursar.execute.local import mark_of, sweep
+from bursar.execute.marks import mark_of, sweep
 from bursar.execute.processes import WARD, children, children_by_scan, parent_of, ward_of
 from bursar.execute.processes import sweep as sweep_mark
 from bursar.execute.tags import run_tag, tag_of, ward_tag

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from bursar.engine.renter import FoundMachine, RentOrder
 from bursar.journal.replay import load_state
 from bursar.journal.runs import Home
 from bursar.journal.store import JournalReader, JournalWriter
@@ -19,6 +20,7 @@ from bursar.model.time import HOUR, SECOND
 from bursar.model.work import Bag, make_bag
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.planned import Planned
+from bursar.rent.emulated import EmulatedRenter
 from bursar.runs.request import BATS, Request
 from bursar.runs.session import Session, advisors_of, policy_of
 from bursar.state import events as ev
@@ -255,6 +257,23 @@ def test_after_a_crash_machines_are_gone_and_their_tasks_are_back_in_the_bag(hom
         assert (down.cause, down.ended) == ("lost", min(down.at, 20 * SECOND))
         assert session.execute().status == "done"
     load_state(run.journal).check()
+
+
+def test_after_a_crash_a_machine_that_the_renter_finds_is_kept_with_its_lease(home, monkeypatch):
+    class Outliving(EmulatedRenter):
+        def survey(self):
+            self.rent([RentOrder(1, MARKET["small"], HOUR, "r/1")])
+            return [FoundMachine(1, True)]
+
+    monkeypatch.setattr("bursar.runs.worlds.EmulatedRenter", Outliving)
+    run = crashed(home)
+    with Session.take_up(run) as session:
+        assert list(session.state.machines) == [1]
+        assert sorted(session.state.ready) == [1, 2]
+        assert session.execute().status == "done"
+    kinds = kinds_of(run)
+    assert kinds.index("RunResumed") < kinds.index("MachineAdopted")
+    assert load_state(run.journal).log.machine[2] == 1, "the next attempt runs where the first did"
 
 
 def test_a_machine_of_before_is_charged_to_the_end_of_its_lease_and_no_further(home, monkeypatch):

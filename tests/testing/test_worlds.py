@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from bursar.execute.local import LocalWorld
 from bursar.model.time import HOUR, SECOND
 from bursar.model.work import repeated_bag
+from bursar.runs.worlds import local_world
 from bursar.simulate.world import SimulatedWorld
 from bursar.state import events as ev
 from bursar.testing import ContractBroken, ErraticWorld, WorldContract
@@ -70,7 +70,7 @@ class TestLocalWorld(WorldContract):
         self.outputs = tmp_path / "out"
 
     def make_world(self, state):
-        return LocalWorld(state, self.outputs)
+        return local_world(state, self.outputs)
 
 
 # --- worlds that break the contract ------------------------------------------------------------

@@ -167,7 +167,7 @@ class PoolObserver:
                 self._started(event)
             case ev.AttemptEnded():
                 self._ended_by_itself(event, state)
-            case ev.MachineUp() | ev.ReleaseOrdered():
+            case ev.MachineUp() | ev.MachineAdopted() | ev.ReleaseOrdered():
                 self._counted(event, state)
             case ev.MachineDown():
                 self._down(event)
@@ -239,11 +239,13 @@ class PoolObserver:
             self._settle(row, event.at, InstanceEnd.LOST)
             self._standing[machine] = LastEnding.FAILED
 
-    def _counted(self, event: ev.MachineUp | ev.ReleaseOrdered, state: View) -> None:
+    def _counted(
+        self, event: ev.MachineUp | ev.MachineAdopted | ev.ReleaseOrdered, state: View
+    ) -> None:
         machine = state.machines[event.machine]
         if machine.offer.pool != "unreliable":
             return
-        if isinstance(event, ev.ReleaseOrdered):
+        if not isinstance(event, ev.MachineUp):
             self._slots -= self._available.pop(machine.id, 0)
             return
         self._rows[machine.id] = {}

@@ -27,10 +27,15 @@ class World(Protocol):
         """How long before the end of a lease the world must hear of it, as far as is known now."""
         ...
 
-    ahead: int
-    """attempts to start ahead for each slot: so many are over while this process decides"""
-    stalled: AbstractSet[int]
-    """machines that gave attempts back because they are busy for longer: none are started ahead"""
+    @property
+    def ahead(self) -> int:
+        """Attempts to start ahead for each slot: so many are over while this process decides."""
+        ...
+
+    @property
+    def stalled(self) -> AbstractSet[int]:
+        """Machines that gave attempts back, busy for longer: none are started ahead there."""
+        ...
 
     def now(self) -> Time:
         """Time since the run began; never decreases."""

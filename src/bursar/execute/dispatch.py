@@ -17,7 +17,7 @@ from bursar.execute.calls import Calls
 from bursar.execute.link import StaffError, WardenLink, require_descriptors
 from bursar.execute.packets import PacketChannel
 from bursar.execute.processes import boottime
-from bursar.execute.reports import Ended, Gone, Report, describe_exit, outcome_of
+from bursar.execute.reports import AttemptReport, MachineReport, Report, describe_exit, outcome_of
 from bursar.execute.wire import Channel
 from bursar.execute.workers import Crew, Worker
 from bursar.model.market import Offer
@@ -29,8 +29,6 @@ RESERVE: Final = 16
 """While so many calls wait at every worker, what they answer need not be heard at once ..."""
 DELAY: Final[Time] = 20
 """... but after this time for each of them, which is less than they take."""
-
-TAKEN: Final = "the spot machine was taken away"
 
 
 class Staff:
@@ -97,7 +95,9 @@ class Staff:
     def run_command(self, attempt: int, task: int, machine: int, argv: Sequence[str]) -> None:
         """Start a command, once a slot is free; a report follows, unless the machine goes first."""
         if not argv:
-            self._report_at_once(Ended(attempt, "failed", "the task has no command", wrote=False))
+            self._report_at_once(
+                AttemptReport(attempt, "failed", "the task has no command", wrote=False)
+            )
         elif machine in self._leases:
             self._warden().call("start", attempt, machine, task, tuple(argv), self._timeout)
 
@@ -106,7 +106,7 @@ class Staff:
         if machine in self._leases:
             self._crew.start(attempt, task, machine)
 
-    def _report_at_once(self, report: Ended) -> None:
+    def _report_at_once(self, report: AttemptReport) -> None:
         self._reports.append(report)
         self.wake()
 
@@ -202,13 +202,13 @@ class Staff:
         outcome = outcome_of(cause, code)
         exit_code = None if outcome in ("cancelled", "timeout") else code
         self._reports.append(
-            Ended(key, outcome, reason, exit_code, runtime, cpu, memory, wrote=wrote)
+            AttemptReport(key, outcome, reason, exit_code, runtime, cpu, memory, wrote=wrote)
         )
 
     def _heard_gone(self, machine: int, cause: Any, at: int) -> None:
         if machine in self._leases:
             self._forget(machine)
-            self._reports.append(Gone(machine, cause, at, TAKEN if cause == "lost" else ""))
+            self._reports.append(MachineReport(machine, cause, at))
 
     def _lose_warden(self, link: WardenLink) -> None:
         """It was killed: what it watched over is killed too, and its machines are lost."""
@@ -221,7 +221,7 @@ class Staff:
         for machine, until in list(self._leases.items()):
             self._forget(machine)
             why = "the process that supervises it was killed"
-            self._reports.append(Gone(machine, "lost", min(now, until), why))
+            self._reports.append(MachineReport(machine, "lost", min(now, until), why))
 
     def _describe(self, cause: str, code: int) -> str:
         if cause == "timeout":

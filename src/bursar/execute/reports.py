@@ -10,7 +10,7 @@ from bursar.model.time import Time
 from bursar.state.events import DownCause, Outcome
 
 
-class Ended(NamedTuple):
+class AttemptReport(NamedTuple):
     attempt: int
     outcome: Outcome
     reason: str = ""
@@ -27,7 +27,7 @@ class Ended(NamedTuple):
     """it never began: all slots of its machine are busy for longer than was thought"""
 
 
-class Gone(NamedTuple):
+class MachineReport(NamedTuple):
     machine: int
     cause: DownCause
     at: int
@@ -35,7 +35,7 @@ class Gone(NamedTuple):
     why: str = ""
 
 
-Report = Ended | Gone
+Report = AttemptReport | MachineReport
 
 
 def outcome_of(cause: str, code: int) -> Outcome:

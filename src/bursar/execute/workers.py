@@ -20,7 +20,7 @@ from bursar.execute.outputs import last_lines
 from bursar.execute.packets import PacketChannel, packet_pair, take_back
 from bursar.execute.packing import PackedCall
 from bursar.execute.processes import boottime
-from bursar.execute.reports import Ended, outcome_of
+from bursar.execute.reports import AttemptReport, outcome_of
 from bursar.execute.wire import python_program
 from bursar.model.time import SECOND, Time
 
@@ -212,9 +212,9 @@ class Crew:
         self._where: dict[int, Machine | Worker] = {}
         """by attempt: the worker that has it, or the machine where it waits"""
         self._hired = 0
-        self._reports: list[Ended] = []
+        self._reports: list[AttemptReport] = []
 
-    def reports(self) -> list[Ended]:
+    def reports(self) -> list[AttemptReport]:
         """What came to its end since this was last asked."""
         reports, self._reports = self._reports, []
         return reports
@@ -247,7 +247,7 @@ class Crew:
             return where
         if where is not None:
             where.waiting = deque(order for order in where.waiting if order.attempt != attempt)
-            self._report(Ended(attempt, "cancelled", "cancelled", wrote=False))
+            self._report(AttemptReport(attempt, "cancelled", "cancelled", wrote=False))
         return None
 
     def feed(self) -> None:
@@ -272,10 +272,10 @@ class Crew:
         except BaseException as error:  # whatever pickling raises is the answer
             reason = f"the call cannot be pickled: {described(error)}"
             answer = Answer(error=error)
-            self._report(Ended(order.attempt, "failed", reason, answer=answer, wrote=False))
+            self._report(AttemptReport(order.attempt, "failed", reason, answer=answer, wrote=False))
             return True
         if call is None:  # nobody waits for it any more
-            self._report(Ended(order.attempt, "success", answer=Answer(), wrote=False))
+            self._report(AttemptReport(order.attempt, "success", answer=Answer(), wrote=False))
             return True
         if not worker.give(order, call):
             return False
@@ -340,7 +340,9 @@ class Crew:
         """Let another machine have what waits at this one."""
         reason = "it waited behind longer calls, and another machine may be free"
         for order in machine.waiting:
-            self._report(Ended(order.attempt, "cancelled", reason, wrote=False, is_back=True))
+            self._report(
+                AttemptReport(order.attempt, "cancelled", reason, wrote=False, is_back=True)
+            )
         machine.waiting.clear()
 
     # --- reports ---------------------------------------------------------------------------------
@@ -357,7 +359,7 @@ class Crew:
             answer = read_answer(kind, text, memoryview(body)[size:])
             failed = answer.error is not None
             self._report(
-                Ended(
+                AttemptReport(
                     attempt,
                     "failed" if failed else "success",
                     reason=last_lines(text or str(answer.error)) if failed else "",
@@ -392,13 +394,15 @@ class Crew:
         runtime = boottime() - worker.began
         if worker.stopped and worker.stopped != attempt:
             reason = "its worker was ended for the sake of another call"
-            self._report(Ended(attempt, "cancelled", reason, runtime=runtime))
+            self._report(AttemptReport(attempt, "cancelled", reason, runtime=runtime))
             return
         if cause == "exited":
             reason = f"the worker process ended: {reason}"
         error = TimeoutError(reason) if cause == "timeout" else CallError(reason)
         outcome = "failed" if cause == "exited" else outcome_of(cause, code)
-        self._report(Ended(attempt, outcome, reason, runtime=runtime, answer=Answer(error=error)))
+        self._report(
+            AttemptReport(attempt, outcome, reason, runtime=runtime, answer=Answer(error=error))
+        )
 
     def forget(self, machine: int) -> None:
         """The machine is gone, and its workers with it."""
@@ -412,7 +416,7 @@ class Crew:
         for order in gone.waiting:
             del self._where[order.attempt]
 
-    def _report(self, ended: Ended) -> None:
+    def _report(self, ended: AttemptReport) -> None:
         del self._where[ended.attempt]
         self._reports.append(ended)
 

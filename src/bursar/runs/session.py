@@ -25,9 +25,10 @@ from bursar.engine.world import External, Observer
 from bursar.execute.calls import Calls
 from bursar.execute.clock import RunClock, read_clocks
 from bursar.execute.leftovers import find_files
-from bursar.execute.local import Lives, LocalWorld, lives_elsewhere, mark_of, sweep
+from bursar.execute.marks import lives_elsewhere, mark_of, sweep
 from bursar.execute.outputs import Outputs, repair
 from bursar.execute.staging import SHARED, Staging, check_outputs, publish_all, staging_of
+from bursar.execute.world import RealWorld
 from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.store import JournalWriter
@@ -41,8 +42,10 @@ from bursar.model.time import Time
 from bursar.model.wish import Wish
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.registry import make_entry
+from bursar.rent.emulated import Losses, Saboteur
 from bursar.runs.output_claim import Claim
 from bursar.runs.request import ASK, EXPERT, PLANNED, Request
+from bursar.runs.worlds import local_world
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -70,7 +73,7 @@ class Session:
         self.calls = calls
         self._journal = journal
         self._resources = resources
-        self._world: LocalWorld | None = None
+        self._world: RealWorld | None = None
         self._stops = 0
         self.ask: Callable[[Advice], int] | None = None
         """lets somebody choose a strategy, if that is preferred"""
@@ -152,8 +155,10 @@ class Session:
             )
             if (staging := session._staging()) is not None:
                 publish_all(state, staging)
-            now = session._open_world(clock, plan).now()
-            session._count_machines_lost(now, clock)
+            world = session._open_world(clock, plan)
+            for event in world.take_over():
+                session._record(event)
+            now = world.now()
             if plan is not None:
                 session._record(msgspec.structs.replace(plan, at=now))
                 goal = None if goal is None else goal.later(now)
@@ -164,13 +169,6 @@ class Session:
             journal.commit(safely=True)
             session._resources = resources.pop_all()
         return session
-
-    def _count_machines_lost(self, now: Time, clock: RunClock) -> None:
-        for machine in list(self.state.machines.values()):
-            ended, why = min(now, machine.until), "gone before the run was resumed"
-            if clock.is_doubtful:
-                ended, why = machine.until, f"{why}, nobody knows when: the clock was set back"
-            self._record(ev.MachineDown(now, machine.id, "lost", ended, why))
 
     def _change_goal(self, goal: Goal, now: Time) -> None:
         check_budget(self.state, goal)
@@ -263,20 +261,20 @@ class Session:
         self.stop(f"stopped by {signal.Signals(number).name}", now=now)
 
     @property
-    def world(self) -> LocalWorld:
+    def world(self) -> RealWorld:
         assert self._world is not None, "the session was not begun"  # noqa: S101
         return self._world
 
     def _open_world(
         self, clock: RunClock | None = None, plan: ev.PlanChosen | None = None
-    ) -> LocalWorld:
-        self._world = LocalWorld(
+    ) -> RealWorld:
+        self._world = local_world(
             self.state,
             self.outputs,
             clock=clock or _clock_of(self.state),
             mark=mark_of(self.state, self.run_dir.place()),
             calls=self.calls,
-            lives=_saboteur_of(self.state, plan or self.state.plan),
+            losses=_saboteur_of(self.state, plan or self.state.plan),
             staging=self._staging(),
         )
         self._resources.callback(self._world.close)
@@ -300,7 +298,7 @@ class Session:
         self.state.apply(event)
 
 
-def _saboteur_of(state: RunState, plan: ev.PlanChosen | None) -> Lives | None:
+def _saboteur_of(state: RunState, plan: ev.PlanChosen | None) -> Losses | None:
     """Who takes unreliable machines of the run away, if that was asked for."""
     created = state.created
     if created is None:
@@ -308,8 +306,6 @@ def _saboteur_of(state: RunState, plan: ev.PlanChosen | None) -> Lives | None:
     life = (plan and plan.sabotage) or created.settings.get("sabotage")
     if life is None:
         return None
-    from bursar.rent.spot import Saboteur
-
     return Saboteur(int(life), seed=created.seed)
 
 

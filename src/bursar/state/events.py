@@ -208,6 +208,15 @@ class MachineUp(Event, frozen=True, tag=True, omit_defaults=True):
     machine: int
 
 
+class MachineAdopted(Event, frozen=True, tag=True, omit_defaults=True):
+    """A resumed run found the machine alive and keeps it, with its lease and its charge.
+
+    What ran on it has ended before, and it is not up: `MachineUp` tells when it can be used again.
+    """
+
+    machine: int
+
+
 class LossAnnounced(Event, frozen=True, tag=True, omit_defaults=True):
     """The machine will be taken away at `gone`; nothing more is started on it.
 
@@ -300,6 +309,7 @@ AnyEvent = (
     | ReleaseOrdered
     | ReleaseMarked
     | MachineUp
+    | MachineAdopted
     | LossAnnounced
     | MachineDown
     | AttemptStarted

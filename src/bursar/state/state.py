@@ -143,6 +143,7 @@ class RunState:
             ev.ReleaseMarked: self._release_marked,
             ev.ReleaseOrdered: self._release_ordered,
             ev.MachineUp: self._machine_up,
+            ev.MachineAdopted: self._machine_adopted,
             ev.LossAnnounced: self._loss_announced,
             ev.MachineDown: self._machine_down,
             ev.AttemptStarted: self._attempt_started,
@@ -362,6 +363,11 @@ class RunState:
         self.refusals.pop(machine.offer.name, None)
         if not machine.leaving:
             self.idle.add(machine.id)
+
+    def _machine_adopted(self, event: ev.MachineAdopted) -> None:
+        machine = self.machines[event.machine]
+        _change(machine, "up", None)
+        self.idle.discard(machine.id)
 
     def _machine_down(self, event: ev.MachineDown) -> None:
         machine = self.machines.pop(event.machine)

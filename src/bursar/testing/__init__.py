@@ -1,6 +1,5 @@
 """For authors of policies and worlds: adversaries and contract tests to run against them."""
 
-from bursar.rent.spot import Saboteur
 from bursar.testing.auditor import Auditor
 from bursar.testing.broken import ContractBroken
 from bursar.testing.cases import Case, arriving, calm_case, hard_cases, play
@@ -16,7 +15,6 @@ __all__ = [
     "ContractBroken",
     "ErraticWorld",
     "Hostile",
-    "Saboteur",
     "Scene",
     "WorldContract",
     "arriving",

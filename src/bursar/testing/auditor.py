@@ -64,6 +64,7 @@ class Auditor:
             ev.LeaseExtended: self._lease_extended,
             ev.ReleaseOrdered: self._release_ordered,
             ev.MachineUp: self._machine_up,
+            ev.MachineAdopted: self._machine_adopted,
             ev.LossAnnounced: self._loss_announced,
             ev.MachineDown: self._machine_down,
             ev.AttemptStarted: self._attempt_started,
@@ -130,6 +131,12 @@ class Auditor:
         lease = self._machine(event.machine)
         expect(not lease.is_up, f"machine {event.machine} came up twice")
         lease.is_up = True
+
+    def _machine_adopted(self, event: ev.MachineAdopted, state: RunState) -> None:
+        lease = self._machine(event.machine)
+        expect(event.at <= lease.until, f"machine {event.machine} was adopted without a lease")
+        expect(not lease.live, f"machine {event.machine} was adopted with what ran on it")
+        lease.is_up = False
 
     def _loss_announced(self, event: ev.LossAnnounced, state: RunState) -> None:
         lease = self._machine(event.machine)

@@ -7,7 +7,7 @@ import pytest
 
 from bursar.engine.loop import Engine
 from bursar.engine.roles import Policy
-from bursar.execute.local import LocalWorld, sweep
+from bursar.execute.marks import sweep
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, SECOND
@@ -15,9 +15,10 @@ from bursar.model.work import repeated_bag
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.replicate.none import NoReplicas
+from bursar.rent.emulated import Saboteur
+from bursar.runs.worlds import local_world
 from bursar.state import events as ev
-from bursar.state.view import Machine
-from bursar.testing import Auditor, Saboteur, Scene
+from bursar.testing import Auditor, Scene
 
 SPOT = Offer("spot", Money.parse("0.01"), SECOND, limit=3, pool="unreliable")
 SURE = Offer("sure", Money.parse("0.03"), SECOND, limit=1)
@@ -25,19 +26,19 @@ SURE = Offer("sure", Money.parse("0.03"), SECOND, limit=1)
 
 def test_machines_of_unreliable_offers_live_as_long_as_is_said_on_average():
     saboteur = Saboteur(HOUR, seed=1)
-    lives = [saboteur.life(Machine(number, SPOT, 0, HOUR)) for number in range(2000)]
+    lives = [saboteur.life(number, SPOT) for number in range(2000)]
     assert sum(lives) / len(lives) == pytest.approx(HOUR, rel=0.1)
     assert min(lives) > 0
 
 
 def test_machines_of_reliable_offers_are_left_alone():
-    assert Saboteur(1).life(Machine(1, Offer("sure", ZERO), 0, HOUR)) is None
+    assert Saboteur(1).life(1, Offer("sure", ZERO)) is None
 
 
 def test_the_same_seed_is_the_same_sabotage():
-    machine = Machine(4, SPOT, 0, HOUR)
-    assert Saboteur(HOUR, seed=1).life(machine) == Saboteur(HOUR, seed=1).life(machine)
-    assert Saboteur(HOUR, seed=1).life(machine) != Saboteur(HOUR, seed=2).life(machine)
+    first, second = Saboteur(HOUR, seed=1), Saboteur(HOUR, seed=2)
+    assert first.life(4, SPOT) == Saboteur(HOUR, seed=1).life(4, SPOT)
+    assert first.life(4, SPOT) != second.life(4, SPOT)
 
 
 @pytest.mark.parametrize("notice", [0, SECOND // 5])
@@ -48,7 +49,7 @@ def test_a_real_run_is_done_in_spite_of_a_saboteur(notice, tmp_path):
     for event in scene.events:
         auditor.saw(event, scene.state)
     saboteur = Saboteur(SECOND // 2, notice=notice, seed=3)
-    world = LocalWorld(scene.state, tmp_path / "out", lives=saboteur)
+    world = local_world(scene.state, tmp_path / "out", losses=saboteur)
     policy = Policy(Fixed({"spot": 3, "sure": 1}), RandomPlacer(), NoReplicas())
     ended = Engine(scene.state, policy, world, observers=[auditor]).run()
     downs = [event for event in auditor.events if isinstance(event, ev.MachineDown)]
@@ -76,10 +77,10 @@ def test_what_runs_on_a_machine_that_is_taken_away_is_killed_at_once(tmp_path):
     class AfterHalfASecond:
         notice = 0
 
-        def life(self, machine):
+        def life(self, machine, offer):
             return SECOND // 2
 
-    world = LocalWorld(scene.state, tmp_path / "out", grace=HOUR, lives=AfterHalfASecond())
+    world = local_world(scene.state, tmp_path / "out", grace=HOUR, losses=AfterHalfASecond())
     began = time.monotonic()
     try:
         for decision in (ev.MachineRented(0, 1, "spot", HOUR), ev.AttemptStarted(0, 1, 1, 1)):
