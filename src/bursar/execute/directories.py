@@ -1,9 +1,9 @@
 """Directories in which commands write, made before they are needed.
 
 To make a directory and two files takes a file system as long as it takes to start a process, and
-much longer where many files were deleted lately. So one directory is made ahead, while commands
-run, for the attempt that will likely be the next. A directory that a process has had is never given
-to another. Its `stdout` and `stderr` go on to the next one if nothing was written to them and the
+much longer where many files were deleted lately. So directories are made ahead, while commands run,
+for attempts that wait for them to end. A directory that a process has had is never given to
+another. Its `stdout` and `stderr` go on to the next one if nothing was written to them and the
 kernel says that nobody has them open. What is left of it is removed by programs that run meanwhile,
 since a file system may wait for its disk to remove a directory.
 """
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 OLD: Final = os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILES: Final = ("stdout", "stderr")
+MOST_AHEAD: Final = 16
+"""directories, each with two open files"""
 MOST_EMPTY: Final = 8192
 """directories that stay while commands run: to remove them slows down making new ones"""
 BATCH: Final = 64
@@ -34,22 +36,22 @@ NO_FILES: Final = tuple(
 )
 
 
-class Desk:
+class AttemptDirectory:
     """A directory with `stdout` and `stderr`, which are open until `close`."""
 
-    __slots__ = ("directory", "stderr", "stdout")
+    __slots__ = ("name", "stderr", "stdout")
 
-    def __init__(self, directory: str, blank: str | None = None) -> None:
+    def __init__(self, name: str, root: int, blank: str | None = None) -> None:
         """`blank`: a directory whose files may be free; they are, or stay there.
 
         A directory that was made before and not used is as good as a new one.
         """
-        self.directory = directory
+        self.name = name
         with suppress(FileExistsError):
-            os.mkdir(directory)  # noqa: PTH102
-        self.stdout = _file(directory, blank, "stdout")
+            os.mkdir(name, dir_fd=root)
+        self.stdout = _file(f"{name}/stdout", root, blank and f"{blank}/stdout")
         try:
-            self.stderr = _file(directory, blank, "stderr")
+            self.stderr = _file(f"{name}/stderr", root, blank and f"{blank}/stderr")
         except OSError:
             os.close(self.stdout)
             raise
@@ -59,12 +61,21 @@ class Desk:
         os.close(self.stderr)
 
 
-class Desks:
-    """The directories of attempts, by their numbers, and the spare one."""
+class AttemptDirectories:
+    """The directories of attempts, by their numbers, and those made ahead.
+
+    Names are looked up from the descriptor of `root`: that saves the kernel a walk from the top for
+    every file, and what is put in the place of `root` meanwhile is not touched.
+    """
 
     def __init__(self, root: str) -> None:
-        self._root = root
-        self._spare: Desk | None = None
+        self._path = root
+        self._root = -1
+        """the same, open; -1: not yet"""
+        self._ahead: dict[int, AttemptDirectory] = {}
+        """made before they are needed, by attempt; at most MOST_AHEAD"""
+        self._expected: set[int] = set()
+        """attempts for which one may be made; none that has begun, or will not begin"""
         self._blank: list[str] = []
         """directories of before in which nothing was written"""
         self._empty: list[str] = []
@@ -72,53 +83,58 @@ class Desks:
         self._rmdir = which("rmdir")
         self.removers: set[int] = set()
         """processes that remove some; whoever waits for them discards them"""
-        self._last = 0
-        """attempt that took one; 0: none ever did"""
         self._mode = stat.S_IFREG | 0o666 & ~_umask()
         """of a file that nobody has changed"""
 
+    def path(self, attempt: int) -> str:
+        return f"{self._path}/{attempt}"
+
+    def expect(self, attempt: int) -> None:
+        """It begins as soon as a command ends on its machine."""
+        self._expected.add(attempt)
+
     def prepare(self) -> None:
-        """Have one to spare, if any was ever taken. If that fails, `take` will tell why."""
-        if self._last and self._spare is None:
-            with suppress(OSError):
-                self._spare = self._make(f"{self._root}/{self._last + 1}")
+        """Make those of attempts that begin soon. If that fails, `take` will tell why."""
+        for attempt in self._expected:
+            if attempt not in self._ahead and len(self._ahead) < MOST_AHEAD:
+                with suppress(OSError):
+                    self._ahead[attempt] = self._make(str(attempt))
+        self._expected.clear()
 
-    def take(self, attempt: int) -> Desk:
-        """The desk of an attempt; OSError if it cannot be made."""
-        self._last = max(self._last, attempt)
-        desk, self._spare = self._spare, None
-        directory = f"{self._root}/{attempt}"
-        if desk is None:
-            return self._make(directory)
-        if desk.directory != directory:
-            try:
-                os.rename(desk.directory, directory)  # noqa: PTH104
-            except FileNotFoundError:
-                # Its number was given to an attempt that never began, as its machine was gone:
-                # bursar has removed the directory of that attempt.
-                desk.close()
-                return self._make(directory)
-            desk.directory = directory
-        return desk
+    def take(self, attempt: int) -> AttemptDirectory:
+        """The directory of an attempt; OSError if it cannot be made."""
+        self._expected.discard(attempt)
+        found = self._ahead.pop(attempt, None)
+        return self._make(str(attempt)) if found is None else found
 
-    def put_back(self, desk: Desk) -> None:
-        """No process has had it, and none will for now: it is the spare one again."""
-        self._spare = desk
+    def put_back(self, attempt: int, directory: AttemptDirectory) -> None:
+        """No process has had it, and none will for now."""
+        self._ahead[attempt] = directory
 
-    def _make(self, directory: str) -> Desk:
+    def forget(self, attempt: int) -> None:
+        """The attempt will not begin."""
+        self._expected.discard(attempt)
+        directory = self._ahead.pop(attempt, None)
+        if directory is not None:
+            directory.close()
+            self._blank.append(directory.name)
+
+    def _make(self, name: str) -> AttemptDirectory:
+        if self._root < 0:
+            self._root = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         if not self._blank:
-            return Desk(directory)
+            return AttemptDirectory(name, self._root)
         blank = self._blank.pop()
-        desk = Desk(directory, blank)
+        directory = AttemptDirectory(name, self._root, blank)
         self._empty.append(blank)
         if len(self._empty) >= MOST_EMPTY:
             self.tidy()
-        return desk
+        return directory
 
     def tidy(self, batch: int = BATCH) -> None:
         """Have empty directories removed. What is not is removed with all the others at the end."""
         while self._rmdir and self._empty and len(self.removers) < MOST_AT_ONCE:
-            names = self._empty[:batch]
+            names = [f"{self._path}/{name}" for name in self._empty[:batch]]
             argv = (self._rmdir, "--", *names)
             try:
                 pid = os.posix_spawn(self._rmdir, argv, os.environb, file_actions=NO_FILES)
@@ -133,17 +149,18 @@ class Desks:
 
     def leave(self, attempt: int) -> bool:
         """Whether the attempt, all of whose processes have ended, wrote anything."""
-        directory = f"{self._root}/{attempt}"
+        name = str(attempt)
         try:
-            names = os.listdir(directory)  # noqa: PTH208
-            wrote = len(names) != len(FILES)
-            files = [] if wrote else [os.lstat(f"{directory}/{name}") for name in FILES]
+            wrote = len(os.listdir(self.path(attempt))) != len(FILES)  # noqa: PTH208
+            stdout = os.lstat(f"{name}/stdout", dir_fd=self._root)
+            stderr = os.lstat(f"{name}/stderr", dir_fd=self._root)
         except OSError:
             return True
-        wrote = wrote or any(file.st_size for file in files)
-        if not wrote and all((file.st_mode, file.st_nlink) == (self._mode, 1) for file in files):
-            self._blank.append(directory)
-        return wrote
+        if wrote or stdout.st_size or stderr.st_size:
+            return True
+        if all((file.st_mode, file.st_nlink) == (self._mode, 1) for file in (stdout, stderr)):
+            self._blank.append(name)
+        return False
 
     def close(self) -> None:
         """Leave word when everything had ended: what is written later is not of an attempt."""
@@ -158,30 +175,30 @@ def _umask() -> int:
     return mask
 
 
-def _file(directory: str, blank: str | None, name: str) -> int:
+def _file(name: str, root: int, blank: str | None) -> int:
     """A new file, or one that might as well be new, open for writing."""
     if blank is not None:
         with suppress(OSError):
-            return _taken_over(f"{blank}/{name}", f"{directory}/{name}")
-    return os.open(f"{directory}/{name}", NEW, 0o666)
+            return _taken_over(blank, name, root)
+    return os.open(name, NEW, 0o666, dir_fd=root)
 
 
-def _taken_over(old: str, new: str) -> int:
+def _taken_over(old: str, new: str, root: int) -> int:
     """Move a file and open it; OSError if it is not empty, or if anybody else may write to it.
 
     A lease of that kind is granted only to the one who has the file open alone; descriptors that
     another process has inherited or been sent count. Nobody can come by its old name meanwhile.
     """
-    os.rename(old, new)  # noqa: PTH104
+    os.rename(old, new, src_dir_fd=root, dst_dir_fd=root)
     descriptor = -1
     try:
-        descriptor = os.open(new, OLD)
+        descriptor = os.open(new, OLD, dir_fd=root)
         fcntl(descriptor, F_SETLEASE, F_WRLCK)
         fcntl(descriptor, F_SETLEASE, F_UNLCK)
         if os.fstat(descriptor).st_size:
             raise OSError("somebody wrote to it")
     except OSError:
-        os.unlink(new)  # noqa: PTH108
+        os.unlink(new, dir_fd=root)
         if descriptor >= 0:
             os.close(descriptor)
         raise

@@ -9,9 +9,10 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
-from bursar.execute.processes import PATIENCE, WARD, WARDEN, sweep
+from bursar.execute.processes import PATIENCE, WARD, WARDEN, await_end, sweep
 from bursar.execute.tags import run_tag
 from bursar.execute.wire import Channel, python_program
 from bursar.model.errors import BursarError
@@ -110,8 +111,12 @@ class WardenLink:
     def close(self) -> None:
         """End the warden and all its wards."""
         self.channel.close()
+        with suppress(OSError):  # to wait with `wait` alone is to look every 50 ms
+            handle = os.pidfd_open(self._process.pid)
+            await_end(2 * PATIENCE, handle)
+            os.close(handle)
         try:
-            self._process.wait(2 * PATIENCE + 1)
+            self._process.wait(1)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -1,4 +1,8 @@
-"""How the warden starts a process: a leader of its own session, with mark, tag and lifeline."""
+"""How the warden starts a process: a leader of its own group, with mark, tag and lifeline.
+
+It stays in the warden's session, which has no terminal: a session for each would cost the kernel a
+group of its scheduler every time.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,14 @@ from bursar.execute.tags import put_on, ward_tag
 if TYPE_CHECKING:
     from typing import Any, Final, TypeAlias
 
-    from bursar.execute.directories import Desk
+    from bursar.execute.directories import AttemptDirectory
     from bursar.execute.lifeline import Lifeline
 
     Actions: TypeAlias = tuple[tuple[Any, ...], ...]
     """what becomes of the descriptors"""
 
 NOTHING_TO_READ: Final = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
+WARD_NAME: Final = WARD.encode()
 RESET_SIGNALS: Final = (
     signal.SIGINT,
     signal.SIGHUP,
@@ -36,7 +41,7 @@ class Starter:
     """Starts processes of one run."""
 
     def __init__(self, mark: str, tag: int, lifeline: Lifeline) -> None:
-        self._mark = mark
+        self._mark = os.fsencode(mark)
         self._tag = tag
         self._lifeline = lifeline
         self._programs: dict[str, str] = {}
@@ -44,16 +49,20 @@ class Starter:
     def start(
         self, key: int, argv: tuple[str, ...], environment: dict[bytes, bytes], actions: Actions
     ) -> int:
-        """The number of a new process of this ward; OSError or ValueError if it cannot be."""
+        """The number of a new process of this ward; OSError or ValueError if it cannot be.
+
+        The environment is its own; the mark is added to it.
+        """
+        environment[WARD_NAME] = self._mark + b"/%d" % key
         put_on(ward_tag(self._tag, key))  # this process has it for a moment, too
         end = self._lifeline.open()
         try:
             pid = os.posix_spawnp(
                 self._program(argv[0]),
                 argv,
-                {**environment, **encode({WARD: f"{self._mark}/{key}"})},
+                environment,
                 file_actions=(*actions, (os.POSIX_SPAWN_DUP2, end, self._lifeline.number)),
-                setsid=True,
+                setpgroup=0,
                 setsigmask=(),
                 setsigdef=RESET_SIGNALS,
             )
@@ -73,12 +82,12 @@ class Starter:
         return found
 
 
-def at_desk(desk: Desk) -> Actions:
+def writing_in(directory: AttemptDirectory) -> Actions:
     """Where a command reads and writes."""
     return (
         NOTHING_TO_READ,
-        (os.POSIX_SPAWN_DUP2, desk.stdout, 1),
-        (os.POSIX_SPAWN_DUP2, desk.stderr, 2),
+        (os.POSIX_SPAWN_DUP2, directory.stdout, 1),
+        (os.POSIX_SPAWN_DUP2, directory.stderr, 2),
     )
 
 

@@ -22,7 +22,7 @@ import select
 import signal
 from typing import TYPE_CHECKING
 
-from bursar.execute.directories import Desks
+from bursar.execute.directories import AttemptDirectories
 from bursar.execute.orphans import Orphans
 from bursar.execute.processes import (
     PATIENCE,
@@ -32,7 +32,7 @@ from bursar.execute.processes import (
     kill_child,
     kill_group,
 )
-from bursar.execute.starter import NOTHING_TO_READ, Starter, at_desk, encode
+from bursar.execute.starter import NOTHING_TO_READ, Starter, encode, writing_in
 from bursar.execute.timers import Timers
 from bursar.execute.wards import Machine, Ward, first_free_slot
 from bursar.execute.wire import LOST
@@ -91,7 +91,7 @@ class Warden:
         """descriptors that tell when bursar or the keeper has ended"""
         self._starter = Starter(mark, tag, lifeline)
         self._orphans = Orphans(mark, tag)
-        self._desks = Desks(attempts)
+        self._directories = AttemptDirectories(attempts)
         self._grace = grace
         """from asking a process to end to making it end"""
         self._environment = dict(os.environb)
@@ -126,7 +126,7 @@ class Warden:
                 if self._orphans_expected:
                     self._hunt()
                 self._report()
-                self._desks.prepare()
+                self._directories.prepare()
                 if stuffed != self._channel.pending:
                     stuffed = self._channel.pending
                     poll.modify(link, select.POLLIN | (select.POLLOUT if stuffed else 0))
@@ -143,7 +143,7 @@ class Warden:
                 self._tidy()
         finally:
             end_descendants()
-            self._desks.close()
+            self._directories.close()
 
     # --- what bursar may call --------------------------------------------------------------------
 
@@ -207,6 +207,7 @@ class Warden:
             if visit is not None:
                 os.close(visit[1])
             if visit is not None or machine.waiting.pop(key, None) is not None:
+                self._directories.forget(key)
                 self._note("ended", key, cause, 0, 0, 0, 0, "", False, urgent=True)
 
     # --- starting and ending ---------------------------------------------------------------------
@@ -236,25 +237,31 @@ class Warden:
     def _begin(self, key: int, machine: Machine) -> bool:
         """Start a command, with a directory for what it writes; False: it must wait."""
         task, argv, timeout = machine.waiting[key]
-        desk = None
+        directory = None
         try:
-            desk = self._desks.take(key)
-            extras = {"TASK": str(task), "ATTEMPT": str(key), "OUTPUT_DIR": desk.directory}
-            environment = encode({f"BURSAR_{name}": value for name, value in extras.items()})
-            self._spawn(key, machine, argv, environment, at_desk(desk))
+            directory = self._directories.take(key)
+            environment = {
+                b"BURSAR_TASK": b"%d" % task,
+                b"BURSAR_ATTEMPT": b"%d" % key,
+                b"BURSAR_OUTPUT_DIR": os.fsencode(self._directories.path(key)),
+            }
+            self._spawn(key, machine, argv, environment, writing_in(directory))
         except (OSError, ValueError) as error:
             if self._is_in_want(error):
-                if desk is not None:
-                    self._desks.put_back(desk)
+                if directory is not None:
+                    self._directories.put_back(key, directory)
                 return False
-            what = "write in its directory" if desk is None else f"start '{argv[0]}'"
+            what = "write in its directory" if directory is None else f"start '{argv[0]}'"
             self._unstarted(key, error, f"cannot {what}")
         else:
             if timeout is not None:
                 self._timers.set(("timeout", key), boottime() + timeout)
-        if desk is not None:
-            desk.close()
+        if directory is not None:
+            directory.close()
         del machine.waiting[key]
+        for soon in machine.waiting:
+            self._directories.expect(soon)
+            break
         return True
 
     def _spawn(
@@ -267,7 +274,7 @@ class Warden:
     ) -> None:
         slot = machine.free_slot()
         job_slot = machine.first + slot - 1
-        slots = encode({"BURSAR_SLOT": str(slot), "BURSAR_JOB_SLOT": str(job_slot)})
+        slots = {b"BURSAR_SLOT": b"%d" % slot, b"BURSAR_JOB_SLOT": b"%d" % job_slot}
         environment = {**machine.environment, **extras, **slots}
         pid = self._starter.start(key, argv, environment, actions)
         ward = Ward(key, pid, machine, slot, boottime())
@@ -314,9 +321,13 @@ class Warden:
 
     def _gone(self, machine: Machine) -> None:
         del self._machines[machine.id]
+        for key in machine.waiting:
+            self._directories.forget(key)
         self._timers.discard(("gone", machine.id))
         at = min(boottime(), machine.until)
         self._note("gone", machine.id, machine.leaving, at, urgent=True)
+        if not self._machines:
+            self._directories.tidy_at_last()
 
     def _reap(self) -> None:
         """Collect what ended. A group is killed while its dead leader still holds the number."""
@@ -333,7 +344,7 @@ class Warden:
             if ward is None:
                 os.waitpid(found.si_pid, 0)
                 self._orphans.forget(found.si_pid)
-                self._desks.removers.discard(found.si_pid)
+                self._directories.removers.discard(found.si_pid)
                 continue
             kill_group(ward.pid, signal.SIGKILL)
             _, status, usage = os.wait4(ward.pid, 0)
@@ -354,7 +365,7 @@ class Warden:
         bound: set[int] = set()
         doubtful: set[int] = set()
         for pid in children():
-            if pid in self._by_pid or pid in self._desks.removers:
+            if pid in self._by_pid or pid in self._directories.removers:
                 continue
             owners = self._orphans.owners(pid, self._wards)
             if all(key in self._ending for key in owners):
@@ -378,19 +389,19 @@ class Warden:
         if not machine.leaving:
             code, cpu, memory = ward.result
             runtime = ward.ended - ward.started
-            wrote = code != 0 or key < 0 or bool(why) or self._desks.leave(key)
+            self._begin_waiting(machine)
+            wrote = code != 0 or key < 0 or bool(why) or self._directories.leave(key)
             cause = "stuck" if why else ward.cause
             self._note("ended", key, cause, code, runtime, cpu, memory, why, wrote)
-            self._begin_waiting(machine)
             self._is_urgent |= len(machine.waiting) <= RESERVE * machine.slots
         elif not machine.wards and machine.id in self._machines:
             self._gone(machine)
 
     def _tidy(self) -> None:
         """Leave few directories behind, in a short time."""
-        self._desks.tidy_at_last()
+        self._directories.tidy_at_last()
         end = boottime() + LONGEST_TIDYING
-        while self._desks.removers and boottime() < end:
+        while self._directories.removers and boottime() < end:
             select.select([self._bell], [], [], LONGEST_TIDYING / SECOND)
             self._answer_bell()
 
@@ -460,7 +471,7 @@ def _ring_on_signals() -> int:
     signal.signal(signal.SIGTERM, _noted)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.signal(signal.SIGIO, signal.SIG_IGN)  # of leases on files, see `desks.py`
+    signal.signal(signal.SIGIO, signal.SIG_IGN)  # of leases on files, see `directories.py`
     signal.set_wakeup_fd(hammer, warn_on_full_buffer=False)
     return bell
 

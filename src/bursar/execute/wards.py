@@ -52,6 +52,8 @@ class Machine:
     @property
     def is_full(self) -> bool:
         """All slots have a command; workers have none, as bursar counts what they do."""
+        if len(self.wards) < self.slots:
+            return False
         return sum(ward.key > 0 for ward in self.wards.values()) >= self.slots
 
     def free_slot(self) -> int:
@@ -59,7 +61,7 @@ class Machine:
 
 
 class Ward:
-    """A process under watch, the leader of its own session and group, and all that comes of it."""
+    """A process under watch, the leader of its own group, and all that comes of it."""
 
     __slots__ = ("cause", "ended", "key", "machine", "pid", "result", "slot", "started")
 
