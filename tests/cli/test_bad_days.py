@@ -47,11 +47,10 @@ def spoil(journal, kind):
     journal.write_bytes(data)
 
 
-@pytest.mark.parametrize("kind", ["record", "schema"])
-def test_a_damaged_journal_is_told_and_the_other_runs_are_shown(place, kind):
+def test_a_damaged_journal_is_told_and_the_other_runs_are_shown(place):
     for name in ("good", "bad"):
         place.bursar("run", "-q", "--name", name, "true", ":::", "1", "2")
-    spoil(place.path / ".bursar" / "bad" / "journal.db", kind)
+    spoil(place.path / ".bursar" / "bad" / "journal.db", "schema")
     out, _ = place.bursar("status")
     rows = {line.split()[0]: line for line in out.splitlines()}
     assert "done" in rows["good"]
@@ -61,6 +60,14 @@ def test_a_damaged_journal_is_told_and_the_other_runs_are_shown(place, kind):
     assert listed["bad"]["status"] == "unreadable"
     for verb in ("status", "resume"):
         assert "restore" in one_line(place.bursar(verb, "bad", code=1)[1])
+
+
+def test_a_damaged_event_is_told_by_all_who_read_the_events(place):
+    place.bursar("run", "-q", "--name", "bad", "true", ":::", "1", "2")
+    spoil(place.path / ".bursar" / "bad" / "journal.db", "record")
+    assert "2/2" in place.bursar("status")[0], "the digest is whole"
+    for words in (["resume", "bad"], ["why", "bad"], ["export", "bad", "--joblog", "log"]):
+        assert "restore" in one_line(place.bursar(*words, code=1)[1])
 
 
 # --- cut off before the first commit --------------------------------------------------------------

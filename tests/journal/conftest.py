@@ -72,9 +72,9 @@ class ClosableWorld(SimulatedWorld):
         self.is_closed = True
 
 
-def prepare(journal, *, tasks=20, retries=1, budget="5.00", outside=(), **luck):
+def prepare(journal, *, state=None, tasks=20, retries=1, budget="5.00", outside=(), **luck):
     """An engine about to run a bag; `outside` are events that come from elsewhere."""
-    engine, world = engine_of(RunState(), journal, **luck)
+    engine, world = engine_of(state or RunState(), journal, **luck)
     goal = Goal(Money.parse(budget), deadline=40 * HOUR)
     bag = make_bag(["echo", "{}"], [[f"it's {n}"] for n in range(tasks)])
     engine.record(ev.RunCreated(0, "r", MARKET, goal, Limits(retries), 1, {}, {}, BEGAN))

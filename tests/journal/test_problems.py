@@ -113,8 +113,8 @@ def test_a_damaged_page_is_told(journal):
 
 
 def test_a_journal_of_a_newer_version_is_left_alone(journal):
-    tamper(journal, "UPDATE meta SET value = '3' WHERE key = 'format'")
-    expected = "written by a newer bursar (format 3, this one reads up to 2): upgrade bursar"
+    tamper(journal, "UPDATE meta SET value = '4' WHERE key = 'format'")
+    expected = "written by a newer bursar (format 4, this one reads up to 3): upgrade bursar"
     assert complaint_of(journal, JournalError) == expected
     before = journal.read_bytes()
     with pytest.raises(JournalError, match=re.escape(expected)):

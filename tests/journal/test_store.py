@@ -85,8 +85,8 @@ def test_any_events_come_back_as_they_were_written(events, per_commit):
 def test_a_journal_tells_its_format_run_and_creation(path):
     JournalWriter.create(path, "o'brien-1", created=12.5).close()
     with JournalReader(path) as reader:
-        assert (reader.meta.format, reader.meta.run, reader.meta.created) == (2, "o'brien-1", 12.5)
-    assert FORMAT == 2
+        assert (reader.meta.format, reader.meta.run, reader.meta.created) == (3, "o'brien-1", 12.5)
+    assert FORMAT == 3
 
 
 def test_a_journal_is_never_written_over(path):

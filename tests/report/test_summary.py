@@ -19,6 +19,7 @@ from bursar.report.summary import (
     tell,
 )
 from bursar.state import events as ev
+from bursar.state.digest import digest_of
 from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"))
@@ -113,7 +114,7 @@ def test_every_status_has_an_exit_code_of_its_own_unless_all_is_well():
 def test_what_the_cap_leaves_out_is_said_where_it_is_first_shown():
     scene = scene_of()
     scene.rent()
-    first, later = (money_line(scene.state, first=first) for first in (True, False))
+    first, later = (money_line(digest_of(scene.state), first=first) for first in (True, False))
     assert first == "$0.10 committed of $2.50 (storage and transfer are not included)"
     assert later == "$0.10 committed of $2.50"
     market = scene.state.market
@@ -127,7 +128,7 @@ def test_what_the_cap_leaves_out_is_said_where_it_is_first_shown():
 def test_where_nothing_costs_money_there_is_no_cap_to_show():
     for budget in (None, "2.50"):
         state = Scene(Offer("free", ZERO), budget=budget).state
-        assert money_line(state) == "free of charge"
+        assert money_line(digest_of(state)) == "free of charge"
 
 
 def test_people_are_told_what_was_done_what_it_cost_and_where_it_is():

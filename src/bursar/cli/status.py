@@ -13,15 +13,15 @@ from bursar.cli.common import (
     say,
 )
 from bursar.cli.options import json_option, settings
-from bursar.journal.replay import load_state
+from bursar.journal.replay import load_digest, load_state
 from bursar.journal.runs import RunDir
 from bursar.model.errors import BursarError
 from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
 from bursar.model.text import counted
 from bursar.model.time import format_duration
-from bursar.report.summary import ABANDONED, Summary, elapsed, summarise, tell
-from bursar.state.state import RunState
+from bursar.report.summary import ABANDONED, Summary, summary_of, tell_digest, tell_failures
+from bursar.state.digest import Digest
 
 
 @click.command(context_settings=settings)
@@ -43,25 +43,26 @@ def command(run: str | None, as_json: bool) -> None:
 
 
 def _show(found: RunDir, *, as_json: bool) -> None:
-    state = load_state(found.journal)
+    digest = load_digest(found.journal)
     if as_json:
-        print_json(summarise(state))
+        print_json(summary_of(digest))
         return
-    is_abandoned = _is_abandoned(found, state)
-    for line in tell(state, is_abandoned=is_abandoned):
+    is_abandoned = _is_abandoned(found, digest)
+    failures = tell_failures(load_state(found.journal)) if digest.failed else ()
+    for line in tell_digest(digest, failures, is_abandoned=is_abandoned):
         print_line(line)
-    if state.machines:
-        under_way = counted(len(state.attempts), "attempt")
-        print_line(f"machines: {format_fleet(state.fleet)}; {under_way} under way")
+    if digest.machines:
+        under_way = counted(digest.attempts, "attempt")
+        print_line(f"machines: {format_fleet(digest.fleet)}; {under_way} under way")
     if is_abandoned:
         calls = "its Python calls are not in the journal: run your program again"
-        go_on = calls if state.is_of_calls else f"go on with: bursar resume {found.name}"
+        go_on = calls if digest.is_of_calls else f"go on with: bursar resume {found.name}"
         print_line(f"it is not executed; {go_on}")
 
 
 def _object(found: RunDir) -> Summary | dict[str, str]:
     try:
-        return summarise(load_state(found.journal))
+        return summary_of(load_digest(found.journal))
     except BursarError as error:
         return {"run": found.name, "status": "unreadable", "why": _reason(found, error)}
 
@@ -73,26 +74,25 @@ def _reason(found: RunDir, error: BursarError) -> str:
 
 def _row(found: RunDir) -> tuple[str, ...]:
     try:
-        state = load_state(found.journal)
+        digest = load_digest(found.journal)
     except BursarError as error:
         return (found.name, f"unreadable: {_reason(found, error)}", "", "", "", "")
-    currency = state.market.currency
-    budget = state.ledger.budget
+    currency, budget = digest.currency, digest.budget
     return (
         found.name,
-        _status(found, state),
-        f"{state.done:,}/{state.total:,}",
-        format_money(state.ledger.committed, currency),
+        _status(found, digest),
+        f"{digest.done:,}/{digest.total:,}",
+        format_money(digest.committed, currency),
         "none" if budget is None else format_money(budget, currency),
-        format_duration(elapsed(state)),
+        format_duration(digest.elapsed),
     )
 
 
-def _status(found: RunDir, state: RunState) -> str:
-    if state.ended is not None:
-        return state.ended.status
-    return ABANDONED if _is_abandoned(found, state) else "running"
+def _status(found: RunDir, digest: Digest) -> str:
+    if digest.status is not None:
+        return digest.status
+    return ABANDONED if _is_abandoned(found, digest) else "running"
 
 
-def _is_abandoned(found: RunDir, state: RunState) -> bool:
-    return state.ended is None and found.owner() is None
+def _is_abandoned(found: RunDir, digest: Digest) -> bool:
+    return digest.status is None and found.owner() is None

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
+
+import msgspec
 
 from bursar.engine.world import Observer
 from bursar.journal.problems import AGAIN
 from bursar.journal.store import JournalReader
-from bursar.model.errors import InvariantError, JournalError, shown
+from bursar.model.codec import decoder
+from bursar.model.errors import BursarError, InvariantError, JournalError, shown
 from bursar.state import events as ev
+from bursar.state.digest import Digest, digest_of
 from bursar.state.state import RunState
+
+_DIGEST: Final = decoder(Digest)
 
 
 class Follower:
@@ -59,6 +66,20 @@ def load_state(path: str | Path, observers: Sequence[Observer] = ()) -> RunState
         if not follower.catch_up():
             raise JournalError(f"{path}: has no events, so the run never began: {AGAIN}")
         return follower.state
+
+
+def load_digest(path: str | Path) -> Digest:
+    """How a run stands, as of its last commit: one row is read, however long the journal is.
+
+    A journal without a digest that this version can read is replayed.
+    """
+    with JournalReader(path) as reader:
+        record = reader.digest()
+    if record is not None:
+        with suppress(msgspec.MsgspecError, BursarError, ValueError, ArithmeticError):
+            digest: Digest = _DIGEST.decode(record)
+            return digest
+    return digest_of(load_state(path))
 
 
 def apply(event: ev.AnyEvent, state: RunState, where: str) -> None:

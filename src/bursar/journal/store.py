@@ -1,10 +1,12 @@
 """The store of a run: its journal, one SQLite file that only ever grows.
 
     event:  seq (1, 2, 3, ...)  record (the event as JSON)  crc (of the record at this place)
+    digest: one row, of the last commit: seq (of its last event)  record (the digest as JSON)  crc
     meta:   format, run, created, crc (of these, and of the tables' definitions)
 
 Event `n` of the run has `seq` n, without gaps. Triggers abort whatever would change or remove what
-is written, and checksums tell what a disk or an editor changed all the same. The file is in WAL
+is written, and checksums tell what a disk or an editor changed all the same. The digest alone is
+replaced, with every commit: lists of runs read it and nothing else. The file is in WAL
 mode while it is written: readers see the last commit and never block the writer. When a writer
 closes it, it becomes one plain file that can be copied or read anywhere. Only its owner may read
 it.
@@ -39,10 +41,11 @@ from bursar.model.codec import ENCODER, decoder
 from bursar.model.errors import BursarError, InputError, JournalError, one_line
 from bursar.state import events as ev
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """What this version of bursar writes, and the newest it reads."""
+WITHOUT_DIGEST: Final = 2
 WITHOUT_CHECKSUMS: Final = 1
-"""The format before: it is read, and gone on with as it is."""
+"""Formats before: they are read, and gone on with as they are."""
 
 LOG_PAGES: Final = 4_000
 """Pages in the write-ahead log (16 MB) before it is folded into the file, which syncs both."""
@@ -61,6 +64,12 @@ CREATE TABLE event (
     record TEXT NOT NULL,
     crc INTEGER NOT NULL
 );
+CREATE TABLE digest (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    seq INTEGER NOT NULL,
+    record TEXT NOT NULL,
+    crc INTEGER NOT NULL
+);
 CREATE TRIGGER event_is_next BEFORE INSERT ON event
     WHEN NEW.seq IS NOT (SELECT ifnull(max(seq), 0) + 1 FROM event)
     BEGIN SELECT RAISE(ABORT, 'a journal is written in order'); END;
@@ -73,15 +82,12 @@ CREATE TRIGGER meta_stays BEFORE UPDATE ON meta
 CREATE TRIGGER meta_is_kept BEFORE DELETE ON meta
     BEGIN SELECT RAISE(ABORT, 'a journal is never changed'); END;
 """
-_INSERT: Final = {
-    1: "INSERT INTO event (seq, record, at, kind) VALUES (?, ?, ?, ?)",
-    2: "INSERT INTO event (seq, record, crc) VALUES (?, ?, ?)",
-}
-_SELECT: Final = {
-    1: "SELECT seq, record, NULL FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
-    2: "SELECT seq, record, crc FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
-}
-"""By format."""
+_INSERT: Final = "INSERT INTO event (seq, record, crc) VALUES (?, ?, ?)"
+_INSERT_BARE: Final = "INSERT INTO event (seq, record, at, kind) VALUES (?, ?, ?, ?)"
+_SELECT: Final = "SELECT seq, record, crc FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
+_SELECT_BARE: Final = "SELECT seq, record, NULL FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
+_DIGEST: Final = "INSERT OR REPLACE INTO digest (id, seq, record, crc) VALUES (1, ?, ?, ?)"
+_SELECT_DIGEST: Final = "SELECT seq, record, crc FROM digest"
 _TABLES: Final = "SELECT name, sql FROM sqlite_master ORDER BY name"
 _DECODER: Final = decoder(ev.AnyEvent)
 _OWNER_ONLY: Final = 0o600
@@ -175,8 +181,11 @@ class JournalWriter:
         else:
             self._pending.append((seq, record.decode(), crc32(record, seq)))
 
-    def commit(self, *, safely: bool) -> None:
-        """Write what was appended since the last commit, whole or not at all."""
+    def commit(self, *, safely: bool, digest: bytes | None = None) -> None:
+        """Write what was appended since the last commit, whole or not at all.
+
+        The digest, if one is given, is of the state after the last event.
+        """
         if not self._pending:
             return
         execute = self._connection.execute
@@ -190,7 +199,11 @@ class JournalWriter:
                 execute("PRAGMA synchronous=FULL" if safely else "PRAGMA synchronous=NORMAL")
                 self._is_safe = safely
             execute("BEGIN IMMEDIATE")
-            self._connection.executemany(_INSERT[self._format], self._pending)
+            insert = _INSERT_BARE if self._format == WITHOUT_CHECKSUMS else _INSERT
+            self._connection.executemany(insert, self._pending)
+            if digest is not None and self._format > WITHOUT_DIGEST:
+                seq = self._seq + len(self._pending)
+                execute(_DIGEST, (seq, digest.decode(), crc32(digest, seq)))
             execute("COMMIT")
         except BaseException as problem:
             if self._connection.in_transaction:
@@ -313,6 +326,7 @@ class JournalReader:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._copy: TemporaryDirectory[str] | None = None
+        self._is_checked = False
         check_usable(self.path, os.R_OK)
         self._connection = _connect(self.path, "ro")
         try:
@@ -327,7 +341,8 @@ class JournalReader:
             yield decode(record, f"{self.path}: event {seq}")
 
     def records(self, after: int = 0) -> Iterator[bytes]:
-        """The same as JSON."""
+        """The same as JSON. Whoever reads events first sees that no page of the file hides some."""
+        self._check_pages()
         has_checksums = self.meta.format > WITHOUT_CHECKSUMS
         while batch := self._read(after):
             for seq, record, crc in batch:
@@ -335,6 +350,16 @@ class JournalReader:
                 if seq != after or (has_checksums and not _is_whole(seq, record, crc)):
                     raise JournalError(f"{self.path}: event {after} {_DAMAGED}")
                 yield record
+
+    def digest(self) -> bytes | None:
+        """The digest of the last commit; None: there is none, or it is damaged."""
+        if self.meta.format <= WITHOUT_DIGEST:
+            return None
+        try:
+            rows = self._connection.execute(_SELECT_DIGEST).fetchall()
+        except SQL_TROUBLE as error:
+            raise told(error, self.path) from error
+        return next((record for seq, record, crc in rows if _is_whole(seq, record, crc)), None)
 
     def close(self) -> None:
         self._connection.close()
@@ -354,7 +379,7 @@ class JournalReader:
 
     def _read(self, after: int) -> list[tuple[int, bytes, int]]:
         try:
-            select = _SELECT[self.meta.format]
+            select = _SELECT_BARE if self.meta.format == WITHOUT_CHECKSUMS else _SELECT
             return self._connection.execute(select, (after, BATCH)).fetchall()
         except SQL_TROUBLE as error:
             raise told(error, self.path) from error
@@ -367,25 +392,26 @@ class JournalReader:
         tells the same. So it does where somebody else keeps the index locked.
         """
         try:
-            return self._look_over()
+            return _read_meta(self.path, self._connection)
         except JournalError as error:
             if _code(error) not in _READ_FROM_A_COPY:
                 raise
         self._connection.close()
         self._copy = TemporaryDirectory(prefix="bursar-")
         self._connection = _connect(_copy_into(Path(self._copy.name), self.path), "ro")
-        return self._look_over()
+        return _read_meta(self.path, self._connection)
 
-    def _look_over(self) -> Meta:
-        """Read the meta data, and see that no page hides events: checksums cannot tell those."""
-        meta = _read_meta(self.path, self._connection)
+    def _check_pages(self) -> None:
+        """See that no page hides events, which checksums cannot tell; it reads the whole file."""
+        if self._is_checked:
+            return
         try:
             ((verdict,),) = self._connection.execute("PRAGMA quick_check(1)").fetchall()
         except SQL_TROUBLE as error:
             raise told(error, self.path) from error
         if verdict != b"ok":
             raise JournalError(f"{self.path}: {DAMAGED}")
-        return meta
+        self._is_checked = True
 
 
 def _is_whole(seq: int, record: object, crc: object) -> bool:
@@ -442,7 +468,7 @@ def _read_meta(path: Path, connection: sqlite3.Connection) -> Meta:
     try:
         texts = [table[name].decode() for name in (b"format", b"run", b"created")]
         version = int(texts[0])
-        checked = version == FORMAT or b"crc" in table
+        checked = version > WITHOUT_CHECKSUMS or b"crc" in table
         if version <= FORMAT and checked and int(table[b"crc"]) != _meta_crc(schema, *texts):
             raise JournalError(f"{path}: what the journal says about itself {_DAMAGED}")
         if 1 <= version <= FORMAT:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
@@ -13,7 +13,8 @@ from bursar.model.money import Money, format_money
 from bursar.model.text import counted, cut
 from bursar.model.time import SECOND, Time, format_duration
 from bursar.model.work import Bag
-from bursar.state.events import PlanChosen, Status
+from bursar.state.digest import Digest, Promise, digest_of
+from bursar.state.events import Status
 from bursar.state.state import RunState
 
 EXIT_CODES: Final[dict[Status, int]] = {
@@ -69,41 +70,22 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 def summarise(state: RunState) -> Summary:
-    budget = state.ledger.budget
+    return summary_of(digest_of(state))
+
+
+def summary_of(digest: Digest) -> Summary:
     return Summary(
-        run=state.run,
-        status=None if state.ended is None else state.ended.status,
-        why="" if state.ended is None else state.ended.why,
-        tasks=Tasks(state.total, state.done, state.failed, state.blocked),
+        run=digest.run,
+        status=digest.status,
+        why=digest.why,
+        tasks=Tasks(digest.total, digest.done, digest.failed, digest.blocked),
         money=Account(
-            None if budget is None else str(budget),
-            str(state.ledger.committed),
-            state.market.currency,
+            None if digest.budget is None else str(digest.budget),
+            str(digest.committed),
+            digest.currency,
         ),
-        makespan_s=makespan(state) / SECOND,
+        makespan_s=digest.makespan / SECOND,
     )
-
-
-def makespan(state: RunState) -> Time:
-    """From the run's beginning, or from the choice of its plan, to the last settled task.
-
-    Time in which nobody executed the run does not count.
-    """
-    begin = state.begun
-    return max(0, state.last_settled - begin - paused(state, begin, state.last_settled))
-
-
-def elapsed(state: RunState) -> Time:
-    """From the run's beginning, its sample included, to the last that is known of it.
-
-    Time in which nobody executed the run does not count.
-    """
-    return state.now - paused(state, 0, state.now)
-
-
-def paused(state: RunState, begin: Time, end: Time) -> Time:
-    """How much of a stretch of time nobody executed the run."""
-    return sum(max(0, min(to, end) - max(since, begin)) for since, to in state.pauses)
 
 
 def prices_told(market: Market, *, first: bool = True) -> str:
@@ -122,13 +104,13 @@ def budget_told(market: Market, budget: Money | None) -> str:
     return f"{told} ({NOT_INCLUDED})"
 
 
-def money_line(state: RunState, *, first: bool = True) -> str:
+def money_line(digest: Digest, *, first: bool = True) -> str:
     """`$0.40 committed of $2.50`, and if it is the first to show the cap, what that leaves out."""
-    if state.market.is_free:
+    if digest.is_free:
         return FREE
-    currency, budget = state.market.currency, state.ledger.budget
+    currency, budget = digest.currency, digest.budget
     cap = "without a budget" if budget is None else f"of {format_money(budget, currency)}"
-    told = f"{format_money(state.ledger.committed, currency)} committed {cap}"
+    told = f"{format_money(digest.committed, currency)} committed {cap}"
     return f"{told} ({NOT_INCLUDED})" if first else told
 
 
@@ -138,64 +120,70 @@ ABANDONED: Final = "abandoned"
 
 def tell(state: RunState, *, first: bool = True, is_abandoned: bool = False) -> Iterator[str]:
     """How a run ended, or how it stands, line by line; `first` if the cap was not shown before."""
-    ended = state.ended
-    status = "running" if ended is None else ended.status
+    digest, failures = digest_of(state), tell_failures(state)
+    return tell_digest(digest, failures, first=first, is_abandoned=is_abandoned)
+
+
+def tell_digest(
+    digest: Digest,
+    failures: Iterable[str] = (),
+    *,
+    first: bool = True,
+    is_abandoned: bool = False,
+) -> Iterator[str]:
+    """The same; a digest knows how many tasks failed, not how."""
+    status = digest.status or "running"
     told = ABANDONED if is_abandoned else "running"
-    if ended is not None:
-        told = STATUS_TOLD[ended.status]
+    if digest.status is not None:
+        told = STATUS_TOLD[digest.status]
     yield (
-        f"{state.run}: {told}. {state.done:,} of {counted(state.total, 'task')} done"
-        f" in {_tell_elapsed(state)}, {money_line(state, first=first)}"
+        f"{digest.run}: {told}. {digest.done:,} of {counted(digest.total, 'task')} done"
+        f" in {_span(digest.elapsed, digest.was_paused)}, {money_line(digest, first=first)}"
     )
-    if state.plan is not None:
-        yield _tell_promise(state, state.plan)
-    if state.assignment is not None:
-        yield f"replanned at {format_duration(state.assignment.at)}: {state.assignment.why}"
-    if ended is not None and ended.why:
-        yield f"why: {ended.why}"
-    yield from _tell_failures(state)
-    if state.created is not None:
-        yield f"results: {state.created.settings.get('outputs', 'none')}"
-    if status == "planned" and state.done:
-        yield f"choose a plan with: bursar run {state.run} --choose knee"
-    if status in ("budget", "interrupted", "deadline") and not state.is_of_calls:
+    if digest.promise is not None:
+        yield _tell_promise(digest, digest.promise)
+    if digest.replanned is not None:
+        at, why = digest.replanned
+        yield f"replanned at {format_duration(at)}: {why}"
+    if digest.why:
+        yield f"why: {digest.why}"
+    yield from failures
+    yield f"results: {digest.outputs}"
+    if status == "planned" and digest.done:
+        yield f"choose a plan with: bursar run {digest.run} --choose knee"
+    if status in ("budget", "interrupted", "deadline") and not digest.is_of_calls:
         more = {"budget": " --budget MORE", "deadline": " --deadline LATER"}.get(status, "")
-        yield f"go on with: bursar resume {state.run}{more}"
+        yield f"go on with: bursar resume {digest.run}{more}"
 
 
-def _tell_elapsed(state: RunState) -> str:
-    told = format_duration(elapsed(state))
-    return f"{told} of running time" if paused(state, 0, state.now) else told
+def _span(time: Time, was_paused: bool) -> str:
+    told = format_duration(time)
+    return f"{told} of running time" if was_paused else told
 
 
-def _tell_makespan(state: RunState) -> str:
-    """Since the choice of the plan."""
-    told = format_duration(makespan(state))
-    resumed = paused(state, state.begun, state.last_settled)
-    return f"{told} of running time" if resumed else told
-
-
-def _tell_promise(state: RunState, plan: PlanChosen) -> str:
+def _tell_promise(digest: Digest, plan: Promise) -> str:
     """Predicted against actual."""
-    currency = state.market.currency
-    if state.settled < state.total:
+    currency = digest.currency
+    if digest.settled < digest.total:
         return (
             f"plan '{plan.name}': predicted {format_duration(plan.makespan_p50)}"
             f" (at most {format_duration(plan.makespan_upper)}) and"
             f" {format_money(plan.cost_p50, currency)}"
             f" (at most {format_money(plan.cost_upper, currency)}); not finished"
         )
-    actual = state.ledger.committed - state.committed_before_plan
+    actual = digest.committed - plan.committed_before
+    took = _span(digest.makespan, digest.makespan_was_paused)
     return (
         f"plan '{plan.name}': predicted {format_duration(plan.makespan_p50)}"
-        f" (at most {format_duration(plan.makespan_upper)}), took {_tell_makespan(state)};"
+        f" (at most {format_duration(plan.makespan_upper)}), took {took};"
         f" predicted {format_money(plan.cost_p50, currency)}"
         f" (at most {format_money(plan.cost_upper, currency)}), cost"
         f" {format_money(actual, currency)}"
     )
 
 
-def _tell_failures(state: RunState) -> Iterator[str]:
+def tell_failures(state: RunState) -> Iterator[str]:
+    """Which tasks failed and why, those together that failed alike, and what to do about it."""
     groups = _alike(state)
     for tasks in groups[:_FAILURES_SHOWN]:
         failure = state.failed_tasks[tasks[0]]

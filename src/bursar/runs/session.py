@@ -29,6 +29,7 @@ from bursar.execute.marks import lives_elsewhere, mark_of, sweep
 from bursar.execute.outputs import Outputs, repair
 from bursar.execute.staging import SHARED, Staging, check_outputs, publish_all, staging_of
 from bursar.execute.world import RealWorld
+from bursar.journal.recorder import Recorder
 from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.store import JournalWriter
@@ -71,7 +72,7 @@ class Session:
         self.run_dir = run
         self.state = state
         self.calls = calls
-        self._journal = journal
+        self._journal = Recorder(journal, state)
         self._resources = resources
         self._world: RealWorld | None = None
         self._stops = 0
@@ -103,7 +104,7 @@ class Session:
             session = cls(run, RunState(), journal, resources, calls)
             for event in _opening(run, request, clocks):
                 session._record(event)
-            journal.commit(safely=True)
+            session._journal.commit(safely=True)
             unmade.pop_all()
             if claim is not None:
                 unclaimed.pop_all()
@@ -166,7 +167,7 @@ class Session:
                 session._change_goal(goal, now)
             if retry_failed and state.failed_tasks:
                 session._record(ev.RetryRequested(now, tuple(sorted(state.failed_tasks))))
-            journal.commit(safely=True)
+            session._journal.commit(safely=True)
             session._resources = resources.pop_all()
         return session
 

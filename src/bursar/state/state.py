@@ -66,6 +66,8 @@ class RunState:
 
         self.work: list[tuple[int, Bag | Flow]] = []
         """(number before its first task, bag or workflow), ascending"""
+        self.has_calls = False
+        """whether a bag of Python calls is among it"""
         self.precedence = Precedence()
         """exactly the tasks that are WAITING or BLOCKED wait for others"""
         self.status = bytearray([FAILED])
@@ -171,8 +173,7 @@ class RunState:
     @property
     def is_of_calls(self) -> bool:
         """Whether its tasks are Python calls, which no journal holds: it cannot be resumed."""
-        bags = [work for _, work in self.work if isinstance(work, Bag)]
-        return not self.work or any(not bag.template for bag in bags)
+        return not self.work or self.has_calls
 
     def attempts_of(self, task: int) -> Sequence[int]:
         """Live attempts of a task, oldest first."""
@@ -254,6 +255,7 @@ class RunState:
     def _work_arrived(self, event: ev.WorkArrived) -> None:
         first, count = self.total + 1, event.bag.count
         self._make_room(event.bag)
+        self.has_calls = self.has_calls or not event.bag.template
         self.precedence.add_free(count)
         self.ready.extend(range(first, first + count))
 

@@ -1,0 +1,116 @@
+"""The digest: what lists of runs tell of a run, small enough to be written with every commit."""
+
+from __future__ import annotations
+
+import msgspec
+
+from bursar.model.money import Money
+from bursar.model.time import Time
+from bursar.state.events import PlanChosen, Status
+from bursar.state.state import RunState
+
+
+class Promise(msgspec.Struct, frozen=True):
+    """What the plan of a run predicted, and what its sample had cost before."""
+
+    name: str
+    makespan_p50: Time
+    makespan_upper: Time
+    cost_p50: Money
+    cost_upper: Money
+    committed_before: Money
+
+
+class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A run as of one of its events; all that `bursar status` shows of one without failures."""
+
+    run: str
+    began: float
+    """seconds since 1970"""
+    now: Time
+    """of the last event"""
+    elapsed: Time
+    """from the beginning, the sample included, to the last event; pauses do not count"""
+    makespan: Time
+    """from the beginning, or the choice of the plan, to the last settled task, without pauses"""
+    total: int
+    done: int
+    currency: str
+    committed: Money
+    budget: Money | None = None
+    failed: int = 0
+    blocked: int = 0
+    is_free: bool = False
+    """nothing in the market costs money"""
+    was_paused: bool = False
+    """nobody executed the run for a part of the time since it began"""
+    makespan_was_paused: bool = False
+    status: Status | None = None
+    """None: it has not ended"""
+    why: str = ""
+    promise: Promise | None = None
+    replanned: tuple[Time, str] | None = None
+    """when the rest of a workflow was last planned anew, and why"""
+    outputs: str = "none"
+    is_of_calls: bool = False
+    """its tasks are Python calls: it cannot be resumed"""
+    fleet: dict[str, int] = {}
+    """by offer, machines that boot or are up"""
+    machines: int = 0
+    """not down"""
+    attempts: int = 0
+    """that live"""
+
+    @property
+    def settled(self) -> int:
+        return self.done + self.failed + self.blocked
+
+
+def digest_of(state: RunState) -> Digest:
+    """Its cost does not grow with the run."""
+    created, ended, assignment = state.created, state.ended, state.assignment
+    begun, settled, pauses = state.begun, state.last_settled, state.pauses
+    paused = paused_within(pauses, 0, state.now) if pauses else 0
+    unsettled = paused_within(pauses, begun, settled) if pauses else 0
+    return Digest(
+        run=state.run,
+        began=0.0 if created is None else created.began,
+        now=state.now,
+        elapsed=state.now - paused,
+        makespan=max(0, settled - begun - unsettled),
+        total=state.total,
+        done=state.done,
+        currency=state.market.currency,
+        committed=state.ledger.committed,
+        budget=state.ledger.budget,
+        failed=state.failed,
+        blocked=state.blocked,
+        is_free=state.market.is_free,
+        was_paused=paused > 0,
+        makespan_was_paused=unsettled > 0,
+        status=None if ended is None else ended.status,
+        why="" if ended is None else ended.why,
+        promise=None if state.plan is None else _promise(state.plan, state.committed_before_plan),
+        replanned=None if assignment is None else (assignment.at, assignment.why),
+        outputs="none" if created is None else created.settings.get("outputs", "none"),
+        is_of_calls=state.is_of_calls,
+        fleet=state.fleet,
+        machines=len(state.machines),
+        attempts=len(state.attempts),
+    )
+
+
+def paused_within(pauses: list[tuple[Time, Time]], begin: Time, end: Time) -> Time:
+    """How much of a stretch of time nobody executed the run."""
+    return sum(max(0, min(to, end) - max(since, begin)) for since, to in pauses)
+
+
+def _promise(plan: PlanChosen, before: Money) -> Promise:
+    return Promise(
+        plan.name,
+        plan.makespan_p50,
+        plan.makespan_upper,
+        plan.cost_p50,
+        plan.cost_upper,
+        before,
+    )
