@@ -150,7 +150,7 @@ def test_people_are_told_once_when_a_sample_cannot_carry_a_promise():
     normal = BAGS["normal"](rng(), 30)
     assert cautions(normal) == ()
     (few,) = cautions(normal[:4])
-    assert few == "Only 4 tasks were timed on A: the bounds rest on very little."
+    assert few == "Only 4 tasks were timed on A: the bounds are based on very little."
     (one,) = cautions(normal[:1])
     assert one.startswith("Only one task was timed")
     (share,) = cautions(np.append(normal, 30 * normal.max()))

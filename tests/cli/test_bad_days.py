@@ -155,7 +155,7 @@ def test_inodes_that_are_used_up_during_a_run_fail_no_task(place, small_disk):
         filler.touch()
     words = ("run", "-q", "--name", "r", "--shell", "echo {}; test {} -lt 15", ":::")
     _, err = place.bursar(*words, *map(str, range(20)), code=1)
-    assert "go on with bursar resume" in one_line(err)
+    assert "continue with bursar resume" in one_line(err)
     run = disk / "home" / "r"
     before = load_state(run / "journal.db")
     assert 0 < before.done < 15

@@ -64,7 +64,7 @@ def test_the_network_to_a_peer_is_measured(place):
         place.bursar("calibrate", *QUICK, "--peer", address)
         place.environment["BURSAR_TOKEN"] = "wrong"
         _, err = place.bursar("calibrate", *QUICK, "--peer", address, code=2)
-        assert err.endswith("refused; check the token that its --serve shows\n")
+        assert err.endswith("refused; check the token that its --serve printed\n")
     finally:
         server.send_signal(signal.SIGINT)
         _, err = server.communicate(timeout=30)
@@ -110,7 +110,7 @@ def test_a_peer_elsewhere_wants_a_token_before_anything_is_measured(place):
     process = place.popen(*words, stdin=subprocess.DEVNULL)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert err == "bursar: --token: a peer elsewhere wants the token that its --serve shows\n"
+    assert err == "bursar: --token: another machine asks for the token that its --serve printed\n"
 
 
 def test_mistakes_are_told_in_one_line(place):

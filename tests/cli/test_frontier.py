@@ -220,7 +220,7 @@ def test_without_a_limit_the_pool_is_as_large_as_it_was(place):
     assert found["unreliable"] == found["history"]["machines"] == 10
     assert found["reliability"] == pytest.approx(0.9)
     assert (
-        "say how many unreliable machines"
+        "the number of unreliable machines is missing"
         in place.bursar(*bag, "--turnaround", "34m", "--reliability", "1", code=2)[1]
     )
 
@@ -280,7 +280,7 @@ def test_the_refined_search_finds_what_the_grids_miss(place):
         (("--history", "nowhere.log"), "'nowhere.log' is not a job log, a journal or a run"),
         (("--market", "market.toml"), "the market has no unreliable offer"),
         (("--market", "spot.toml"), "the market has no reliable offer"),
-        (("--market", "mixed.toml"), "say how long results take"),
+        (("--market", "mixed.toml"), "turnaround times are missing"),
         (("--market", "mixed.toml", "--reliable-offer", "spot"), "'spot' is unreliable"),
         (("--market", "mixed.toml", "--reliable-offer", "x"), "no offer 'x' in the market"),
         (("--reliable-offer", "x"), "give --market, too"),

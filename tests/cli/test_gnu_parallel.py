@@ -319,7 +319,7 @@ def test_what_bursar_does_not_know_is_refused_and_nothing_runs(here, word, comma
     )  # fmt: skip
     assert own.returncode == 2
     assert own.stderr == (
-        f"bursar: '{word}': bursar has no such placeholder; if the braces are meant as they stand,"
-        " put the command into a script\n"
+        f"bursar: '{word}': bursar has no such placeholder; if the braces are text, put the"
+        " command into a script\n"
     )
     assert not (here / ".bursar").exists()

@@ -32,7 +32,7 @@ def test_the_plan_screen_shows_choices_and_who_goes_where(fan):
     assert "cheapest" in lines[2]
     assert sum("<- default" in line for line in lines) == 1
     assert any(line.split()[:2] == ["work", "3"] for line in lines)
-    assert "Caution: run times are taken to vary by 20%" in err
+    assert "Caution: run times are assumed to vary by 20%" in err
 
 
 def test_json_has_an_offer_for_each_task_and_the_distribution_of_the_makespan(fan):

@@ -250,7 +250,7 @@ def test_a_greeting_fits_on_narrow_lines_and_free_runs_have_no_cap_to_explain(pl
     _, err = place.bursar("run", *BUDGET, "true", ":::", "1")
     first, second, *_ = err.splitlines()
     assert first == "run r: 1 task, budget $2.50 (storage and transfer are not included)"
-    assert second.startswith("Ctrl-C stops gently")
+    assert second.startswith("Ctrl-C stops after the running tasks")
     _, err = place.bursar("run", "--name", "free", "true", ":::", "1", "2")
     assert err.splitlines()[0] == "run free: 2 tasks, free of charge"
     assert "storage" not in err

@@ -81,12 +81,12 @@ def test_a_number_of_jobs_that_cannot_be_is_refused(place, jobs):
 def test_a_market_has_its_own_number_of_machines(place):
     words = ("run", "-m", "market.toml", "-b", "1", "-j", "2", "true", ":::", "1")
     _, err = place.bursar(*words, code=2)
-    assert "-j is for this computer: with a market say how many by --fleet" in err
+    assert "-j is for this computer; with a market, use --fleet" in err
 
 
 def test_options_behind_the_arguments_are_told_of(place):
     _, err = place.bursar("run", "--name", "r", "echo", ":::", "a", "--retries", "5", "-j", "--x")
-    assert "note: --retries, -j after ':::' gives tasks of its own; options of bursar come" in err
+    assert "note: --retries, -j after ':::' is an argument of tasks; options of bursar come" in err
     assert printed(place, "r") == ["a\n", "--retries\n", "5\n", "-j\n", "--x\n"]
 
 

@@ -94,7 +94,7 @@ def test_a_failure_stops_only_what_needs_it_and_can_be_mended(place):
     told = place.json("run", "flow.yaml", "--name", "half", code=3)
     assert told["tasks"] == {"total": 4, "done": 1, "failed": 1, "blocked": 2}
     _, err = place.bursar("resume", "half", code=3)
-    assert "not begun: 2 tasks that need a failed one" in err
+    assert "not started: 2 tasks that need a failed one" in err
     place.write("mended", "")
     told = place.json("resume", "half", "--retry-failed")
     assert told["tasks"] == {"total": 4, "done": 4, "failed": 0}

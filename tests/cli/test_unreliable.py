@@ -54,7 +54,7 @@ def test_spot_traces_say_when_machines_are_to_be_had(mixed):
     [
         (("-m", "market.toml", "--reliability", "0.5"), "no offer of this market is unreliable"),
         (("-m", "mixed.toml", "--spot-trace", "none.json"), "none.json: cannot read"),
-        (("-m", "mixed.toml", "--notice", "5s"), "--notice goes with"),
+        (("-m", "mixed.toml", "--notice", "5s"), "--notice needs"),
         (("-m", "mixed.toml", "--timeout", "0s"), "too short"),
         (("-m", "free.toml", "--reliability", "0.5"), "give --timeout or --deadline"),
     ],
@@ -81,7 +81,7 @@ def test_a_real_run_is_done_although_its_machines_are_taken_away(mixed):
 def test_sabotage_of_reliable_machines_is_refused(place):
     words = ("-m", "market.toml", "--budget", "1", "--sabotage", "1s")
     _, err = place.bursar("run", *words, "true", ":::", "1", code=2)
-    assert "no machine of this market is taken away" in err
+    assert "this market has no unreliable machine" in err
 
 
 def test_a_run_that_is_resumed_is_still_sabotaged(mixed):

@@ -104,8 +104,8 @@ def test_a_bag_without_commands_is_described_by_its_label():
         (["x", "{_b.}"], [("1",)], ("a",), "no column '_b' for {_b.}; the columns are a"),
         (["x"], [("1",), ("1", "2")], (), "task 2 has 2 arguments, but 1 are needed"),
         (["x"], [("1",)], ("a", "b"), "task 1 has 1 arguments, but 2 are needed"),
-        (["x"], [("a",), ("a\0b",)], (), "an argument of task 2 holds a NUL character"),
-        (["x\0"], [("a",)], (), "the command holds a NUL character"),
+        (["x"], [("a",), ("a\0b",)], (), "an argument of task 2 contains a NUL character"),
+        (["x\0"], [("a",)], (), "the command contains a NUL character"),
         (["x"], [("caf\udce9",)], (), r"an argument of task 1 is not UTF-8 text: 'caf\udce9'"),
     ],
 )

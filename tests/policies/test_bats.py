@@ -230,7 +230,7 @@ def test_the_more_time_there_is_the_less_it_costs():
 def test_a_deadline_that_cannot_be_met_ends_the_run_with_an_account_of_it():
     state = within(2, SLOW, tasks=1000)
     assert state.ended.status == "deadline"
-    assert "what is not begun takes all machines" in state.ended.why
+    assert "what is not started takes all machines" in state.ended.why
     assert state.ended.at < 1 * HOUR
 
 

@@ -54,7 +54,7 @@ def test_every_decision_is_told_with_its_time_and_reason(scene):
         (ev.AttemptStarted(0, 2, 2, 1, "sample"), ("start task 2 on small-1", "sample")),
         (ev.CancelOrdered(0, 1, "slow"), ("cancel attempt 1 of task 1", "slow")),
         (ev.ActionRefused(0, "Rent", "offer x", "none"), ("refused: Rent offer x", "none")),
-        (ev.StopRequested(0, "interrupted", "Ctrl-C"), ("stop gently", "Ctrl-C")),
+        (ev.StopRequested(0, "interrupted", "Ctrl-C"), ("stop after the running tasks", "Ctrl-C")),
         (ev.StopRequested(0, "interrupted", "Ctrl-C", now=True), ("stop at once", "Ctrl-C")),
         (ev.RunEnded(0, "budget", "no money"), ("run ended: stopped by its budget", "no money")),
         (ev.RunResumed(0), ("run resumed", "requested")),

@@ -146,9 +146,9 @@ def test_people_are_told_what_was_done_what_it_cost_and_where_it_is():
 @pytest.mark.parametrize(
     ("status", "advice"),
     [
-        ("budget", "go on with: bursar resume scene --budget MORE"),
-        ("deadline", "go on with: bursar resume scene --deadline LATER"),
-        ("interrupted", "go on with: bursar resume scene"),
+        ("budget", "continue with: bursar resume scene --budget MORE"),
+        ("deadline", "continue with: bursar resume scene --deadline LATER"),
+        ("interrupted", "continue with: bursar resume scene"),
         ("planned", "choose a plan with: bursar run scene --choose knee"),
     ],
 )

@@ -289,7 +289,7 @@ def test_a_summary_can_be_asked_for_at_any_time(gate):
 @pytest.mark.parametrize(
     ("market", "options", "complaint"),
     [
-        (PAID, {}, "this market costs money: say how much may be spent with budget="),
+        (PAID, {}, "this market costs money: set a limit with budget="),
         (PAID, {"budget": "a lot"}, "is not an amount of money"),
         (PAID, {"budget": "0.001"}, "buys no machine: .* raise budget="),
         ("nowhere.toml", {"budget": "1"}, "nowhere.toml"),
@@ -483,7 +483,7 @@ def test_a_journal_that_cannot_be_written_gives_advice_that_works(monkeypatch):
     pool = BudgetExecutor(SINGLE, "1")
 
     def fail(self, *, safely):
-        raise JournalError("the disk is full: free some space, then go on with bursar resume")
+        raise JournalError("the disk is full: free some space, then continue with bursar resume")
 
     monkeypatch.setattr(JournalWriter, "commit", fail)
     error = pool.submit(abs, -1).exception(30)

@@ -71,7 +71,7 @@ def finish(home):
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"goal": Goal()}, "this market costs money: say how much may be spent with --budget"),
+        ({"goal": Goal()}, "this market costs money: set a limit with --budget"),
         (
             {"goal": Goal(Money.parse("0.001"))},
             r"a budget of \$0\.00100 buys no machine: the cheapest, small, costs \$0\.01 at least",
@@ -328,7 +328,7 @@ def test_failed_tasks_are_tried_again_only_if_asked(home, finish, tmp_path, retr
 def test_a_run_of_python_calls_cannot_be_taken_up(home):
     with Session.begin(home, request(bag=Bag(3, label="simulate"))) as session:
         run = session.run_dir
-    with pytest.raises(InputError, match="is of Python calls, which are not in the journal"):
+    with pytest.raises(InputError, match="consists of Python calls, which are not in the journal"):
         Session.take_up(run)
     assert run.owner() is None
 

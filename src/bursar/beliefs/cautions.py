@@ -27,7 +27,7 @@ def sample_cautions(offer: str, runtimes: NDArray[np.int64]) -> list[str]:
     count = len(runtimes)
     if count < FEW_TASKS:
         timed = "one task was" if count == 1 else f"{count} tasks were"
-        return [f"Only {timed} timed on {offer}: the bounds rest on very little."]
+        return [f"Only {timed} timed on {offer}: the bounds are based on very little."]
     longest, total = int(runtimes.max()), int(runtimes.sum())
     if longest == int(runtimes.min()):
         return []

@@ -114,9 +114,9 @@ def _mean(times: NDArray[np.int64]) -> Time:
 
 def _cautions(seen: History, results: int, now: Time, deadline: Time) -> Iterable[str]:
     if results < FEWEST:
-        yield f"{counted(results, 'result')} cannot tell how turnaround times differ"
+        yield f"{counted(results, 'result')} are too few to know how turnaround times vary"
     if not ((seen.fates == InstanceEnd.LOST) | (seen.fates == InstanceEnd.SILENT)).any():
-        yield f"no attempt was lost, which says little of more than {counted(results, 'attempt')}"
+        yield f"no attempt was lost, which says little beyond {counted(results, 'attempt')}"
     length = now - int(seen.sent[0])
     if length < deadline:
         yield (

@@ -273,7 +273,7 @@ def effective_size(
     import numpy as np
 
     if not len(history):
-        raise InputError("nothing was sent to unreliable machines; say how many there are")
+        raise InputError("nothing was sent to unreliable machines; give their number")
     begin = int(history.sent[0])
     stays = np.where(history.fates == InstanceEnd.SILENT, history.sent + deadline, history.ended)
     if end > begin:

@@ -42,7 +42,7 @@ def size_caution(bag: int, size: int) -> str | None:
     if size > REPLACEMENT_SHARE * bag:
         return (
             f"The sample takes {size} of {bag} tasks ({size / bag:.0%}): for a bag this small,"
-            " sampling is a large part of the work, which no plan makes faster or cheaper."
+            " sampling is a large part of the work, and no plan can save that."
         )
     return None
 

@@ -164,11 +164,11 @@ def command(
     """
     if serve:
         if peer is not None or rounds is not None:
-            raise InputError("--serve only answers: leave out --peer and --rounds")
+            raise InputError("--serve does not measure: leave out --peer and --rounds")
         _serve(bind, token, lasting, as_json=as_json)
         return
     if bind is not None:
-        raise InputError("--bind says where to serve: add --serve, or use --peer to measure")
+        raise InputError("--bind needs --serve; to measure, use --peer")
     if rounds is not None and lasting is not None:
         raise InputError("--rounds and --for both say when to end; leave out one")
     path = home().path / FILE_NAME if file is None else Path(file)
@@ -202,7 +202,7 @@ def _token_for(host: str, token: str | None) -> str:
     if token is not None or is_loopback(host):
         return token or ""
     if not sys.stdin.isatty():
-        raise InputError("--token: a peer elsewhere wants the token that its --serve shows")
+        raise InputError("--token: another machine asks for the token that its --serve printed")
     typed: str = click.prompt("token of the peer", hide_input=True, err=True)
     return typed
 
@@ -306,7 +306,7 @@ def _serve(bind: str | None, token: str | None, lasting: str | None, *, as_json:
             print_json(Serving(address, secret))
         else:
             print_line(f"serving on {address}" + (f", token {secret}" if secret else ""))
-        ends = "Ctrl-C ends it" if lasting is None else format_duration(parse_duration(lasting))
+        ends = "Ctrl-C stops it" if lasting is None else format_duration(parse_duration(lasting))
         say(f"on the other machine: bursar calibrate --peer HOST:{server.address[1]} ({ends})")
         while until is None or time.monotonic() < until:
             time.sleep(0.1)

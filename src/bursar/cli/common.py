@@ -59,7 +59,7 @@ class WordsCommand(click.RichCommand):
             say(f"{told}; options of bursar come before it", quiet=quiet)
         behind = dict.fromkeys(self._behind_separator(words))
         if behind:
-            told = f"note: {', '.join(behind)} after ':::' gives tasks of its own"
+            told = f"note: {', '.join(behind)} after ':::' is an argument of tasks"
             quiet = bool(ctx.params.get("quiet"))
             say(f"{told}; options of bursar come before the command", quiet=quiet)
         return rest

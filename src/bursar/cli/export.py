@@ -24,7 +24,7 @@ from bursar.model.errors import InputError
 def command(run: str | None, joblog: str | None, events: str | None) -> None:
     """Write a run's attempts as a job log, or its whole journal as JSON lines."""
     if joblog is None and events is None:
-        raise InputError("say what to write: --joblog FILE or --events FILE ('-' is stdout)")
+        raise InputError("nothing to write: add --joblog FILE or --events FILE ('-' is stdout)")
     found = home().find(run)
     if joblog is not None:
         rows = (JoblogRow(*attempt) for attempt in ended_attempts(found.journal))

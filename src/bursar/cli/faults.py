@@ -40,7 +40,7 @@ class Faults(msgspec.Struct, frozen=True):
             )
         if self.notice and self.mean_life is None and not self.traces:
             raise InputError(
-                "--notice goes with --mean-life or --spot-trace: otherwise nothing is lost"
+                "--notice needs --mean-life or --spot-trace: otherwise no machine is lost"
             )
         endless = request.limits.timeout is None and request.goal.deadline is None
         if self.reliability < 1 and endless and not all(offer.price for offer in offers):

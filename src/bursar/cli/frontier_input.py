@@ -110,7 +110,7 @@ def _times(given: Integers | None, learned: Characterisation | None) -> Integers
         return given
     if learned is not None:
         return learned.turnarounds
-    raise InputError("say how long results take: --turnaround 35m~10m or --history LOG")
+    raise InputError("turnaround times are missing: add --turnaround 35m~10m or --history LOG")
 
 
 def _reliability(options: Options, learned: Characterisation | None) -> float:
@@ -118,7 +118,7 @@ def _reliability(options: Options, learned: Characterisation | None) -> float:
         return options.reliability
     if learned is not None:
         return learned.gamma.after
-    raise InputError("say how many attempts return a result: --reliability 0.8 or --history LOG")
+    raise InputError("the reliability is missing: add --reliability 0.8 or --history LOG")
 
 
 def _unreliable(options: Options, pools: PoolSizes | None, learned: Characterisation | None) -> int:
@@ -129,10 +129,10 @@ def _unreliable(options: Options, pools: PoolSizes | None, learned: Characterisa
     if count is None and learned is not None:
         count = learned.machines
     if count is None:
-        raise InputError("say how many unreliable machines there are: --unreliable 50")
+        raise InputError("the number of unreliable machines is missing: add --unreliable 50")
     if count > MOST_MACHINES:
         raise InputError(
-            f"{counted(count, 'unreliable machine')} in the market; say how many are used, up to"
+            f"{counted(count, 'unreliable machine')} in the market; give the number to use, at most"
             f" {MOST_MACHINES:,}: --unreliable 50"
         )
     return count
@@ -179,7 +179,9 @@ def _reliable_price(options: Options, pools: PoolSizes | None, market: Market | 
         return parse_price(options.reliable_price, market)
     if pools is not None:
         return Price(pools.reliable_rate.amount, pools.reliable_rate.period)
-    raise InputError("say what reliable machines cost: --reliable-price 0.34/h/s or --market FILE")
+    raise InputError(
+        "the price of reliable machines is missing: add --reliable-price 0.34/h/s or --market FILE"
+    )
 
 
 # --- reading -------------------------------------------------------------------------------------

@@ -217,7 +217,7 @@ def command(
         job.check_currency(market)
         is_local = False
         if tasks is None:
-            raise InputError("say what to plan for: a command with arguments, or --tasks N")
+            raise InputError("nothing to plan: give a command with arguments, or --tasks N")
         if assume is not None:
             samples = _assumed(assume, market)
             pool = _assumed_pool(market, samples, tasks, reliability)
@@ -245,7 +245,7 @@ def command(
         )
         return _tell(found, market, as_json=as_json)
     if reliability is not None:
-        raise InputError("--reliability goes with --assume or --joblog: a sample measures it")
+        raise InputError("--reliability needs --assume or --joblog; a sample measures it")
     known_run = _known_run(words)
     if known_run is not None:
         job.check_currency(load_state(known_run.journal).market)
@@ -265,7 +265,7 @@ def command(
         )
     except InputError as error:  # the sample was paid for
         raise InputError(
-            f"{error}; the sample is kept, go on with: bursar plan {run.name}"
+            f"{error}; the sample is kept: continue with bursar plan {run.name}"
         ) from error
 
 
@@ -275,7 +275,7 @@ def _plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
 
     market, flow = job.load_market(), job.flow()
     if market is None or flow is None:
-        raise InputError("say which market: --market FILE")
+        raise InputError("no market: add --market FILE")
     target = FlowTarget.of(flow, market, job.goal(), job.wish())
     return plan_flow(target, compared=compared, as_json=as_json)
 
@@ -348,10 +348,10 @@ def _nothing_left(state: RunState, confidence: float, *, as_json: bool, first: b
                 date=market.date,
                 confidence=confidence,
                 plans=[],
-                cautions=[f"all of the bag was run{lost}"] if lost else [],
+                cautions=[f"all tasks were run{lost}"] if lost else [],
             )
         )
-    say(f"nothing is left to plan: all of the bag was run{lost}")
+    say(f"nothing is left to plan: all tasks were run{lost}")
     for line in tell(state, first=first):
         say(line)
     return EXIT_CODES["failed" if state.failed else "done"]
@@ -419,8 +419,8 @@ def _confirm(cap: Money, budget: Money | None, currency: str) -> None:
         f" {format_money(budget, currency)}"
     )
     if not sys.stdin.isatty():
-        raise InputError(f"{told}: say --yes, or how much it may cost with --sample-budget")
-    click.confirm(f"{told[0].upper()}{told[1:]}. Go on?", err=True, abort=True)
+        raise InputError(f"{told}: confirm with --yes, or set a limit with --sample-budget")
+    click.confirm(f"{told[0].upper()}{told[1:]}. Continue?", err=True, abort=True)
 
 
 def sample_cap(market: Market, workers: int) -> Money:
@@ -445,11 +445,11 @@ def _known_market(
 ) -> Market:
     """A market, for which run times are assumed or were learned before."""
     if market is None:
-        raise InputError("say which market: --market FILE")
+        raise InputError("no market: add --market FILE")
     known = read_market(market)
     if (assume is None) == (joblog is None):
         raise InputError(
-            "say where run times come from: a command to sample, --assume RUNTIMES or --joblog FILE"
+            "run times are missing: give a command to sample, --assume RUNTIMES or --joblog FILE"
         )
     if reliability is not None and not unreliable_offers(known):
         raise InputError("--reliability: no offer of this market is unreliable; leave it out")
@@ -488,7 +488,7 @@ def _assumed_pool(
         return None
     if reliability is None:
         raise InputError(
-            f"say how many of the attempts on {offers[0].name}, which is unreliable, return a"
-            " result: --reliability 0.9"
+            f"{offers[0].name} is unreliable: give the share of its attempts that return a result,"
+            " e.g. --reliability 0.9"
         )
     return PoolKnowledge(pooled_runtimes(offers, samples), reliability=reliability)

@@ -199,4 +199,6 @@ def _show_compared(others: Sequence[Compared], currency: str) -> None:
         for one in others
     ]
     print_table(("planner", "machines", "time", "cost", ""), rows, right="time cost")
-    say("HEFT and Hybrid.BMCT have all machines, booted, from the start; bursar rents as it goes")
+    say(
+        "HEFT and Hybrid.BMCT have all machines ready from the start; bursar rents them when needed"
+    )

@@ -30,7 +30,7 @@ def command(name: str | None, as_list: bool, plot: str | None, as_json: bool) ->
         print_line("\n".join(ENTRIES))
         return 0
     if name is None:
-        raise InputError("say which: bursar reproduce NAME; --list names them")
+        raise InputError("name a table or figure: bursar reproduce NAME; --list shows all names")
     found = reproduce(name)
     if as_json:
         print_json(_values(found))

@@ -154,7 +154,7 @@ def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -
     from bursar.runs.choosing import choose_plan
 
     if len(words) != 1:
-        raise InputError("--choose goes with the name of a plan: bursar run PLAN --choose knee")
+        raise InputError("--choose needs the name of a plan: bursar run PLAN --choose knee")
     _check_plan_options(options)
     found = home().find(words[0])
     wanted = (options.get(name) for name in ("budget", "deadline", "sabotage"))
@@ -195,8 +195,8 @@ def _check_plan_options(options: Mapping[str, Any]) -> None:
     for name, value in options.items():
         if value not in (None, (), False) and name not in PLAN_OPTIONS:
             raise InputError(
-                f"--{name.replace('_', '-')} belongs to bursar plan: a plan that is chosen keeps"
-                f" what it was made with; leave it out, or make another plan"
+                f"--{name.replace('_', '-')} cannot be changed when a plan is chosen: leave"
+                " it out, or make another plan"
             )
 
 
@@ -206,7 +206,7 @@ def make_request(job: Job, choose: str | None = None) -> Request:
 
     market = job.load_market()
     if market is not None and job.jobs is not None:
-        raise InputError("-j is for this computer: with a market say how many by --fleet")
+        raise InputError("-j is for this computer; with a market, use --fleet")
     market = market or local_market(job.jobs)
     flow = job.flow()
     bag = job.bag() if flow is None else None
@@ -261,7 +261,7 @@ def _greeting(session: Session, request: Request) -> str:
     cap = budget_told(request.market, request.goal.budget)
     return (
         f"run {session.state.run}: {counted(session.state.total, 'task')}, {cap}\n"
-        "Ctrl-C stops gently, twice stops now; nothing is lost"
+        "Ctrl-C stops after the running tasks, twice stops now; nothing is lost"
     )
 
 
@@ -274,7 +274,7 @@ def drive(session: Session, *, quiet: bool, as_json: bool) -> int:
         for line in tell(session.state, first=False):
             say(line)
         if (left := session.outputs / LEFTOVERS).is_dir():
-            say(f"moved out of the way of tasks, for you to look at or remove: {left}")
+            say(f"files moved out of the way of tasks, to check or remove: {left}")
     if as_json:
         print_json(summarise(session.state))
     return EXIT_CODES[ended.status]

@@ -298,7 +298,9 @@ def _watched(seeds: Sequence[int]) -> Iterator[int]:
 
 def _bag(tasks: int | None) -> Bag:
     if tasks is None:
-        raise InputError("say what to simulate: a workflow file, or --tasks N with --runtime TIME")
+        raise InputError(
+            "nothing to simulate: give a workflow file, or --tasks N with --runtime TIME"
+        )
     return Bag(count=tasks)
 
 
@@ -315,7 +317,7 @@ def _refuse_flow(slower: float, choose: str | None, number: int | None) -> None:
 def _normal(runtime: str | None, deviation: str) -> RuntimesOf:
     """Run times that are normal around a mean."""
     if runtime is None:
-        raise InputError("say how long a task takes: --runtime TIME")
+        raise InputError("the run time is missing: add --runtime TIME")
     mean, spread = parse_duration(runtime), parse_duration(deviation)
     if mean <= 0:
         raise InputError("--runtime must be above 0")

@@ -43,7 +43,7 @@ def prepared(
         request.check_money()
         request = msgspec.structs.replace(request, plan=target.chosen(choose))
     elif choose is not None:
-        raise InputError("--choose is for machines that cost money, and that bursar chooses")
+        raise InputError("--choose needs machines that cost money and no --fleet")
     return request, target
 
 

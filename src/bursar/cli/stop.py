@@ -32,4 +32,4 @@ def command(run: str | None, now: bool) -> None:
         raise InputError(found.belongs()) from None
     except ProcessLookupError:
         raise InputError(f"run {found.name} has just ended: there is nothing to stop") from None
-    say(f"asked process {owner} to stop {found.name} {'now' if now else 'gently'}")
+    say(f"asked process {owner} to stop {found.name} {'now' if now else 'after its running tasks'}")

@@ -35,7 +35,7 @@ TAIL: Final = 2048
 """bytes of stderr that are told as the reason of a failure"""
 TAIL_LINES: Final = 12
 NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
-MEND: Final = "fix that, then go on with bursar resume"
+MEND: Final = "fix that, then continue with bursar resume"
 _IN_THE_WAY: Final = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EISDIR)
 
 

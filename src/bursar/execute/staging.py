@@ -157,8 +157,8 @@ class CopiedFiles:
                 _provide(place / name, self._store / name)
         except OSError as error:
             raise InputError(
-                f"{self._store}: cannot keep what task {task} wrote: {error}; fix that, then go on"
-                " with bursar resume"
+                f"{self._store}: cannot keep what task {task} wrote: {error}; fix that, then"
+                " continue with bursar resume"
             ) from None
         holding = {path for name in writes for path in (name, *name.parents)}
         for name in map(Path, _reads(self._state, task)):

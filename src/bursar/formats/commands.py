@@ -148,8 +148,8 @@ def _check_width(rows: Sequence[tuple[str, ...]]) -> None:
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
             raise InputError(
-                f"argument {number} has {len(row)} columns, the first {len(rows[0])}; every one"
-                " must have as many: correct it, or --colsep"
+                f"argument {number} has {len(row)} columns, the first {len(rows[0])}; all"
+                " need the same number: correct it, or --colsep"
             )
 
 
@@ -168,7 +168,7 @@ def parse_command(command: Command, columns: Sequence[str] = ()) -> tuple[str, .
         if letter in _OPERATORS and quotes == " ":
             raise InputError(
                 f"the command {shown(command)}: '{letter}' needs a shell; add --shell, "
-                "or put it between quotes if it is meant as it stands"
+                "or put it between quotes if it is text"
             )
     for column in columns:
         hole = f"{{{column}}}"

@@ -347,8 +347,8 @@ def _read_name(value: Any, _: Path) -> str:
     name = read_words(value)
     if not _RUN_NAME.fullmatch(name):
         raise InputError(
-            f"{shown(name)} may hold letters, digits and . _ - only, begin with a letter or digit, "
-            "and have at most 64 of them"
+            f"{shown(name)} may contain only letters, digits and . _ -, must begin with a"
+            " letter or digit, and has at most 64 characters"
         )
     return name
 

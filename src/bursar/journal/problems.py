@@ -11,7 +11,7 @@ from typing import Final
 from bursar.model.errors import BursarError, InputError, JournalError, one_line
 
 FULL: Final = (
-    "the disk is full: free some space (or inodes: remove files), then go on with bursar resume;"
+    "the disk is full: free some space (or inodes: remove files), then continue with bursar resume;"
     " what was committed before is safe"
 )
 AGAIN: Final = "start it again with bursar run, under the same name if you like"
@@ -27,7 +27,7 @@ _SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 _REMEDIES: Final = {
     sqlite3.SQLITE_FULL: FULL,
     sqlite3.SQLITE_IOERR: "the disk refused to read or write: check it, its space and its quota,"
-    " then go on with bursar resume; what was committed before is safe",
+    " then continue with bursar resume; what was committed before is safe",
     sqlite3.SQLITE_NOTADB: "is not a bursar journal: give the journal.db of a run",
     sqlite3.SQLITE_CORRUPT: DAMAGED,
     sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the rights to the file and its directory",
@@ -69,7 +69,7 @@ def check_usable(path: Path, mode: int) -> None:
         size = path.stat().st_size
     except FileNotFoundError:
         if path.with_name("lock").exists():
-            raise JournalError(f"{path}: is not there, so the run never began: {AGAIN}") from None
+            raise JournalError(f"{path}: does not exist, so the run never began: {AGAIN}") from None
         raise InputError(f"{path}: no such journal; bursar status shows the runs") from None
     except OSError as error:
         raise unreachable(path, error) from None

@@ -67,7 +67,7 @@ class RunDir(msgspec.Struct, frozen=True):
             raise unreachable(self.lock, error) from None
         who = f"process {process}" if process else "another process"
         raise InputError(
-            f"run {self.name} is being executed by {who}: wait for it, or bursar stop {self.name}"
+            f"run {self.name} is being run by {who}: wait for it, or bursar stop {self.name}"
         )
 
     def owner(self) -> int | None:

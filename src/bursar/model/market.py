@@ -86,4 +86,4 @@ _NAME_EXTRAS: Final = set("._-+/:")
 
 def check_offer_name(name: str) -> None:
     if not all(letter.isalnum() or letter in _NAME_EXTRAS for letter in name):
-        raise InputError(f"name {shown(name)} may hold letters, digits and . _ - + / : only")
+        raise InputError(f"name {shown(name)} may contain only letters, digits and . _ - + / :")

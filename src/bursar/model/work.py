@@ -146,13 +146,13 @@ def _check_template(
                 )
             if hole.is_foreign:
                 raise InputError(
-                    f"{shown(f'{{{hole.key}}}')}: bursar has no such placeholder; if the braces are"
-                    " meant as they stand, put the command into a script"
+                    f"{shown(f'{{{hole.key}}}')}: bursar has no such placeholder; if the"
+                    " braces are text, put the command into a script"
                 )
             if not hole.is_name:
                 raise InputError(
                     f"{{{hole.key}}}: a task has {len(columns) or 'no'} argument(s); "
-                    "if the braces are meant as they stand, put the command into a script"
+                    "if the braces are text, put the command into a script"
                 )
     return words
 
@@ -166,7 +166,7 @@ def _check_text(words: Sequence[str], what: str) -> None:
     """Whether a process can be given these words: no NUL, and nothing but Unicode."""
     joined = "".join(words)
     if "\0" in joined:
-        raise InputError(f"{what} holds a NUL character, which no command can be given; remove it")
+        raise InputError(f"{what} contains a NUL character, which commands cannot take; remove it")
     try:
         joined.encode("utf-8")
     except UnicodeEncodeError:

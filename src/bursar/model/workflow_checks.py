@@ -55,7 +55,9 @@ def checked_command(run: str | Sequence[str]) -> tuple[str, ...]:
     if not words[0].strip() or (isinstance(run, str) and not run.strip()):
         raise InputError("run: there is no command; write one, or leave it out to simulate only")
     if "\0" in joined or not _is_unicode(joined):
-        raise InputError("run: holds a NUL or what is not Unicode, which no command can be given")
+        raise InputError(
+            "run: contains a NUL or invalid Unicode, which commands cannot take; remove it"
+        )
     return words
 
 

@@ -123,7 +123,7 @@ def check_policies(policies: Mapping[str, str], *, simulated: bool = False) -> N
         need, partners = SIMULATED_ONLY.get((role, name)), PARTNERS.get((role, name))
         if need is not None and not simulated:
             raise InputError(
-                f"the {role} '{name}' {need}: only bursar simulate can have it; choose another"
+                f"the {role} '{name}' {need}: only bursar simulate can use it; choose another"
             )
         if partners is not None and policies.get("provisioner") not in partners:
             raise InputError(

@@ -147,7 +147,7 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
         case ev.ActionRefused():
             return f"refused: {event.action} {event.about}", event.why
         case ev.StopRequested():
-            return "stop at once" if event.now else "stop gently", event.why
+            return "stop at once" if event.now else "stop after the running tasks", event.why
         case ev.PlanChosen():
             cost = format_money(event.cost_upper, state.market.currency)
             promise = f"{format_duration(event.makespan_upper)} and {cost} at most"
@@ -180,7 +180,7 @@ def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested, state: R
         changes.append(f"budget is now {format_money(new.budget, state.market.currency)}")
     if new.deadline != state.goal.deadline and new.deadline is not None:
         changes.append(f"deadline is now {format_duration(new.deadline - state.begun)}")
-    return ", ".join(changes) or "goal is as before"
+    return ", ".join(changes) or "goal is unchanged"
 
 
 def _unexplained(state: RunState) -> str:

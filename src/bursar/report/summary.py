@@ -198,7 +198,7 @@ def tell_failures(state: RunState) -> Iterator[str]:
         yield f"... and {sum(map(len, groups[_FAILURES_SHOWN:])):,} more failed"
     if state.blocked:
         needs = "needs" if state.blocked == 1 else "need"
-        yield f"not begun: {counted(state.blocked, 'task')} that {needs} a failed one"
+        yield f"not started: {counted(state.blocked, 'task')} that {needs} a failed one"
     if state.failed_tasks:
         yield from _tell_kept_failures(state)
     if state.failed_tasks and not state.is_of_calls:

@@ -129,7 +129,9 @@ class BudgetExecutor(Executor):
         """Take no more calls; those that were submitted are done, or cancelled if not started."""
         self._run.close()
         if cancel_futures:
-            self._run.cancel_waiting("what waited was cancelled by shutdown(cancel_futures=True)")
+            self._run.cancel_waiting(
+                "calls that had not started were cancelled by shutdown(cancel_futures=True)"
+            )
         if wait:
             self._run.finish()
 

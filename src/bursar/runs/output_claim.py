@@ -55,7 +55,7 @@ class Claim:
         owner = self._lock.read().decode(errors="replace").strip()
         if owner not in ("", run):
             raise InputError(
-                f"{self.root}: has results of another run by now; move them away, then go on"
+                f"{self.root}: has results of another run by now; move them away, then continue"
             )
         if not owner:
             self._lock.write(f"{run}\n".encode())

@@ -59,7 +59,7 @@ def check_sabotage(market: Market) -> None:
     """Whether there is anything that could be taken away."""
     if all(offer.pool == "reliable" for offer in market.offers):
         raise InputError(
-            'no machine of this market is taken away: write pool = "unreliable" for an offer,'
+            'this market has no unreliable machine: write pool = "unreliable" for an offer,'
             " or leave out --sabotage"
         )
 
@@ -127,9 +127,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     def check_money(self) -> None:
         """Where machines cost money, somebody must say how much, or by when."""
         if self.goal.budget is None and self.goal.deadline is None and not self.market.is_free:
-            raise InputError(
-                f"this market costs money: say how much may be spent with {self.budget_as}"
-            )
+            raise InputError(f"this market costs money: set a limit with {self.budget_as}")
 
     def check_tasks(self, flow: Flow) -> None:
         """Every task of a workflow has a command and finds its files."""
@@ -141,8 +139,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
                 )
         if (clash := flow.clash()) is not None:
             raise InputError(
-                f"{clash}, so that it can be planned and simulated, but not run; give every"
-                " version of it a name of its own"
+                f"{clash}, so it can be planned and simulated, but not run; give every"
+                " version its own name"
             )
         check_files(flow, self.files, Path.cwd())
 
@@ -151,13 +149,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         policies = self.all_policies()
         if policies["provisioner"] == "prob" and self.plan is None:
             raise InputError(
-                "the provisioner 'prob' follows a plan, which machines that cost nothing or that"
-                " you chose do not need; leave it out"
+                "the provisioner 'prob' follows a plan, and there is none for free machines"
+                " or a given --fleet; leave it out"
             )
         if policies["provisioner"] in FOR_BAGS:
             raise InputError(
-                f"the provisioner '{policies['provisioner']}' is for tasks that do not wait for"
-                " each other; choose another"
+                f"the provisioner '{policies['provisioner']}' is for bags, not for workflows;"
+                " choose another"
             )
         if simulated:
             return
@@ -165,14 +163,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if self.files == SHARED and policies["replicator"] != "none" and flow.files.names:
             raise InputError(
                 f"attempts of one task would write the same files: --replicator"
-                f" {policies['replicator']} goes with --files {COPIED}"
+                f" {policies['replicator']} needs --files {COPIED}"
             )
 
     def _check_faithful(self) -> None:
         if self.faithful and self.all_policies()["provisioner"] not in ("bats", "mixed"):
             raise InputError(
                 "the published algorithm chooses machines for a bag and a budget:"
-                " --faithful goes without --fleet, and with a market that costs money"
+                " use --faithful without --fleet, on a market that costs money"
             )
 
     def _check_strategy(self) -> None:
@@ -190,7 +188,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
                 for name, count in self.full_fleet().items()
             )
             if strategy.needs_reliable and not has_reliable:
-                raise InputError("this strategy ends on reliable machines, and the market has none")
+                raise InputError("this strategy needs reliable machines, and the market has none")
         if self.prefer is not None and self.prefer != ASK:
             goal = self.goal
             has_budget, has_deadline = goal.budget is not None, goal.deadline is not None

@@ -138,8 +138,8 @@ class Session:
             session = cls(run, state, journal, resources, book=book)
             if session._shares_files and lives_elsewhere(state, run.place()):
                 raise InputError(
-                    f"run {run.name} is a copy of one that is being executed and would write the"
-                    " same files: wait for that, or stop it"
+                    f"run {run.name} is a copy of a run that is running and would write the"
+                    " same files: wait for it, or stop it"
                 )
             moved_to = _outputs_now(run, state)
             sweep(state, run.place())
@@ -367,7 +367,7 @@ def with_plan(request: Request, choice: str | None = None) -> Request:
     """A workflow gets a plan, where machines cost money and nobody said which to rent."""
     if not request.is_to_be_planned or request.flow is None:
         if choice is not None:
-            raise InputError("plans are for workflows on machines that cost money: choose none")
+            raise InputError("--choose is for workflows on machines that cost money: leave it out")
         return request
     request.check_money()
     request.check_tasks(request.flow)
@@ -464,7 +464,7 @@ def flow_advisors(state: RunState) -> list[Counsel]:
 def check_budget(state: RunState, goal: Goal) -> None:
     """Refuse a new goal whose budget does not even cover what is committed."""
     if goal.budget is None and state.goal.budget is not None and not state.market.is_free:
-        raise InputError("this market costs money: say how much may be spent with --budget")
+        raise InputError("this market costs money: set a limit with --budget")
     if goal.budget is not None and goal.budget < state.ledger.committed:
         currency = state.market.currency
         committed = format_money(state.ledger.committed, currency, up=True)
@@ -484,8 +484,8 @@ def _check_resumable(run: RunDir, state: RunState) -> None:
     created = state.created
     if created is not None and state.is_of_calls:
         raise InputError(
-            f"run {run.name} is of Python calls, which are not in the journal: run your program "
-            "again"
+            f"run {run.name} consists of Python calls, which are not in the journal: run your"
+            " program again"
         )
     if created is not None and not Path(created.settings["directory"]).is_dir():
         raise InputError(f"run {run.name} ran in {created.settings['directory']}, which is gone")

@@ -146,11 +146,9 @@ def _cautions(offers: Sequence[Offer], *, is_guess: bool) -> list[str]:
     cautions = []
     if is_guess:
         cautions.append(
-            f"run times are taken to vary by {DEVIATION:.0%}: give --deviation, or measure with"
+            f"run times are assumed to vary by {DEVIATION:.0%}: give --deviation, or measure with"
             " bursar calibrate"
         )
     if left := [offer.name for offer in offers if offer.pool == "unreliable"]:
-        cautions.append(
-            f"plans for workflows leave out machines that may be lost: {', '.join(left)}"
-        )
+        cautions.append(f"workflow plans do not use unreliable machines: {', '.join(left)}")
     return cautions

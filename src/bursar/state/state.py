@@ -522,7 +522,7 @@ class RunState:
         free = machine.offer.slots - len(machine.attempts)
         usable = machine.is_open and free > 0
         self._expect(free >= 0, f"{machine.name} runs more attempts than it has slots")
-        self._expect(free == 0 or not machine.waiting, f"{machine.name} lets attempts wait")
+        self._expect(free == 0 or not machine.waiting, f"{machine.name} has attempts waiting")
         self._expect((machine.id in self.idle) == usable, f"{machine.name} idle is not {usable}")
         for attempt in (*machine.attempts, *machine.waiting):
             self._expect(self.attempts[attempt].machine is machine, f"attempt {attempt} is astray")

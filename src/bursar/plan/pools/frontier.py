@@ -24,7 +24,7 @@ NAMED: Final[Mapping[str, Utility]] = {
     "fastest": lambda makespan, _: makespan,
 }
 WITHIN: Final[Mapping[str, str]] = {"within-budget": "fastest", "within-deadline": "cheapest"}
-"""What is preferred of that which keeps within the limit."""
+"""What is preferred among the strategies within the limit."""
 LONGEST_EXPRESSION: Final = 200
 
 _BINARY: Final[Mapping[type[ast.operator], Callable[[float, float], float]]] = {

@@ -153,7 +153,9 @@ class Packing:
             raise InputError("every task needs a run time of at least 1 us")
         longest = max(offer.boot + offer.minimum + offer.billing for offer in self.offers)
         if self.graph.tasks * (int(times.max()) + longest) > ROOM:
-            raise InputError("the workflow may take longer than can be told; use shorter run times")
+            raise InputError(
+                "the workflow takes too long for 64-bit arithmetic; use shorter run times"
+            )
         return times
 
     def _site(self, assigned: ArrayLike, fleet: ArrayLike) -> Site:

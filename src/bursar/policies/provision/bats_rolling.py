@@ -399,7 +399,7 @@ class RollingBats(Provisioner):
             return None
         currency = view.market.currency
         return (
-            f"what is not begun needs {format_money(need, currency, up=True)} or more;"
+            f"what is not started needs {format_money(need, currency, up=True)} or more;"
             f" {format_money(left, currency, down=True)} is left"
         )
 
@@ -422,7 +422,7 @@ class RollingBats(Provisioner):
         if len(self._known) < len(view.market.offers) or end <= deadline:
             return None
         return (
-            f"what is not begun takes all machines until {format_duration(end)} or longer;"
+            f"what is not started takes all machines until {format_duration(end)} or longer;"
             f" the deadline is at {format_duration(deadline)}"
         )
 

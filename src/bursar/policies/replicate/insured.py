@@ -47,7 +47,7 @@ class Insured(StochasticRandom):
                 if self._may_end(view.attempts[view.attempts_of(task)[0]], machine, now):
                     slots.remove(machine)
                     yield Start(
-                        task, machine.id, reason="its machine may have to go before it ends"
+                        task, machine.id, reason="its machine may be released before it ends"
                     )
                     break
 

@@ -163,7 +163,7 @@ def measure_network(address: tuple[str, int], size: int, token: str = "") -> flo
             nonce = line.receive(_NONCE)
             line.send(_SIZE.pack(size) + _proof(token, nonce, size))
             if line.receive(1) != _WELCOME:
-                raise InputError(f"{where}: refused; check the token that its --serve shows")
+                raise InputError(f"{where}: refused; check the token that its --serve printed")
             start = time.perf_counter()
             line.pour(size)
             line.swallow(size)
