@@ -1,9 +1,9 @@
 """Complete samples by one base offer, as published (BaTS thesis, section 3.1.3).
 
 A few tasks run on every offer. One offer is the base, whichever; the line from it to each other
-offer comes from those tasks. What ran elsewhere is told on the base by the inverse of a line, and
-the base's complete sample is then told on every other offer. Between any two offers the line is the
-composition of the inverse to the base and the line from it.
+offer comes from those tasks. What ran elsewhere is converted to the base by the inverse of a line,
+and the base's complete sample is then told on every other offer. Between any two offers the line is
+the composition of the inverse to the base and the line from it.
 
 `book` goes another way: it keeps what was measured, relates every two offers directly, and doubts
 lines that do not fit.

@@ -24,7 +24,7 @@ from bursar.model.time import Time
 REFERENCE_DISK: Final = 100e6
 """bytes a second of the machine on which a workflow's run times hold"""
 REFERENCE_NETWORK: Final = 100e6
-"""likewise"""
+"""bytes a second, the same for its network"""
 
 
 def nothing_measured() -> Calibration:

@@ -1,7 +1,7 @@
 """Distributions as histograms of equally likely bins, and how they are added and compared (Prob).
 
 The bins are not equally wide but equally likely (section 5 of the paper, 200 of them): where values
-are likely, they are told apart more finely. A bin is kept as the mean of what lies in it, not as
+are likely, they are kept in finer bins. A bin is kept as the mean of what lies in it, not as
 two edges. So a mean stays exact under every sum, and with it the expected cost of a task; the last
 bin of a heavy tail has the weight that it should; a constant is a constant; and nothing is put
 into a gap between two values. Bounds of bins would be wrong in all four.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FINENESS: Final = 500
-"""Times by which a distribution is told, at least."""
+"""Fewest times that a distribution is learned from."""
 
 
 class Incidence(msgspec.Struct, frozen=True):

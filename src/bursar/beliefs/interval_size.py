@@ -1,8 +1,8 @@
 """How large a sample must be for an interval to be narrow enough (BaTS thesis, section 4.3.2).
 
 The intervals are those of `bounds`: Student's t for the mean, chi-square for the deviation. Of the
-deviation the width is told as a share of the deviation itself, so that nothing need be known of the
-tasks. Of the mean it is told as a share of the mean, which takes the coefficient of variation.
+deviation the width is given as a share of the deviation itself, so that nothing need be known of
+the tasks. Of the mean it is given as a share of the mean, which takes the coefficient of variation.
 """
 
 from __future__ import annotations

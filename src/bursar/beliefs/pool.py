@@ -104,7 +104,7 @@ class Characterisation(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_instances(cls, instances: Iterable[Instance], now: Time | None = None) -> Self:
-        """What is known at `now`, or at the end of all that is told."""
+        """What is known at `now`, or at the end of all observations."""
         return cls.from_history(History.of(instances), now)
 
 

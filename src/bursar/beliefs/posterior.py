@@ -208,7 +208,7 @@ def _deviation(sample: Floats) -> float:
 
 
 def _skewness(sample: Floats) -> float:
-    """Adjusted for the size of the sample; 0 where it cannot be told."""
+    """Adjusted for the size of the sample; 0 where it is not known."""
     size, deviation = len(sample), float(sample.std())
     if size < 3 or deviation <= ALIKE * float(sample.mean()):
         return 0.0

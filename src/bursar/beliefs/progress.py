@@ -39,7 +39,7 @@ class Seen:
         """the same as they came"""
         self._each = 1
         self._sums: list[Time] = []
-        """of `ordered` from each place to the end; empty where it must be made anew"""
+        """of `ordered` from each place to the end; empty where it must be made again"""
         self.begun: set[int] = set()
         """live attempts that belong to the sample: the first of their offer to be started"""
         self.sampled: list[Time] = []

@@ -17,8 +17,8 @@ The paper leaves open, and here is chosen:
 - A set of which nothing can be known yet has gamma of the time to come.
 - The mean over the recent sets weighs each by what is known of it, the sum of its F_s(age).
 - Where no loss was seen, gamma of the time to come is (n + 1/2) / (n + 1) for n results: the mean
-  of Jeffreys' posterior. A history without losses does not show that there are none. Likewise
-  (1/2) / (n + 1) after n losses and no result, and 1/2 where nothing is known.
+  of Jeffreys' posterior. A history without losses does not show that there are none. In the same
+  way (1/2) / (n + 1) after n losses and no result, and 1/2 where nothing is known.
 - A result later than D is a result. D only says from when on a silent instance is taken as lost.
 """
 
@@ -122,7 +122,7 @@ class History(msgspec.Struct, frozen=True):
 
     @property
     def end(self) -> Time:
-        """Just after all that is told."""
+        """Just after all observations."""
         known = self.ended[self.fates != InstanceEnd.SILENT]
         latest = max(int(self.sent.max(initial=0)), int(known.max(initial=0)))
         return latest + 1
@@ -285,7 +285,7 @@ def effective_size(
 
 
 def is_tail(remaining: int, machines: int) -> bool:
-    """Fewer tasks remain than there are unreliable machines to be had (section 2.1)."""
+    """Fewer tasks remain than there are unreliable machines available (section 2.1)."""
     return remaining < machines
 
 

@@ -20,7 +20,7 @@ from bursar.state.view import View
 MILLION: Final = 1_000_000
 LARGEST_BUCKET: Final = 512
 RENEWAL: Final = 10
-"""Lines are drawn anew when the finished tasks have grown by one part in so many."""
+"""Lines are drawn again when the finished tasks have grown by one part in so many."""
 
 
 class SortedTimes:
@@ -115,7 +115,7 @@ class UnifiedRuntimes:
         return None if slope is None else HOUR * MILLION // slope
 
     def _draw_lines(self) -> None:
-        """Ratios of means for offers that have no given line, and the histogram anew."""
+        """Ratios of means for offers that have no given line, and a new histogram."""
         sums = {name: sum(times) for name, times in self._finished.items()}
         known = next((name for name in self._finished if name in self._given), None)
         anchor = known or next(iter(self._finished))

@@ -1,4 +1,4 @@
-"""What `bursar frontier` is told of a bag and of two pools: options, a market, a history."""
+"""The input of `bursar frontier`, a bag and two pools: options, a market, a history."""
 
 from __future__ import annotations
 

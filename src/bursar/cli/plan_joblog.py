@@ -29,7 +29,7 @@ def learned(
 ) -> tuple[Samples, PoolKnowledge | None]:
     """Run times of successes, by the offer that a host's name begins with (`small-3`).
 
-    Of unreliable offers also what was lost there, unless the reliability is told.
+    Of unreliable offers also what was lost there, unless the reliability is given.
     """
     times: dict[str, list[int]] = {}
     rows = []

@@ -234,7 +234,7 @@ def make_request(job: Job, choose: str | None = None) -> Request:
 
 
 def _programs(bag: Bag | None, flow: Flow | None) -> Iterable[tuple[str, ...]]:
-    """A command for each program that must be there; a task without any is told later."""
+    """A command for each program that must be there; a task without any is reported later."""
     if bag is not None:
         return (bag.command(0) if bag.shell else bag.words(0),)
     if flow is None:

@@ -21,7 +21,7 @@ from bursar.state.events import Status
 LONGEST_REASON: Final = 1_000
 """Letters of a reason that are kept."""
 LONGEST_NAME: Final = 100
-"""Letters of a class's name that are told."""
+"""Most letters of a class's name in a message."""
 STOPS: Final = tuple(status for status in get_args(Status) if status != "done")
 """What an entry may end a run as; whether it is done is not for an entry to say."""
 

@@ -36,7 +36,7 @@ FAR_HORIZON: Final[Time] = 10 * MINUTE
 PLENTIFUL: Final = 10
 """Money is plentiful while extending every machine so far takes less than one part in so many."""
 MOST_TOLD: Final = 1_000
-"""Refusals of one kind and for one reason that are told, so that no policy can fill a journal."""
+"""Recorded refusals of one kind and for one reason, so that no policy can fill a journal."""
 
 Answer = ev.Decision | ev.StopRequested | act.Wake
 """What an action becomes that passes: a decision, a stop, or a time to look again."""
@@ -63,7 +63,7 @@ class Guard:
         self._refused: dict[tuple[str, str], str] = {}
         """the last refusal by action and subject: the same one is not told again and again"""
         self._told: Counter[tuple[str, str]] = Counter()
-        """how often each reason was told, by action"""
+        """how often each reason was recorded, by action"""
         self._reviews: dict[type, Callable[[Any, Time], Answer | str | None]] = {
             act.Start: self._start,
             act.Rent: self._rent,
@@ -119,7 +119,7 @@ class Guard:
     # --- reviewing -------------------------------------------------------------------------------
 
     def review(self, action: act.AnyAction, now: Time) -> Answer | ev.ActionRefused | None:
-        """A decision, a refusal, or None for a refusal that was told already."""
+        """A decision, a refusal, or None for a refusal that was recorded before."""
         review = self._reviews.get(type(action))
         if review is None:
             return self._refuse(action, "this is not an action", now)

@@ -39,7 +39,7 @@ PLENTY: Final = 4
 MOST_ACTIONS: Final = 1_000_000
 """That an entry may ask for at once: an answer without end ends here."""
 LONGEST_FAULT: Final = 500
-"""Letters of what is told of an entry's fault."""
+"""Most letters of an error message of an entry."""
 _FOR_NO_WORLD: Final = (ev.ActionRefused, ev.StopRequested)
 ROLES: Final = ("provisioner", "placer", "replicator")
 

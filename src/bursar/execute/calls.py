@@ -57,7 +57,7 @@ class Calls:
         self._functions = Functions()
         self._calls: dict[int, tuple[Content, Future[Any]]] = {}
         self._cancelled: set[int] = set()
-        """calls that are not settled, and whose waiters were told that they are cancelled"""
+        """calls that are not settled, and whose waiters know that they are cancelled"""
 
     def take(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]

@@ -117,7 +117,7 @@ def is_local(function: FunctionType) -> bool:
 
 
 def is_frozen(value: Any) -> bool:
-    """Whether it never changes, whoever holds it; False where that is not known."""
+    """Whether it never changes; False where that is not known."""
     kind = type(value)
     if kind in (int, float, complex, bool, str, bytes, type(None)):
         return True
@@ -133,7 +133,7 @@ def is_frozen(value: Any) -> bool:
 
 
 def _is_alike(portrait: Portrait) -> bool:
-    """Whether the function would be pickled as before, as far as that can be told cheaply."""
+    """Whether the function would be pickled as before, as far as a cheap check can tell."""
     if not portrait.is_frozen and portrait.size <= LARGEST_REPEATED:
         return False
     for where, name, part in portrait.parts:

@@ -1,7 +1,7 @@
 """A lifeline: where all who watch over processes die at once, the kernel ends the processes.
 
 The warden and its keeper alone hold the end of a pipe into which nobody writes. Every process they
-start inherits the other end, opened anew for it, with the order that the kernel signals the
+start inherits the other end, opened again for it, with the order that the kernel signals the
 process's group when the pipe breaks (`O_ASYNC`, `F_SETOWN` and `F_SETSIG` of fcntl(2)). The pipe
 breaks when the last of the two is gone. It takes no right that an ordinary user does not have; a
 process that left its group is not reached.
@@ -24,7 +24,7 @@ NUMBER: Final = 50
 
 
 class Lifeline:
-    """Whoever holds one, by making it or as a child of its maker, lets the processes live."""
+    """While a process holds one, as its maker or a child of it, the processes live."""
 
     def __init__(self) -> None:
         reader, self._writer = os.pipe2(os.O_CLOEXEC)

@@ -32,7 +32,7 @@ LEFTOVERS: Final = "leftovers"
 OVER: Final = "over"
 """in `.attempts`, from when the warden has ended everything"""
 TAIL: Final = 2048
-"""bytes of stderr that are told as the reason of a failure"""
+"""bytes of stderr that are shown as the reason of a failure"""
 TAIL_LINES: Final = 12
 NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 MEND: Final = "fix that, then continue with bursar resume"
@@ -100,8 +100,8 @@ class Outputs:
     def drop(self, attempt: int) -> None:
         """The attempt's directory is of no use.
 
-        One that never began has none, but its number may be on the warden's spare one: whoever
-        renames it first has it.
+        One that never began has none, but its number may be on the warden's spare one: the
+        first to rename it has it.
         """
         _, attempts = self._open()
         name = f"{attempt}.dropped"

@@ -21,7 +21,7 @@ _MARKS: Final = [b"__main__"]
 _SEEN: Final[set[str]] = set()
 """modules that were there when somebody last looked for new ones"""
 _LOCK: Final = threading.RLock()
-"""held while cloudpickle is told about modules"""
+"""held while modules are registered with cloudpickle"""
 
 
 def is_homeless(name: str | None) -> bool:

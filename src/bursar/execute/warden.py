@@ -57,9 +57,9 @@ LONGEST_DYING: Final = round(PATIENCE * SECOND)
 DOUBT: Final = SECOND // 4
 """It waits so long for an orphan that may be its own, or another's."""
 RESERVE: Final = 2
-"""commands that wait for each slot while bursar is told that it may send more"""
+"""commands that wait for each slot while bursar may send more"""
 DELAY: Final = SECOND // 200
-"""what has ended is told after this time, even if there is enough to do"""
+"""what has ended is reported after this time, even if there is enough to do"""
 CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
 """exit codes of what could not be started, as shells have them"""
@@ -103,9 +103,9 @@ class Warden:
         """the others, which have left processes behind"""
         self._timers = Timers()
         self._calls: list[tuple[Any, ...]] = [("ready",)]
-        """to be told to bursar"""
+        """to be reported to bursar"""
         self._is_urgent = True
-        """it must be told now"""
+        """it must be reported now"""
         self._in_want_since: int | None = None
         """when the system began to refuse processes, if it does"""
         self._orphans_expected = False
@@ -170,7 +170,7 @@ class Warden:
             self._leave(machine, "lost", boottime())
 
     def drop(self, id: int) -> None:
-        """Take the machine down now; `gone` follows, or was told before."""
+        """Take the machine down now; `gone` follows, or was sent before."""
         machine = self._machines.get(id)
         if machine is not None and not machine.leaving:
             self._leave(machine, "released", min(boottime() + DROP_GRACE, machine.until))

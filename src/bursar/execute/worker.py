@@ -104,7 +104,7 @@ def _call(number: int, data: memoryview) -> tuple[str, str, bytes]:
 
 
 def _pack_error(error: BaseException) -> tuple[str, str, bytes]:
-    """An error with its traceback as text; an error that cannot travel is told in words."""
+    """An error with its traceback as text; an error that cannot be pickled is sent as text."""
     import traceback
 
     text = type(error).__name__

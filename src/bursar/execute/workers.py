@@ -2,7 +2,7 @@
 
 A machine has as many workers as slots. Very short calls wait at a worker, where they begin one
 after the other; if one of them takes long, those behind it are taken back, and go to another worker
-of the machine or, if all are busy for long, back to whoever started them.
+of the machine or, if all are busy for long, back to the caller.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ class Worker:
         self.is_alone = False
         """what it is at is large: nothing may wait behind it"""
         self.stopped = 0
-        """the attempt for whose sake the warden was told to end it"""
+        """the attempt because of which the warden was asked to end it"""
         self.functions: OrderedDict[int, int] = OrderedDict()
         """functions it knows, and the sizes of their pickles, in the order in which it got them"""
         self.size = 0
         """of these pickles"""
         self.secret: bytes | None = None
-        """the key of this program, as it was told"""
+        """the key of this program, as it was received"""
 
     def give(self, order: Order, call: PackedCall) -> bool:
         """Send it a call, with what it does not know yet; False: there is no room."""

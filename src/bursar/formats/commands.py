@@ -20,7 +20,7 @@ there and empty is no mistake (`EmptyListError`).
 
 Several sources give every combination, the last varying fastest. Linked sources are as long as the
 shortest of them, as in GNU parallel (its `--link`, which starts the shorter again, is not meant).
-The placeholders are told in `bursar.model.template`.
+The placeholders are described in `bursar.model.template`.
 
 A command of a single word with spaces is taken apart as a shell does it, but no shell runs it: a
 redirection or a pipe in it is refused. Several words are the argument list as it is. With `shell`

@@ -236,5 +236,5 @@ class _Reader:
 
 
 def _larger(one: int | None, other: int | None) -> int | None:
-    """Of what is told of a size several times, the most."""
+    """The largest of several sizes given for one file."""
     return one if other is None else other if one is None else max(one, other)

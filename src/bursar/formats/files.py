@@ -16,8 +16,8 @@ def read_text(
 ) -> str:
     """The text of a UTF-8 file, without its byte order mark; `-` is standard input.
 
-    Line ends stay as they are. Everything that can go wrong is told in a line that names the file,
-    and `what` it should have been.
+    Line ends stay as they are. Everything that can go wrong is reported in a line that names the
+    file, and `what` it should have been.
     """
     source = source_name(path)
     data = read_bytes(path, what)
@@ -45,7 +45,7 @@ def source_name(path: str | Path) -> str:
 
 
 def read_bytes(path: str | Path, what: str) -> bytes:
-    """All that is in a file; `-` is standard input. Mistakes are told as `read_text` does."""
+    """All that is in a file; `-` is standard input. Mistakes are reported as `read_text` does."""
     source = source_name(path)
     try:
         if str(path) != "-":

@@ -269,7 +269,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def _read(table: Mapping[str, Any], directory: Path, label: Callable[[str], str]) -> dict[str, Any]:
-    """The fields of a job, checked; a mistake is told after the label of its key."""
+    """The fields of a job, checked; a mistake is reported after the label of its key."""
     fields: dict[str, Any] = {}
     for key, value in table.items():
         try:

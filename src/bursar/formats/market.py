@@ -150,7 +150,7 @@ def _build_offer(name: str, entry: Mapping[str, Any], currency: str) -> Offer:
 def _read(
     table: Mapping[str, Any], key: str, reader: Callable[[Any], Value], default: Value
 ) -> Value:
-    """The value of `key`, checked; a mistake is told with the key before it."""
+    """The value of `key`, checked; a mistake is reported with the key before it."""
     if key not in table:
         return default
     try:

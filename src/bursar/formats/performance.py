@@ -141,7 +141,7 @@ def _calibration(rows: Sequence[Measurement]) -> Calibration:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """One at a time; whoever dies lets go."""
+    """One process at a time; a process that dies lets go."""
     with path.with_name(f"{path.name}.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

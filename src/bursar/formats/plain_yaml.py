@@ -25,7 +25,7 @@ _DECIMAL: Final = re.compile(r"[-+]?(\d{1,40}\.\d{0,40}|\.\d{1,40})([eE][-+]?\d{
 
 
 def read_yaml(text: str, source: str) -> Any:
-    """What the text holds; a mistake is told with its line."""
+    """What the text holds; a mistake is reported with its line."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -33,7 +33,7 @@ class _TraceFile(msgspec.Struct):
 
 
 def read_spot_trace(path: str | Path) -> SpotTrace:
-    """Read a trace; whatever is wrong with it is told in one line."""
+    """Read a trace; a mistake is reported in one line."""
     source = source_name(path)
     text = read_text(path, "spot trace")
     try:

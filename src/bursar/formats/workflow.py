@@ -119,7 +119,7 @@ def parse_workflow(data: bytes, source: str = "workflow") -> Dag:
 
 
 class _Marks(msgspec.Struct, frozen=True, rename="camel"):
-    """The keys by which JSON formats are told apart."""
+    """The keys that distinguish JSON formats."""
 
     schema_version: msgspec.Raw = msgspec.Raw()
     workflow: msgspec.Raw = msgspec.Raw()
@@ -234,7 +234,7 @@ def _check_keys(table: Any, known: tuple[str, ...], where: str) -> None:
 
 
 def _read(table: Mapping[str, Any], key: str, reader: Callable[[Any], Any], default: Any) -> Any:
-    """The value of `key`, checked; a mistake is told with the key before it."""
+    """The value of `key`, checked; a mistake is reported with the key before it."""
     if table.get(key) is None:
         return default
     try:

@@ -6,7 +6,7 @@ process never sees its own lock as a conflict, and closing *any* descriptor of t
 So what this process holds is remembered here, and a file it holds is never opened again.
 
 The lock of a run is one for writing, which only those can have who may write the file. One for
-reading can be had by whoever may read it, and means nothing: a file that somebody holds so gives
+reading can be taken by every reader, and means nothing: a file that somebody holds so gives
 way to a new one.
 """
 

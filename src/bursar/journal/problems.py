@@ -1,4 +1,4 @@
-"""What SQLite and the file system complain of, told in one line: what, where, how to mend."""
+"""Errors of SQLite and the file system in one line: what, where, how to fix it."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class RunDir(msgspec.Struct, frozen=True):
                     path.chmod(mode)
 
     def never_began(self) -> bool:
-        """Whether whoever made this run was cut off before its first event was committed."""
+        """Whether the process that made this run ended before its first event was committed."""
         try:
             if not self.journal.exists() or self.journal.stat().st_size == 0:
                 return True
@@ -110,7 +110,7 @@ class RunDir(msgspec.Struct, frozen=True):
             return False
 
     def discard(self) -> None:
-        """Remove what was made of a run that never began; whoever calls holds its lock."""
+        """Remove what was made of a run that never began; the caller holds its lock."""
         with suppress(OSError):
             remove_journal(self.journal)
             self.lock.unlink(missing_ok=True)
@@ -186,7 +186,7 @@ class Home:
             _sync(self.path.parent)
 
     def _make(self, name: str) -> RunDir:
-        """The path is absolute: whoever executes the run may go to another directory."""
+        """The path is absolute: the process that runs it may change its directory."""
         path = self.path.absolute() / name
         path.mkdir(_DIRECTORY)
         try:

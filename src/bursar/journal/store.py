@@ -15,7 +15,7 @@ Nothing is written that could not be read again: every record passes the decoder
 
 A commit survives the death of this process. A *safe* commit survives a power failure too: its
 transaction runs with `synchronous=FULL`, which syncs the write-ahead log before it returns; the
-others run with `NORMAL`, which syncs only when the log is folded into the file and begun anew. The
+others run with `NORMAL`, which syncs only when the log is folded into the file and restarted. The
 log is written in order, so a safe commit makes everything before it safe, and what a power failure
 takes is always a tail.
 """
@@ -267,7 +267,7 @@ def _open_to_write(path: Path) -> tuple[sqlite3.Connection, Meta, int]:
 def _leave_others_behind(path: Path) -> None:
     """Put a copy of a journal in its place, which nobody else has open.
 
-    Whoever may read a file may lock it, too, for as long as they like. Who calls this holds the
+    Every reader of a file may lock it, too, for any time. Who calls this holds the
     lock of the run, so that no other process writes the journal: what others have open then is of
     no use to anybody. The log beside it (`-wal`) has no locks, and goes with the copy as well.
     """

@@ -26,7 +26,7 @@ def compile_kept(function: Callable[..., Any], stamp: str = "") -> Callable[...,
 
     Numba finds it again by the name of the function, and drops it when the function's own file has
     changed. Where a kernel is spread over several files, their stamp becomes a part of the name.
-    Where nothing can be written, it is compiled anew in every process.
+    Where nothing can be written, it is compiled again in every process.
     """
     import numba  # late: it takes a while
 

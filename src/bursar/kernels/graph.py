@@ -1,7 +1,7 @@
 """What goes through a whole graph, task by task, parents before children or the other way round.
 
-These loops cannot be told to numpy: a chain has as many steps as tasks. They run on lists as plain
-Python while the graph is small, and are compiled for a large one.
+These loops cannot be written in numpy: a chain has as many steps as tasks. They run on lists as
+plain Python while the graph is small, and are compiled for a large one.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ part, in the middle, is where whole things differ from that; so a search decides
 two ends first, where a deviation costs most, and varies those in the middle before all others.
 
 Every function runs as it stands, on lists of Python integers of any size, and compiled, on arrays
-of 64 bits (`knapsack_compiled`). Whoever calls must see to it that nothing overflows there:
+of 64 bits (`knapsack_compiled`). The caller must make sure that nothing overflows there:
 `knapsack_form` does. A search stops when its allowance of nodes is used up and goes on from
 `state` at the next call, so that it can be interrupted. All stand in one file, so that machine code
 kept on disk is renewed whenever one of them changes.

@@ -237,7 +237,7 @@ def release(machine: Array, terms: Array, known: Array, now: int) -> None:
 
 
 def run_once(site: Site, run: PackedExecution, runtimes: Array) -> int:
-    """One execution, to the end of the last task, which is told."""
+    """One execution, to the end of the last task, which is returned."""
     clear(site, run)
     left, now, size = site.plan.shape[0], 0, 0
     while True:

@@ -51,7 +51,7 @@ class FinishedSample(NamedTuple):
     """the number of values, the longest, and where the first cell begins; a cell's width is a
     power of two: this is its exponent"""
     reach: Array
-    """[offer, new offer]: an attempt that has run for longer is not expected to end sooner anew"""
+    """[offer, new offer]: one that has run for longer does not end sooner if it starts again"""
 
 
 def lay_cells(unified: Array) -> tuple[int, int]:

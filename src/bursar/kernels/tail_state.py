@@ -242,7 +242,7 @@ def strike(tail: TailState, task: int) -> None:
 
 
 def survey(setup: BagOnFleet, tail: TailState, task: int) -> None:
-    """Find out anew on which machines a task runs, after it was lost on one."""
+    """Find out again on which machines a task runs, after it was lost on one."""
     strike(tail, task)
     tail.copies[task] = 0
     for machine in range(len(setup.offer)):

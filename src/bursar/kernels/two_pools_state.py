@@ -136,7 +136,7 @@ def make_repetition(tasks: int, room: int) -> Repetition:
 
 
 def keep_remaining(rep: Repetition) -> None:
-    """Drop the tasks that have a result, and number the others anew.
+    """Drop the tasks that have a result, and renumber the others.
 
     Nothing is queued, and what runs belongs to those that remain.
     """

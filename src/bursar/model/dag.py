@@ -78,7 +78,7 @@ class DagTask(msgspec.Struct, frozen=True):
     runtime: float | None
     """seconds at speed 1"""
     parts: Mapping[str, float] | None
-    """the same by PARTS, where they were told"""
+    """the same by PARTS, where they were given"""
     priority: int
 
 

@@ -1,4 +1,4 @@
-"""Mistakes that a person can mend: one line that says what, where and how."""
+"""Mistakes that a user can correct: one line that says what, where and how."""
 
 from __future__ import annotations
 

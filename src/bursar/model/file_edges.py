@@ -1,7 +1,7 @@
 """Who waits for whom by files: a task that reads a file waits for the task that writes it.
 
 Where a format gives the edges by themselves (DAX, WfFormat), files of which nobody can say who
-makes them are no mistake: the given edges count, and what is odd is told as a caution.
+makes them are no mistake: the given edges count, and what is odd becomes a caution.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ LONG_UNIT: Final[Time] = 10 * MINUTE
 EARLY_PART: Final = 10
 EARLIEST: Final[Time] = SECOND
 """A machine with short units is given back this part of a unit before one ends, and at most so long
-before, since whoever takes it back needs some time."""
+before, since a release takes some time."""
 
 
 def is_long(offer: Offer) -> bool:

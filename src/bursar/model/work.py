@@ -17,7 +17,7 @@ from bursar.model.errors import InputError, one_line, shown
 from bursar.model.template import Hole, holes, missing, perl_in, pieces
 
 LARGEST_BAG: Final = 10_000_000
-"""the most tasks in one bag; whoever means it gives several bags"""
+"""the most tasks in one bag; more of them need several bags"""
 
 
 class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -5,7 +5,7 @@
     flow.task("align", run=["./align", "a.fa"], reads=["a.fa"], needs=[split], runtime=60)
     dag = flow.build()
 
-A task needs what it names, and whoever writes a file that it reads. Tasks may be given in any
+A task needs what it names, and the writers of the files that it reads. Tasks may be given in any
 order; what they need is looked up by `build`.
 """
 
@@ -169,7 +169,7 @@ class Workflow:
     # --- building --------------------------------------------------------------------------------
 
     def caution(self, told: str) -> None:
-        """Something odd that is no mistake, in one line, for whoever reads the workflow."""
+        """Something odd that is no mistake, in one line, for the user."""
         self._cautions.append(told)
 
     def build(self, *, given_edges_count: bool = False) -> Dag:

@@ -71,7 +71,7 @@ def _is_unicode(text: str) -> bool:
 def checked_profile(
     value: Duration | Mapping[str, Duration] | None,
 ) -> tuple[float, tuple[float, ...] | None]:
-    """The run time, and its parts where they are told."""
+    """The run time, and its parts where they are given."""
     if type(value) is float and 0 <= value <= _MOST_SECONDS:  # first what millions of them are
         return value, None
     if value is None:

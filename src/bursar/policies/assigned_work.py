@@ -1,7 +1,7 @@
 """The ready tasks of workflows, by the offer that each is meant for, the most urgent first.
 
 Urgent is what has the higher priority; then what has the longer way to the end of its workflow, as
-in HEFT, by the run times that were told; then what was given first.
+in HEFT, by the run times that were given; then what was given first.
 """
 
 from __future__ import annotations

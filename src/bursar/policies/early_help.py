@@ -47,7 +47,7 @@ class Rescue:
         self._patience.is_short = self.is_barren
 
     def may_help(self, view: View, now: Time, strategy: Strategy | None) -> bool:
-        """Whether reliable machines are there, or to be had, and not ruled out."""
+        """Whether reliable machines are rented, or available, and not ruled out."""
         if strategy is not None and strategy.copies is None and strategy.kind == Kind.NTDMR:
             return False
         left = view.ledger.left

@@ -89,7 +89,7 @@ def find(role: str, name: str) -> Callable[..., Any]:
 
 
 def _load(role: str, point: EntryPoint) -> Callable[..., Any]:
-    """The object of another package; whatever goes wrong there is told in one line."""
+    """The object of another package; every error there becomes one line."""
     package = point.dist.name if point.dist is not None else point.value
     told = f"the {role} {shown(point.name)} of the package {package}"
     try:

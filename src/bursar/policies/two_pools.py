@@ -103,11 +103,11 @@ class TwoPools:
         self._first_end: Time | None = None
         """when what is sent now is given up; it is no attempt yet"""
         self._lacks_machines = False
-        """the tail wants unreliable machines that are not to be had now"""
+        """the tail wants unreliable machines that are not available now"""
         self._paid_all = False
         """all that remained was sent to the reliable pool, as the budget allowed"""
         self.is_forsaken = False
-        """unreliable machines are not to be had any more: all goes to reliable ones"""
+        """unreliable machines are no longer available: all goes to reliable ones"""
 
     # --- what happened ---------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class TwoPools:
         self._give_up(view, now)
         doomed, self._announced = self._announced, []
         self._returned += doomed_tasks(view, doomed, self._patience, now)
-        # What runs on machines that will be taken away is no longer among those to be had.
+        # What runs on machines that will be taken away is no longer among those available.
         self._spare = max(0, slots_to_be_had(view, self._fleet) - at_work(view, self.cancels))
         self._lacks_machines = self._has_no_more(view)
         self._collect(view, now, rng)

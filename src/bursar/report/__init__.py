@@ -1,1 +1,1 @@
-"""What people and programs are told about a run."""
+"""What people and programs read about a run."""

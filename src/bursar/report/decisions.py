@@ -20,7 +20,7 @@ COUNT: Final = "\0count"
 NAMES: Final = "\0names"
 """where the number and the names of several decisions go in what is said of them"""
 PARTS: Final = 50
-"""Like decisions are told together if they fall within one part in so many of the run ..."""
+"""Equal decisions are grouped if they fall within one part in so many of the run ..."""
 MOMENT: Final = 1.0
 """... or within so many seconds."""
 MOST_NAMES: Final = 4
@@ -35,7 +35,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What is told of one event, and how it is said of several together."""
+    """The text for one event, and for several of them together."""
 
     told: Told
     several: str = ""
@@ -56,7 +56,7 @@ def decisions(events: Iterable[ev.AnyEvent]) -> Iterator[Decision]:
 def grouped(found: Sequence[Decision]) -> list[Told]:
     """Like decisions for like reasons told once with their count; the length is bounded.
 
-    Reasons are alike if they differ in numbers only; the first is told.
+    Reasons are equal if they differ in numbers only; the first is shown.
     """
     span = max(MOMENT, found[-1].told.at_s / PARTS) if found else MOMENT
     groups: list[list[Decision]] = []
@@ -85,7 +85,7 @@ def _said(group: Sequence[Decision]) -> Told:
 
 
 def _together(event: ev.AnyEvent, state: RunState) -> tuple[str, str]:
-    """How several such events are told, and the name of this one; empty: each is told alone."""
+    """The text for several such events, and the name of this one; empty: each has its own line."""
     match event:
         case ev.MachineRented():
             price = format_money(state.market[event.offer].price, state.market.currency)

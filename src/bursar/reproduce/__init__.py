@@ -1,1 +1,1 @@
-"""Published tables and figures beside ours: one file each, computed anew every time."""
+"""Published tables and figures beside ours: one file each, computed again every time."""

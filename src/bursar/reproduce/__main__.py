@@ -1,7 +1,7 @@
 """Print the page of all reproductions: `python -m bursar.reproduce [DIRECTORY]`.
 
 Their plots are written into the directory, where one is given. Those whose data is not here are
-left out, which is told.
+left out, with a note.
 """
 
 import sys

@@ -71,7 +71,8 @@ class PrintedRun(msgspec.Struct, frozen=True):
 
 
 _NO_VIOLATION: Final = (
-    "tasks shorter than the sample's are no violation (N_e <= N_p), so that nothing is chosen anew;"
+    "tasks shorter than the sample's are no violation (N_e <= N_p), so that nothing is chosen"
+    " again;"
     " a condition to look for something faster is what section 2.3.4 wishes for"
 )
 _FASTER: Final = (

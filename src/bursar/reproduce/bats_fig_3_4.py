@@ -155,7 +155,7 @@ def _rows(printed: PrintedEstimate, runs: Sequence[Ran]) -> Iterator[Row]:
 
 def _why(runs: Sequence[Ran]) -> str:
     changed = [run.fleets[1][0] for run in runs if len(run.fleets) > 1]
-    return f"{len(changed)} of {len(runs)} runs choose anew, as N_e > N_p" if changed else ""
+    return f"{len(changed)} of {len(runs)} runs choose again, as N_e > N_p" if changed else ""
 
 
 def _saved(runs: Sequence[Ran]) -> Row:

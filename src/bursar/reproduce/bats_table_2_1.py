@@ -247,7 +247,7 @@ def reproduce(name: str, seeds: int = SEEDS) -> Reproduction:
             "machines come up at once; the thesis's took a while, which it does not print",
             "eta is the paid time that fits no task: ATU - up_e mod ATU - ft / v",
             "a fleet is the first configuration after the sampling phase, the most frequent one;"
-            " in S1-1 the clusters are alike, and the larger number is told first",
+            " in S1-1 the clusters are alike, and the larger number comes first",
         ),
     )
 
@@ -298,7 +298,9 @@ def _default_rows(title: str, scenario: Scenario, seeds: Sequence[int]) -> Itera
     yield checked(
         f"{what}: makespan / RR", fmean(ratios), SLOWER, note=f"slowest {max(ratios):.2f}"
     )
-    yield checked(f"{what}: runs dearer than RR", dearer, between(0, 0, "RR's cost is the budget"))
+    yield checked(
+        f"{what}: runs more expensive than RR", dearer, between(0, 0, "RR's cost is the budget")
+    )
     yield _all_finish(what, runs)
     tight = [rolling(scenario, Money.parse(scenario.tight), seed) for seed in seeds]
     what = f"{title} default, ${scenario.tight}"

@@ -2,7 +2,7 @@
 
 Tables 4.2 to 4.4 count confidence intervals of the mean and the deviation that hold the true one;
 section 4.5.5 prints estimates and bounds of makespans. The intervals are bursar's published ones
-(`bursar.beliefs.bounds`), beside what the default predictions make of the same samples.
+(`bursar.beliefs.bounds`), next to the default predictions from the same samples.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def reproduce(name: str) -> Reproduction:
             "the mixture bag is printed only in outline; how heavy its tail is was chosen with the"
             " ratios of its deviation in view, so those rows tell little",
             "default: the middle 90 % of what the predictions take for possible; they care for the"
-            " upper end and reckon with tasks not met, so they are no confidence intervals",
+            " upper end and allow for tasks not seen, so they are no confidence intervals",
             "the means of the three bags, and of experiments 3 and 18, follow from one printed"
             " makespan each; their samples' deviations are not printed, and the normal"
             " distribution's is taken",

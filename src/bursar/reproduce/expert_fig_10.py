@@ -86,7 +86,7 @@ def _rows(fronts: Frontiers) -> Iterator[Row]:
         if span >= fastest[most]
     ]
     share = sum(other >= cost for other, cost in dearer) / len(dearer)
-    what = f"Mr = {least:.2f} is no dearer than {most:.2f} for the same tail, % of its frontier"
+    what = f"Mr = {least:.2f} costs no more than {most:.2f} for the same tail, % of its frontier"
     band = between(50, 100, "said to be so in general: more often than not")
     yield judged(what, "in general", 100 * share, band, why=UNPRINTED)
 

@@ -3,7 +3,7 @@
 One model for all experiments, with what tables 3 to 5 say of each. It differs from the estimator's
 assumptions in the ways that section 6.3 blames for the deviations: a task has a length of its own,
 which grows along the bag; hosts differ in speed; some fail at everything until they are excluded,
-so that reliability rises; some machines are taken away, which is told at once, and are replaced
+so that reliability rises; some machines are taken away, which is reported at once, and are replaced
 after a while, so that the size of the pool varies. The engine executes the bag there.
 """
 
@@ -43,7 +43,7 @@ C_R: Final = 34
 EXCLUDED: Final = 1 / 3
 """of failures are those of hosts that fail at everything until they are excluded"""
 PREEMPTED: Final = 1 / 3
-"""of failures where a pool preempts: the machine is taken away, which is told at once"""
+"""of failures where a pool preempts: the machine is taken away, which is reported at once"""
 DRIFT: Final = 0.2
 """the last tasks of a bag are longer than the first, by so much of the mean"""
 SPREAD: Final = 0.15

@@ -37,7 +37,7 @@ USUAL: Final = 10
 """repetitions of the paper, about"""
 TRIED: Final = (1, USUAL)
 SEEDS: Final = 10
-"""choices whose mean loss is told"""
+"""choices whose mean loss is shown"""
 LOW: Final = Resolution(copies=3, points=3, ratios=3)
 MINUTES: Final = between(0, 10, "no more than several minutes")
 SECONDS: Final = between(0, 10, "no more than several seconds")

@@ -96,7 +96,7 @@ RELIABLE_PRICE: Final = price(34)
 
 
 def pert(shortest: Time, mean: Time, longest: Time, size: int = SAMPLE) -> NDArray[np.int64]:
-    """Quantiles of the distribution that is told by its range and its mean, ascending."""
+    """Quantiles of the distribution with this range and mean, ascending."""
     from scipy.stats import beta
 
     share = (mean - shortest) / (longest - shortest)

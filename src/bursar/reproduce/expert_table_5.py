@@ -76,7 +76,7 @@ ASSUMED: Final = (
     f"of the model: the last tasks are {DRIFT:.0%} longer than the first; hosts are up to"
     f" {SPREAD:.0%} faster or slower; a third of failures are those of hosts that fail always,"
     " until they are excluded; where a pool preempts (WM), a third are machines that are taken"
-    f" away, which is told at once; machines join within {JOINING:g} mean run times",
+    f" away, which is reported at once; machines join within {JOINING:g} mean run times",
     "the time of a task on a reliable machine follows from the reliable instances and the cost of"
     " table 5, at 34/3600 cent/s on Tech as on EC2; the costs of experiments 2 and 3 are 0.39 and"
     " 0.41, as the average shows. The combined pool of experiment 3 has 220 machines alike",
@@ -84,7 +84,7 @@ ASSUMED: Final = (
     " begins when as many tasks remain as in the real run (cause 4 of section 6.3), if these are"
     f" fewer than machines of the pool; means of {PUBLISHED_ESTIMATES} estimates",
     "a run decides in another way, which stands beside: the tail is simulated from what is under"
-    " way, with losses known when they were told",
+    " way, with losses known when they were reported",
     "online, gamma is that of machines of like standing, and turnaround times have the trend that"
     " they show (`beliefs.pool_forecast`), as in a run; in the other ways gamma is that of all",
     f"the other ways are means of {ESTIMATES} estimates. Mean deviations are of {len(BASES)} such"
@@ -117,7 +117,7 @@ class Way(msgspec.Struct, frozen=True):
     from_tail: bool
     """the tail is simulated, from what was under way; else the whole bag"""
     told: bool
-    """losses may be known before the deadline, and what is under way is reckoned with; else they
+    """losses may be known before the deadline, and what is under way is counted; else they
     never are, and gamma is as published"""
     is_published: bool = False
     """the simulated tail begins when as many tasks remain as in the real run (section 6.3)"""
@@ -154,7 +154,7 @@ LEAST_REACH: Final = 3.0
 MEAN_BAND: Final = "2 standard errors of the mean of the 13 that are printed"
 SINGLE_BAND: Final = "2 standard deviations of the 13 that are printed, a run being one sample"
 OFFLINE_WHY: Final = (
-    "a third of the losses are told at once here (cause 3 of section 6.3), which the estimator"
+    "a third of the losses are reported at once here (cause 3 of section 6.3), which the estimator"
     " takes for silent until the deadline"
 )
 ONLINE_WHY: Final = (

@@ -105,7 +105,7 @@ def reproduce(name: str, experiments: Sequence[Experiment] = EXPERIMENTS) -> Rep
             *ASSUMED[:4],
             "real runs here take the tail to begin when fewer tasks remain than there are machines"
             " in the pool that was asked for (section 2.1); when free hosts are first more than"
-            " remaining tasks is told beside",
+            " remaining tasks is in the note",
             "offline, as published; deviations of tails by these estimates are in expert-table-5",
         ),
     )

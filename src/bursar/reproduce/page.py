@@ -12,7 +12,7 @@ HEAD: Final = """\
 # Reproductions
 
 Published figures beside those that bursar computes. Written by `make reproduce`;
-`bursar reproduce NAME` computes one of them anew.
+`bursar reproduce NAME` computes one of them again.
 
 A row says **yes** if ours lies within its band, **no** if it does not, and **not judged** if it has
 no band. A band is stated before the run, with its reason: what the source prints, its own spread,

@@ -1,4 +1,4 @@
-"""Executions of a workflow with drawn bandwidths: what an assignment comes to, whoever chose it.
+"""Executions of a workflow with drawn bandwidths: what an assignment costs and takes.
 
 Nothing of the methods that are compared is used here, neither their histograms nor their kernels.
 """

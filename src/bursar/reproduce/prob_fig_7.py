@@ -43,7 +43,7 @@ ASSUMED: Final = (
     "with bandwidths that are drawn for each task, the cost of 1,000 tasks varies by less than 1 %;"
     " so Average, which takes it for 1.5 % too low, breaks the budget nearly always; if all tasks"
     " of an execution shared their luck, it would be as the rows on shared luck have it, and then a"
-    " percentile that was reckoned with independent tasks would not hold, either",
+    " percentile that was computed with independent tasks would not hold, either",
     "the paper does not say how much one execution of its CyberShake moves; its hours are many"
     " times those of the generated one",
 )

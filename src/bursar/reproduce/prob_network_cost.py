@@ -30,14 +30,15 @@ PRICE: Final = 0.01
 """dollars for a gigabyte that crosses the network"""
 GIGABYTE: Final = 1e9
 PART: Final = 0.1
-"""of a budget that the network takes where no price is told"""
+"""of a budget that the network takes where no price is given"""
 ERRORS: Final = 3.0
 UNCHANGED: Final = between(0, 0, "the same amount on both sides of equation 2")
 ASSUMED: Final = (
     *prob_setting.ASSUMED,
     f"${PRICE} for each GB that a task reads from another one, which EC2 charges between zones; the"
     " paper names no price",
-    f"at that price the network is dearer than all machines here; so the last rows of a budget have"
+    "at that price the network is more expensive than all machines here; so the last rows of"
+    " a budget have"
     f" a price at which it takes {PART:.0%} of the budget, whatever the assignment",
     f"times and costs are means of {EXECUTIONS} executions; the figures of the paper are judged in"
     " prob-fig-6, where the network is free",

@@ -75,7 +75,7 @@ ASSUMED: Final = (
     )
     + "; prices and the speed of m1.large by that of m1.small as in Table 2, the rest is ours, as"
     " the histograms are not printed",
-    "bandwidths are gamma distributed, and drawn for each task anew, as in definition 1; Average"
+    "bandwidths are gamma distributed, and drawn for each task again, as in definition 1; Average"
     " takes their mean, Worst-case the 99th percentile of the time for a byte",
     "Montage and CyberShake are made with the generator of Bharathi et al.; the given run times"
     " hold at 100 MB/s; what a task with parents reads crosses the network, all that is read or"

@@ -175,7 +175,7 @@ def rounded(paper: float, unit: float, reason: str = "") -> Band:
 def judged(
     what: str, paper: Figure, ours: Figure, band: Band, *, note: str = "", why: str = ""
 ) -> Row:
-    """A published figure and its band, in which it must lie itself; `why` is told if ours fails."""
+    """A published figure and its band, in which it must lie itself; `why` is shown if it fails."""
     if isinstance(paper, int | float) and not band.holds(paper):
         raise InvariantError(f"{what}: the band must hold the published figure, {paper}")
     return Row(what=what, paper=paper, ours=ours, band=band, note=note, why=why)

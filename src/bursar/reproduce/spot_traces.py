@@ -1,11 +1,11 @@
 """`spot-traces`: bursar's strategy on real spot machines, beside two rules that users have today.
 
-Each pool of seats comes from recorded traces of what was to be had (the data of "Can't Be Late",
+Each pool of seats comes from recorded traces of what was available (the data of "Can't Be Late",
 NSDI 2024). The engine runs the same bag there from the same moments of the trace under each rule:
 
 - bursar: `mixed`, `pooled` and `ntdmr`, deciding by makespan * cost of the whole bag;
-- spot with retry: spot machines only; a lost task is sent again, and waits where none is to be had;
-- spot, then on-demand: a task is tried once on spot; if that is lost, or if none is to be had, it
+- spot with retry: spot machines only; a lost task is sent again, and waits where none is available;
+- spot, then on-demand: a task is tried once on spot; if that is lost, or if none is available, it
   gets an on-demand machine.
 """
 

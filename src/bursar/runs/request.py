@@ -96,7 +96,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     output: str | None = None
     budget_as: str = "--budget"
-    """how whoever asks writes the budget, for messages"""
+    """how the budget is written by the user, for messages"""
 
     def check(self, *, simulated: bool = False) -> None:
         """Refuse what could not even begin."""

@@ -415,7 +415,7 @@ def _suited(plan: ev.PlanChosen, policies: dict[str, str]) -> dict[str, str]:
 
 
 def strategy_of(state: RunState) -> Strategy | None:
-    """The strategy that a run on two pools was told to follow, as far as it is known yet."""
+    """The strategy that a run on two pools has to follow, as far as it is known yet."""
     created = state.created
     if state.plan is not None and state.plan.strategy is not None:
         return state.plan.strategy
@@ -431,7 +431,7 @@ def advisors_of(
 ) -> list[Counsel]:
     """Who decides when the tail begins, if the run is one of two pools and it is undecided.
 
-    Of a workflow that follows a plan, who plans it anew.
+    Of a workflow that follows a plan, what replans it.
     """
     created = state.created
     assert created is not None  # noqa: S101
@@ -449,7 +449,7 @@ def advisors_of(
 
 
 def flow_advisors(state: RunState) -> list[Counsel]:
-    """Who plans the workflows of a run anew, by what was known when it was made."""
+    """What replans the workflows of a run, by what was known when it was made."""
     from bursar.runs.workflow_target import FlowTarget
 
     assert state.created is not None  # noqa: S101

@@ -99,7 +99,7 @@ class FlowTarget(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return plan.chosen(self.wish.confidence)
 
     def advisor(self, before: int = 0) -> FlowAdvisor:
-        """Who watches a run of it, and plans anew; `before` is the number before its first task."""
+        """What watches a run of it, and replans; `before` is the number before its first task."""
         return FlowAdvisor(
             self.flow,
             self.planned_offers,

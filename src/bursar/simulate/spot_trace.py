@@ -1,7 +1,7 @@
-"""Spot machines as they came and went: traces of how many were to be had, replayed as seats.
+"""Spot machines as they came and went: traces of how many were available, replayed as seats.
 
 A trace with at most n instances has
-n seats: seat k is there while the value is above k. Whoever rents a machine takes a seat; the
+n seats: seat k is there while the value is above k. A rented machine takes a seat; the
 machine is lost when its seat goes, and nobody gets one where no seat is there and free.
 """
 

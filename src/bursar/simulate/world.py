@@ -26,7 +26,7 @@ class Behaviour(Protocol):
     ) -> tuple[Time | None, ev.Outcome]:
         """How long this attempt, started now, takes, and how it ends if nothing intervenes.
 
-        None: it never ends by itself. Its host fell silent, and nobody is told.
+        None: it never ends by itself. Its host fell silent, and no event says so.
         """
         ...
 

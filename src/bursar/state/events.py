@@ -28,7 +28,7 @@ Status = Literal["done", "failed", "budget", "deadline", "interrupted", "planned
 """`planned`: the sample was run, and the rest waits for a choice among the plans."""
 
 DownCause = Literal["released", "lost", "expired", "refused"]
-"""`expired`: the machine ended itself when its paid time ran out; `refused`: it was not to be had,
+"""`expired`: the machine ended itself when its paid time ran out; `refused`: it was not available,
 and costs nothing."""
 
 
@@ -44,7 +44,7 @@ class Clocks(msgspec.Struct, frozen=True, gc=False):
     wall: float
     """seconds since 1970, by a clock that may be set"""
     boot: str
-    """which start of which computer, as the kernel calls it; empty: not to be had"""
+    """which start of which computer, as the kernel calls it; empty: not available"""
     uptime: Time
     """since that start, by a clock that never jumps"""
 
@@ -109,7 +109,7 @@ class PlanChosen(Event, frozen=True, tag=True, omit_defaults=True):
     """since the choice"""
     makespan_upper: Time
     cost_p50: Money
-    """beside what was committed before the choice"""
+    """on top of what was committed before the choice"""
     cost_upper: Money
     strategy: Strategy | None = None
     """of a fleet with unreliable machines; no other is chosen when the tail begins"""

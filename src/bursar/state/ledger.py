@@ -81,7 +81,7 @@ class Ledger:
         return old.amount - new.amount
 
     def void(self, machine: int) -> Money:
-        """The machine was not to be had: nothing is charged for it."""
+        """The machine was not available: nothing is charged for it."""
         amount = self._open.pop(machine).amount
         self.committed -= amount
         return amount

@@ -50,7 +50,7 @@ class Precedence:
     def below(self, task: int, wanted: Callable[[int], bool]) -> Iterator[int]:
         """All that need the task, also through others, each once.
 
-        It goes no further than tasks that are wanted, and whoever asks makes those that it was
+        It goes no further than tasks that are wanted, and the caller makes those that it was
         given unwanted.
         """
         waiting = [task]

@@ -20,11 +20,11 @@ from bursar.model.work import Bag
 from bursar.state.events import StopRequested
 
 SHORTEST_PAUSE: Final[Time] = 15 * SECOND
-"""Between asking for a machine that was not to be had and asking again ..."""
+"""Between asking for a machine that was not available and asking again ..."""
 LONGEST_PAUSE: Final[Time] = 10 * MINUTE - SECOND
 """... of an odd length, so that what comes and goes by the clock is not missed for ever."""
 LONGEST_WAIT: Final[Time] = 7 * DAY
-"""Whoever got no machine for so long, and has none, gives up."""
+"""A run that got no machine for so long, and has none, gives up."""
 
 
 class Machine(msgspec.Struct, frozen=True, eq=False):
@@ -40,7 +40,7 @@ class Machine(msgspec.Struct, frozen=True, eq=False):
     marked: bool = False
     """to be released at the end of its paid time"""
     releasing: bool = False
-    """the world was told to take it down"""
+    """the world was asked to take it down"""
     doomed: Time | None = None
     """when it will be taken away, once that is announced"""
     down: bool = False

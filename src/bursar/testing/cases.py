@@ -50,7 +50,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     notice: Time = 0
     """how long before its loss a machine is said to be lost"""
     scarcity: float = 0.0
-    """share of machines that are not to be had when they are asked for"""
+    """share of machines that are not available when they are asked for"""
     silence: float = 0.0
     """share of attempts on unreliable machines that never end by themselves"""
     jumpiness: float = 0.0
@@ -67,7 +67,7 @@ def arriving(*counts: int, every: Time = 0) -> tuple[ev.AnyEvent, ...]:
 
 
 def calm_case() -> Case:
-    """Plenty of money and no faults: whoever gets on at all gets everything done."""
+    """Plenty of money and no faults: any policy that makes progress gets everything done."""
     offers = (
         Offer("small", Money.parse("0.10"), limit=2, boot=MINUTE),
         Offer("large", Money.parse("0.30"), limit=1, slots=2, speed=2.0),
@@ -129,7 +129,7 @@ def _draw_offer(rng: Random, index: int) -> Offer:
 
 
 class _Scarce(Overlay):
-    """Machines are not always to be had."""
+    """Machines are not always available."""
 
     def __init__(self, below: Behaviour, scarcity: float, seed: int) -> None:
         super().__init__(below)

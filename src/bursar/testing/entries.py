@@ -9,7 +9,7 @@ An entry is made several times and drives runs in worlds of every kind, good and
 pure (see `bursar.engine.roles`), ask only for what belongs to its role, say why, and let every
 run end. The laws of money, machines and tasks hold whatever it does; they are verified too.
 
-An entry that is an observer is told what happens; `beliefs` says which of its parts are instead.
+An entry that is an observer gets every event; `beliefs` says which of its parts are instead.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def check_replicator(
 
 
 def _trials(worlds: int, seed: int) -> Iterator[tuple[Case, bool]]:
-    """Cases, and whether the entry is made anew now and then, as after a crash."""
+    """Cases, and whether the entry is made again now and then, as after a crash."""
     yield calm_case(), False
     yield calm_case(), True
     for number, case in enumerate(hard_cases(worlds, seed)):
@@ -109,7 +109,7 @@ def _judge(case: Case, policy: Policy, watched: _Watched) -> None:
 class _Watched(Entry):
     """An entry beside its twin: both are asked the same, and must answer the same.
 
-    So an entry may remember what it was told, but nothing else can play a part: no clock, no order
+    So an entry may remember the events it got, but nothing else can play a part: no clock, no order
     of a set, no generator but the one it is given.
     """
 

@@ -1,4 +1,4 @@
-"""A scene: a run whose events are told by hand, for tests of whatever looks at a state."""
+"""A scene: a run whose events a test writes by hand, for tests of what reads a state."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Scene:
         self.tell(ev.ReleaseOrdered(self.at, machine))
 
     def announce_loss(self, machine: int, notice: Time) -> None:
-        """It is told that the machine will be gone so long from now."""
+        """A notice that the machine will be gone so long from now."""
         self.tell(ev.LossAnnounced(self.at, machine, self.at + notice))
 
     def down(

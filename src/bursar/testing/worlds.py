@@ -1,4 +1,4 @@
-"""The contract of a world: what the engine relies on, whoever carries its decisions out.
+"""The contract of a world: what the engine relies on in any world.
 
 Make a subclass under a name that pytest collects, and say how to make the world:
 
@@ -66,7 +66,7 @@ class WorldContract:
             drill.until(lambda: not drill.booting(), "machines neither came up nor went down")
             expect(
                 sorted(drill.came_up | drill.went_down.keys()) == machines,
-                "a machine was told of that was not rented, or none of one that was",
+                "a machine was reported that was not rented, or one that was rented is missing",
             )
 
     def test_every_attempt_that_is_started_ends_once(self) -> None:

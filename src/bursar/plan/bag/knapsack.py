@@ -170,7 +170,7 @@ def _walk(market: FleetMarket, money: int, begin: Time, deadline: Time) -> Least
 
 
 def _leap(market: FleetMarket, money: int, stay: Time, deadline: Time) -> Time:
-    """A stay before which the money cannot do, as late as can be told at a glance."""
+    """A quick lower bound of the stay for which the money is enough."""
     if market.could_pay(stay, money):
         return stay
     too_short, enough = stay, deadline + 1

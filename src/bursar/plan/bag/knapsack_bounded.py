@@ -146,7 +146,7 @@ class Bounded:
     def cheapest(self, goal: KnapsackGoal) -> tuple[int, list[int]]:
         """No choice that reaches the goal costs less, weight times step; and one that may do so.
 
-        If there is none, the cost is more than the money. If nothing can be told, it is zero.
+        If there is none, the cost is more than the money. If nothing is known, it is zero.
         """
         found = self._direct(goal, cheapest=True)
         if found is None or found.answer is None:

@@ -79,7 +79,7 @@ class Direct(msgspec.Struct, frozen=True):
 class Form:
     """Kinds in order of falling value per weight, the heavier first among equals.
 
-    Choices are told in the order in which the kinds were given.
+    Choices are returned in the order in which the kinds were given.
     """
 
     def __init__(self, value: list[int], weight: list[int], limit: list[int]) -> None:

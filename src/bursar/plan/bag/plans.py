@@ -154,7 +154,7 @@ def make_plans(
     Fleets are of reliable offers, since a machine that may vanish keeps no schedule; `mixed` are
     plans for both pools, which come in between. `faithful`: with the bounds of the BaTS thesis
     (chapter 4) in place of the calibrated ones. `paired`: the samples are of the same tasks in the
-    same order. `known_cautions` are told with those of the predictions.
+    same order. `known_cautions` are shown with those of the predictions.
     """
     usable = [one for one in reliable_offers(market) if len(samples.get(one.name, ()))]
     shared = "bag" if paired else ""

@@ -173,7 +173,7 @@ class _Table:
         return float(np.max(ready)) + float(np.max(self.pace)) * (tasks + 2)
 
     def is_beyond(self, tasks: float, money: float) -> bool:
-        """Whether the money cannot do, however late the end."""
+        """Whether the money is not enough, however late the end."""
         cost, _ = self.least_cost(self.latest(tasks), tasks)
         return cost > min(money, MOST_MONEY) + float(np.max(self.price))
 

@@ -186,7 +186,7 @@ def estimate(
 
 
 def _periods(conditions: Conditions, price: Price, paid: Integers, machines: Integers) -> Floats:
-    """Charging periods of a pool; a machine leaves in the midst of one that is paid to its end."""
+    """Charging periods of a pool; a machine may leave within one that is paid to its end."""
     periods = paid.astype(np.float64)
     if conditions.is_real:
         periods /= price.period

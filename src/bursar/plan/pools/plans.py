@@ -124,7 +124,7 @@ class PoolKnowledge(msgspec.Struct, frozen=True):
 
     @property
     def likely_reliability(self) -> float:
-        """What was told, or the mean of Jeffreys' posterior."""
+        """What was given, or the mean of Jeffreys' posterior."""
         if self.reliability is not None:
             return self.reliability
         return max(LEAST_RELIABILITY, (self.results + 0.5) / (self.results + self.lost + 1))
@@ -182,7 +182,7 @@ class PossiblePool(msgspec.Struct, frozen=True):
     losses: Integers
     reliable_time: Time
     life: Time = 0
-    """of an unreliable machine, on average; 0: nobody is told of losses"""
+    """of an unreliable machine, on average; 0: losses are not reported"""
 
     def occupation(self, boot: Time) -> float:
         """For how long a result occupies an unreliable slot before the tail, with what is lost."""

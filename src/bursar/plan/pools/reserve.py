@@ -1,7 +1,7 @@
 """Reliable machines beside an unreliable pool that gives less than was asked for.
 
 ExPERT leaves the reliable pool idle until the tail begins. That is right while the unreliable pool
-has machines for all. Where it has few, a bag may take so long that whoever pays for it prefers to
+has machines for all. Where it has few, a bag may take so long that its user prefers to
 combine both pools (the paper's CN-inf, section 5.3), with as many reliable machines as the same
 preference says that chooses the strategy of the tail.
 

@@ -1,6 +1,6 @@
 """What an assignment costs and how long it takes, by the paths of a workflow (Algorithm 1 of Prob).
 
-A state gives an offer to each group of tasks. What was reckoned for one state is kept for others:
+A state gives an offer to each group of tasks. What was computed for one state is kept for others:
 the time of a node, or of tasks bundled, with the same offers, and the sum of a path's first nodes.
 
 The makespan found is too long, for two reasons, and that is how it was published. The maximum over
@@ -36,7 +36,7 @@ K = TypeVar("K")
 
 
 class Evaluation(Generic[T]):
-    """One problem, reckoned with one kind of times."""
+    """One problem, computed with one kind of times."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Evaluation(Generic[T]):
         return self._longest(parts, one), self._longest(parts, other)
 
     def _keep(self, known: dict[K, T], key: K, time: T) -> None:
-        """When too many are kept, all are forgotten, to be reckoned again when they are wanted."""
+        """When too many are kept, all are forgotten, to be computed again when they are wanted."""
         if len(known) >= self.times.most_kept:
             known.clear()
         known[key] = time

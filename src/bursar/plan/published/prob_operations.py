@@ -200,7 +200,7 @@ def _floor(rows: Floats) -> float:
 def compare(one: Histogram, other: Histogram, tally: Tally, *, bounds: bool = True) -> bool:
     """Whether `one` is greater: P(one > other) > 1/2 (equation 6).
 
-    With bounds it is not reckoned out where the ends of `other` decide (equations 9 and 10).
+    With bounds it is not computed where the ends of `other` decide (equations 9 and 10).
     """
     if bounds:
         low, high = one.bounds_of_exceeding(other)

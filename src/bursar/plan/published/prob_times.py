@@ -1,4 +1,4 @@
-"""Four ways to reckon with the times of tasks, for one search: Prob's, and those it is compared to.
+"""Four ways to compute with times of tasks, for one search: Prob's, and those it is compared to.
 
 - `Distributions` is Prob: times are histograms, made from what disks and networks do.
 - `Scalars` is a static method. Average takes the mean bandwidth (section 2.2), and with it times

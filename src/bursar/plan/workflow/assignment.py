@@ -5,7 +5,7 @@ with chances instead of expectations where these are asked for. A cost is what t
 the price of their offers, and what is fixed; billing units and the sharing of machines come later.
 
 What is searched on samples is optimistic about just those samples. So an assignment is judged by
-fresh ones, and only they are told; where these break a chance that was asked for, the search is
+fresh ones, and only they are shown; where these break a chance that was asked for, the search is
 repeated with a tighter limit.
 """
 

@@ -40,7 +40,7 @@ NEAR: Final = 0.02
 FAINT: Final = 1e-6
 """what a second of a task that never matters counts, so that the faster of equals is taken"""
 AT_ONCE: Final = 0.5
-"""of the money that is to be saved, before losses are judged anew"""
+"""of the money that is to be saved, before losses are judged again"""
 FIRST_SUM: Final = 0.5
 LAST_SUM: Final = 1e-3
 """what is spent beyond the budget, as a share of what it leaves above the least cost"""
@@ -298,7 +298,7 @@ class Search:
         return best
 
     def _polished(self, best: FoundAssignment, budget: float, last: int) -> FoundAssignment:
-        """Move one task after the other, those that matter most first, and mend what it costs."""
+        """Move one task after the other, those that matter most first, and repair what it costs."""
         is_better = True
         while is_better:
             is_better = False

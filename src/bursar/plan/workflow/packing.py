@@ -133,7 +133,7 @@ class Packing:
     def _execute(
         self, site: Site, times: Integers, *, traced: int = 0, threads: int = 1
     ) -> tuple[Integers, Integers, Integers]:
-        """Makespans, what is told of the offers, and of the tasks in so many samples."""
+        """Makespans, what is known of the offers, and of the tasks in so many samples."""
         kernel, samples = compiled(), len(times)
         makespans = np.empty(samples, dtype=np.int64)
         offers = np.empty((samples, len(self.offers), packing_state.OF_OFFER), dtype=np.int64)

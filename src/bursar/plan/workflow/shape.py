@@ -14,7 +14,7 @@ from bursar.model.dag import Dag, Floats, Ints
 
 
 class Shape(msgspec.Struct, frozen=True, eq=False):
-    """What can be told of a workflow before it runs."""
+    """What is known of a workflow before it runs."""
 
     levels: Ints
     """by task, from 0: the most edges on a way to it"""

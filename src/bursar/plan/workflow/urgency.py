@@ -23,7 +23,7 @@ def urgency(flow: Flow) -> list[int]:
 
 
 def _upward_ranks(flow: Flow) -> list[float]:
-    """The longest way from the begin of each task to the end, in run times that were told.
+    """The longest way from the begin of each task to the end, in run times that were given.
 
     Where one is not known, all count as one, since a sum over some would look like one over all.
     """

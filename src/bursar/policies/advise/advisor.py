@@ -1,4 +1,4 @@
-"""Counsel: whoever looks at a run and decides something that takes its time, beside the engine."""
+"""Advisors: they look at a run and decide slowly, next to the engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Make = Callable[[Time], ev.AnyEvent]
 
 
 class Counsel(ABC):
-    """An observer that answers with events; nobody hears it until it is told whom to tell."""
+    """An observer that answers with events; it is silent until it knows where to send them."""
 
     def __init__(self) -> None:
         self.tell: Callable[[Make], None] | None = None

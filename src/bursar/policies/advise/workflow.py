@@ -1,11 +1,11 @@
-"""A workflow is planned anew when reality leaves the band that was predicted (Prob, section 5).
+"""A workflow is replanned when reality leaves the band that was predicted (Prob, section 5).
 
 Finished tasks tell how far run times are from what was predicted, by kind and offer. As long as
 they lie within the band, differences are chance. Once they do not, what is left of the workflow is
 planned again: with run times as they were seen, with the money and the time that are left. Few
 tasks have been seen by then, and few tell little: from there on, the plan is looked at again
-whenever a part of what is left has finished, and made anew if run times are other than it assumed.
-A run that is resumed with another goal is planned anew for that.
+whenever a part of what is left has finished, and made again if run times differ from what it
+assumed. A run that is resumed with another goal is replanned for that.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Integers = NDArray[np.int64]
 TOLERANCE: Final = 0.05
 """Run times that differ by less from what a plan assumed are no reason to change it."""
 PARTS: Final = 8
-"""A plan made anew is looked at again when this part of what was left has finished, and ..."""
+"""A new plan is looked at again when this part of what was left has finished, and ..."""
 LEAST_SEEN: Final = 5
 """... not before so many tasks have."""
 EFFORT: Final = 0.2
-"""that planning anew takes, by that of the first plan: it may be done often"""
+"""that replanning takes, by that of the first plan: it may be done often"""
 
 
 class Rest(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 The sampling phase runs on as many machines of every offer as the sample has tasks. Then the
 knapsack chooses a fleet for the money that is left; every five minutes it is checked that the paid
-and planned time does the tasks that are left, and if not the fleet is chosen anew.
+and planned time does the tasks that are left, and if not another fleet is chosen.
 
 Where the thesis is silent or at odds with itself, docs/policies.md says what is done here.
 """

@@ -3,8 +3,8 @@
 The thesis (section 2.3.4) names what the published algorithm loses: the sampling phase, the last
 tasks, and money that a better fleet could use. Here what the first machines do (`bats_start`) is
 kept. As soon as they have told enough, the plan of `bursar.plan.bag.rolling` says for every machine
-whether it stays, and what else is rented; it is made anew whenever paid time ends, an offer becomes
-known, or a monitoring interval has passed.
+whether it stays, and what else is rented; it is made again whenever paid time ends, an offer
+becomes known, or a monitoring interval has passed.
 
 A machine that the plan drops ends its tasks first where that costs less than to do them again, and
 leaves at once when it has: with fine billing units no work is lost and no idle time is paid.
@@ -383,7 +383,7 @@ class RollingBats(Provisioner):
         ]
 
     def _hopeless(self, view: View, now: Time) -> str | None:
-        """Why the money cannot do, even if tasks prove to be as short as they may be."""
+        """Why the money is not enough, even if tasks prove to be as short as they may be."""
         left = view.ledger.left
         if left is None or self.plan is None or self.plan.covers or self._may_be_better(view, now):
             return None

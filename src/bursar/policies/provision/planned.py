@@ -3,7 +3,7 @@
 The user chose a fleet with its bounds, so it is rented and kept as it is. Every monitoring interval
 it is checked, by what is known of run times by then, that its machines can do the tasks left within
 the money and the deadline (section 2.2.3 of the BaTS thesis asks N_e <= N_p + Delta-N). Where they
-cannot, `bats` takes over and chooses anew what the money is spent on.
+cannot, `bats` takes over and decides again what the money is spent on.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class Prob(Provisioner):
         return offer.limit != 0 and not is_refused and view.ledger.can_pay(offer.entry_charge)
 
     def _make_do(self, name: str, view: View, now: Time) -> Iterable[Rent | Stop]:
-        """No machine of this offer is there or to be had: its tasks go to another offer."""
+        """No machine of this offer is rented or available: its tasks go to another offer."""
         offers = [offer for offer in view.market.offers if offer.limit != 0]
         standing = [offer for offer in offers if view.fleet.get(offer.name, 0)]
         others = standing or [o for o in offers if self._is_to_be_had(o.name, view, now)]

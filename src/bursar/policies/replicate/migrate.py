@@ -1,8 +1,8 @@
 """`migrate`: tasks move to faster machines while few are ready, and are replicated once none is.
 
 BaTS thesis, section 5.1: from the moment when at most n_t tasks are ready, an idle machine first
-looks for a running task that it is expected to end sooner. That task is started anew on it and then
-cancelled where it ran; the emptied machine takes another.
+looks for a running task that it is expected to end sooner. That task is started again on it and
+then cancelled where it ran; the emptied machine takes another.
 """
 
 from __future__ import annotations
