@@ -375,7 +375,7 @@ def _policy(
     policy, _ = policy_of(state, book)
     if perfect:
         policy = msgspec.structs.replace(policy, replicator=Perfect(runtimes))
-    if request.flow is not None:  # planned anew only where run times are not as planned for
+    if request.flow is not None:  # replanned only where run times are not as planned for
         is_planned = target is not None and request.plan is not None
         return policy, [book, *([target.advisor()] if target and is_planned else [])]
     return policy, [book, *advisors_of(state, policy)]

@@ -189,7 +189,7 @@ class LocalRunner:
         if not machine:
             return
         if report.reason.startswith(UNWRITABLE):  # not the task's fault
-            raise DiskError(f"{self._outputs.root}: an attempt {report.reason}; {MEND}")
+            raise DiskError(f"{self._outputs.root}: an attempt {report.reason}; {FIX}")
         if report.is_back:
             self.stalled |= {machine}
         else:

@@ -35,7 +35,7 @@ TAIL: Final = 2048
 """bytes of stderr that are shown as the reason of a failure"""
 TAIL_LINES: Final = 12
 NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
-MEND: Final = "fix that, then continue with bursar resume"
+FIX: Final = "fix that, then continue with bursar resume"
 _IN_THE_WAY: Final = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EISDIR)
 
 
@@ -68,7 +68,7 @@ class Outputs:
         """Why something cannot be kept there any more."""
         if self._root is not None and os.fstat(self._root).st_nlink == 0:
             return DiskError(f"{self.root}: was deleted while the run was executed; start it again")
-        return DiskError(f"{self.root}: cannot keep what a task wrote: {error.strerror}; {MEND}")
+        return DiskError(f"{self.root}: cannot keep what a task wrote: {error.strerror}; {FIX}")
 
     def of(self, attempt: int) -> Path:
         return self.attempts / str(attempt)

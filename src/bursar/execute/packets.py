@@ -61,7 +61,7 @@ class PacketChannel:
         except BlockingIOError:
             return False
         except (BrokenPipeError, ConnectionResetError):
-            return True  # whoever should have read it has ended, which is told elsewhere
+            return True  # its reader has ended, which is reported elsewhere
         if rest:
             self._out = rest
             self.flush()

@@ -30,7 +30,7 @@ SIGN: Final = 1 << (RUN_BITS + WARD_BITS)
 
 def run_tag(mark: str) -> int:
     """The tag that all processes of the run with this mark have, but for the ward's bits."""
-    from hashlib import blake2b  # late: the child programs are told their tag
+    from hashlib import blake2b  # late: the child programs get their tag
 
     number = int.from_bytes(blake2b(mark.encode(errors="surrogateescape")).digest()[:8])
     return SIGN | (number >> (64 - RUN_BITS)) << WARD_BITS

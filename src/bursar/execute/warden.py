@@ -6,7 +6,7 @@ It holds to these promises, whatever becomes of bursar:
 - nothing runs on a machine after the end of its lease, even if bursar hangs or is stopped;
 - when bursar, the connection to it or the keeper (`keeper.py`) ends, everything is killed;
 - when a process ends, its group and every descendant that left the group are killed too, and it is
-  told as ended when none of them is left. Orphans become children of the warden, which is a
+  reported as ended when none of them is left. Orphans become children of the warden, which is a
   subreaper, and are known by their tags.
 
 Messages are calls by name, in batches: bursar calls `lease`, `drop`, `lose`, `start`, `host` and

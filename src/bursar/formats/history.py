@@ -78,7 +78,7 @@ def _is_journal(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(len(_JOURNAL)) == _JOURNAL
-    except (OSError, ValueError):  # told by whoever reads it next
+    except (OSError, ValueError):  # reported by the next reader
         return False
 
 

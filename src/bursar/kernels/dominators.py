@@ -46,7 +46,7 @@ def widths_of(region: Region, longest: Array) -> Array:
     """[region]: the width of a cell, such that the longest time that is wanted of it has room.
 
     Widths are powers of 2, so that most regions have the same as the one before, and nothing is
-    shared out anew. A region is what follows a dominator, counted from 1. A time is wanted from it
+    shared out again. A region is what follows a dominator, counted from 1. A time is wanted from it
     to its own tasks, and to all parents of a task that waits for several, if it lies on the way.
     """
     tasks = len(region.order)

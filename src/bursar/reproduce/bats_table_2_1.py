@@ -293,13 +293,13 @@ def _default_rows(title: str, scenario: Scenario, seeds: Sequence[int]) -> Itera
     robins = [round_robin(scenario, seed) for seed in seeds]
     runs = [rolling(scenario, robin.cost, seed) for seed, robin in zip(seeds, robins, strict=True)]
     ratios = [run.makespan / robin.makespan for run, robin in zip(runs, robins, strict=True)]
-    dearer = sum(run.cost > robin.cost for run, robin in zip(runs, robins, strict=True))
+    costlier = sum(run.cost > robin.cost for run, robin in zip(runs, robins, strict=True))
     what = f"{title} default, budget of RR"
     yield checked(
         f"{what}: makespan / RR", fmean(ratios), SLOWER, note=f"slowest {max(ratios):.2f}"
     )
     yield checked(
-        f"{what}: runs more expensive than RR", dearer, between(0, 0, "RR's cost is the budget")
+        f"{what}: runs more expensive than RR", costlier, between(0, 0, "RR's cost is the budget")
     )
     yield _all_finish(what, runs)
     tight = [rolling(scenario, Money.parse(scenario.tight), seed) for seed in seeds]

@@ -61,7 +61,7 @@ def reproduce(name: str) -> Reproduction:
             f"means over {SEEDS} bags, each moved to the mean of the thesis's (910 s, as in table"
             " 3.2); seven workers of each cluster sample with regression, thirty"
             " without (sections 2.3.1 and 3.2.2)",
-            "without regression the cheapest goes on with one machine of the most profitable kind"
+            "without regression the cheapest continues with one machine of the most profitable kind"
             " after the sampling hour, and the fastest is all machines from the beginning",
         ),
     )

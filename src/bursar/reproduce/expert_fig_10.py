@@ -80,12 +80,12 @@ def _rows(fronts: Frontiers) -> Iterator[Row]:
         note = f"cheapest: {cheapest[0]:,.0f} s, {cheapest[1]:.2f} cent/task"
         what = f"Mr = {ratio:.2f}: fastest tail, s"
         yield shown_only(what, None, round(dearest[0]), f"{dearest[1]:.2f} cent/task; {note}")
-    dearer = [
+    costlier = [
         (cost_within(fronts[most], span), cost)
         for span, cost in fronts[least]
         if span >= fastest[most]
     ]
-    share = sum(other >= cost for other, cost in dearer) / len(dearer)
+    share = sum(other >= cost for other, cost in costlier) / len(costlier)
     what = f"Mr = {least:.2f} costs no more than {most:.2f} for the same tail, % of its frontier"
     band = between(50, 100, "said to be so in general: more often than not")
     yield judged(what, "in general", 100 * share, band, why=UNPRINTED)

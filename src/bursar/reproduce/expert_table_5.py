@@ -85,7 +85,7 @@ ASSUMED: Final = (
     f" fewer than machines of the pool; means of {PUBLISHED_ESTIMATES} estimates",
     "a run decides in another way, which stands beside: the tail is simulated from what is under"
     " way, with losses known when they were reported",
-    "online, gamma is that of machines of like standing, and turnaround times have the trend that"
+    "online, gamma is that of machines of the same kind, and turnaround times have the trend that"
     " they show (`beliefs.pool_forecast`), as in a run; in the other ways gamma is that of all",
     f"the other ways are means of {ESTIMATES} estimates. Mean deviations are of {len(BASES)} such"
     " tables, each of its own base of seeds; the other rows are of the first, where the seed is the"

@@ -495,7 +495,7 @@ def _check_resumable(run: RunDir, state: RunState) -> None:
 def _signals(handler: Callable[[int, Any], None]) -> Iterator[None]:
     """Let the handler get the signals that ask to stop, if this thread may receive any."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # whoever owns the main thread decides
+        yield  # the owner of the main thread decides
         return
     asked = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP)
     before = {number: signal.signal(number, handler) for number in asked}

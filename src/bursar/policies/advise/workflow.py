@@ -141,7 +141,7 @@ class FlowAdvisor(Counsel):
     def _kind(self, index: int) -> str:
         return self._flow.kind_names[self._flow.kinds[index]]
 
-    # --- planning anew ---------------------------------------------------------------------------
+    # --- replanning ------------------------------------------------------------------------------
 
     def _plan_anew(self, state: RunState) -> None:
         rest, tell, assigned = rest_of(state, self._flow, self._before), self.tell, self._assigned
