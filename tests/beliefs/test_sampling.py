@@ -46,7 +46,7 @@ def test_an_impossible_sample_is_refused(wrong):
 def test_people_are_told_when_a_bag_is_small_for_its_sample():
     assert size_caution(1000, 30) is None
     assert "24 of 100" in size_caution(100, 24)
-    assert "no plan makes faster or cheaper" in size_caution(100, 24)
+    assert "no plan can save that" in size_caution(100, 24)
     assert "no fleet to choose" in size_caution(5, 5)
 
 

@@ -117,7 +117,7 @@ def test_mistakes_are_told_in_one_line(place):
     for words, message in (
         (("--rounds", "2", "--for", "1s"), "leave out one"),
         (("--serve", "--peer", "a:1"), "leave out --peer and --rounds"),
-        (("--bind", "127.0.0.1:0"), "add --serve"),
+        (("--bind", "127.0.0.1:0"), "--bind needs --serve"),
         (("--size", "1kB"), "--size: 1,000 bytes; use 1,048,576 to"),
         (("--size", "much"), "is not a size"),
         (("--peer", "nowhere"), "is not an address"),

@@ -105,7 +105,7 @@ def test_what_a_killed_attempt_left_is_put_aside_and_what_came_later_stays(place
     assert (place.path / "data" / "half").read_text() == "x\n"
     assert (place.path / "data" / "mine.txt").read_text() == "mine"
     assert (place.outputs("r") / "leftovers" / "2" / "data" / "half").read_text() == "x\n"
-    assert f"for you to look at or remove: {place.outputs('r')}/leftovers" in err
+    assert f"to check or remove: {place.outputs('r')}/leftovers" in err
 
 
 def test_what_the_user_put_there_after_a_failure_stays_where_it_is(place):
@@ -247,7 +247,7 @@ def test_a_copy_of_a_live_run_that_shares_files_waits_for_the_original(place):
     home = place.path / ".bursar"
     shutil.copytree(home / "orig", home / "copy")
     _, err = place.bursar("resume", "copy", "-q", code=2)
-    assert "is a copy of one that is being executed" in one_line(err)
+    assert "is a copy of a run that is running" in one_line(err)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert (place.path / "made").read_text() == "x\nx\n"

@@ -38,7 +38,7 @@ def one_line(err):
         (("--params", "broken.jsonl", "echo {a}"), "broken.jsonl"),
         (("--timeout", "soon", "true", ":::", "1"), "soon"),
         (("--placer", "best", "true", ":::", "1"), "no placer 'best'"),
-        (("--replicator", "perfect", "true", ":::", "1"), "only bursar simulate can have it"),
+        (("--replicator", "perfect", "true", ":::", "1"), "only bursar simulate can use it"),
         (("--placer", "fitting", "true", ":::", "1"), "goes with the provisioner 'bats' only"),
         (("--name", "../x", "true", ":::", "1"), "../x"),
         (("--output", ".", "true", ":::", "1"), "has files already"),

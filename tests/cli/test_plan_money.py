@@ -28,7 +28,7 @@ def test_a_sample_spends_no_more_than_the_budget_that_was_written(place):
 def test_a_sample_that_may_cost_much_of_the_budget_is_asked_for(place):
     words = ("plan", "-m", "market.toml", "--name", "p", "--budget", "0.30")
     _, err = place.bursar(*words, *BAG, code=2)
-    told = "the sample may cost $0.16 of the budget of $0.30: say --yes, or how much it may cost"
+    told = "the sample may cost $0.16 of the budget of $0.30: confirm with --yes, or set a limit"
     assert err == f"bursar: {told} with --sample-budget\n"
     assert "no runs here yet" in place.bursar("status")[1], "nothing was run"
     place.bursar(*words, "--sample-budget", "0.10", *BAG)

@@ -101,6 +101,6 @@ def test_a_dry_run_prints_the_commands_and_makes_no_run(place):
 
 def test_columns_must_be_as_many_in_every_line(place):
     _, err = place.bursar("run", "-C", ",", "echo", ":::", "a,b", "c", code=2)
-    assert "argument 2 has 1 columns, the first 2; every one must have as many" in err
+    assert "argument 2 has 1 columns, the first 2; all need the same number" in err
     _, err = place.bursar("run", "-C", "(", "echo", ":::", "a", code=2)
     assert "--colsep: '(' is not a regular expression" in err

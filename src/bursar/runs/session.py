@@ -367,7 +367,9 @@ def with_plan(request: Request, choice: str | None = None) -> Request:
     """A workflow gets a plan, where machines cost money and nobody said which to rent."""
     if not request.is_to_be_planned or request.flow is None:
         if choice is not None:
-            raise InputError("--choose is for workflows on machines that cost money: leave it out")
+            raise InputError(
+                "only workflows on machines that cost money have plans to choose: choose none"
+            )
         return request
     request.check_money()
     request.check_tasks(request.flow)

@@ -350,7 +350,7 @@ def test_a_machine_that_boots_beyond_its_lease_is_kept_only_if_it_is_needed():
         ({"assigned": [0, 1]}, "use 0 to 0"),
         ({"runtimes": [5, 0]}, "at least 1 us"),
         ({"runtimes": [5]}, "every sample needs 2 run times"),
-        ({"runtimes": [1 << 62, 1]}, "longer than can be told"),
+        ({"runtimes": [1 << 62, 1]}, "too long for 64-bit arithmetic"),
     ],
 )
 def test_what_cannot_be_executed_is_refused(change, words):
