@@ -80,3 +80,16 @@ def test_no_code_has_a_quaint_word():
 @pytest.mark.parametrize("path", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_page_has_a_quaint_word(path):
     assert [match[0] for match in QUAINT.finditer(one_line(path.read_text()))] == []
+
+
+def test_a_docstring_stands_on_its_own():
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in SOURCES
+        if path.relative_to(ROOT).parts[2] != "reproduce"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and str(node.value.value).startswith(("Of ", "of the same"))
+    ]
+    assert found == []

@@ -81,7 +81,7 @@ class Histogram(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def from_cumulative(cls, values: Floats, reached: Floats, bins: int = BINS) -> Histogram:
-        """Of ascending values, each with the probability of it or less; the last is 1."""
+        """From ascending values, each with the probability of it or less; the last is 1."""
         return cls(_gather(values, reached, bins))
 
     # --- what it tells ---------------------------------------------------------------------------

@@ -35,13 +35,13 @@ def size_for_mean(width: float, variation: float, confidence: float = 0.95) -> i
 
 
 def deviation_width(size: int, confidence: float = 0.95) -> float:
-    """Of the interval for the deviation, in deviations: it falls as the sample grows."""
+    """Width of the interval for the deviation, in deviations: it falls as the sample grows."""
     interval = OfferBelief(1.0, 1.0, size).deviation_interval(confidence)
     return interval.high - interval.low
 
 
 def mean_width(size: int, variation: float, confidence: float = 0.95) -> float:
-    """Of the interval for the mean, in means."""
+    """Width of the interval for the mean, in means."""
     interval = OfferBelief(1.0, variation, size).mean_interval(confidence)
     return interval.high - interval.low
 

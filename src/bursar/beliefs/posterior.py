@@ -50,12 +50,12 @@ class PossibleRuntimes:
         self._excess = excess
 
     def mean(self) -> Floats:
-        """Of each row."""
+        """The mean of each row."""
         seen: Floats = self.atoms.mean(axis=1)
         return (1 - self.unseen) * seen + self.unseen * (self._longest + self._excess)
 
     def variance(self) -> Floats:
-        """Of each row."""
+        """The variance of each row."""
         seen: Floats = np.square(self.atoms).mean(axis=1)
         longer = self._longest**2 + 2 * self._longest * self._excess + 2 * self._excess**2
         square = (1 - self.unseen) * seen + self.unseen * longer

@@ -79,7 +79,7 @@ class Seen:
         return sum(longer) // len(longer) if longer else elapsed
 
     def survival(self, ages: Sequence[Time]) -> Survival:
-        """Of the tasks that ended here, and of attempts under way that have these ages."""
+        """Survival of the tasks that ended here, and of running attempts with these ages."""
         found = Survival(self.ordered, ages, self.count / len(self.ordered), self.deviation)
         if not ages:
             found.mean = self.total / self.count  # of all, not of those kept

@@ -48,7 +48,7 @@ SET_SIZE: Final = 20
 
 
 class LastEnding(IntEnum):
-    """Of a machine when an instance is sent to it: what became of the last one that ended there."""
+    """How the last instance on a machine ended, when the next one is sent to it."""
 
     UNTRIED = 0
     RETURNED = 1
@@ -114,7 +114,7 @@ class History(msgspec.Struct, frozen=True):
         )
 
     def turnarounds(self) -> Integers:
-        """Of results, ascending: a sample of F_s."""
+        """Turnaround times of results, ascending: a sample of F_s."""
         import numpy as np
 
         has_result = self.fates == InstanceEnd.RESULT

@@ -41,7 +41,7 @@ tails, and within 3 % where they have two."""
 
 
 MOST_CELLS: Final = 50_000_000
-"""Of a table, which are 400 MB: where tasks are more, their distributions have fewer bins."""
+"""Most cells of a table, 400 MB: with more tasks, their distributions have fewer bins."""
 _FEWER_BINS: Final = tuple(n for n in range(BINS, 0, -1) if BINS % n == 0)
 
 

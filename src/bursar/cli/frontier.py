@@ -49,7 +49,7 @@ class Wish(msgspec.Struct, frozen=True):
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """Of the repetitions of an estimate."""
+    """Quantiles over the repetitions of an estimate."""
 
     makespan_s: float
     tail_s: float

@@ -223,7 +223,7 @@ policy_options: Final = together(
     ),
     faithful_option,
 )
-"""Who decides, and how."""
+"""Which entries decide, and how."""
 
 # --- failures ------------------------------------------------------------------------------------
 

@@ -94,7 +94,7 @@ class Calls:
         return len(self._calls)
 
     def size(self, task: int) -> int | None:
-        """Of its pickle, without functions; None: it is large, and not pickled yet."""
+        """Size of its pickle, without functions; None: it is large, and not pickled yet."""
         content, _ = self._calls.get(task, (None, None))
         if isinstance(content, PackedCall):
             return len(content.data)

@@ -1,4 +1,4 @@
-"""Whose orphans are whose: processes that have lost their parent and came to the warden.
+"""Orphans: processes that have lost their parent and came to the warden.
 
 By the tag, which they cannot lose by accident; else by the mark in their environment. One that has
 neither may be of any ward that lived when it was first seen, and lives as long as one of these.

@@ -169,7 +169,7 @@ def _split(head: Head, body: bytes) -> tuple[bytes, memoryview]:
 
 
 def _read(packet: memoryview) -> tuple[Head, bytes, int]:
-    """Of a frame's first packet: head, what it has of the body, and the size of the whole body."""
+    """A frame's first packet: head, its part of the body, and the size of the whole body."""
     _, head_size, body_size = FIRST.unpack_from(packet)
     at = FIRST.size + head_size
     return marshal.loads(packet[FIRST.size : at]), bytes(packet[at:]), body_size  # noqa: S302

@@ -173,7 +173,7 @@ class Machine:
         self.waiting: deque[Order] = deque()
 
     def worker_for(self, size: int | None) -> Worker | None:
-        """Who has the least to do and may get a call of this size."""
+        """The worker with the least to do that may get a call of this size."""
         free = [worker for worker in self.workers if worker.is_free_for(size)]
         return min(free, key=lambda worker: len(worker.at), default=None)
 

@@ -140,7 +140,7 @@ def _throughput_end(history: History, completions: Sequence[Time], tasks: int) -
 
 
 def _pool(row: JoblogRow, market: Market | None) -> str | None:
-    """Of the machine, which bursar names by its offer and a number; None: not in the market."""
+    """Pool of the machine, which is named after its offer and a number; None: not in the market."""
     name, _, number = row.host.rpartition("-")
     is_known = market is not None and number.isdecimal() and name in market
     return market[name].pool if market is not None and is_known else None

@@ -93,7 +93,7 @@ def market_of(table: Mapping[str, Any], source: str = "market") -> Market:
 
 
 def _currency_of(entries: list[Any]) -> str:
-    """Of a market that does not say it: the first that stands with a price."""
+    """The currency of a market that does not name one: that of the first price that has one."""
     for entry in entries:
         price = entry.get("price") if isinstance(entry, dict) else None
         if isinstance(price, str):

@@ -80,7 +80,7 @@ class RunDir(msgspec.Struct, frozen=True):
             raise unreachable(self.lock, error) from None
 
     def belongs(self) -> str:
-        """Whose the run is, to somebody who may not look into it."""
+        """The owner of the run, for another user who may not read it."""
         try:
             user = getpwuid(self.path.stat().st_uid).pw_name
         except (OSError, KeyError):

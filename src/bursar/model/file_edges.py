@@ -1,4 +1,4 @@
-"""Who waits for whom by files: a task that reads a file waits for the task that writes it.
+"""Edges from files: a task that reads a file waits for the task that writes it.
 
 Where a format gives the edges by themselves (DAX, WfFormat), files of which nobody can say who
 makes them are no mistake: the given edges count, and what is odd becomes a caution.

@@ -96,7 +96,7 @@ def read_duration(value: str | int | float | timedelta) -> Time:
 
 
 def _step_below_a_second(time: Time) -> Time:
-    """Of the last of three digits, in milliseconds."""
+    """The value of the last of three digits, in milliseconds."""
     if time >= 100 * MILLISECOND:
         return MILLISECOND
     return MILLISECOND // 10 if time >= 10 * MILLISECOND else MILLISECOND // 100

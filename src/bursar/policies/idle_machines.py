@@ -34,7 +34,7 @@ class IdleMachines:
         return self._queues.keys()
 
     def oldest(self, offers: Iterable[str], view: View) -> Machine | None:
-        """Of these offers; None: there is none."""
+        """The oldest idle machine of these offers; None: there is none."""
         fronts = [front for offer in offers if (front := self._front(offer, view)) is not None]
         return view.machines[min(fronts)] if fronts else None
 

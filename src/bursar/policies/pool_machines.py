@@ -34,7 +34,7 @@ def is_unreliable(machine: Machine) -> bool:
 
 
 def slots_to_be_had(view: View, fleet: Fleet) -> int:
-    """Of the unreliable pool: those that are there, and those that can be rented."""
+    """Slots of the unreliable pool: those that are rented, and those that can be rented."""
     slots = 0
     standing = Counter(m.offer.name for m in view.machines.values() if m.is_open)
     for offer in view.market.offers:

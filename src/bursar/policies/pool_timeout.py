@@ -24,7 +24,7 @@ FIRST: Final[Time] = HOUR
 RARE: Final = 20
 """One instance given up among so many results says nothing of silent hosts."""
 MOST_DOUBLINGS: Final = 16
-"""Of the patience with one instance, or with one task."""
+"""Most doublings of the timeout of one instance, or of one task."""
 RECENT: Final = 200
 """Results whose turnaround times are kept."""
 LIKELY: Final = 0.5

@@ -244,7 +244,7 @@ class TwoPools:
 
     @property
     def results(self) -> int:
-        """Of the unreliable pool."""
+        """Results of the unreliable pool."""
         return self._patience.results
 
     @property

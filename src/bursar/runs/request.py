@@ -25,18 +25,18 @@ from bursar.policies.registry import check_policies
 from bursar.state.events import PlanChosen, WorkArrived, WorkflowArrived
 
 ROUND_ROBIN: Final = {"provisioner": "fixed", "placer": "random", "replicator": "none"}
-"""Where the user said which machines."""
+"""For machines that the user chose."""
 IN_ORDER: Final = {"provisioner": "fixed", "placer": "fifo", "replicator": "none"}
-"""Where machines cost nothing: there is nothing to learn from the first tasks."""
+"""For free machines: there is nothing to learn from the first tasks."""
 BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "insured"}
-"""Where money is to be spent well."""
+"""For machines that cost money."""
 FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
 """BaTS as published."""
 PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "insured"}
 """For a plan that was chosen."""
 SAMPLING: Final = {"provisioner": "sample", "placer": "sample", "replicator": "none"}
 EXPERT: Final = {"provisioner": "mixed", "placer": "pooled", "replicator": "ntdmr"}
-"""Where machines may vanish."""
+"""For unreliable machines."""
 PROB: Final = {"provisioner": "prob", "placer": "assigned", "replicator": "none"}
 """For a workflow, whose tasks are each meant for one offer."""
 UNPLANNED: Final = {"provisioner": "fixed", "placer": "assigned", "replicator": "none"}
@@ -125,7 +125,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def check_money(self) -> None:
-        """Where machines cost money, somebody must say how much, or by when."""
+        """If machines cost money, a budget or a deadline must be given."""
         if self.goal.budget is None and self.goal.deadline is None and not self.market.is_free:
             raise InputError(f"this market costs money: set a limit with {self.budget_as}")
 

@@ -431,7 +431,7 @@ def strategy_of(state: RunState) -> Strategy | None:
 def advisors_of(
     state: RunState, policy: Policy, ask: Callable[[Advice], int] | None = None
 ) -> list[Counsel]:
-    """Who decides when the tail begins, if the run is one of two pools and it is undecided.
+    """What decides when the tail begins, if the run has two pools and it is undecided.
 
     Of a workflow that follows a plan, what replans it.
     """

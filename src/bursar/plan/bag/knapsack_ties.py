@@ -1,4 +1,4 @@
-"""Of equally valuable choices the one to prefer, the same for every way to compute it."""
+"""The choice to prefer among equally valuable ones, the same for every way to compute it."""
 
 from __future__ import annotations
 

@@ -40,9 +40,9 @@ Floats = NDArray[np.float64]
 LEAST_RELIABILITY: Final = 0.01
 """Below this a pool is of no use, and simulating it takes very long."""
 HALF: Final = 0.5
-"""Of a charging period is lost with each machine, on average."""
+"""The share of a charging period that is lost with each machine, on average."""
 MOST_INSTANCES: Final = 100
-"""Of one task under way at once."""
+"""Most instances of one task that run at once."""
 NOTHING: Final[Integers] = np.empty(0, dtype=np.int64)
 UNLUCKY: Final = 100
 """A bag may take so many times the instances that are expected of it, before times overflow."""
@@ -138,7 +138,7 @@ class Estimates(msgspec.Struct, frozen=True):
     """the most tasks that waited for a reliable machine"""
 
     def quantiles(self, index: int, share: float) -> tuple[float, float, float]:
-        """Of a strategy: makespan and tail in seconds, and cost for a task."""
+        """Quantiles for a strategy: makespan and tail in seconds, and cost of a task."""
         times = [np.quantile(of[index], share) / SECOND for of in (self.makespans, self.tails)]
         return float(times[0]), float(times[1]), float(np.quantile(self.costs[index], share))
 

@@ -17,7 +17,7 @@ from bursar.model.errors import InputError, shown
 from bursar.plan.dominance import Point, knee
 
 Utility = Callable[[float, float], float]
-"""Of makespan and cost; the less, the better."""
+"""A number for a makespan and a cost; the less, the better."""
 
 NAMED: Final[Mapping[str, Utility]] = {
     "cheapest": lambda _, cost: cost,

@@ -68,7 +68,7 @@ EFFORT: Final = 1_000
 MOST: Final = 100
 """Repetitions of the search."""
 MOST_MACHINES: Final = 10_000
-"""Of the unreliable pool, where neither the market nor the bag has fewer."""
+"""Most machines of the unreliable pool, if neither the market nor the bag has fewer."""
 MODELLED: Final = 50
 """Machines whose charges stand for those of all."""
 GOLDEN: Final = 0.6180339887498949
@@ -76,9 +76,9 @@ GOLDEN: Final = 0.6180339887498949
 MOST_RATE: Final = 5.0
 """Lives in which the longest task is done: more of them, and it would hardly ever return."""
 HALVINGS: Final = 40
-"""Of the range in which a life is searched."""
+"""Halvings of the range in which a life is searched."""
 NEVER: Final[Point] = (inf, inf)
-"""Of strategies that are not considered."""
+"""The point of strategies that are not considered."""
 TIMED: Final = Price(ZERO, 1)
 """What is counted is time; what it costs depends on how it is spread over machines."""
 

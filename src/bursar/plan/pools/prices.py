@@ -10,7 +10,7 @@ from bursar.plan.pools.split import SlotRate, two_pools
 
 
 def prices_of(market: Market, unreliable: int) -> tuple[Price, Price, float, float]:
-    """Of both pools, with the ratio of their sizes and of their speeds."""
+    """Prices of both pools, with the ratio of their sizes and of their speeds."""
     has_reliable = any(one.pool == "reliable" and one.limit != 0 for one in market.offers)
     offers = market.offers
     if not has_reliable:  # what is never used may cost what it likes

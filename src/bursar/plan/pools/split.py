@@ -86,7 +86,7 @@ def _slots(offers: Sequence[Offer]) -> int | None:
 
 
 def _shares(offers: Sequence[Offer]) -> list[Fraction]:
-    """Of the pool's slots; where there is no limit, equal ones."""
+    """Each offer's share of the pool's slots; equal shares where there is no limit."""
     whole = _slots(offers)
     if whole is None:
         return [Fraction(1, len(offers))] * len(offers)

@@ -30,7 +30,7 @@ PAPER_BUDGET: Final = (Money.parse("7.50"), 150)
 
 
 def default_deadline(mean: Time) -> Time:
-    """Of an instance in the throughput phase, by the mean turnaround time of successes."""
+    """The deadline of an instance in the throughput phase, by the mean turnaround of successes."""
     return PATIENCE * mean
 
 

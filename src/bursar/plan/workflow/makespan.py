@@ -57,7 +57,7 @@ class WorkflowTimes:
     def from_table(
         cls, graph: Graph, table: ArrayLike, rows: ArrayLike, moves: ArrayLike | None = None
     ) -> Self:
-        """Of equally likely, ascending times `table[row]`, where `rows[task, offer]` names one."""
+        """From equally likely, ascending times `table[row]`; `rows[task, offer]` names the row."""
         made = cls.__new__(cls)
         times = np.ascontiguousarray(table, dtype=np.float64)
         named = np.ascontiguousarray(rows, dtype=np.int64)

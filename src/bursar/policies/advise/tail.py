@@ -68,7 +68,7 @@ class Situation(msgspec.Struct, frozen=True):
     """tasks of the whole run"""
 
     def whole(self, point: Point) -> Point:
-        """Of the whole run, if what remains of it takes and costs so much."""
+        """Makespan and cost of the whole run, if the rest of it takes and costs so much."""
         left = self.conditions.tasks
         return self.elapsed + point[0], (self.spent + point[1] * left) / max(self.total, left)
 
@@ -163,7 +163,7 @@ def outlook_of(state: RunState, pools: TwoPools, book: PoolObserver) -> ReserveO
 
 
 def _ages(state: RunState) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Of the newest attempt of each task that remains, the oldest first."""
+    """Ages of the newest attempt of each task that remains, the oldest first."""
     newest: dict[int, Time] = {}
     for attempt in state.attempts.values():
         if not state.winners[attempt.task]:

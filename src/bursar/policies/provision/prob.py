@@ -161,12 +161,12 @@ class Prob(Provisioner):
 
 
 def _price_of_work(offer: Offer) -> float:
-    """Of an hour's work at speed 1, say, up to a factor."""
+    """The price of a fixed amount of work, up to a factor."""
     return float(offer.price) / (offer.billing * offer.speed)
 
 
 def _free_slots(name: str, view: View) -> int:
-    """Of machines of an offer that are there or boot."""
+    """Free slots of the machines of an offer that are up or boot."""
     alike = (one for one in view.machines.values() if one.offer.name == name and not one.leaving)
     return sum(map(_free, alike))
 

@@ -72,7 +72,7 @@ class DiskMeasurement(msgspec.Struct, frozen=True):
 
     @property
     def both(self) -> float:
-        """Of as many bytes written as read; of writes alone, where the reads were from memory.
+        """Bandwidth of writes and reads together; of writes alone if reads came from memory.
 
         Reads and writes are about as fast (section 5 of the paper), so one stands for the other.
         """
