@@ -43,7 +43,7 @@ Beliefs = Callable[[Watched], Iterable[Observer]]
 
 
 def itself(entry: object) -> Iterable[Observer]:
-    """An entry that observes the run is told of it, as in every session."""
+    """An entry that observes the run gets its events, as in every session."""
     return (entry,) if isinstance(entry, Entry) and learns(entry) else ()
 
 
