@@ -17,7 +17,7 @@ from bursar.execute.calls import Answer, Calls
 from bursar.execute.clock import RunClock
 from bursar.execute.dispatch import Staff
 from bursar.execute.link import WardenLink
-from bursar.execute.outputs import MEND, NO_SPACE, Outputs
+from bursar.execute.outputs import FIX, NO_SPACE, Outputs
 from bursar.execute.reports import AttemptReport, MachineReport
 from bursar.execute.staging import Staging
 from bursar.model.errors import DiskError, shown
@@ -76,7 +76,7 @@ class LocalRunner:
         self._machines: dict[int, Offer] = {}
         """those that are not gone"""
         self._leaving: dict[int, DownCause] = {}
-        """why machines were told to leave"""
+        """why machines were asked to leave"""
         self._attempts: dict[int, tuple[int, int]] = {}
         """attempts that live: their machines and tasks"""
         self._unsettled: set[int] = set()

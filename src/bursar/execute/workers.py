@@ -393,7 +393,7 @@ class Crew:
         attempt = worker.at[0].attempt
         runtime = boottime() - worker.began
         if worker.stopped and worker.stopped != attempt:
-            reason = "its worker was ended for the sake of another call"
+            reason = "its worker was stopped because of another call"
             self._report(AttemptReport(attempt, "cancelled", reason, runtime=runtime))
             return
         if cause == "exited":

@@ -4,7 +4,7 @@
               --> runner: attempts start and end    --+
 
 A machine is up when both say so: the renter that it has booted, the runner that it has joined. It
-is down when both say so, too: as soon as one has, the other is told to end it.
+is down when both say so, too: as soon as one has, the other is asked to end it.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class RealWorld:
         if is_found:
             ended, why = machine.until, "ended when the run was resumed"
         elif self._clock.is_doubtful:
-            ended, why = machine.until, f"{why}, nobody knows when: the clock was set back"
+            ended, why = machine.until, f"{why}, at an unknown time: the clock was set back"
         return ev.MachineDown(now, machine.id, "lost", ended, why)
 
     # --- decisions -------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ class RealWorld:
     # --- news ------------------------------------------------------------------------------------
 
     def _listen(self, until: Time | None) -> None:
-        """Turn what was told or posted into events, all of one time."""
+        """Turn what was reported or posted into events, all of one time."""
         news = self._renter.next_poll()
         end = until if news is None or (until is not None and until < news) else news
         reports = self._runner.poll(end)
@@ -271,7 +271,7 @@ class RealWorld:
             self._both_down(news, rented.down, now)
 
     def _both_down(self, gone: Gone, down: Down, now: Time) -> None:
-        """The runner tells the cause, since it knows what it was told and what came before.
+        """The runner tells the cause, since it knows its orders and what came before.
 
         The machine cost money until the later of both times, which its lease bounds.
         """

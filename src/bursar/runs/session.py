@@ -300,7 +300,7 @@ class Session:
 
 
 def _saboteur_of(state: RunState, plan: ev.PlanChosen | None) -> Losses | None:
-    """Who takes unreliable machines of the run away, if that was asked for."""
+    """What takes unreliable machines of the run away, if that was asked for."""
     created = state.created
     if created is None:
         return None
