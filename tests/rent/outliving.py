@@ -74,8 +74,10 @@ class OutlivingRenter:
     def poll(self) -> Sequence[RenterNews]:
         now = self._now()
         for machine, token in list(self._mine.items()):
-            instance = self._provider.instances[token]
-            if now >= instance.until:
+            instance = self._provider.instances.get(token)
+            if instance is None:
+                self._end(machine, "lost")
+            elif now >= instance.until:
                 self._end(machine, "expired")
             elif machine not in self._told_up and now >= instance.up:
                 self._told_up.add(machine)
@@ -94,5 +96,6 @@ class OutlivingRenter:
     def _end(self, machine: int, cause: str) -> None:
         token = self._mine.pop(machine, None)
         if token is not None:
-            instance = self._provider.instances.pop(token)
-            self._news.append(Down(machine, cause, min(self._now(), instance.until)))
+            instance = self._provider.instances.pop(token, None)
+            at = self._now() if instance is None else min(self._now(), instance.until)
+            self._news.append(Down(machine, cause, at))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from random import Random
 
 import pytest
+from tests.rent.outliving import OutlivingRenter, Provider
 
+from bursar.execute.calls import Calls
+from bursar.execute.clock import RunClock
+from bursar.execute.local import LocalRunner
+from bursar.execute.marks import mark_of
+from bursar.execute.world import RealWorld
 from bursar.model.time import HOUR, SECOND
-from bursar.model.work import repeated_bag
+from bursar.model.work import Bag, repeated_bag
 from bursar.runs.worlds import local_world
 from bursar.simulate.world import SimulatedWorld
 from bursar.state import events as ev
@@ -71,6 +78,25 @@ class TestLocalWorld(WorldContract):
 
     def make_world(self, state):
         return local_world(state, self.outputs)
+
+
+class TestLocalWorldOfCalls(TestLocalWorld):
+    bags = (Bag(4), Bag(2), Bag(1))
+
+    def make_world(self, state):
+        calls = Calls()
+        others = {5: (time.sleep, (60,)), 6: (time.sleep, (60,)), 7: (int, ("no number",))}
+        for task in range(1, state.total + 1):
+            calls.add(task, *others.get(task, (int, (1,))))
+        return local_world(state, self.outputs, calls=calls, grace=SECOND // 2)
+
+
+class TestWorldWhoseMachinesOutliveIt(TestLocalWorld):
+    def make_world(self, state):
+        clock, mark = RunClock(0, None), mark_of(state)
+        renter = OutlivingRenter(Provider(), mark, clock.now)
+        runner = LocalRunner(state.run, self.outputs, clock, mark)
+        return RealWorld(state, renter, runner, clock, mark)
 
 
 # --- worlds that break the contract ------------------------------------------------------------

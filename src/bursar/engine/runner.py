@@ -84,12 +84,13 @@ class Runner(Protocol):
     def start(self, attempt: int, task: int, machine: int, command: tuple[str, ...]) -> None:
         """Execute a command, once a slot is free; without one, the Python call of this task.
 
-        `Ended` follows, unless the machine is gone first. Ignored if it is gone already.
+        `Ended` follows, unless the machine is gone first; as `cancelled`, if no slot gets free for
+        long. Ignored if the machine is gone already.
         """
         ...
 
     def stop(self, attempt: int) -> None:
-        """End an attempt; `Ended` follows, as it would have. Ignored if it is over."""
+        """End an attempt; `Ended` follows, as `cancelled`. Ignored if it is over."""
         ...
 
     def flush(self) -> None:

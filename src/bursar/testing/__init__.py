@@ -6,6 +6,8 @@ from bursar.testing.cases import Case, arriving, calm_case, hard_cases, play
 from bursar.testing.entries import check_placer, check_provisioner, check_replicator
 from bursar.testing.erratic import ErraticWorld
 from bursar.testing.hostile import Hostile
+from bursar.testing.renters import RenterContract
+from bursar.testing.runners import RunnerContract
 from bursar.testing.scene import Scene
 from bursar.testing.worlds import WorldContract
 
@@ -15,6 +17,8 @@ __all__ = [
     "ContractBroken",
     "ErraticWorld",
     "Hostile",
+    "RenterContract",
+    "RunnerContract",
     "Scene",
     "WorldContract",
     "arriving",
