@@ -1,11 +1,25 @@
-"""The journal of a run that is executed: its events, and with each commit a digest of its state."""
+"""The journal of a run that is executed: its events, and with each commit a digest of its state.
+
+Now and then, and at the end, goes a checkpoint, so that a reader need not begin with the first
+event. How often depends on what one takes: they are never more than a small share of the time.
+"""
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+from typing import Final
+
+from bursar.journal.checkpoints import write_checkpoint
 from bursar.journal.store import JournalWriter
 from bursar.model.codec import encode
 from bursar.state.digest import digest_of
 from bursar.state.state import RunState
+
+APART: Final = 10_000
+"""Events between two checkpoints, at least: so many are replayed in a tenth of a second."""
+SHARE: Final = 0.02
+"""The most of the time that is spent on checkpoints."""
 
 
 class Recorder:
@@ -15,6 +29,27 @@ class Recorder:
         self._writer = writer
         self._state = state
         self.append = writer.append
+        self._next = state.events + APART
+        """no checkpoint before this event ..."""
+        self._rest = 0.0
+        """... and this time, by the monotonic clock"""
 
     def commit(self, *, safely: bool) -> None:
         self._writer.commit(safely=safely, digest=encode(digest_of(self._state)))
+        if self._state.events >= self._next and time.monotonic() >= self._rest:
+            self._checkpoint()
+
+    def close(self) -> None:
+        """Nothing more will be recorded; the journal itself stays open."""
+        if self._state.events >= self._next:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Keep the state as of the last commit; where there is no room, readers do without it."""
+        began = time.monotonic()
+        if self._writer.seq == self._state.events:
+            with suppress(OSError):
+                write_checkpoint(self._writer.path, self._state, self._writer.crc)
+        now = time.monotonic()
+        self._next = self._state.events + APART
+        self._rest = now + (now - began) / SHARE

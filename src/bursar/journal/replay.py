@@ -11,6 +11,7 @@ from typing import Final, Self
 import msgspec
 
 from bursar.engine.world import Observer
+from bursar.journal.checkpoints import newest_checkpoint
 from bursar.journal.problems import AGAIN
 from bursar.journal.store import JournalReader
 from bursar.model.codec import decoder
@@ -25,22 +26,26 @@ _DIGEST: Final = decoder(Digest)
 class Follower:
     """Keeps a state up to date with a journal that may still be written.
 
-    Observers see what they would have seen in the engine.
+    Observers see what they would have seen in the engine, from the first event on. Without any, it
+    begins at the newest checkpoint.
     """
 
     def __init__(self, path: str | Path, observers: Sequence[Observer] = ()) -> None:
         self.reader = JournalReader(path)
-        self.state = RunState()
-        self.seen = 0
-        """events applied so far"""
+        known = None if observers else newest_checkpoint(self.reader)
+        self.state = RunState() if known is None else known
         self._observers = tuple(observers)
+
+    @property
+    def seen(self) -> int:
+        """Events applied so far."""
+        return self.state.events
 
     def catch_up(self) -> int:
         """Apply what was committed since the last call; tells how many events that were."""
         before = self.seen
         for event in self.reader.events(after=before):
             apply(event, self.state, f"{self.reader.path}: event {self.seen + 1}")
-            self.seen += 1
             for observer in self._observers:
                 observer.saw(event, self.state)
         return self.seen - before
@@ -60,10 +65,18 @@ class Follower:
         self.close()
 
 
-def load_state(path: str | Path, observers: Sequence[Observer] = ()) -> RunState:
-    """The state that a journal tells; observers see it unfold."""
+def load_state(
+    path: str | Path, observers: Sequence[Observer] = (), *, verified: bool = False
+) -> RunState:
+    """The state that a journal tells; observers see it unfold.
+
+    With `verified` every event is checked, also those before a checkpoint.
+    """
     with Follower(path, observers) as follower:
-        if not follower.catch_up():
+        if verified and follower.seen:
+            follower.reader.verify()
+        follower.catch_up()
+        if not follower.seen:
             raise JournalError(f"{path}: has no events, so the run never began: {AGAIN}")
         return follower.state
 

@@ -86,6 +86,7 @@ _INSERT: Final = "INSERT INTO event (seq, record, crc) VALUES (?, ?, ?)"
 _INSERT_BARE: Final = "INSERT INTO event (seq, record, at, kind) VALUES (?, ?, ?, ?)"
 _SELECT: Final = "SELECT seq, record, crc FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
 _SELECT_BARE: Final = "SELECT seq, record, NULL FROM event WHERE seq > ? ORDER BY seq LIMIT ?"
+_LAST: Final = "SELECT ifnull(max(seq), 0) FROM event"
 _DIGEST: Final = "INSERT OR REPLACE INTO digest (id, seq, record, crc) VALUES (1, ?, ?, ?)"
 _SELECT_DIGEST: Final = "SELECT seq, record, crc FROM digest"
 _TABLES: Final = "SELECT name, sql FROM sqlite_master ORDER BY name"
@@ -97,6 +98,9 @@ _READ_FROM_A_COPY: Final = (
     sqlite3.SQLITE_BUSY,
 )
 _DAMAGED: Final = "is damaged: restore the file from a copy"
+
+CHECKPOINTS: Final = (".checkpoint", ".checkpoint-before", ".checkpoint-new")
+"""Ends of the names of checkpoints: the newest, the one before, and one that is being written."""
 
 
 class Meta(msgspec.Struct, frozen=True):
@@ -128,6 +132,8 @@ class JournalWriter:
             _leave_others_behind(self.path)
             self._connection, meta, self._seq = _open_to_write(self.path)
         self._format = meta.format
+        self.crc = 0
+        """of the last record that was appended, at its place"""
         self._place = _place(self.path)
         """which file it is, to notice when it is deleted"""
         self._is_safe = True
@@ -176,10 +182,11 @@ class JournalWriter:
                 f" ({one_line(str(error))}): correct the policy or the program that made it"
             ) from None
         seq = self._seq + len(self._pending) + 1
+        self.crc = crc32(record, seq)
         if self._format == WITHOUT_CHECKSUMS:
             self._pending.append((seq, record.decode(), event.at, kind))
         else:
-            self._pending.append((seq, record.decode(), crc32(record, seq)))
+            self._pending.append((seq, record.decode(), self.crc))
 
     def commit(self, *, safely: bool, digest: bytes | None = None) -> None:
         """Write what was appended since the last commit, whole or not at all.
@@ -287,7 +294,7 @@ def _leave_others_behind(path: Path) -> None:
 
 def remove_journal(path: Path) -> None:
     """Remove a journal that never held an event, with what SQLite may have left beside it."""
-    for part in ("", "-wal", "-shm", "-journal"):
+    for part in ("", "-wal", "-shm", "-journal", *CHECKPOINTS):
         path.with_name(path.name + part).unlink(missing_ok=True)
 
 
@@ -306,7 +313,7 @@ def _enter_log_mode(path: Path, connection: sqlite3.Connection) -> int:
         (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
-        (seq,) = connection.execute("SELECT ifnull(max(seq), 0) FROM event").fetchone()
+        (seq,) = connection.execute(_LAST).fetchone()
     except SQL_TROUBLE as error:
         raise told(error, path) from error
     if mode != b"wal":
@@ -341,15 +348,39 @@ class JournalReader:
             yield decode(record, f"{self.path}: event {seq}")
 
     def records(self, after: int = 0) -> Iterator[bytes]:
-        """The same as JSON. Whoever reads events first sees that no page of the file hides some."""
-        self._check_pages()
-        has_checksums = self.meta.format > WITHOUT_CHECKSUMS
-        while batch := self._read(after):
+        """The same as JSON. Who reads them all first sees that no page of the file hides some."""
+        if not after:
+            self._check_pages()
+        while batch := self._read(after, BATCH):
             for seq, record, crc in batch:
                 after += 1
-                if seq != after or (has_checksums and not _is_whole(seq, record, crc)):
+                if seq != after or not self._is_good(seq, record, crc):
                     raise JournalError(f"{self.path}: event {after} {_DAMAGED}")
                 yield record
+
+    @property
+    def last(self) -> int:
+        """The number of the last event committed; 0: there is none."""
+        try:
+            return int(self._connection.execute(_LAST).fetchone()[0])
+        except SQL_TROUBLE as error:
+            raise told(error, self.path) from error
+
+    def event(self, number: int) -> ev.AnyEvent:
+        """The event of this number."""
+        return decode(self.record(number), f"{self.path}: event {number}")
+
+    def record(self, number: int) -> bytes:
+        """The same as JSON."""
+        for seq, record, crc in self._read(number - 1, 1):
+            if seq == number and self._is_good(seq, record, crc):
+                return record
+        raise JournalError(f"{self.path}: event {number} {_DAMAGED}")
+
+    def verify(self) -> None:
+        """Raise `JournalError` if any event is damaged or missing; nothing is decoded."""
+        for _ in self.records():
+            pass
 
     def digest(self) -> bytes | None:
         """The digest of the last commit; None: there is none, or it is damaged."""
@@ -377,10 +408,13 @@ class JournalReader:
     ) -> None:
         self.close()
 
-    def _read(self, after: int) -> list[tuple[int, bytes, int]]:
+    def _is_good(self, seq: int, record: object, crc: object) -> bool:
+        return self.meta.format == WITHOUT_CHECKSUMS or _is_whole(seq, record, crc)
+
+    def _read(self, after: int, most: int) -> list[tuple[int, bytes, int]]:
         try:
             select = _SELECT_BARE if self.meta.format == WITHOUT_CHECKSUMS else _SELECT
-            return self._connection.execute(select, (after, BATCH)).fetchall()
+            return self._connection.execute(select, (after, most)).fetchall()
         except SQL_TROUBLE as error:
             raise told(error, self.path) from error
 

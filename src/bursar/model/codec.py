@@ -22,6 +22,7 @@ def _decode(kind: type, value: Any) -> Any:
 
 
 ENCODER = msgspec.json.Encoder(enc_hook=_encode)
+_PACKER = msgspec.msgpack.Encoder(enc_hook=_encode)
 
 
 def encode(value: Any) -> bytes:
@@ -30,6 +31,15 @@ def encode(value: Any) -> bytes:
 
 def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind, dec_hook=_decode)
+
+
+def packed(value: Any) -> bytes:
+    """As MessagePack, which has bytes: for what only bursar reads."""
+    return _PACKER.encode(value)
+
+
+def unpacker(kind: Any) -> msgspec.msgpack.Decoder[Any]:
+    return msgspec.msgpack.Decoder(kind, dec_hook=_decode)
 
 
 def to_builtins(value: Any) -> Any:

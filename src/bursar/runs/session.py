@@ -32,7 +32,7 @@ from bursar.execute.world import RealWorld
 from bursar.journal.recorder import Recorder
 from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
-from bursar.journal.store import JournalWriter
+from bursar.journal.store import JournalReader, JournalWriter
 from bursar.model.errors import InputError
 from bursar.model.fleet import parse_fleet
 from bursar.model.flow import Flow
@@ -45,7 +45,7 @@ from bursar.policies.provision.mixed import Mixed
 from bursar.policies.registry import make_entry
 from bursar.rent.emulated import Losses, Saboteur
 from bursar.runs.output_claim import Claim
-from bursar.runs.request import ASK, EXPERT, PLANNED, Request
+from bursar.runs.request import ASK, EXPERT, PLANNED, SAMPLING, Request
 from bursar.runs.worlds import local_world
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -73,6 +73,7 @@ class Session:
         self.state = state
         self.calls = calls
         self._journal = Recorder(journal, state)
+        resources.callback(self._journal.close)
         self._resources = resources
         self._world: RealWorld | None = None
         self._stops = 0
@@ -202,7 +203,8 @@ class Session:
         policy, learners = policy_of(self.state, self.book)
         advisors = advisors_of(self.state, policy, self.ask)
         learners += advisors
-        if len(self.state.log) or any(isinstance(work, Flow) for _, work in self.state.work):
+        has_past = len(self.state.log) or any(isinstance(one, Flow) for _, one in self.state.work)
+        if learners and has_past:
             self._teach(learners)
         seen_by = (self.book, *learners, *observers)
         engine = Engine(self.state, policy, self.world, self._journal, rng, seen_by)
@@ -477,9 +479,19 @@ def check_budget(state: RunState, goal: Goal) -> None:
 
 
 def load_run(run: RunDir) -> tuple[RunState, SampleLog]:
-    """State and sample book of a run, from its journal."""
+    """State and sample book of a run, from its journal, of which every event is checked.
+
+    The book of a run that takes no sample stays empty, so that a checkpoint may tell the rest.
+    """
     book = SampleLog()
-    return load_state(run.journal, [book]), book
+    observers = [book] if _takes_sample(run) else []
+    return load_state(run.journal, observers, verified=True), book
+
+
+def _takes_sample(run: RunDir) -> bool:
+    with JournalReader(run.journal) as reader:
+        created = reader.event(1) if reader.last else None
+    return isinstance(created, ev.RunCreated) and SAMPLING["placer"] in created.policies.values()
 
 
 def _check_resumable(run: RunDir, state: RunState) -> None:

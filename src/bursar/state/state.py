@@ -58,6 +58,8 @@ class RunState:
         self.run = ""
         self.now: Time = 0
         """time of the last event; never decreases"""
+        self.events = 0
+        """applied so far: the last one's number in the journal"""
         self.created: ev.RunCreated | None = None
         self.market: Market = Market("USD", "undated", ())
         self.goal = Goal()
@@ -66,6 +68,8 @@ class RunState:
 
         self.work: list[tuple[int, Bag | Flow]] = []
         """(number before its first task, bag or workflow), ascending"""
+        self.arrived: list[int] = []
+        """per bag or workflow, the number of the event it came with"""
         self.has_calls = False
         """whether a bag of Python calls is among it"""
         self.precedence = Precedence()
@@ -242,6 +246,7 @@ class RunState:
             raise InvariantError(f"time ran back from {self.now} to {event.at}: {event}")
         self._appliers[type(event)](event)
         self.now = event.at
+        self.events += 1
 
     def _run_created(self, event: ev.RunCreated) -> None:
         self.created = event
@@ -272,6 +277,7 @@ class RunState:
     def _make_room(self, work: Bag | Flow) -> None:
         """The columns of its tasks, which are all READY."""
         self.work.append((self.total, work))
+        self.arrived.append(self.events + 1)
         self.status.extend(bytes(work.count))
         self.failures.extend(array("l", bytes(self.failures.itemsize * work.count)))
         self.winners.extend(array("q", bytes(8 * work.count)))

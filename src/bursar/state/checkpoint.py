@@ -1,0 +1,278 @@
+"""A checkpoint: the state as a value, from which the same state is made again.
+
+Columns are stored as they are; what follows from the rest is built again. Bags and workflows are
+not stored: the journal has them, and each is known by the number of the event it came with.
+
+Whoever gives the state a field says here what becomes of it (`tests/state/test_checkpoint.py`
+fails otherwise), and counts `VERSION` up where an older checkpoint no longer tells all.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any, Final
+
+import msgspec
+
+from bursar.model.codec import packed, unpacker
+from bursar.model.collection import IndexedSet
+from bursar.model.goal import Goal, Limits
+from bursar.model.money import Money
+from bursar.model.time import Time
+from bursar.state import events as ev
+from bursar.state.attempts import Failure
+from bursar.state.ledger import Charge, Ledger
+from bursar.state.state import RunState
+from bursar.state.view import Attempt, Machine, Refusal
+
+VERSION: Final = f"1 {sys.byteorder} {array('l').itemsize}"
+"""Which checkpoints can be read: of the same fields, on a computer with the same numbers."""
+
+COLUMNS: Final = ("status", "failures", "winners")
+LOG_COLUMNS: Final = ("task", "machine", "started", "ended", "runtime", "outcome")
+SETS: Final = ("ready", "idle")
+REBUILT: Final = (
+    "market",
+    "ledger",
+    "work",
+    "precedence",
+    "failed_tasks",
+    "machines",
+    "attempts",
+    "log",
+    "_begun_on",
+    "_live_of",
+    "_appliers",
+)
+"""Fields that have a form of their own in a checkpoint, or follow from others."""
+
+Arrival = Callable[[int], ev.WorkArrived | ev.WorkflowArrived]
+"""Finds the event of this number in the journal."""
+
+
+class Plain(msgspec.Struct, frozen=True):
+    """Fields of the state that are stored as they are."""
+
+    run: str
+    now: Time
+    events: int
+    created: ev.RunCreated | None
+    goal: Goal
+    limits: Limits
+    arrived: list[int]
+    has_calls: bool
+    done: int
+    failed: int
+    waiting: int
+    blocked: int
+    last_settled: Time
+    machines_rented: int
+    fleet: dict[str, int]
+    leaving: dict[str, int]
+    refusals: dict[str, Refusal]
+    plan: ev.PlanChosen | None
+    strategy: ev.StrategyChosen | None
+    assignment: ev.AssignmentChanged | None
+    committed_before_plan: Money
+    arrivals_open: bool
+    files_found: set[str] | None
+    file_links: dict[str, str]
+    periods: list[tuple[Time, ev.RunCreated | ev.RunResumed]]
+    pauses: list[tuple[Time, Time]]
+    stopping: ev.StopRequested | None
+    ended: ev.RunEnded | None
+
+
+class _Machine(msgspec.Struct, frozen=True, array_like=True):
+    id: int
+    offer: str
+    rented: Time
+    until: Time
+    up: Time | None
+    marked: bool
+    releasing: bool
+    doomed: Time | None
+    attempts: list[int]
+    waiting: tuple[int, ...]
+
+
+class _Attempt(msgspec.Struct, frozen=True, array_like=True):
+    id: int
+    task: int
+    machine: int
+    started: Time
+    measure: bool
+    cancelling: bool
+
+
+class _Charge(msgspec.Struct, frozen=True, array_like=True):
+    machine: int
+    offer: str
+    begin: Time
+    end: Time
+
+
+class _Ledger(msgspec.Struct, frozen=True):
+    budget: Money | None
+    committed: Money
+    spent: Money
+    live: list[_Charge]
+    closed: list[_Charge]
+
+
+class _Failed(msgspec.Struct, frozen=True, array_like=True):
+    task: int
+    attempt: int
+    exit_code: int | None
+    why: str
+
+
+class _Snapshot(msgspec.Struct, frozen=True):
+    plain: Plain
+    columns: dict[str, memoryview]
+    log: dict[str, memoryview]
+    missing: memoryview
+    sets: dict[str, memoryview]
+    ledger: _Ledger
+    failed_tasks: list[_Failed]
+    machines: list[_Machine]
+    attempts: list[_Attempt]
+
+
+_UNPACKER: Final = unpacker(_Snapshot)
+
+
+def to_bytes(state: RunState) -> bytes:
+    """The state as a value; `from_bytes` makes the same of it."""
+    return packed(
+        _Snapshot(
+            plain=Plain(*(getattr(state, name) for name in Plain.__struct_fields__)),
+            columns={name: memoryview(getattr(state, name)) for name in COLUMNS},
+            log={name: memoryview(getattr(state.log, name)) for name in LOG_COLUMNS},
+            missing=memoryview(state.precedence._missing),
+            sets={name: memoryview(array("q", getattr(state, name))) for name in SETS},
+            ledger=_ledger(state.ledger),
+            failed_tasks=[
+                _Failed(task, one.attempt, one.exit_code, one.why)
+                for task, one in state.failed_tasks.items()
+            ],
+            machines=[_machine(machine) for machine in state.machines.values()],
+            attempts=[
+                _Attempt(one.id, one.task, one.machine.id, one.started, one.measure, one.cancelling)
+                for one in state.attempts.values()
+            ],
+        )
+    )
+
+
+def from_bytes(data: bytes | memoryview, arrival: Arrival) -> RunState:
+    """The state that `to_bytes` was given; bags and workflows come from the journal."""
+    found: _Snapshot = _UNPACKER.decode(data)
+    state = RunState()
+    for name in Plain.__struct_fields__:
+        setattr(state, name, getattr(found.plain, name))
+    if state.created is not None:
+        state.market = state.created.market
+    for name, column in found.columns.items():
+        _fill(getattr(state, name), column)
+    for name, column in found.log.items():
+        _fill(getattr(state.log, name), column)
+    for name, members in found.sets.items():
+        setattr(state, name, IndexedSet(members.cast("q")))
+    _restore_work(state, found.missing, arrival)
+    state.ledger = _restored_ledger(found.ledger, state)
+    for one in found.failed_tasks:
+        state.failed_tasks[one.task] = Failure(one.attempt, one.exit_code, one.why)
+    _restore_machines(state, found)
+    return state
+
+
+def _fill(column: Any, data: memoryview) -> None:
+    """Put stored numbers in the place of those that a column has."""
+    del column[:]
+    if isinstance(column, bytearray):
+        column.extend(data)
+    else:
+        column.frombytes(data)
+
+
+def _restore_work(state: RunState, missing: memoryview, arrival: Arrival) -> None:
+    before = 0
+    for number in state.arrived:
+        event = arrival(number)
+        if isinstance(event, ev.WorkArrived):
+            state.work.append((before, event.bag))
+            state.precedence.add_free(event.bag.count)
+            before += event.bag.count
+        else:
+            state.work.append((before, event.flow))
+            for _ in state.precedence.add_flow(event.flow):
+                before += 1
+    _fill(state.precedence._missing, missing)
+
+
+def _machine(machine: Machine) -> _Machine:
+    return _Machine(
+        machine.id,
+        machine.offer.name,
+        machine.rented,
+        machine.until,
+        machine.up,
+        machine.marked,
+        machine.releasing,
+        machine.doomed,
+        list(machine.attempts),
+        machine.waiting,
+    )
+
+
+def _restore_machines(state: RunState, found: _Snapshot) -> None:
+    for one in found.machines:
+        begun = state._begun_on[one.id] = dict.fromkeys(one.attempts)
+        state.machines[one.id] = Machine(
+            one.id,
+            state.market[one.offer],
+            one.rented,
+            one.until,
+            one.up,
+            one.marked,
+            one.releasing,
+            one.doomed,
+            attempts=MappingProxyType(begun),
+            waiting=one.waiting,
+        )
+    for live in found.attempts:
+        machine = state.machines[live.machine]
+        state.attempts[live.id] = Attempt(
+            live.id, live.task, machine, live.started, live.measure, live.cancelling
+        )
+        state._live_of.setdefault(live.task, []).append(live.id)
+
+
+def _ledger(ledger: Ledger) -> _Ledger:
+    charges = list(ledger.charges())
+    return _Ledger(
+        ledger.budget,
+        ledger.committed,
+        ledger.spent,
+        [_charge(one) for one in charges if one.is_open],
+        [_charge(one) for one in charges if not one.is_open],
+    )
+
+
+def _charge(one: Charge) -> _Charge:
+    return _Charge(one.machine, one.offer.name, one.begin, one.end)
+
+
+def _restored_ledger(stored: _Ledger, state: RunState) -> Ledger:
+    def charge(one: _Charge, *, is_open: bool) -> Charge:
+        return Charge(one.machine, state.market[one.offer], one.begin, one.end, is_open)
+
+    ledger = Ledger(stored.budget)
+    ledger.committed, ledger.spent = stored.committed, stored.spent
+    ledger._open = {one.machine: charge(one, is_open=True) for one in stored.live}
+    ledger._closed = [charge(one, is_open=False) for one in stored.closed]
+    return ledger

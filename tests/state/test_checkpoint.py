@@ -1,0 +1,54 @@
+"""No field of the state is forgotten by a checkpoint."""
+
+import msgspec
+import pytest
+
+from bursar.model.collection import IndexedSet
+from bursar.state import checkpoint
+from bursar.state.attempts import AttemptLog, Failure
+from bursar.state.ledger import Charge, Ledger
+from bursar.state.precedence import Precedence
+from bursar.state.state import RunState
+from bursar.state.view import Attempt, Machine
+
+WHY = "say in bursar.state.checkpoint what becomes of this field, and count VERSION up"
+KNOWN = {
+    AttemptLog: set(checkpoint.LOG_COLUMNS),
+    Ledger: {"budget", "committed", "spent", "_open", "_closed"},
+    Precedence: {"_missing", "_children"},
+}
+STRUCTS = {
+    Machine: {"id", "offer", "rented", "until", "up", "marked", "releasing", "doomed", "down"}
+    | {"attempts", "waiting"},
+    Attempt: {"id", "task", "machine", "started", "measure", "cancelling"},
+    Charge: {"machine", "offer", "begin", "end", "is_open"},
+}
+
+
+def test_every_field_of_the_state_is_stored_or_rebuilt():
+    stored = checkpoint.Plain.__struct_fields__ + checkpoint.COLUMNS + checkpoint.SETS
+    told = stored + checkpoint.REBUILT
+    assert len(told) == len(set(told))
+    assert set(told) == set(vars(RunState())), WHY
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_every_field_of_its_parts_is_known(kind):
+    part = kind(None) if kind is Ledger else kind()
+    assert set(vars(part)) == KNOWN[kind], WHY
+
+
+@pytest.mark.parametrize("kind", STRUCTS)
+def test_every_field_of_machines_attempts_and_charges_is_known(kind):
+    assert set(kind.__struct_fields__) == STRUCTS[kind], WHY
+
+
+def test_every_field_of_what_has_slots_is_known():
+    assert set(Failure.__slots__) == {"attempt", "exit_code", "why"}, WHY
+    assert set(IndexedSet.__slots__) == {"_items", "_where"}, WHY
+
+
+def test_what_is_no_checkpoint_is_refused():
+    for data in (b"", b"\x80", checkpoint.to_bytes(RunState())[:-1]):
+        with pytest.raises(msgspec.MsgspecError):
+            checkpoint.from_bytes(data, lambda number: pytest.fail("nothing arrived"))
