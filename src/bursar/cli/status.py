@@ -56,8 +56,8 @@ def _show(found: RunDir, *, as_json: bool) -> None:
         print_line(f"machines: {format_fleet(digest.fleet)}; {under_way} under way")
     if is_abandoned:
         calls = "its Python calls are not in the journal: run your program again"
-        go_on = calls if digest.is_of_calls else f"go on with: bursar resume {found.name}"
-        print_line(f"it is not executed; {go_on}")
+        go_on = calls if digest.is_of_calls else f"continue with: bursar resume {found.name}"
+        print_line(f"it is not running; {go_on}")
 
 
 def _object(found: RunDir) -> Summary | dict[str, str]:

@@ -82,7 +82,7 @@ class AttemptDirectories:
         """those whose files went on, to be removed"""
         self._rmdir = which("rmdir")
         self.removers: set[int] = set()
-        """processes that remove some; whoever waits for them discards them"""
+        """processes that remove some; waiting for them discards them"""
         self._mode = stat.S_IFREG | 0o666 & ~_umask()
         """of a file that nobody has changed"""
 

@@ -23,7 +23,7 @@ SHARE: Final = 0.02
 
 
 class Recorder:
-    """Whoever appends an event applies it to the state before the next commit."""
+    """The caller appends an event and applies it to the state before the next commit."""
 
     def __init__(self, writer: JournalWriter, state: RunState) -> None:
         self._writer = writer

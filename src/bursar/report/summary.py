@@ -153,7 +153,7 @@ def tell_digest(
         yield f"choose a plan with: bursar run {digest.run} --choose knee"
     if status in ("budget", "interrupted", "deadline") and not digest.is_of_calls:
         more = {"budget": " --budget MORE", "deadline": " --deadline LATER"}.get(status, "")
-        yield f"go on with: bursar resume {digest.run}{more}"
+        yield f"continue with: bursar resume {digest.run}{more}"
 
 
 def _span(time: Time, was_paused: bool) -> str:

@@ -50,7 +50,7 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
     why: str = ""
     promise: Promise | None = None
     replanned: tuple[Time, str] | None = None
-    """when the rest of a workflow was last planned anew, and why"""
+    """when the rest of a workflow was last replanned, and why"""
     outputs: str = "none"
     is_of_calls: bool = False
     """its tasks are Python calls: it cannot be resumed"""
