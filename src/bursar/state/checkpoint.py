@@ -3,7 +3,7 @@
 Columns are stored as they are; what follows from the rest is built again. Bags and workflows are
 not stored: the journal has them, and each is known by the number of the event it came with.
 
-Whoever gives the state a field says here what becomes of it (`tests/state/test_checkpoint.py`
+A new field of the state is listed here with what becomes of it (`tests/state/test_checkpoint.py`
 fails otherwise), and counts `VERSION` up where an older checkpoint no longer tells all.
 """
 

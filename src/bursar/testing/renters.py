@@ -46,7 +46,7 @@ class RenterContract:
         return 3 * self.patience
 
     def make_renter(self, mark: str, now: Callable[[], Time]) -> Renter:
-        """Of the run that has this mark; another may have been made for the same run before."""
+        """The renter of the run with this mark; the same run may have had another before."""
         raise NotImplementedError
 
     def test_every_machine_that_is_ordered_comes_up_or_is_refused(self) -> None:

@@ -52,7 +52,7 @@ class RunnerContract:
         return 3 * self.patience
 
     def make_runner(self, mark: str, clock: RunClock) -> Runner:
-        """Of the run that has this mark."""
+        """The runner of the run with this mark."""
         raise NotImplementedError
 
     def test_a_machine_that_is_there_joins_once(self) -> None:
