@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,30 @@ def test_the_mean_of_longer_times_is_that_of_a_plain_list(times, bound, largest)
         unified.LARGEST_BUCKET = kept
     longer = [time for time in times if time > bound]
     assert found.mean_above(bound) == (sum(longer) // len(longer) if longer else None)
+
+
+@given(st.lists(st.integers(0, 10**12), max_size=300), st.lists(st.integers(-1, 10**12)))
+def test_many_means_are_those_of_one_bound_each(times, bounds):
+    found = SortedTimes()
+    for place, time in enumerate(times):
+        found.add(time)
+        if place == len(times) // 3:
+            found.means_above(np.array([0]))
+    plain = [found.mean_above(bound) for bound in bounds]
+    wanted = [bound if mean is None else mean for mean, bound in zip(plain, bounds, strict=True)]
+    assert found.means_above(np.array(bounds, dtype=np.int64)).tolist() == wanted
+
+
+@given(st.lists(st.integers(0, 10**14), min_size=1), st.integers(1, 10**9), st.integers(1, 10**9))
+def test_totals_of_many_attempts_are_those_of_each(elapsed, here, there):
+    """Also after years, which times a slope would fit in no machine integer."""
+    known = UnifiedRuntimes({"here": here, "there": there})
+    known.learn("there", 40 * MINUTE)
+    slopes = np.full(len(elapsed), known.slopes(["here"])[0])
+    totals = known.canonical_totals(np.array(elapsed), slopes)
+    for source, on in ((slopes, "here"), (there, "there")):
+        wanted = [known.expected_total("here", one, on=on) for one in elapsed]
+        assert known.of_canonical(totals, source).tolist() == wanted
 
 
 def test_run_times_of_all_offers_are_one_histogram():

@@ -21,7 +21,7 @@ class Watched(Scene):
 
     def tell(self, event):
         super().tell(event)
-        self.idle.saw(event, self.state)
+        self.idle.look(self.state)
 
     def oldest(self, *offers):
         found = self.idle.oldest(offers, self.state)

@@ -15,12 +15,16 @@ from math import sqrt
 from typing import Final
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from bursar.beliefs.sampling import sample_size
 from bursar.beliefs.survival import Survival
 from bursar.model.time import Time
 from bursar.state import events as ev
 from bursar.state.view import View
+
+Integers = NDArray[np.int64]
 
 MOST_KEPT: Final = 512
 """Run times kept one by one for each offer, spread over all that came; sums count them all."""
@@ -40,6 +44,8 @@ class Seen:
         self._each = 1
         self._sums: list[Time] = []
         """of `ordered` from each place to the end; empty where it must be made again"""
+        self._arrays: tuple[Integers, Integers] | None = None
+        """`ordered` and these sums; None where they must be made again"""
         self.begun: set[int] = set()
         """live attempts that belong to the sample: the first of their offer to be started"""
         self.sampled: list[Time] = []
@@ -53,7 +59,7 @@ class Seen:
             return
         self._kept.append(runtime)
         insort(self.ordered, runtime)
-        self._sums = []
+        self._sums, self._arrays = [], None
         if len(self._kept) > MOST_KEPT:
             self._each *= 2
             self._kept = self._kept[1::2]
@@ -69,6 +75,17 @@ class Seen:
         if not self._sums:
             self._add_up()
         return self._sums[longer] // (len(self.ordered) - longer)
+
+    def expected_each(self, elapsed: Integers) -> Integers:
+        """`expected` of each."""
+        if self._arrays is None:
+            if not self._sums:
+                self._add_up()
+            self._arrays = np.array(self.ordered), np.array([*self._sums, 0])
+        ordered, sums = self._arrays
+        longer = np.searchsorted(ordered, elapsed, side="right")
+        left = len(ordered) - longer
+        return np.where(left > 0, sums[longer] // np.maximum(left, 1), elapsed)
 
     def expected_by_sample(self, elapsed: Time) -> Time:
         """tau_e as published (section 2.2.1): the mean of the sample's run times that are longer.
@@ -187,6 +204,13 @@ class Progress:
         if not seen.count:
             return None
         return seen.expected(elapsed) if elapsed else seen.total // seen.count
+
+    def expected_each(self, offer: str, elapsed: Integers) -> Integers | None:
+        """`expected` of each that has run for so long."""
+        seen = self.of(offer)
+        if not seen.count:
+            return None
+        return np.where(elapsed > 0, seen.expected_each(elapsed), seen.total // seen.count)
 
     def spread(self, offer: str) -> float:
         """The standard deviation over the mean; one where fewer than two tasks were done."""

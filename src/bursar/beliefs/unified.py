@@ -10,17 +10,24 @@ All arithmetic is on integers: a compiled kernel finds the same figures.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bursar.model.time import HOUR, Time
 from bursar.state import events as ev
 from bursar.state.view import View
 
+Integers = NDArray[np.int64]
+
 MILLION: Final = 1_000_000
 LARGEST_BUCKET: Final = 512
 RENEWAL: Final = 10
 """Lines are drawn again when the finished tasks have grown by one part in so many."""
+FEW: Final = 64
+"""Times that may be missing from the arrays, or one part in `RENEWAL` of all."""
 
 
 class SortedTimes:
@@ -31,8 +38,14 @@ class SortedTimes:
         self._least: list[Time] = []
         """of each bucket"""
         self._sums: list[int] = []
+        self._all = _Arrays(())
+        """all times but the latest"""
+        self._latest: list[Time] | None = None
+        """those that came since, ascending; None: nobody asked for arrays yet"""
 
     def add(self, time: Time) -> None:
+        if self._latest is not None:
+            insort(self._latest, time)
         if not self._buckets:
             self._buckets, self._least, self._sums = [[time]], [time], [time]
             return
@@ -54,6 +67,35 @@ class SortedTimes:
         longer = self._buckets[at][bisect_right(self._buckets[at], bound) :] if self._least else []
         count = len(longer) + sum(map(len, self._buckets[at + 1 :]))
         return (sum(longer) + sum(self._sums[at + 1 :])) // count if count else None
+
+    def means_above(self, bounds: Integers) -> Integers:
+        """`mean_above` of each bound; where none is longer, the bound itself."""
+        latest = self._latest
+        if latest is None or len(latest) > max(FEW, len(self._all) // RENEWAL):
+            self._all = _Arrays([time for bucket in self._buckets for time in bucket])
+            latest = self._latest = []
+        counts, sums = self._all.above(bounds)
+        if latest:
+            more, much = _Arrays(latest).above(bounds)
+            counts, sums = counts + more, sums + much
+        return np.where(counts > 0, sums // np.maximum(counts, 1), bounds)
+
+
+class _Arrays:
+    """Ascending times, and the sum from each place to the end."""
+
+    def __init__(self, times: Sequence[Time]) -> None:
+        self._times = np.array(times, dtype=np.int64)
+        self._sums = np.zeros(len(times) + 1, dtype=np.int64)
+        self._sums[:-1] = np.cumsum(self._times[::-1])[::-1]
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def above(self, bounds: Integers) -> tuple[Integers, Integers]:
+        """How many are longer than each bound, and their sum."""
+        places = np.searchsorted(self._times, bounds, side="right")
+        return len(self._times) - places, self._sums[places]
 
 
 class UnifiedRuntimes:
@@ -102,6 +144,19 @@ class UnifiedRuntimes:
         mean = self._times.mean_above(so_far)
         return (so_far if mean is None else mean) * MILLION // target
 
+    def canonical_totals(self, elapsed: Integers, slopes: Integers) -> Integers:
+        """What tasks take in all on the canonical offer that ran so long where slopes are these.
+
+        With `of_canonical` it is what `expected_total` says of each.
+        """
+        # In two parts, as a product of years and millionths may not fit in an integer.
+        whole, rest = np.divmod(elapsed, MILLION)
+        return self._times.means_above(whole * slopes + rest * slopes // MILLION)
+
+    def slopes(self, offers: Sequence[str]) -> Integers:
+        """Of each offer; 0 where its line is not known yet."""
+        return np.array([self._slopes.get(offer, 0) for offer in offers], dtype=np.int64)
+
     def convert(self, time: Time, source: str, target: str) -> Time | None:
         """The run time on one offer of what takes `time` on another."""
         from_slope, to_slope = self._slopes.get(source), self._slopes.get(target)
@@ -113,6 +168,13 @@ class UnifiedRuntimes:
         """How long it takes here what takes an hour on the canonical offer."""
         slope = self._slopes.get(offer)
         return None if slope is None else HOUR * MILLION // slope
+
+    @staticmethod
+    def of_canonical(totals: Integers, slopes: Integers | int) -> Integers:
+        """The same times on offers that have these slopes, which are known."""
+        whole: Integers = totals // slopes
+        rest: Integers = totals % slopes
+        return whole * MILLION + rest * MILLION // slopes
 
     def _draw_lines(self) -> None:
         """Ratios of means for offers that have no given line, and a new histogram."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from random import Random
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import msgspec
 
@@ -24,6 +24,10 @@ from bursar.model.time import Time
 from bursar.state.actions import Cancel, Extend, Release, Rent, Start, Stop, Wake
 from bursar.state.events import AnyEvent
 from bursar.state.view import Machine, View
+
+if TYPE_CHECKING:
+    from numpy import int64
+    from numpy.typing import NDArray
 
 
 @runtime_checkable
@@ -55,6 +59,11 @@ class Provisioner(Entry, Protocol):
         What runs on a released machine is lost, and its task goes back to the bag.
         """
 
+    @property
+    def plans(self) -> int:
+        """Made so far: what `stays_until` says changes only with a plan, or with the machine."""
+        return 0
+
     def stays_until(self, machine: Machine) -> Time:
         """Until when a machine is to be kept; by default as long as it is paid for."""
         return machine.until
@@ -62,6 +71,15 @@ class Provisioner(Entry, Protocol):
     def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
         """The run time there of a task that has run for so long; None: nothing is known."""
         return None
+
+    def expected_each(self, offer: str, elapsed: NDArray[int64]) -> NDArray[int64] | None:
+        """The same of many tasks at once."""
+        if self.expected(offer) is None:
+            return None
+        found = elapsed.copy()
+        for place, one in enumerate(elapsed.tolist()):
+            found[place] = self.expected(offer, one) or one
+        return found
 
 
 @runtime_checkable

@@ -37,7 +37,6 @@ class AssignedWork:
         """who may take them"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        self.idle.saw(event, state)
         match event:
             case ev.AttemptEnded():
                 for task in _made_ready(event, state):

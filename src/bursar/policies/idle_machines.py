@@ -6,28 +6,37 @@ for each of them at each event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 
-from bursar.state import events as ev
 from bursar.state.view import Machine, View
 
 
 class IdleMachines:
-    """Follows a run's events."""
+    """Follows what changed: `look` first."""
 
     def __init__(self) -> None:
         self._queues: dict[str, list[int]] = {}
         """heaps by offer; every idle machine is there, and some that are no more"""
         self._queued: set[int] = set()
         """all that are in a heap, each once"""
+        self._seen: tuple[int, int] | None = None
+        """the places in what changed from which on it is not known yet; None: nothing is"""
 
-    def saw(self, event: ev.AnyEvent, state: View) -> None:
-        match event:
-            case ev.MachineUp():
-                self._add(event.machine, state)
-            case ev.AttemptEnded():
-                self._add(state.log.machine[event.attempt], state)
+    def look(self, view: View) -> None:
+        attempts, machines = view.changes.attempts, view.changes.machines
+        before, self._seen = self._seen, (attempts.end, machines.end)
+        if before is not None:
+            ended, others = attempts.since(before[0]), machines.since(before[1])
+            if ended is not None and others is not None:
+                at = view.log.machine
+                for attempt in ended:
+                    self._add(at[attempt], view)
+                for number in others:
+                    self._add(number, view)
+                return
+        for number in view.idle:
+            self._add(number, view)
 
     def offers(self) -> Iterable[str]:
         """All that may have idle machines."""
@@ -37,6 +46,10 @@ class IdleMachines:
         """The oldest idle machine of these offers; None: there is none."""
         fronts = [front for offer in offers if (front := self._front(offer, view)) is not None]
         return view.machines[min(fronts)] if fronts else None
+
+    def machines(self, offer: str, view: View) -> Iterator[Machine]:
+        """All of an offer, in no order."""
+        return (view.machines[number] for number in self._queues[offer] if number in view.idle)
 
     def remove(self, machine: Machine) -> None:
         """The oldest one of its offer will have no free slot until an attempt ends there."""
@@ -52,10 +65,10 @@ class IdleMachines:
                 slots -= machine.offer.slots - len(machine.attempts)
         return slots <= 0
 
-    def _add(self, number: int, state: View) -> None:
-        if number in state.idle and number not in self._queued:
+    def _add(self, number: int, view: View) -> None:
+        if number in view.idle and number not in self._queued:
             self._queued.add(number)
-            heappush(self._queues.setdefault(state.machines[number].offer.name, []), number)
+            heappush(self._queues.setdefault(view.machines[number].offer.name, []), number)
 
     def _front(self, offer: str, view: View) -> int | None:
         queue = self._queues.get(offer)

@@ -21,12 +21,14 @@ from bursar.model.work import Bag
 from bursar.state.events import StopRequested
 from bursar.state.view import (
     Attempt,
+    ChangesView,
     Column,
     LedgerView,
     LogView,
     Machine,
     Members,
     PrecedenceView,
+    RecentView,
     Refusal,
     View,
 )
@@ -43,6 +45,21 @@ class _Log(msgspec.Struct, frozen=True):
 
     def __len__(self) -> int:
         return self._length()
+
+
+class _Recent(msgspec.Struct, frozen=True):
+    since: Callable[[int], Sequence[int] | None]
+    _end: Callable[[], int]
+
+    @property
+    def end(self) -> int:
+        return self._end()
+
+
+class _Changes(msgspec.Struct, frozen=True):
+    attempts: RecentView
+    machines: RecentView
+    ready: RecentView
 
 
 class _Precedence(msgspec.Struct, frozen=True):
@@ -80,7 +97,9 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
     refusals: Mapping[str, Refusal]
     status: Column
     winners: Column
+    failures: Column
     log: LogView
+    changes: ChangesView
     precedence: PrecedenceView
     attempts_of: Callable[[int], Sequence[int]]
     may_replicate: Callable[[int], bool]
@@ -181,7 +200,9 @@ def view_of(state: View) -> ReadOnlyView:
         refusals=_proxy(state.refusals),
         status=_proxy(state.status),
         winners=_proxy(state.winners),
+        failures=_proxy(state.failures),
         log=_log_of(state.log),
+        changes=_changes_of(state.changes),
         precedence=_Precedence(children),
         attempts_of=attempts_of,
         may_replicate=may_replicate,
@@ -214,6 +235,24 @@ def _log_of(log: LogView) -> LogView:
         outcome=_proxy(log.outcome),
         _length=length,
     )
+
+
+def _changes_of(changes: ChangesView) -> ChangesView:
+    return _Changes(
+        attempts=_recent_of(changes.attempts),
+        machines=_recent_of(changes.machines),
+        ready=_recent_of(changes.ready),
+    )
+
+
+def _recent_of(recent: RecentView) -> RecentView:
+    def since(place: int) -> Sequence[int] | None:
+        return recent.since(place)
+
+    def end() -> int:
+        return recent.end
+
+    return _Recent(since, end)
 
 
 def _proxy(container: Any) -> Any:

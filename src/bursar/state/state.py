@@ -31,6 +31,7 @@ from bursar.state import events as ev
 from bursar.state.attempts import OUTCOMES, AttemptLog, Failure
 from bursar.state.ledger import Ledger
 from bursar.state.precedence import Precedence
+from bursar.state.recent import Changes
 from bursar.state.view import Attempt, Machine, Refusal
 
 
@@ -108,6 +109,8 @@ class RunState:
         self.attempts: dict[int, Attempt] = {}
         """those that live"""
         self.log = AttemptLog()
+        self.changes = Changes()
+        """what changed lately"""
         self._begun_on: dict[int, dict[int, None]] = {}
         """by machine, what its `attempts` shows: those that have a slot there"""
         self._live_of: dict[int, list[int]] = {}
@@ -263,6 +266,7 @@ class RunState:
         self.has_calls = self.has_calls or not event.bag.template
         self.precedence.add_free(count)
         self.ready.extend(range(first, first + count))
+        self.changes.ready.note_all(range(first, first + count))
 
     def _workflow_arrived(self, event: ev.WorkflowArrived) -> None:
         first = self.total + 1
@@ -272,7 +276,12 @@ class RunState:
                 self.status[task] = WAITING
                 self.waiting += 1
             else:
-                self.ready.add(task)
+                self._make_ready(task)
+
+    def _make_ready(self, task: int) -> None:
+        self.status[task] = READY
+        self.ready.add(task)
+        self.changes.ready.note(task)
 
     def _make_room(self, work: Bag | Flow) -> None:
         """The columns of its tasks, which are all READY."""
@@ -321,8 +330,7 @@ class RunState:
             del self.failed_tasks[task]
             self.failed -= 1
             self.failures[task] = 0
-            self.status[task] = READY
-            self.ready.add(task)
+            self._make_ready(task)
             self._move_below(task, BLOCKED, WAITING)
         for task in self.failed_tasks:
             self._move_below(task, WAITING, BLOCKED)
@@ -337,20 +345,25 @@ class RunState:
         self.machines[event.machine] = Machine(
             event.machine, offer, event.at, event.until, attempts=MappingProxyType(begun)
         )
+        self.changes.machines.note(event.machine)
         self.fleet[offer.name] = self.fleet.get(offer.name, 0) + 1
         self.ledger.commit(event.machine, offer, event.at, event.until)
 
     def _lease_extended(self, event: ev.LeaseExtended) -> None:
         _change(self.machines[event.machine], "until", event.until)
+        self.changes.machines.note(event.machine)
         self.ledger.extend(event.machine, event.until)
 
     def _release_marked(self, event: ev.ReleaseMarked) -> None:
         _change(self.machines[event.machine], "marked", True)
+        self.changes.machines.note(event.machine)
 
     def _release_ordered(self, event: ev.ReleaseOrdered) -> None:
         machine = self.machines[event.machine]
         self._begin_to_leave(machine)
         _change(machine, "releasing", True)
+        for attempt in (*machine.attempts, *machine.waiting):
+            self.changes.attempts.note(attempt)
 
     def _loss_announced(self, event: ev.LossAnnounced) -> None:
         machine = self.machines[event.machine]
@@ -359,6 +372,7 @@ class RunState:
 
     def _begin_to_leave(self, machine: Machine) -> None:
         """Count a machine among those that leave, once: one may be announced, then released."""
+        self.changes.machines.note(machine.id)
         if not machine.leaving:
             name = machine.offer.name
             self.fleet[name] -= 1
@@ -368,6 +382,7 @@ class RunState:
     def _machine_up(self, event: ev.MachineUp) -> None:
         machine = self.machines[event.machine]
         _change(machine, "up", event.at)
+        self.changes.machines.note(event.machine)
         self.refusals.pop(machine.offer.name, None)
         if not machine.leaving:
             self.idle.add(machine.id)
@@ -380,6 +395,7 @@ class RunState:
     def _machine_down(self, event: ev.MachineDown) -> None:
         machine = self.machines.pop(event.machine)
         _change(machine, "down", True)
+        self.changes.machines.note(event.machine)
         counts = self.leaving if machine.leaving else self.fleet
         counts[machine.offer.name] -= 1
         self.idle.discard(machine.id)
@@ -403,6 +419,7 @@ class RunState:
             event.attempt, task, machine, event.at, event.measure
         )
         self.log.begin(task, machine.id, event.at)
+        self.changes.attempts.note(event.attempt)
         if machine.is_full:
             _change(machine, "waiting", (*machine.waiting, event.attempt))
         else:
@@ -419,6 +436,7 @@ class RunState:
 
     def _cancel_ordered(self, event: ev.CancelOrdered) -> None:
         _change(self.attempts[event.attempt], "cancelling", True)
+        self.changes.attempts.note(event.attempt)
 
     def _attempt_ended(self, event: ev.AttemptEnded) -> None:
         attempt = self.attempts[event.attempt]
@@ -430,9 +448,8 @@ class RunState:
                 self.done += 1
                 self.last_settled = event.at
                 for child in self.precedence.done(task):
-                    self.status[child] = READY
                     self.waiting -= 1
-                    self.ready.add(child)
+                    self._make_ready(child)
         elif event.outcome in ("failed", "timeout"):
             self.failures[task] += 1
             self._judge(task, event)
@@ -465,6 +482,7 @@ class RunState:
         task = attempt.task
         del self.attempts[attempt.id]
         self.log.end(attempt.id, at, runtime, outcome)
+        self.changes.attempts.note(attempt.id)
         self._leave_slot(attempt, at)
         live = self._live_of[task]
         if len(live) > 1:
@@ -472,8 +490,7 @@ class RunState:
             return
         del self._live_of[task]
         if self.status[task] == RUNNING:
-            self.status[task] = READY
-            self.ready.add(task)
+            self._make_ready(task)
 
     def _leave_slot(self, attempt: Attempt, at: Time) -> None:
         """The slot of an attempt goes to the first that waits there, else it is free."""
@@ -489,6 +506,7 @@ class RunState:
             begun[following.id] = None
             _change(following, "started", at)
             self.log.started[following.id] = at
+            self.changes.attempts.note(following.id)
         elif machine.is_open:
             self.idle.add(machine.id)
 

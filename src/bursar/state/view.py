@@ -151,6 +151,40 @@ class PrecedenceView(Protocol):
         ...
 
 
+class RecentView(Protocol):
+    """What changed lately, in order. Whoever keeps an index remembers `end` and asks from there."""
+
+    @property
+    def end(self) -> int:
+        """The place of what changes next."""
+        ...
+
+    def since(self, place: int) -> Sequence[int] | None:
+        """What changed from a place on, perhaps several times; None: too much, look at all."""
+        ...
+
+
+class ChangesView(Protocol):
+    """Numbers of what changed; what each of them is now, the rest of the view tells."""
+
+    @property
+    def attempts(self) -> RecentView:
+        """Those that were started, began, are being cancelled, ended, or whose machine is being
+        released.
+        """
+        ...
+
+    @property
+    def machines(self) -> RecentView:
+        """Those that changed in any other way than by their attempts."""
+        ...
+
+    @property
+    def ready(self) -> RecentView:
+        """Tasks that became ready; some may have been started since."""
+        ...
+
+
 class LedgerView(Protocol):
     @property
     def budget(self) -> Money | None: ...
@@ -220,7 +254,14 @@ class View(Protocol):
         ...
 
     @property
+    def failures(self) -> Column:
+        """Per task, attempts that failed or timed out."""
+        ...
+
+    @property
     def log(self) -> LogView: ...
+    @property
+    def changes(self) -> ChangesView: ...
     @property
     def precedence(self) -> PrecedenceView: ...
     @property

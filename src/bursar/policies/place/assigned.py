@@ -32,6 +32,7 @@ class AssignedPlacer(Placer):
         """The oldest machines first, so that the youngest get idle and can be given back."""
         starts: list[Start] = []
         work = self.work
+        work.idle.look(view)
         while (machine := self._next(view)) is not None:
             free = machine.offer.slots - len(machine.attempts)
             for offer in (machine.offer.name, None):

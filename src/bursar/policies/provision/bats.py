@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.beliefs.progress import Progress
+from bursar.beliefs.progress import Integers, Progress
 from bursar.engine.roles import Provisioner
 from bursar.model.time import Time
 from bursar.plan.bag.knapsack import FleetChoice
@@ -49,9 +49,17 @@ class Bats(Provisioner):
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         return self.way.renew(machine, view, now)
 
+    @property
+    def plans(self) -> int:
+        return self.way.plans
+
     def stays_until(self, machine: Machine) -> Time:
         """Until when the plan keeps a machine, for the placer `fitting`."""
         return self.way.stays_until(machine)
+
+    def expected_each(self, offer: str, elapsed: Integers) -> Integers | None:
+        """`expected` of each that has run for so long."""
+        return self.progress.expected_each(offer, elapsed)
 
     def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
         """The run time of a task that has run for so long, for the placer `fitting`."""

@@ -71,6 +71,8 @@ class PublishedBats(Provisioner):
         """the configuration; None during the sampling phase"""
         self.first: FleetChoice | None = None
         """the configuration that the sampling phase led to"""
+        self._plans = 0
+        """made so far"""
         self._plan_ends: dict[int, Time] = {}
         """by machine, the end of its last planned unit"""
         self._next_look: Time = 0
@@ -84,6 +86,7 @@ class PublishedBats(Provisioner):
             return _idle_releases(view) if view.idle and not view.arrivals_open else ()
         if self.choice is None and self._selected is not None:
             self.choice = self.first = self._selected
+            self._plans += 1
             self._next_look = now + self._interval(view)
             return [*self._acquire(view, self._selected.fleet), *self._wakes(view)]
         if self.choice is None and self._is_sampled(view):
@@ -108,6 +111,10 @@ class PublishedBats(Provisioner):
         if machine.attempts or view.ready:
             return Extend(machine.id, reason="the configuration has it")
         return Release(machine.id, reason="idle, and nothing is left to start")
+
+    @property
+    def plans(self) -> int:
+        return self._plans
 
     def stays_until(self, machine: Machine) -> Time:
         """Until when the plan keeps a machine."""
@@ -148,6 +155,7 @@ class PublishedBats(Provisioner):
             money = format_money(left or ZERO, view.market.currency)
             return [Stop(f"what is left of the bag costs more than the {money} that is left")]
         self.choice = found
+        self._plans += 1
         self.first = self.first or found
         marks = list(self._marks(view, found.fleet))
         marked = {mark.machine for mark in marks}

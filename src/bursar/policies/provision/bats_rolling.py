@@ -63,6 +63,8 @@ HOPELESS: Final = 3.0
 class RollingBats(Provisioner):
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
+        self._plans = 0
+        """made so far"""
         self._stays: dict[int, Time] = {}
         """by machine, until when the plan keeps it"""
         self._wanted: dict[str, int] = {}
@@ -143,6 +145,10 @@ class RollingBats(Provisioner):
     def _outlook(self, view: View, now: Time) -> Outlook:
         return Outlook(view, now, self._times, self._least(view))
 
+    @property
+    def plans(self) -> int:
+        return self._plans
+
     def stays_until(self, machine: Machine) -> Time:
         """Until when the plan keeps a machine; one that can leave at any time ends its tasks."""
         stays = self._stays.get(machine.id, machine.until)
@@ -160,6 +166,7 @@ class RollingBats(Provisioner):
         if not self._known:
             return True
         self._times = self._survivals(view, now)
+        self._plans += 1
         machines = [
             machine
             for machine in view.machines.values()
@@ -180,6 +187,7 @@ class RollingBats(Provisioner):
         self._planned_at, self._planned_for = now, len(view.ready)
         self._known = self._known_offers(view, now)
         self._times = self._survivals(view, now)
+        self._plans += 1
         machines = [
             machine
             for machine in view.machines.values()

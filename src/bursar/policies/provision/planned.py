@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final
 
-from bursar.beliefs.progress import Progress
+from bursar.beliefs.progress import Integers, Progress
 from bursar.engine.roles import Provisioner
 from bursar.model.fleet import Fleet
 from bursar.model.time import Time
@@ -56,9 +56,18 @@ class Planned(Provisioner):
         way = self._fixed if self.is_followed else self._bats
         return way.renew(machine, view, now)
 
+    @property
+    def plans(self) -> int:
+        """The first is that which was chosen."""
+        return 0 if self.is_followed else 1 + self._bats.plans
+
     def stays_until(self, machine: Machine) -> Time:
         """Until when the plan keeps a machine, for the placer `fitting`."""
         return FOREVER if self.is_followed else self._bats.stays_until(machine)
+
+    def expected_each(self, offer: str, elapsed: Integers) -> Integers | None:
+        """`expected` of each that has run for so long."""
+        return self.progress.expected_each(offer, elapsed)
 
     def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
         """The run time of a task that has run for so long, for the placer `fitting`."""

@@ -66,6 +66,7 @@ class Prob(Provisioner):
     # --- renting ---------------------------------------------------------------------------------
 
     def _rent(self, view: View, now: Time) -> Iterable[Rent | Stop]:
+        self.work.idle.look(view)
         for name in list(self.work.offers()):
             if name is None:
                 yield from self._rent_for_others(view, now)

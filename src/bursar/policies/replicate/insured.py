@@ -11,11 +11,15 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Final
 
+import numpy as np
+
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.engine.roles import Provisioner
 from bursar.model.time import Time
+from bursar.policies.columns import Truths
+from bursar.policies.machine_slots import MachineSlots
 from bursar.policies.replicate.stochastic_random import StochasticRandom
-from bursar.policies.replicate.tail import is_live
+from bursar.policies.replicate.tail import Expected
 from bursar.state.actions import Cancel, Start, Wake
 from bursar.state.view import Attempt, Machine, View
 
@@ -28,8 +32,11 @@ class Insured(StochasticRandom):
         super().__init__(knowledge)
         self._provisioner = provisioner
         """which knows how long machines stay"""
+        self.slots = MachineSlots(provisioner)
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
+        self.live.look(view)
+        self.slots.look(view)
         insured = list(self._insured(view, now))
         if insured:
             return insured  # what is idle after that is asked again at the next event
@@ -37,29 +44,63 @@ class Insured(StochasticRandom):
 
     def _insured(self, view: View, now: Time) -> Iterator[Start]:
         """A replica of each task at risk, on the idle machine that stays longest."""
-        free = sorted(
-            (view.machines[number] for number in view.idle),
-            key=lambda machine: (-self._provisioner.stays_until(machine), machine.id),
-        )
-        slots = [m for m in free for _ in range(m.offer.slots - len(m.attempts))]
-        for task in self._at_risk(view, now):
-            for machine in slots:
-                if self._may_end(view.attempts[view.attempts_of(task)[0]], machine, now):
-                    slots.remove(machine)
-                    yield Start(
-                        task, machine.id, reason="its machine may be released before it ends"
-                    )
-                    break
+        tasks = self._at_risk(view, now)
+        if not tasks:
+            return
+        free = {
+            offer.name: self._free(place, view) for place, offer in enumerate(view.market.offers)
+        }
+        free = {name: machines for name, machines in free.items() if machines}
+        for task in tasks:
+            attempt = view.attempts[view.attempts_of(task)[0]]
+            # Where it cannot end on the one that stays longest, it can on no other of the offer.
+            fit = [some[-1] for some in free.values() if self._may_end(attempt, some[-1], now)]
+            if not fit:
+                continue
+            machine = min(fit, key=lambda one: (-self._provisioner.stays_until(one), one.id))
+            free[machine.offer.name].pop()
+            if not free[machine.offer.name]:
+                del free[machine.offer.name]
+            yield Start(task, machine.id, reason="its machine may be released before it ends")
+
+    def _free(self, place: int, view: View) -> list[Machine]:
+        """An offer's free slots as machines, those that stay longest last."""
+        slots = self.slots
+        rows = np.flatnonzero((slots.offers == place) & (slots.free > 0) & (slots.begin == 0))
+        order = rows[np.lexsort((-slots.machines[rows], slots.stays[rows]))]
+        numbers = np.repeat(slots.machines[order], slots.free[order])
+        return [view.machines[number] for number in numbers.tolist()]
 
     def _at_risk(self, view: View, now: Time) -> list[int]:
-        """Tasks none of whose attempts is sure to end while its machine stays."""
-        tasks: dict[int, bool] = {}
-        for attempt in view.attempts.values():
-            if is_live(attempt):
-                late = self._time(attempt, attempt.machine, now) * (1 + LONGER)
-                safe = attempt.started + late <= self._provisioner.stays_until(attempt.machine)
-                tasks[attempt.task] = tasks.get(attempt.task, False) or safe
-        return [task for task, safe in tasks.items() if not safe and view.may_replicate(task)]
+        """Tasks none of whose attempts is sure to end while its machine stays, and that might end
+        on the machine that stays longest of some offer.
+        """
+        live = self.live
+        outlook = Expected(live, self.knowledge, view, now)
+        late = live.started + outlook.here * (1 + LONGER)
+        is_safe = (late <= self.slots.stays_of(live.machines)).astype(np.int64)
+        is_risky = live.least_by_task(-is_safe) == 0
+        may = live.may_replicate(view)
+        rows = np.flatnonzero(is_risky if may is None else is_risky & may)
+        if not len(rows):
+            return []
+        oldest = rows[live.attempts[rows] == live.least_by_task(live.attempts)[rows]]
+        oldest = oldest[np.argsort(live.attempts[oldest])]
+        if len(live) == len(view.attempts):  # else the oldest of all may be another
+            oldest = oldest[self._is_hopeful(outlook, view, now)[oldest]]
+        tasks: list[int] = live.tasks[oldest].tolist()
+        return tasks
+
+    def _is_hopeful(self, outlook: Expected, view: View, now: Time) -> Truths:
+        """Whether the task of each row may end on the idle machine that stays longest somewhere."""
+        slots = self.slots
+        found = np.zeros(len(self.live), np.bool_)
+        is_free = (slots.free > 0) & (slots.begin == 0)
+        for place, offer in enumerate(view.market.offers):
+            stays = slots.stays[is_free & (slots.offers == place)]
+            if len(stays):
+                found |= now + outlook.time_on(offer.name) <= stays.max()
+        return found
 
     def _may_end(self, attempt: Attempt, machine: Machine, now: Time) -> bool:
         """Whether the attempt's task, begun there now, is expected to end in time."""

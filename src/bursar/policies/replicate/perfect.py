@@ -8,25 +8,44 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from random import Random
 
+import numpy as np
+
 from bursar.engine.roles import Replicator
 from bursar.model.time import Time
-from bursar.policies.replicate.tail import longest, replicas, swiftest
+from bursar.policies.columns import Integers
+from bursar.policies.idle_machines import IdleMachines
+from bursar.policies.replicate.tail import Longest, is_live, replicas
+from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Cancel, Start, Wake
-from bursar.state.view import Attempt, Machine, View
+from bursar.state.view import Machine, View
+
+Runtimes = Callable[[int, Machine], Time]
+"""How long a task takes on a machine."""
 
 
 class Perfect(Replicator):
-    """`runtimes` tells how long a task takes on a machine."""
-
-    def __init__(self, runtimes: Callable[[int, Machine], Time]) -> None:
+    def __init__(self, runtimes: Runtimes) -> None:
         self._runtimes = runtimes
+        self.live = RunningAttempts(is_live)
+        self.idle = IdleMachines()
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
-        targets = swiftest(view, lambda machine: -machine.offer.speed)
-        return list(replicas(targets, longest(view, self, now)))
+        self.live.look(view)
+        self.idle.look(view)
+        pick = Longest(self.live, TrueTimes(self.live, self._runtimes, view, now), view)
+        return list(replicas(self.idle, pick, lambda machine: -machine.offer.speed, view))
 
-    def remaining(self, attempt: Attempt, now: Time) -> Time:
-        return attempt.started + self._runtimes(attempt.task, attempt.machine) - now
 
-    def elsewhere(self, attempt: Attempt, machine: Machine, now: Time) -> Time:
-        return self._runtimes(attempt.task, machine)
+class TrueTimes:
+    """The outlook by true run times, each asked for one by one."""
+
+    def __init__(self, live: RunningAttempts, runtimes: Runtimes, view: View, now: Time) -> None:
+        self._tasks = live.tasks.tolist()
+        self._runtimes = runtimes
+        machines = [view.machines[number] for number in live.machines.tolist()]
+        here = map(runtimes, self._tasks, machines)
+        self.left: Integers = live.started + np.fromiter(here, np.int64, len(machines)) - now
+
+    def needed(self, machine: Machine) -> Integers | None:
+        there = (self._runtimes(task, machine) for task in self._tasks)
+        return np.fromiter(there, np.int64, len(self._tasks))

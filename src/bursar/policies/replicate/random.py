@@ -10,10 +10,10 @@ from random import Random
 
 from bursar.model.time import Time
 from bursar.policies.replicate.stochastic import Stochastic
-from bursar.policies.replicate.tail import Pick, at_random
+from bursar.policies.replicate.tail import AtRandom, Pick
 from bursar.state.view import View
 
 
 class RandomReplicas(Stochastic):
     def _pick(self, view: View, now: Time, rng: Random) -> Pick:
-        return at_random(view, self.knowledge, rng)
+        return AtRandom(self.live, self.knowledge, view, rng)

@@ -8,7 +8,9 @@ from random import Random
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.engine.roles import Replicator
 from bursar.model.time import Time
-from bursar.policies.replicate.tail import Expected, Pick, longest, replicas, swiftest
+from bursar.policies.idle_machines import IdleMachines
+from bursar.policies.replicate.tail import Expected, Longest, Pick, is_live, replicas
+from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Cancel, Start, Wake
 from bursar.state.events import AnyEvent
 from bursar.state.view import Machine, View
@@ -19,15 +21,19 @@ class Stochastic(Replicator):
 
     def __init__(self, knowledge: UnifiedRuntimes | None = None) -> None:
         self.knowledge = knowledge or UnifiedRuntimes()
+        self.live = RunningAttempts(is_live)
+        self.idle = IdleMachines()
 
     def saw(self, event: AnyEvent, state: View) -> None:
         self.knowledge.saw(event, state)
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
-        return list(replicas(self._targets(view), self._pick(view, now, rng)))
+        self.live.look(view)
+        self.idle.look(view)
+        return list(replicas(self.idle, self._pick(view, now, rng), self._pace, view))
 
-    def _targets(self, view: View) -> list[Machine]:
-        return swiftest(view, lambda machine: self.knowledge.pace(machine.offer.name))
+    def _pace(self, machine: Machine) -> Time | None:
+        return self.knowledge.pace(machine.offer.name)
 
     def _pick(self, view: View, now: Time, rng: Random) -> Pick:
-        return longest(view, Expected(self.knowledge), now)
+        return Longest(self.live, Expected(self.live, self.knowledge, view, now), view)

@@ -7,81 +7,85 @@ rent or to extend: a provisioner asks `deserves` before it renews a machine.
 Of the tasks that are expected to end sooner on the idle machine, t_s - tau_s > t_t, the one with
 the largest expected remaining time is chosen. A task with several attempts is judged by the one
 that is expected to end first.
+
+What is expected of an attempt changes with every moment, so all of them are looked at, in arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
+import numpy as np
+
+from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.model.time import Time, format_duration
+from bursar.policies.columns import Integers, Truths
+from bursar.policies.idle_machines import IdleMachines
+from bursar.policies.running_attempts import LARGEST, RunningAttempts
 from bursar.state.actions import Start
 from bursar.state.view import Attempt, Machine, View
 
 AT_RANDOM: Final = "runs on a slower machine, picked at random"
 
 
-class Knowledge(Protocol):
-    """What is known of run times; `bursar.beliefs.unified` learns it from finished tasks."""
+class Expectation(Protocol):
+    """What is expected of attempts at one moment; both answers are by row."""
 
-    def expected_total(self, offer: str, elapsed: Time, on: str | None = None) -> Time | None:
-        """What a task takes in all that has run for `elapsed` on an offer: there, or on another."""
+    @property
+    def left(self) -> Integers:
+        """How long each of them goes on; `LARGEST` where nothing is known."""
         ...
 
-    def convert(self, time: Time, source: str, target: str) -> Time | None:
-        """The run time on one offer of what takes `time` on another."""
-        ...
-
-    def pace(self, offer: str) -> Time | None:
-        """Lower is faster; None while nothing is known of the offer."""
-        ...
-
-
-class Outlook(Protocol):
-    """What is expected of an attempt."""
-
-    def remaining(self, attempt: Attempt, now: Time) -> Time | None: ...
-
-    def elsewhere(self, attempt: Attempt, machine: Machine, now: Time) -> Time | None:
-        """What the same task takes in all on another machine."""
+    def needed(self, machine: Machine) -> Integers | None:
+        """What each one's task takes in all on another machine; None: nobody knows."""
         ...
 
 
 class Expected:
     """The outlook by conditional expectation."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(
+        self, live: RunningAttempts, knowledge: UnifiedRuntimes, view: View, now: Time
+    ) -> None:
         self._knowledge = knowledge
+        names = [offer.name for offer in view.market.offers]
+        self._slopes = dict(zip(names, knowledge.slopes(names).tolist(), strict=True))
+        self._sources = knowledge.slopes(names)[live.offers]
+        self.elapsed: Integers = now - live.started
+        self._totals = knowledge.canonical_totals(self.elapsed, self._sources)
 
-    def remaining(self, attempt: Attempt, now: Time) -> Time | None:
-        elapsed = now - attempt.started
-        total = self._knowledge.expected_total(attempt.machine.offer.name, elapsed)
-        return None if total is None else total - elapsed
+    @property
+    def left(self) -> Integers:
+        return np.where(self._sources > 0, self.here - self.elapsed, LARGEST)
 
-    def elsewhere(self, attempt: Attempt, machine: Machine, now: Time) -> Time | None:
-        return self._knowledge.expected_total(
-            attempt.machine.offer.name, now - attempt.started, on=machine.offer.name
-        )
+    @property
+    def here(self) -> Integers:
+        """What each one takes in all where it runs; 0 where nothing is known."""
+        total = self._knowledge.of_canonical(self._totals, np.maximum(self._sources, 1))
+        return np.where(self._sources > 0, total, 0)
 
+    def time_on(self, offer: str) -> Integers:
+        """What each one's task takes in all on an offer; 0 where nothing is known."""
+        slope = self._slopes[offer]
+        total = self._knowledge.of_canonical(self._totals, max(1, slope))
+        return np.where(self._sources > 0, total, 0) if slope else np.zeros_like(total)
 
-class Running(NamedTuple):
-    """A task with live attempts, in the order of their machines' numbers."""
-
-    task: int
-    attempts: Sequence[Attempt]
-
-
-class Prospect(NamedTuple):
-    """A running task with the attempt that is expected to end first."""
-
-    task: int
-    attempt: Attempt
-    remaining: Time
+    def needed(self, machine: Machine) -> Integers | None:
+        return self.time_on(machine.offer.name) if self._slopes[machine.offer.name] else None
 
 
-Pick = Callable[[Machine, set[int]], tuple[int, str] | None]
-"""The task to replicate on a machine and why, none of those already picked; None: there is none."""
+class Pick(Protocol):
+    """Chooses tasks to replicate, at one moment."""
+
+    def has_any(self, machine: Machine) -> bool:
+        """Whether there is any for machines of this offer, before the first is picked."""
+        ...
+
+    def pick(self, machine: Machine, picked: set[int]) -> tuple[int, str] | None:
+        """A task to replicate there and why, none of those picked before; None: there is none."""
+        ...
 
 
 def is_live(attempt: Attempt) -> bool:
@@ -89,100 +93,141 @@ def is_live(attempt: Attempt) -> bool:
     return not (attempt.cancelling or attempt.measure or attempt.machine.releasing)
 
 
-def running(view: View) -> list[Running]:
-    """Tasks with live attempts that may get another, in the order of their first machines' numbers.
+class Longest:
+    """Picks the candidate with the largest expected remaining time."""
 
-    One that has failed gets no more attempts than its retries: replicas are none beside them.
-    """
-    tasks: dict[int, list[Attempt]] = {}
-    live = [attempt for attempt in view.attempts.values() if is_live(attempt)]
-    for attempt in sorted(live, key=lambda attempt: (attempt.machine.id, attempt.id)):
-        tasks.setdefault(attempt.task, []).append(attempt)
-    may = view.may_replicate
-    return [Running(task, attempts) for task, attempts in tasks.items() if may(task)]
+    def __init__(self, live: RunningAttempts, outlook: Expectation, view: View) -> None:
+        self._live = live
+        self._outlook = outlook
+        left = outlook.left
+        is_open = (left > 0) & (left != LARGEST)
+        if not live.is_single:
+            ties = np.where(left == live.least_by_task(left), live.keys, LARGEST)
+            is_open &= live.keys == live.least_by_task(ties)
+        may = live.may_replicate(view)
+        self._left = left
+        self._is_open = is_open if may is None else is_open & may
+        self._queues: dict[str, list[tuple[int, Time, Time]]] = {}
+        """by offer, what may be picked with the time left and that needed there, the last first"""
 
+    def has_any(self, machine: Machine) -> bool:
+        return bool(self._queue(machine))
 
-def prospects(view: View, outlook: Outlook, now: Time) -> list[Prospect]:
-    found: list[Prospect] = []
-    for task, attempts in running(view):
-        judged = [(outlook.remaining(attempt, now), attempt) for attempt in attempts]
-        known = [(left, attempt) for left, attempt in judged if left is not None]
-        if known:
-            left, attempt = min(known, key=lambda one: one[0])
-            found.append(Prospect(task, attempt, left))
-    return found
-
-
-def longest(view: View, outlook: Outlook, now: Time) -> Pick:
-    """Pick the candidate with the largest expected remaining time."""
-    candidates = prospects(view, outlook, now)
-    candidates.sort(key=lambda prospect: -prospect.remaining)
-
-    def pick(machine: Machine, picked: set[int]) -> tuple[int, str] | None:
-        for task, attempt, left in candidates:
-            if left <= 0:
-                return None
-            if task in picked:
-                continue
-            needed = outlook.elsewhere(attempt, machine, now)
-            if needed is not None and left > needed:
+    def pick(self, machine: Machine, picked: set[int]) -> tuple[int, str] | None:
+        queue = self._queue(machine)
+        while queue:
+            task, left, needed = queue.pop()
+            if task not in picked:
                 here, there = format_duration(needed), format_duration(left)
                 return task, f"expected to take {here} here, {there} more where it runs"
         return None
 
-    return pick
+    def _queue(self, machine: Machine) -> list[tuple[int, Time, Time]]:
+        name = machine.offer.name
+        if name not in self._queues:
+            needed = self._outlook.needed(machine)
+            if needed is None:
+                needed = np.full(len(self._live), LARGEST)
+            rows = np.flatnonzero(self._is_open & (self._left > needed))
+            self._queues[name] = self._list(rows, needed) if len(rows) else []
+        return self._queues[name]
+
+    def _list(self, rows: Integers, needed: Integers) -> list[tuple[int, Time, Time]]:
+        """The longest last; of equal ones the one whose first machine has the lowest number."""
+        live, left = self._live, self._left
+        keys = live.keys
+        first = live.least_by_task(keys)
+        order = rows[np.lexsort((keys[rows], first[rows], -left[rows]))][::-1]
+        columns = (live.tasks[order], left[order], needed[order])
+        return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def at_random(view: View, knowledge: Knowledge, rng: Random) -> Pick:
-    """Pick any task that is executed by a slower machine, whatever else executes it.
+class AtRandom:
+    """Picks any task that is executed by a slower machine, whatever else executes it.
 
-    The thesis: a worker is not released "as long as tasks are executed by slower machines".
+    The thesis: a worker is not released "as long as tasks are executed by slower machines". A
+    machine of unknown speed counts as the fastest.
     """
-    tasks = [(task, _paces(attempts, knowledge)) for task, attempts in running(view)]
 
-    def pick(machine: Machine, picked: set[int]) -> tuple[int, str] | None:
-        pace = knowledge.pace(machine.offer.name)
-        if pace is None:
-            return None
-        slower = [
-            task for task, paces in tasks if task not in picked and any(p > pace for p in paces)
-        ]
-        return (slower[int(rng.random() * len(slower))], AT_RANDOM) if slower else None
+    def __init__(
+        self, live: RunningAttempts, knowledge: UnifiedRuntimes, view: View, rng: Random
+    ) -> None:
+        self._live = live
+        self._rng = rng
+        self._pace = {offer.name: knowledge.pace(offer.name) for offer in view.market.offers}
+        known = [-1 if pace is None else pace for pace in self._pace.values()]
+        self._paces = np.array(known, dtype=np.int64)[live.offers]
+        self._may: Truths | None = live.may_replicate(view)
+        self._tasks: dict[str, list[int]] = {}
+        """by offer, tasks that a slower machine executes, by the number of their first machine"""
+        self._picked: dict[str, int] = {}
+        """by offer, how many tasks had been picked when that list was last looked through"""
 
-    return pick
+    def has_any(self, machine: Machine) -> bool:
+        return bool(self._slower(machine))
+
+    def pick(self, machine: Machine, picked: set[int]) -> tuple[int, str] | None:
+        name, tasks = machine.offer.name, self._slower(machine)
+        if self._picked.get(name, 0) < len(picked):
+            tasks = self._tasks[name] = [task for task in tasks if task not in picked]
+        self._picked[name] = len(picked) + 1
+        return (tasks.pop(int(self._rng.random() * len(tasks))), AT_RANDOM) if tasks else None
+
+    def _slower(self, machine: Machine) -> list[int]:
+        name = machine.offer.name
+        if name not in self._tasks:
+            pace = self._pace[name]
+            is_slower = np.zeros(len(self._live), np.bool_) if pace is None else self._paces > pace
+            if self._may is not None:
+                is_slower &= self._may
+            rows = np.flatnonzero(is_slower)
+            first = self._live.least_by_task(self._live.keys)[rows] if len(rows) else rows
+            _, places = np.unique(first, return_index=True)
+            self._tasks[name] = self._live.tasks[rows[places]].tolist()
+        return self._tasks[name]
 
 
-def _paces(attempts: Sequence[Attempt], knowledge: Knowledge) -> list[Time]:
-    """How fast the machines of attempts are; one of unknown speed counts as the fastest."""
-    known = (knowledge.pace(attempt.machine.offer.name) for attempt in attempts)
-    return [-1 if pace is None else pace for pace in known]
+class Either:
+    """Picks by the first of two that finds a task."""
+
+    def __init__(self, first: Pick, second: Pick) -> None:
+        self._first, self._second = first, second
+
+    def has_any(self, machine: Machine) -> bool:
+        return self._first.has_any(machine) or self._second.has_any(machine)
+
+    def pick(self, machine: Machine, picked: set[int]) -> tuple[int, str] | None:
+        return self._first.pick(machine, picked) or self._second.pick(machine, picked)
 
 
-def swiftest(view: View, pace: Callable[[Machine], float | None]) -> list[Machine]:
-    """Free slots, the fastest machines first; machines of unknown speed last."""
+def replicas(
+    idle: IdleMachines, pick: Pick, pace: Callable[[Machine], float | None], view: View
+) -> Iterator[Start]:
+    """One replica for each free slot, as long as there are candidates for its offer.
+
+    The fastest machines come first, those of unknown speed last.
+    """
+    hopeful: list[Machine] = []
+    for name in idle.offers():
+        first = idle.oldest((name,), view)
+        if first is not None and pick.has_any(first):
+            hopeful += idle.machines(name, view)
 
     def order(machine: Machine) -> tuple[bool, float, int]:
         known = pace(machine)
         return known is None, known or 0, machine.id
 
-    machines = sorted((view.machines[number] for number in view.idle), key=order)
-    return [m for m in machines for _ in range(m.offer.slots - len(m.attempts))]
-
-
-def replicas(targets: Sequence[Machine], pick: Pick) -> Iterator[Start]:
-    """One replica for each free slot, as long as there are candidates for its offer."""
     picked: set[int] = set()
     hopeless: set[str] = set()
-    for machine in targets:
-        if machine.offer.name in hopeless:
-            continue
-        found = pick(machine, picked)
-        if found is None:
-            hopeless.add(machine.offer.name)
-            continue
-        task, reason = found
-        picked.add(task)
-        yield Start(task, machine.id, reason=reason)
+    for machine in sorted(hopeful, key=order):
+        for _ in range(machine.offer.slots - len(machine.attempts)):
+            found = None if machine.offer.name in hopeless else pick.pick(machine, picked)
+            if found is None:
+                hopeless.add(machine.offer.name)
+                break
+            task, reason = found
+            picked.add(task)
+            yield Start(task, machine.id, reason=reason)
 
 
 def deserves(machine: Machine, view: View) -> bool:

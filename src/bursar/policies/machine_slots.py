@@ -1,0 +1,91 @@
+"""Machines and their free slots in arrays, kept up to date by what changed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bursar.engine.roles import Provisioner
+from bursar.policies.columns import Columns, Integers, Truths
+from bursar.state.view import View
+
+
+class MachineSlots:
+    """Machines that do not leave, a row each; `look` first."""
+
+    def __init__(self, provisioner: Provisioner) -> None:
+        self._provisioner = provisioner
+        self._columns = Columns(5)
+        self._seen: tuple[int, int, int] | None = None
+        """the places in what changed from which on it is not known yet, and the plans by then"""
+        self._offers: dict[str, int] = {}
+        self._stays = np.zeros(16, dtype=np.int64)
+        self._is_leaving = np.zeros(16, dtype=np.bool_)
+        """both by machine number, also of machines that leave"""
+
+    def look(self, view: View) -> None:
+        """Follow what changed."""
+        attempts, machines = view.changes.attempts, view.changes.machines
+        before, self._seen = self._seen, (attempts.end, machines.end, self._provisioner.plans)
+        if before is not None and before[2] == self._seen[2]:
+            begun, others = attempts.since(before[0]), machines.since(before[1])
+            if begun is not None and others is not None:
+                at = view.log.machine
+                for number in {*others, *(at[attempt] for attempt in begun)}:
+                    self._update(number, view)
+                return
+        self._offers = {offer.name: place for place, offer in enumerate(view.market.offers)}
+        self._columns.clear()
+        for number in view.machines:
+            self._update(number, view)
+
+    def _update(self, number: int, view: View) -> None:
+        machine = view.machines.get(number)
+        if machine is None:
+            self._columns.drop(number)
+            return
+        if number >= len(self._stays):
+            self._stays = np.resize(self._stays, 2 * number)
+            self._is_leaving = np.resize(self._is_leaving, 2 * number)
+        stays = self._stays[number] = self._provisioner.stays_until(machine)
+        self._is_leaving[number] = machine.leaving
+        if machine.leaving:
+            self._columns.drop(number)
+            return
+        offer = machine.offer
+        free = offer.slots - len(machine.attempts)
+        begin = 0 if machine.up is not None else machine.rented + offer.boot
+        self._columns.put(number, (number, self._offers[offer.name], free, begin, stays))
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def machines(self) -> Integers:
+        return self._columns[0]
+
+    @property
+    def offers(self) -> Integers:
+        """Places in the market."""
+        return self._columns[1]
+
+    @property
+    def free(self) -> Integers:
+        """Slots."""
+        return self._columns[2]
+
+    @property
+    def begin(self) -> Integers:
+        """When they are up; 0: they are."""
+        return self._columns[3]
+
+    @property
+    def stays(self) -> Integers:
+        return self._columns[4]
+
+    def stays_of(self, machines: Integers) -> Integers:
+        """Until when each of these machines stays, those that leave among them."""
+        found: Integers = self._stays[machines]
+        return found
+
+    def is_leaving(self, machines: Integers) -> Truths:
+        found: Truths = self._is_leaving[machines]
+        return found

@@ -1,0 +1,62 @@
+"""What changed lately, so that nobody who keeps an index has to look at everything again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+KEPT: Final = 20_000
+"""Numbers that are kept at least, once there were so many."""
+
+
+class Recent:
+    """The numbers of what changed, in order; each has a place in the order of all that ever did."""
+
+    __slots__ = ("_first", "_items")
+
+    def __init__(self) -> None:
+        self._first = 0
+        """the place of the first that is kept"""
+        self._items: list[int] = []
+
+    @property
+    def end(self) -> int:
+        """The place of the next: whoever has seen all that changed so far goes on from here."""
+        return self._first + len(self._items)
+
+    def note(self, number: int) -> None:
+        items = self._items
+        items.append(number)
+        if len(items) > 2 * KEPT:
+            del items[:KEPT]
+            self._first += KEPT
+
+    def note_all(self, numbers: range) -> None:
+        """So many that they need not be kept: it is faster to look at everything again."""
+        if len(numbers) > KEPT:
+            self._first = self.end + len(numbers)
+            self._items.clear()
+        else:
+            for number in numbers:
+                self.note(number)
+
+    def since(self, place: int) -> Sequence[int] | None:
+        """What changed from a place on, perhaps several times; None: too much, look at all."""
+        if place < self._first:
+            return None
+        return self._items[place - self._first :]
+
+
+class Changes:
+    """What changed lately, by kind. What each number is now, the state tells."""
+
+    __slots__ = ("attempts", "machines", "ready")
+
+    def __init__(self) -> None:
+        self.attempts = Recent()
+        """attempts that were started, began, are being cancelled, ended, or whose machine is being
+        released"""
+        self.machines = Recent()
+        """machines in any other way than by their attempts: rented, up, extended, leaving, down"""
+        self.ready = Recent()
+        """tasks that became ready; what is started meanwhile is found among the attempts"""
