@@ -37,7 +37,7 @@ from bursar.policies.provision.sample import Sample
 from bursar.policies.replicate.insured import Insured
 from bursar.policies.replicate.none import NoReplicas
 from bursar.policies.replicate.ntdmr import Ntdmr
-from bursar.simulate.faults import ModelledFortune, given
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.simulate.unreliable import UnreliablePool
 from bursar.state import events as ev
@@ -126,9 +126,9 @@ def _bag(make, market, budget, *, deadline=None, tasks=150, lives=None):
     def run(journal, seed):
         rng = Random(seed)
         runtimes = [max(SECOND, round(rng.gauss(20, 8) * MINUTE)) for _ in range(tasks)]
-        fortune = ModelledFortune(given(runtimes), failing=0.02, mean_life=lives, seed=seed)
+        behaviour = ModelledBehaviour(given(runtimes), failing=0.02, mean_life=lives, seed=seed)
         goal = Goal(None if budget is None else Money.parse(budget), deadline)
-        simulate(market, goal, Bag(tasks), make(), fortune, seed=seed, journal=journal)
+        simulate(market, goal, Bag(tasks), make(), behaviour, seed=seed, journal=journal)
 
     return run
 
@@ -138,9 +138,11 @@ def _sample(journal, seed):
     rng = Random(seed)
     runtimes = [max(SECOND, round(rng.gauss(5, 2) * MINUTE)) for _ in range(300)]
     policy = Policy(Sample(book, size, 2), SamplePlacer(book, size), NoReplicas())
-    fortune = ModelledFortune(given(runtimes), failing=0.02, mean_life=LIVES, seed=seed)
+    behaviour = ModelledBehaviour(given(runtimes), failing=0.02, mean_life=LIVES, seed=seed)
     goal = Goal(Money.parse("9"))
-    simulate(HOURLY, goal, Bag(300), policy, fortune, seed=seed, journal=journal, observers=[book])
+    simulate(
+        HOURLY, goal, Bag(300), policy, behaviour, seed=seed, journal=journal, observers=[book]
+    )
 
 
 def _mixed(strategy):
@@ -149,13 +151,13 @@ def _mixed(strategy):
         rng = Random(seed)
         runtimes = [max(SECOND, round(rng.gauss(9, 3) * MINUTE)) for _ in range(90)]
         lives = {"spot": HOUR}
-        fortune = ModelledFortune(given(runtimes), mean_life=lives, notice=MINUTE, seed=seed)
+        behaviour = ModelledBehaviour(given(runtimes), mean_life=lives, notice=MINUTE, seed=seed)
         simulate(
             POOLS,
             Goal(Money.parse("40")),
             Bag(90),
             Policy(mixed, PooledPlacer(), Ntdmr(mixed)),
-            UnreliablePool(fortune, reliability=0.8, seed=seed),
+            UnreliablePool(behaviour, reliability=0.8, seed=seed),
             seed=seed,
             journal=journal,
         )
@@ -177,7 +179,7 @@ def _prob(market, budget, lives=None):
             Goal(Money.parse(budget)),
             [ev.WorkflowArrived(0, flow), plan],
             Policy(prob, AssignedPlacer(prob), NoReplicas()),
-            ModelledFortune(given(runtimes), failing=0.02, mean_life=lives, seed=seed),
+            ModelledBehaviour(given(runtimes), failing=0.02, mean_life=lives, seed=seed),
             seed=seed,
             journal=journal,
         )
