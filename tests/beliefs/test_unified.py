@@ -14,6 +14,8 @@ from bursar.model.time import HOUR, MINUTE
 from bursar.testing import Scene
 
 TIMES = st.lists(st.integers(0, 200), max_size=60)
+SLOPES = st.integers(10_000, 100_000_000)
+"""From a hundredth of the speed of the canonical offer to a hundred times of it."""
 
 
 @given(times=TIMES, bound=st.integers(-1, 201), largest=st.integers(2, 8))
@@ -41,7 +43,7 @@ def test_many_means_are_those_of_one_bound_each(times, bounds):
     assert found.means_above(np.array(bounds, dtype=np.int64)).tolist() == wanted
 
 
-@given(st.lists(st.integers(0, 10**14), min_size=1), st.integers(1, 10**9), st.integers(1, 10**9))
+@given(st.lists(st.integers(0, 10**14), min_size=1), SLOPES, SLOPES)
 def test_totals_of_many_attempts_are_those_of_each(elapsed, here, there):
     """Also after years, which times a slope would fit in no machine integer."""
     known = UnifiedRuntimes({"here": here, "there": there})
