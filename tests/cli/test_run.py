@@ -138,7 +138,7 @@ def test_another_process_can_look_at_a_run_and_stop_it(place):
     out, _ = place.bursar("status")
     assert "running" in out
     _, err = place.bursar("resume", "r", code=2)
-    assert "is being executed by process" in err
+    assert "is being run by process" in err
     place.bursar("stop", "r", "--now")
     process.communicate(timeout=60)
     assert process.returncode == 130

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bursar.engine.loop import Engine
+from bursar.engine.loop import Engine, at_once
 from bursar.engine.roles import Placer, Policy, Provisioner, Replicator
 from bursar.model.codec import decoder, encode
 from bursar.model.goal import Goal, Limits
@@ -129,22 +129,27 @@ class Stage:
         observers=(),
         lead=0,
         ahead=0,
+        advisors=(),
+        think=at_once,
     ):
         offers = offers or (SMALL,)
         self.told = []
         self.state = RunState()
         self.world = RecordingWorld(self.state, fates or Fates(), self.told)
-        policy = Policy(
+        self.policy = Policy(
             provisioner or Fixed({offer.name: offer.limit or 1 for offer in offers}),
             placer or RandomPlacer(),
             replicator or NoReplicas(),
+            advisors,
         )
         self.world.lead = lead if callable(lead) else lambda offer: lead
         self.world.ahead = ahead
         self.journal = RecordingJournal(self.told)
         if not ahead:  # the auditor knows nothing of attempts that wait at a machine
             observers = [Auditor(), *observers]
-        self.engine = Engine(self.state, policy, self.world, self.journal, observers=observers)
+        self.engine = Engine(
+            self.state, self.policy, self.world, self.journal, observers=observers, think=think
+        )
         goal = Goal(Money.parse(budget), deadline)
         market = Market("USD", "undated", offers)
         self.engine.record(ev.RunCreated(0, "r", market, goal, Limits(retries), 1, {}, {}, 0.0))

@@ -152,7 +152,7 @@ def test_a_run_is_executed_by_one_process(home):
     with run.acquire():
         assert run.owner() == os.getpid()
         message = (
-            f"run amber-finch is being executed by process {os.getpid()}:"
+            f"run amber-finch is being run by process {os.getpid()}:"
             " wait for it, or bursar stop amber-finch"
         )
         with pytest.raises(InputError, match=message):
@@ -271,7 +271,7 @@ def test_whoever_may_only_read_the_lock_of_a_run_does_not_hold_it(public_directo
         assert run.owner() is None
         with run.acquire():
             assert run.owner() == os.getpid()
-            with pytest.raises(InputError, match="is being executed by process"):
+            with pytest.raises(InputError, match="is being run by process"):
                 run.acquire()
     assert run.lock.stat().st_mtime == age
 

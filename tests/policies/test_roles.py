@@ -24,7 +24,7 @@ from bursar.testing import Scene
 ROLES = {"provisioner": Provisioner, "placer": Placer, "replicator": Replicator}
 SMALL = Offer("small", Money.parse("0.10"), HOUR, limit=3)
 SOURCE = Path(bursar.__file__).parent
-ENTRIES = [(role, name) for role, entries in BUILT_IN.items() for name in entries]
+ENTRIES = [(role, name) for role in ROLES for name in BUILT_IN[role]]
 GOES_WITH = {"fitting": "bats", "insured": "bats", "ntdmr": "mixed", "pooled": "mixed"}
 
 

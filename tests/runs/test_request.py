@@ -4,7 +4,8 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.work import Bag
-from bursar.runs.request import EXPERT, FAITHFUL, Request
+from bursar.policies.presets import EXPERT, FAITHFUL
+from bursar.runs.request import Request
 
 SPOT = Offer("spot", Money.parse("0.01"), limit=2, pool="unreliable")
 SURE = Offer("sure", Money.parse("0.01"), limit=2)

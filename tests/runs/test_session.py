@@ -18,11 +18,13 @@ from bursar.model.money import ZERO, Money
 from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, SECOND
 from bursar.model.work import Bag, make_bag
+from bursar.policies.presets import BATS
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.planned import Planned
 from bursar.rent.emulated import EmulatedRenter
-from bursar.runs.request import BATS, Request
-from bursar.runs.session import Session, advisors_of, policy_of
+from bursar.runs.policy import policy_of
+from bursar.runs.request import Request
+from bursar.runs.session import Session
 from bursar.state import events as ev
 from bursar.state.state import RunState, fold
 
@@ -209,7 +211,7 @@ def test_a_run_is_executed_by_one_session_at_a_time(home):
     with Session.begin(home, request("true")) as session:
         run = session.run_dir
         assert run.owner() == os.getpid()
-        with pytest.raises(InputError, match=f"is being executed by process {os.getpid()}"):
+        with pytest.raises(InputError, match=f"is being run by process {os.getpid()}"):
             Session.take_up(run)
     assert run.owner() is None
     with Session.take_up(run) as again:
@@ -350,12 +352,12 @@ def test_a_chosen_plan_is_followed_from_the_journal_on(home):
     plan = ev.PlanChosen(0, "knee", {"small": 1}, SECOND, SECOND, ZERO, ZERO)
     run = crashed(home)
     with Session.take_up(run, plan=plan) as session:
-        policy, _ = policy_of(session.state, session.book)
+        policy = policy_of(session.state, session.book)
         assert isinstance(policy.provisioner, Planned)
         assert policy.provisioner.fleet == {"small": 1}
         assert session.state.plan.at == session.state.now
         assert session.execute().status == "done"
-    policy, _ = policy_of(load_state(run.journal), session.book)
+    policy = policy_of(load_state(run.journal), session.book)
     assert policy.provisioner.fleet == {"small": 1}
 
 
@@ -367,11 +369,11 @@ def test_a_chosen_plan_with_a_strategy_is_followed_without_another_decision(home
     with Session.begin(home, request(*scripts, market=Market("USD", "undated", (spot,)))) as begun:
         run = begun.run_dir
     with Session.take_up(run, plan=plan) as session:
-        policy, _ = policy_of(session.state, session.book)
+        policy = policy_of(session.state, session.book)
         assert isinstance(policy.provisioner, Mixed)
         assert policy.provisioner.pools.strategy == strategy
         assert policy.provisioner.pools.unreliable == 2
-        assert advisors_of(session.state, policy) == []
+        assert policy.advisors == ()
         assert session.execute().status == "done"
     assert load_state(run.journal).plan.strategy == strategy
     assert "StrategyChosen" not in kinds_of(run)

@@ -29,7 +29,6 @@ from bursar.cli.options import (
     settings,
 )
 from bursar.engine.roles import Policy
-from bursar.engine.world import Observer
 from bursar.formats.job import Job
 from bursar.formats.market import read_market
 from bursar.formats.spot_trace import read_spot_trace
@@ -43,10 +42,9 @@ from bursar.model.reading import read_duration
 from bursar.model.text import counted
 from bursar.model.time import Time, format_duration, parse_duration, seconds
 from bursar.model.work import LARGEST_BAG, Bag
-from bursar.policies.replicate.perfect import Perfect
 from bursar.report.summary import FREE, NOT_INCLUDED, Summary, summarise
+from bursar.runs.policy import policy_of
 from bursar.runs.request import Request
-from bursar.runs.session import advisors_of, policy_of
 from bursar.simulate.faults import Runtimes, drawn
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
@@ -336,7 +334,8 @@ def _simulate(
     target: FlowTarget | None = None,
 ) -> Summary:
     behaviour = faults.behaviour(request.market, runtimes, seed)
-    policy, learners = _policy(request, runtimes, target)
+    book = SampleLog()
+    policy = _policy(request, runtimes, target, book, seed)
     state = simulate(
         request.market,
         request.goal,
@@ -345,18 +344,19 @@ def _simulate(
         behaviour,
         limits=request.limits,
         seed=seed,
-        observers=learners,
+        observers=[book],
     )
     return summarise(state)
 
 
 def _policy(
-    request: Request, runtimes: Runtimes, target: FlowTarget | None
-) -> tuple[Policy, list[Observer]]:
-    """The policy that a real run would have, and what it learns by; `perfect` knows run times."""
+    request: Request, runtimes: Runtimes, target: FlowTarget | None, book: SampleLog, seed: int
+) -> Policy:
+    """The policy that a real run would have; `perfect` knows run times."""
     policies = request.all_policies()
-    perfect = policies["replicator"] == "perfect"
-    state, book = RunState(), SampleLog()
+    if request.flow is not None:  # replanned only where run times are not as planned for
+        policies = {**policies, "advisor": "none"}
+    state = RunState()
     state.apply(
         ev.RunCreated(
             at=0,
@@ -364,21 +364,18 @@ def _policy(
             market=request.market,
             goal=request.goal,
             limits=request.limits,
-            seed=0,
-            policies={**policies, **({"replicator": "none"} if perfect else {})},
+            seed=seed,
+            policies=policies,
             settings=request.settings(),
             began=0.0,
         )
     )
     for event in request.arrivals():
         state.apply(event)
-    policy, _ = policy_of(state, book)
-    if perfect:
-        policy = msgspec.structs.replace(policy, replicator=Perfect(runtimes))
-    if request.flow is not None:  # replanned only where run times are not as planned for
-        is_planned = target is not None and request.plan is not None
-        return policy, [book, *([target.advisor()] if target and is_planned else [])]
-    return policy, [book, *advisors_of(state, policy)]
+    policy = policy_of(state, book, extra={"runtimes": runtimes})
+    if target is not None and request.plan is not None:
+        policy = msgspec.structs.replace(policy, advisors=(target.advisor(),))
+    return policy
 
 
 def _spread(figures: Sequence[float]) -> Spread:

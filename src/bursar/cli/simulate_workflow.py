@@ -19,8 +19,9 @@ from bursar.model.time import SECOND, Time
 from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.packing import Packing, whole_runtimes
 from bursar.plan.workflow.urgency import urgency
+from bursar.policies.presets import PROB
 from bursar.report.summary import Account, Summary, Tasks
-from bursar.runs.request import PROB, Request
+from bursar.runs.request import Request
 from bursar.runs.workflow_target import FlowTarget
 from bursar.simulate.faults import Runtimes
 from bursar.state.view import Machine

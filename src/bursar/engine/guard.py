@@ -20,6 +20,7 @@ from heapq import heappop, heappush
 from typing import Any, Final
 
 from bursar.engine.checking import Wrong, as_asked, kind_of, subject_of
+from bursar.engine.proposals import checked
 from bursar.model.market import Offer
 from bursar.model.money import Money, format_money
 from bursar.model.text import counted
@@ -126,6 +127,11 @@ class Guard:
         asked = as_asked(action)
         answer = asked.why if isinstance(asked, Wrong) else review(asked, now)
         return self._refuse(action, answer, now) if isinstance(answer, str) else answer
+
+    def review_proposal(self, proposal: object, now: Time) -> ev.Proposal | ev.ActionRefused | None:
+        """What an advisor proposes, as an event of now; or a refusal; None: refused before."""
+        answer = checked(proposal, self._state, now)
+        return self._refuse(proposal, answer, now) if isinstance(answer, str) else answer
 
     def _refuse(self, action: object, why: str, now: Time) -> ev.ActionRefused | None:
         kind, about = kind_of(action), subject_of(action)

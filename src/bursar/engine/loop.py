@@ -4,7 +4,8 @@
 
 Events come in from the world and are journaled and applied; the three roles are asked in turn, each
 seeing what the one before it achieved; what the guard lets pass is journaled, applied, and only
-then carried out by the world.
+then carried out by the world. Advisors get their questions after that; their answers come back as
+events.
 
 Entries may be anybody's. They see a view that cannot be written, and what they ask for passes the
 guard. One that raises, or answers with what is no list of actions, is not asked again: the run
@@ -13,7 +14,8 @@ stops, what runs may end within its paid time, and `PolicyError` tells it at the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
 from random import Random
@@ -41,10 +43,18 @@ MOST_ACTIONS: Final = 1_000_000
 LONGEST_FAULT: Final = 500
 """Most letters of an error message of an entry."""
 _FOR_NO_WORLD: Final = (ev.ActionRefused, ev.StopRequested)
-ROLES: Final = ("provisioner", "placer", "replicator")
+ROLES: Final = ("provisioner", "placer", "replicator", "advisor")
+
+Think = Callable[[Callable[[], None]], object]
+"""Does something that takes its time."""
 
 Question = Callable[[View, Time, Random], Iterable[act.AnyAction]]
 """What an entry is asked."""
+
+
+def at_once(work: Callable[[], None]) -> None:
+    """How a simulation thinks: no simulated time passes."""
+    work()
 
 
 class Engine:
@@ -58,6 +68,7 @@ class Engine:
         journal: Journal | None = None,
         rng: Random | None = None,
         observers: Sequence[Observer] = (),
+        think: Think = at_once,
     ) -> None:
         self.state = state
         self.guard = Guard(state, world.lead)
@@ -74,6 +85,10 @@ class Engine:
         """what an entry did, after which none is asked again"""
         self._before_placing = policy.replicator.before_placing
         self._always = policy.replicator.always
+        self._think = think
+        """does what takes its time; in a real run beside the loop"""
+        self._awaited: set[int] = set()
+        """places of the advisors that think"""
         self._wakes: list[Time] = []
         self._decisions: list[ev.Decision] = []
         self._fates: list[tuple[int, int, Fate]] = []
@@ -86,6 +101,7 @@ class Engine:
         Raises `PolicyError` if it ended because an entry is faulty.
         """
         try:
+            self._heed_what_is_due(self._world.now())
             self.step(())
             while self.state.ended is None:
                 look = self.next_look()
@@ -106,6 +122,7 @@ class Engine:
                 self.record(event)
         now = self._world.now()
         self._decide(now)
+        self._ask_advisors(now)
         self._carry_out()
         if self._may_end():
             self.record(self._ending(now))
@@ -164,14 +181,64 @@ class Engine:
         if actions:
             self._ask(actions, now)
 
-    def _found_fault(self, role: str, error: Exception, now: Time) -> None:
+    def _found_fault(
+        self, role: str, error: Exception, now: Time, entry: Entry | None = None
+    ) -> None:
         """An entry failed: stop, and let what runs end within the time that is paid for."""
         where = extract_tb(error.__traceback__)[-1]
         told = one_line(f"{type(error).__name__}: {error}"[:LONGEST_FAULT])
-        fault = f"the {role} {type(self._entry(role)).__name__} is faulty: {told}"
+        fault = f"the {role} {type(entry or self._entry(role)).__name__} is faulty: {told}"
         self._fault = (f"{fault} ({where.filename}:{where.lineno})", error)
         if self.state.stopping is None and self.state.ended is None:
             self.record(ev.StopRequested(now, "failed", fault))
+
+    # --- advice ----------------------------------------------------------------------------------
+
+    def _questions(self, now: Time) -> Iterator[tuple[int, object]]:
+        """What advisors ask for now that do not think already, by their places."""
+        for place, advisor in enumerate(self._policy.advisors):
+            is_over = self.state.stopping is not None or self.state.ended is not None
+            if place in self._awaited or is_over or self._fault is not None:
+                continue
+            try:
+                question = advisor.question(self._view, now)
+            except Exception as error:
+                self._found_fault("advisor", error, now, advisor)
+                return
+            if question is not None:
+                yield place, question
+
+    def _ask_advisors(self, now: Time) -> None:
+        for place, question in self._questions(now):
+            self._awaited.add(place)
+            self._think(partial(self._answer, place, question))
+
+    def _heed_what_is_due(self, now: Time) -> None:
+        """What the past of a resumed run calls for is answered before money is spent."""
+        for place, question in self._questions(now):
+            for event in self._heard(place, *self._thought(place, question), now):
+                self.record(event)
+
+    def _answer(self, place: int, question: object) -> None:
+        """Perhaps in another thread: the question comes in, what was thought goes out."""
+        proposal, error = self._thought(place, question)
+        self._world.post(lambda now: self._heard(place, proposal, error, now))
+
+    def _thought(self, place: int, question: object) -> tuple[object, Exception | None]:
+        try:
+            return self._policy.advisors[place].answer(question), None
+        except Exception as error:
+            return None, error
+
+    def _heard(
+        self, place: int, proposal: object, error: Exception | None, now: Time
+    ) -> list[ev.AnyEvent]:
+        """What an answer becomes, now that the loop gets it: an event, a refusal, or nothing."""
+        self._awaited.discard(place)
+        if error is not None:
+            self._found_fault("advisor", error, now, self._policy.advisors[place])
+        verdict = None if proposal is None else self.guard.review_proposal(proposal, now)
+        return [] if verdict is None else [verdict]
 
     def _entry(self, role: str) -> Entry:
         return self._policy.entries[ROLES.index(role)]
@@ -298,8 +365,9 @@ class Engine:
             try:
                 learner.saw(shown, self._view)
             except Exception as error:
-                roles = (role for role in ROLES if self._entry(role) is learner)
-                self._found_fault(next(roles), error, event.at)
+                place = next(n for n, one in enumerate(self._policy.entries) if one is learner)
+                role = ROLES[min(place, len(ROLES) - 1)]
+                self._found_fault(role, error, event.at, learner)
                 return
 
     def _settle(self, event: ev.AttemptEnded) -> None:

@@ -1,4 +1,4 @@
-"""The three roles. A policy is one entry in each.
+"""The roles. A policy is one entry in each of the first three, and any number of advisors.
 
 An entry is pure: it gets a read-only view, the time and a random generator, and returns actions
 with reasons. It never looks up the clock, sleeps, prints or opens a file, so the same object drives
@@ -15,14 +15,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from random import Random
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
 from bursar.model.errors import InputError, one_line
 from bursar.model.time import Time
 from bursar.state.actions import Cancel, Extend, Release, Rent, Start, Stop, Wake
-from bursar.state.events import AnyEvent
+from bursar.state.events import AnyEvent, Proposal
 from bursar.state.view import Machine, View
 
 if TYPE_CHECKING:
@@ -115,21 +115,48 @@ class Replicator(Entry, Protocol):
         """
 
 
+@runtime_checkable
+class Advisor(Entry, Protocol):
+    """Is there a better plan for what is left? (slow, off the loop)
+
+    The engine hands a question out and goes on. What comes back is an event that passes the guard.
+    Nothing else crosses a thread. In a simulation the answer is there at once.
+    """
+
+    @abstractmethod
+    def question(self, view: View, now: Time) -> object | None:
+        """All that an answer depends on, as a frozen value; None: there is nothing to ask.
+
+        Called after every batch of events, while no other answer of this advisor is awaited. It
+        must be quick.
+        """
+
+    @abstractmethod
+    def answer(self, question: Any) -> Proposal | None:
+        """What is proposed; None: all stays as it is. It may take its time.
+
+        It looks at the question and at nothing that changes. The engine sets the time of the event.
+        """
+
+
 class Policy(msgspec.Struct, frozen=True):
-    """One entry in each role."""
+    """One entry in each of the three roles that decide, and those who think beside them."""
 
     provisioner: Provisioner
     placer: Placer
     replicator: Replicator
+    advisors: tuple[Advisor, ...] = ()
 
     def __post_init__(self) -> None:
         _check(self.provisioner, Provisioner)
         _check(self.placer, Placer)
         _check(self.replicator, Replicator)
+        for advisor in self.advisors:
+            _check(advisor, Advisor)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        return (self.provisioner, self.placer, self.replicator)
+        return (self.provisioner, self.placer, self.replicator, *self.advisors)
 
 
 def _check(entry: object, role: type) -> None:

@@ -261,7 +261,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     def policies(self) -> dict[str, str]:
         """Role to entry, for `make_policy`: only those that were given."""
-        given = {role: getattr(self, role) for role in registry.BUILT_IN}
+        given = {role: getattr(self, role) for role in registry.CHOSEN_BY_NAME}
         return {role: entry for role, entry in given.items() if entry is not None}
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bursar.engine.roles import Policy
 from bursar.model.errors import InputError, instead_of, one_line, shown
+from bursar.policies.presets import check_together
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -45,19 +46,17 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "ntdmr": "bursar.policies.replicate.ntdmr:Ntdmr",
         "perfect": "bursar.policies.replicate.perfect:Perfect",
     },
+    "advisor": {
+        "replan": "bursar.policies.advise.workflow:FlowAdvisor",
+        "tail": "bursar.policies.advise.tail:TailAdvisor",
+    },
 }
 """Role to entry name to where it is; entries are imported when they are used."""
 
 SIMULATED_ONLY: Final = {("replicator", "perfect"): "knows true run times"}
 """Entries that a real run cannot have, with what they need."""
-PARTNERS: Final = {
-    ("placer", "fitting"): ("bats", "planned"),
-    ("placer", "pooled"): ("mixed",),
-    ("placer", "sample"): ("sample",),
-    ("replicator", "insured"): ("bats", "planned"),
-    ("replicator", "ntdmr"): ("mixed",),
-}
-"""Entries that read what a provisioner knows, with the provisioners that they go with."""
+CHOSEN_BY_NAME: Final = ("provisioner", "placer", "replicator")
+"""Roles whose entries users choose; an advisor comes with the others."""
 OFFERED: Final = {"provisioner": "fleet", "placer": "provisioner", "replicator": "provisioner"}
 """What an entry of another package may have a parameter for."""
 
@@ -120,18 +119,14 @@ def check_policies(policies: Mapping[str, str], *, simulated: bool = False) -> N
     """Refuse entries that do not exist, cannot be imported, or cannot be made for this run."""
     for role, name in policies.items():
         find(role, name)
-        need, partners = SIMULATED_ONLY.get((role, name)), PARTNERS.get((role, name))
+        need = SIMULATED_ONLY.get((role, name))
         if need is not None and not simulated:
             raise InputError(
                 f"the {role} '{name}' {need}: only bursar simulate can use it; choose another"
             )
-        if partners is not None and policies.get("provisioner") not in partners:
-            raise InputError(
-                f"the {role} '{name}' goes with the provisioner '{partners[0]}' only;"
-                " choose another"
-            )
         if name not in BUILT_IN[role]:
             arguments(role, name, {OFFERED[role]: None})
+    check_together(policies)
 
 
 def make_entry(role: str, name: str, offered: Mapping[str, Any]) -> Any:

@@ -31,7 +31,7 @@ from bursar.model.money import Money
 from bursar.model.text import counted
 from bursar.model.time import HOUR, LONGEST, MINUTE, SECOND, Time
 from bursar.model.work import Bag
-from bursar.policies.advise.tail import Advisor
+from bursar.policies.advise.tail import TailAdvisor
 from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.replicate.none import NoReplicas
@@ -202,14 +202,14 @@ def _market(seats: int, *, spot_only: bool = False) -> Market:
     return Market("USD", "undated", (spot,) if spot_only else (spot, sure))
 
 
-def _policy(rule: str, market: Market, seats: int) -> tuple[Policy, list[Advisor]]:
+def _policy(rule: str, market: Market, seats: int, seed: int) -> Policy:
     if rule == FALLBACK:
         both = SpotThenOnDemand(seats)
-        return Policy(both, both, NoReplicas()), []
+        return Policy(both, both, NoReplicas())
     fleet = {offer.name: seats for offer in market.offers}
-    guide = Mixed(market, fleet, patience=LONGEST if rule == RETRY else None)
-    policy = Policy(guide, PooledPlacer(), Ntdmr(guide))
-    return policy, [] if rule == RETRY else [Advisor(guide.pools, WISH)]
+    mixed = Mixed(market, fleet, patience=LONGEST if rule == RETRY else None)
+    advisors = () if rule == RETRY else (TailAdvisor(mixed, WISH, seed=seed),)
+    return Policy(mixed, PooledPlacer(), Ntdmr(mixed), advisors)
 
 
 # --- the runs ------------------------------------------------------------------------------------
@@ -236,12 +236,11 @@ def execute(
 ) -> TracedOutcome:
     """Run a bag under a rule, from a moment of the pool's traces on."""
     market = _market(pool.seats, spot_only=rule == RETRY)
-    policy, advisors = _policy(rule, market, pool.seats)
+    policy = _policy(rule, market, pool.seats, seed)
     tasks = max(FEWEST_TASKS, TASKS_PER_SEAT * pool.seats)
     below = ModelledBehaviour(given(run_times(tasks, seed)))
     behaviour = TracedMachines(below, {"spot": pool.traces}, offset=offset, notice=pool.notice)
-    seen_by = [*advisors, *observers]
-    state = simulate(market, Goal(), Bag(tasks), policy, behaviour, seed=seed, observers=seen_by)
+    state = simulate(market, Goal(), Bag(tasks), policy, behaviour, seed=seed, observers=observers)
     if state.done < tasks:
         raise InvariantError(f"{rule} on {pool.name}: {state.done} of {tasks} tasks were done")
     makespan, cost = state.last_settled / HOUR, float(state.ledger.committed)

@@ -21,36 +21,10 @@ from bursar.model.time import Time
 from bursar.model.wish import Wish
 from bursar.model.work import Bag
 from bursar.plan.pools.frontier import check_preference
+from bursar.policies.presets import FAITHFUL, FOR_BAGS, IN_ORDER, ROUND_ROBIN, SUITED, UNPLANNED
 from bursar.policies.registry import check_policies
 from bursar.state.events import PlanChosen, WorkArrived, WorkflowArrived
 
-ROUND_ROBIN: Final = {"provisioner": "fixed", "placer": "random", "replicator": "none"}
-"""For machines that the user chose."""
-IN_ORDER: Final = {"provisioner": "fixed", "placer": "fifo", "replicator": "none"}
-"""For free machines: there is nothing to learn from the first tasks."""
-BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "insured"}
-"""For machines that cost money."""
-FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
-"""BaTS as published."""
-PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "insured"}
-"""For a plan that was chosen."""
-SAMPLING: Final = {"provisioner": "sample", "placer": "sample", "replicator": "none"}
-EXPERT: Final = {"provisioner": "mixed", "placer": "pooled", "replicator": "ntdmr"}
-"""For unreliable machines."""
-PROB: Final = {"provisioner": "prob", "placer": "assigned", "replicator": "none"}
-"""For a workflow, whose tasks are each meant for one offer."""
-UNPLANNED: Final = {"provisioner": "fixed", "placer": "assigned", "replicator": "none"}
-"""For a workflow on machines that cost nothing, or that the user chose."""
-FOR_BAGS: Final = ("bats", "mixed", "planned", "sample")
-"""Provisioners that count on tasks which do not wait for each other."""
-SUITED: Final = {
-    "bats": BATS,
-    "mixed": EXPERT,
-    "planned": PLANNED,
-    "prob": PROB,
-    "sample": SAMPLING,
-}
-"""What goes with a provisioner, unless the user says otherwise; else round robin."""
 ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
 

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from bursar.beliefs.samples import SampleLog
-from bursar.beliefs.sampling import sample_size
 from bursar.engine.loop import Engine
-from bursar.engine.roles import Policy, learns
+from bursar.engine.roles import Entry, learns
 from bursar.engine.world import External, Observer
 from bursar.execute.calls import Calls
 from bursar.execute.clock import RunClock, read_clocks
@@ -34,24 +33,20 @@ from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.store import JournalReader, JournalWriter
 from bursar.model.errors import InputError
-from bursar.model.fleet import parse_fleet
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.money import format_money
-from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import Time
-from bursar.model.wish import Wish
-from bursar.policies.provision.mixed import Mixed
-from bursar.policies.registry import make_entry
+from bursar.policies.presets import SAMPLING
 from bursar.rent.emulated import Losses, Saboteur
 from bursar.runs.output_claim import Claim
-from bursar.runs.request import ASK, EXPERT, PLANNED, SAMPLING, Request
+from bursar.runs.policy import policy_of
+from bursar.runs.request import Request
 from bursar.runs.worlds import local_world
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
 if TYPE_CHECKING:
-    from bursar.policies.advise.advisor import Counsel
     from bursar.policies.advise.tail import Advice
 
 
@@ -200,42 +195,17 @@ class Session:
         created = self.state.created
         assert created is not None  # noqa: S101
         rng = Random(f"{created.seed}/{len(self.state.log)}")
-        policy, learners = policy_of(self.state, self.book)
-        advisors = advisors_of(self.state, policy, self.ask)
-        learners += advisors
+        policy = policy_of(self.state, self.book, self.ask)
+        learners = [entry for entry in policy.entries if learns(entry)]
         has_past = len(self.state.log) or any(isinstance(one, Flow) for _, one in self.state.work)
         if learners and has_past:
             self._teach(learners)
-        seen_by = (self.book, *learners, *observers)
-        engine = Engine(self.state, policy, self.world, self._journal, rng, seen_by)
-        self._heed(advisors, engine)
+        seen_by = (self.book, *observers)
+        engine = Engine(self.state, policy, self.world, self._journal, rng, seen_by, beside)
         with _signals(self._interrupted):
             return engine.run()
 
-    def _heed(self, advisors: Sequence[Counsel], engine: Engine) -> None:
-        """Let those who know the past decide: what is due by now at once, before money is spent.
-
-        Later decisions take their time, which the run does not wait for.
-        """
-        for advisor in advisors:
-            advisor.tell = lambda make: engine.record(make(self.world.now()))
-            advisor.look(self.state)
-            advisor.tell = self.world.post
-            advisor.start = self._begin_beside
-
-    def _begin_beside(self, work: Callable[[], None]) -> None:
-        """Do this in a thread, which may be cut off when the run ends: nobody needs it then."""
-
-        def do() -> None:
-            try:
-                work()
-            except Exception:
-                if self.state.ended is None:
-                    raise
-
-        threading.Thread(target=do, daemon=True).start()
-
-    def _teach(self, learners: Sequence[Observer]) -> None:
+    def _teach(self, learners: Sequence[Entry]) -> None:
         """Let the policy learn what happened before this process."""
         with Follower(self.run_dir.journal, learners) as follower:
             follower.catch_up()
@@ -299,6 +269,11 @@ class Session:
     def _record(self, event: ev.AnyEvent) -> None:
         self._journal.append(event)
         self.state.apply(event)
+
+
+def beside(work: Callable[[], None]) -> None:
+    """Think in a thread, which may be cut off when the run ends: nobody needs its answer then."""
+    threading.Thread(target=work, daemon=True).start()
 
 
 def _saboteur_of(state: RunState, plan: ev.PlanChosen | None) -> Losses | None:
@@ -379,90 +354,6 @@ def with_plan(request: Request, choice: str | None = None) -> Request:
 
     target = FlowTarget.of(request.flow, request.market, request.goal, request.wish)
     return msgspec.structs.replace(request, plan=target.chosen(choice))
-
-
-def policy_of(state: RunState, book: SampleLog) -> tuple[Policy, list[Observer]]:
-    """The policy a run was made with, or that of the plan chosen since, and what it learns by."""
-    created, plan = state.created, state.plan
-    assert created is not None  # noqa: S101
-    policies = created.policies
-    if plan is not None:
-        policies = {**policies, **_suited(plan, policies)}
-    sampling: dict[str, Any] = {"book": book}
-    if policies["provisioner"] == "sample":
-        sampling["size"] = sample_size(state.total)
-    offered = {
-        **sampling,
-        "fleet": parse_fleet(created.settings["fleet"], created.market),
-        "workers": int(created.settings["workers"]),
-        "faithful": created.settings.get("faithful") == "yes",
-        "market": created.market,
-        "strategy": strategy_of(state),
-    }
-    if plan is not None:
-        offered["fleet"] = plan.fleet
-    provisioner = make_entry("provisioner", policies["provisioner"], offered)
-    known = {**sampling, "provisioner": provisioner}
-    policy = Policy(
-        provisioner,
-        make_entry("placer", policies["placer"], known),
-        make_entry("replicator", policies["replicator"], known),
-    )
-    return policy, [entry for entry in policy.entries if learns(entry)]
-
-
-def _suited(plan: ev.PlanChosen, policies: dict[str, str]) -> dict[str, str]:
-    """What carries a plan out; of a workflow, unless the run was made with something else."""
-    if plan.assigned is not None:
-        return policies
-    return PLANNED if plan.strategy is None else EXPERT
-
-
-def strategy_of(state: RunState) -> Strategy | None:
-    """The strategy that a run on two pools has to follow, as far as it is known yet."""
-    created = state.created
-    if state.plan is not None and state.plan.strategy is not None:
-        return state.plan.strategy
-    if state.strategy is not None:
-        return state.strategy.strategy
-    if created is None or "strategy" not in created.settings:
-        return None
-    return read_strategy(created.settings["strategy"])
-
-
-def advisors_of(
-    state: RunState, policy: Policy, ask: Callable[[Advice], int] | None = None
-) -> list[Counsel]:
-    """What decides when the tail begins, if the run has two pools and it is undecided.
-
-    Of a workflow that follows a plan, what replans it.
-    """
-    created = state.created
-    assert created is not None  # noqa: S101
-    if created.policies["provisioner"] == "prob" and state.plan is not None:
-        return flow_advisors(state)
-    if not isinstance(policy.provisioner, Mixed):
-        return []
-    pools = policy.provisioner.pools
-    if pools.strategy is not None and pools.strategy.is_timed:
-        return []
-    from bursar.policies.advise.tail import Advisor  # late: it brings numpy
-
-    wish = created.settings.get("prefer")
-    return [Advisor(pools, None if wish == ASK else wish, ask if wish == ASK else None)]
-
-
-def flow_advisors(state: RunState) -> list[Counsel]:
-    """What replans the workflows of a run, by what was known when it was made."""
-    from bursar.runs.workflow_target import FlowTarget
-
-    assert state.created is not None  # noqa: S101
-    wish = Wish.of(state.created.settings)
-    flows = [(before, work) for before, work in state.work if isinstance(work, Flow)]
-    return [
-        FlowTarget.of(flow, state.market, state.goal, wish).advisor(before)
-        for before, flow in flows
-    ]
 
 
 def check_budget(state: RunState, goal: Goal) -> None:

@@ -12,7 +12,6 @@ from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.work import Bag
-from bursar.policies.advise.advisor import Counsel
 from bursar.simulate.world import Behaviour, SimulatedWorld
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -47,9 +46,6 @@ def simulate(
     )
     state = RunState()
     world = SimulatedWorld(state, behaviour)
-    for observer in observers:
-        if isinstance(observer, Counsel):
-            observer.tell = world.post
     engine = Engine(state, policy, world, journal, Random(seed), observers)
     work = _arriving(arrivals)
     engine.record(opening)

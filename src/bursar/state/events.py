@@ -323,5 +323,8 @@ Decision = (
 )
 """What a world is asked to carry out."""
 
+Proposal = StrategyChosen | AssignmentChanged
+"""What an advisor may answer."""
+
 MONEY_EVENTS = (RunCreated, GoalChanged, MachineRented, LeaseExtended, MachineDown, RunEnded)
 """Events that must be safely on disk before anything else happens."""

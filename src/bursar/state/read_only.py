@@ -6,7 +6,7 @@ that is faulty. Python has no wall against code that means harm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +19,7 @@ from bursar.model.money import Money
 from bursar.model.time import Time
 from bursar.model.work import Bag
 from bursar.state.events import StopRequested
+from bursar.state.ledger import Charge
 from bursar.state.view import (
     Attempt,
     ChangesView,
@@ -71,6 +72,7 @@ class _Ledger(msgspec.Struct, frozen=True):
     _committed: Callable[[], Money]
     _left: Callable[[], Money | None]
     can_pay: Callable[[Money], bool]
+    charges: Callable[[], Iterable[Charge]]
 
     @property
     def budget(self) -> Money | None:
@@ -191,6 +193,7 @@ def view_of(state: View) -> ReadOnlyView:
             _committed=lambda: state.ledger.committed,
             _left=lambda: state.ledger.left,
             can_pay=can_pay,
+            charges=lambda: tuple(state.ledger.charges()),
         ),
         ready=_proxy(state.ready),
         idle=_proxy(state.idle),

@@ -6,7 +6,7 @@ what `read_only.view_of` makes of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -18,6 +18,7 @@ from bursar.model.money import Money, format_money
 from bursar.model.time import DAY, MINUTE, SECOND, Time
 from bursar.model.work import Bag
 from bursar.state.events import StopRequested
+from bursar.state.ledger import Charge
 
 SHORTEST_PAUSE: Final[Time] = 15 * SECOND
 """Between asking for a machine that was not available and asking again ..."""
@@ -193,6 +194,7 @@ class LedgerView(Protocol):
     @property
     def left(self) -> Money | None: ...
     def can_pay(self, amount: Money) -> bool: ...
+    def charges(self) -> Iterable[Charge]: ...
 
 
 class View(Protocol):

@@ -3,7 +3,12 @@
 from bursar.testing.auditor import Auditor
 from bursar.testing.broken import ContractBroken
 from bursar.testing.cases import Case, arriving, calm_case, hard_cases, play
-from bursar.testing.entries import check_placer, check_provisioner, check_replicator
+from bursar.testing.entries import (
+    check_advisor,
+    check_placer,
+    check_provisioner,
+    check_replicator,
+)
 from bursar.testing.erratic import ErraticWorld
 from bursar.testing.hostile import Hostile
 from bursar.testing.renters import RenterContract
@@ -23,6 +28,7 @@ __all__ = [
     "WorldContract",
     "arriving",
     "calm_case",
+    "check_advisor",
     "check_placer",
     "check_provisioner",
     "check_replicator",

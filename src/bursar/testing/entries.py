@@ -17,9 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from random import Random
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
-from bursar.engine.roles import Entry, Placer, Policy, Provisioner, Replicator, learns
+import msgspec
+
+from bursar.engine.roles import Advisor, Entry, Placer, Policy, Provisioner, Replicator, learns
 from bursar.engine.world import Observer
 from bursar.model.market import Market
 from bursar.model.time import Time
@@ -82,6 +84,19 @@ def check_replicator(
     for case, crashes in _trials(worlds, seed):
         watched = _WatchedReplicator(make, beliefs, crashes)
         _judge(case, Policy(_fill(case.market), RandomPlacer(), watched), watched)
+
+
+def check_advisor(make: Callable[[], Advisor], drive: Callable[[Advisor], RunState]) -> int:
+    """Check an advisor in a run that `drive` does with it, and tell how often it asked.
+
+    Its questions are frozen values. Its answers depend on the question alone: one that was just
+    made and has seen nothing answers the same. What it proposes passes the guard.
+    """
+    watched = _WatchedAdvisor(make)
+    state = drive(watched)
+    expect(state.ended is not None, "the run does not end")
+    expect(not watched.refused, f"the guard refuses its proposals: {watched.refused}")
+    return watched.questions
 
 
 def _trials(worlds: int, seed: int) -> Iterator[tuple[Case, bool]]:
@@ -215,6 +230,44 @@ class _WatchedReplicator(_Watched, Replicator):
         answer = self._ask("replicate", view, rng, now)
         _check_role(answer, (act.Start, act.Cancel, act.Wake))
         _check_reasons(answer)
+        return answer
+
+
+class _WatchedAdvisor(Advisor):
+    """An advisor beside a twin that sees the same, and one that has seen nothing."""
+
+    def __init__(self, make: Callable[[], Advisor]) -> None:
+        self._make = make
+        self._entry, self._twin = make(), make()
+        self.questions = 0
+        self.refused: list[str] = []
+
+    def saw(self, event: ev.AnyEvent, state: Any) -> None:
+        self._entry.saw(event, state)
+        self._twin.saw(event, state)
+        proposals = [kind.__name__ for kind in get_args(ev.Proposal)]
+        if isinstance(event, ev.ActionRefused) and event.action in proposals:
+            self.refused.append(event.why)
+
+    def question(self, view: View, now: Time) -> object | None:
+        with pure(self._entry):
+            question = self._entry.question(view, now)
+        twin = self._twin.question(view, now)
+        expect((question is None) == (twin is None), "question asks when its twin does not")
+        if question is not None:
+            self.questions += 1
+            is_frozen = isinstance(question, msgspec.Struct) and question.__struct_config__.frozen
+            expect(is_frozen, f"the question {type(question).__name__} is no frozen struct")
+        return question
+
+    def answer(self, question: Any) -> ev.Proposal | None:
+        answer = self._entry.answer(question)
+        others = (self._twin.answer(question), self._make().answer(question))
+        expect(others == (answer, answer), f"answers {answer}, and {others} to the same question")
+        kinds = get_args(ev.Proposal)
+        expect(answer is None or isinstance(answer, kinds), f"{answer} is no proposal")
+        if answer is not None:
+            expect(bool(answer.why), f"{answer} gives no reason")
         return answer
 
 

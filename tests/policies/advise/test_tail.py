@@ -9,13 +9,14 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import MINUTE, SECOND
 from bursar.model.work import Bag
-from bursar.policies.advise.tail import situation_of
+from bursar.policies.advise.tail import TailAdvisor, TailQuestion, situation_of
 from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.replicate.ntdmr import Ntdmr
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.simulate.unreliable import Overlay
+from bursar.testing import check_advisor
 
 MARKET = Market(
     "USD",
@@ -53,10 +54,10 @@ class Snapshot:
 
 @pytest.fixture(scope="module")
 def tail():
-    guide = Mixed(MARKET, {"spot": 20, "sure": 4})
-    policy = Policy(guide, PooledPlacer(), Ntdmr(guide))
+    mixed = Mixed(MARKET, {"spot": 20, "sure": 4})
+    policy = Policy(mixed, PooledPlacer(), Ntdmr(mixed))
     below = ModelledBehaviour(given([MINUTE + number % 37 * SECOND for number in range(200)]))
-    snapshot = Snapshot(guide.pools)
+    snapshot = Snapshot(mixed.pools)
     simulate(MARKET, Goal(), Bag(200), policy, BadHosts(below), observers=[snapshot])
     return snapshot
 
@@ -73,3 +74,22 @@ def test_machines_that_returned_results_are_trusted_and_those_that_never_did_are
 
 def test_what_is_sent_next_goes_to_machines_like_those_of_late(tail):
     assert tail.situation.conditions.gamma.after > 0.85
+
+
+def test_it_keeps_the_contract_of_an_advisor():
+    mixed = Mixed(MARKET, {"spot": 20, "sure": 4})
+    below = ModelledBehaviour(given([MINUTE + number % 37 * SECOND for number in range(60)]))
+
+    def drive(advisor):
+        policy = Policy(mixed, PooledPlacer(), Ntdmr(mixed), (advisor,))
+        return simulate(MARKET, Goal(), Bag(60), policy, BadHosts(below))
+
+    assert check_advisor(lambda: TailAdvisor(mixed, "makespan*cost"), drive) == 1
+
+
+def test_what_is_asked_at_the_start_of_the_tail_is_answered_from_the_question_alone(tail):
+    """An advisor without a run, in whatever thread, answers the same."""
+    question = TailQuestion(tail.situation, None)
+    first, second = (TailAdvisor(Mixed(MARKET, {"spot": 20})).answer(question) for _ in range(2))
+    assert first == second
+    assert "strategies" in first.why

@@ -20,7 +20,7 @@ from bursar.policies.replicate.none import NoReplicas
 from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
-from bursar.testing import Auditor, Scene
+from bursar.testing import Auditor, Scene, check_advisor
 
 RUNS = 6
 
@@ -51,7 +51,7 @@ class Changes:
             self.seen.append(event)
 
 
-def run(flow, times, plan, *, slower, seed, advised, observer=None):
+def run(flow, times, plan, *, slower, seed, advised, observer=None, advisor=None):
     offers = [offer.name for offer in MARKET.offers]
 
     def runtime(task, machine):
@@ -60,14 +60,15 @@ def run(flow, times, plan, *, slower, seed, advised, observer=None):
         return max(1, round(histogram.values[luck] * slower * 1e6))
 
     prob = Prob()
-    advisor = FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD")
+    own = FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD")
+    advisors = (advisor or own,) if advised else ()
     return simulate(
         MARKET,
         Goal(Money.parse("4.2")),
         [ev.WorkflowArrived(0, flow), plan],
-        Policy(prob, AssignedPlacer(prob), NoReplicas()),
+        Policy(prob, AssignedPlacer(prob), NoReplicas(), advisors),
         ModelledBehaviour(runtime),
-        observers=[observer or Auditor(), *([advisor] if advised else [])],
+        observers=[observer or Auditor()],
     )
 
 
@@ -118,7 +119,6 @@ class Advised(Scene):
     def __init__(self, flow, times, plan, before=0, budget="4.2"):
         self.told = []
         self.advisor = FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD", before=before)
-        self.advisor.tell = lambda make: self.told.append(make(self.at))
         super().__init__(*MARKET.offers, tasks=before, arrivals_open=True, budget=budget)
         self.tell(ev.WorkflowArrived(0, flow))
         filled = (0,) * before + plan.assigned.tasks
@@ -131,6 +131,13 @@ class Advised(Scene):
 
     def change_budget(self, budget):
         self.tell(ev.GoalChanged(self.at, Goal(Money.parse(budget))))
+        self.ask()
+
+    def ask(self):
+        question = self.advisor.question(self.state, self.at)
+        if question is not None:
+            self.told.append(self.advisor.answer(question))
+            self.tell(self.told[-1])
 
 
 def test_another_goal_is_planned_for(flow, times, plan):
@@ -139,7 +146,7 @@ def test_another_goal_is_planned_for(flow, times, plan):
     (changed,) = scene.told
     assert changed.why == "the goal was changed: 96 tasks that are left replanned"
     assert changed.assigned != plan.assigned
-    scene.tell(changed)
+    scene.ask()
     assert scene.told == [changed]
 
 
@@ -161,3 +168,11 @@ def test_what_cannot_be_planned_is_told_and_the_plan_stays(flow, times, plan, mo
     (changed,) = scene.told
     assert changed.why.endswith("left, for which no plan could be made: check the prices")
     assert (changed.assigned, changed.fleet) == (plan.assigned, plan.fleet)
+
+
+def test_it_keeps_the_contract_of_an_advisor(flow, times, plan):
+    def drive(advisor):
+        return run(flow, times, plan, slower=1.7, seed=0, advised=True, advisor=advisor)
+
+    asked = check_advisor(lambda: FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD"), drive)
+    assert asked >= 1

@@ -13,7 +13,7 @@ from bursar.model.strategy import STATIC, Strategy, read_strategy
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.plan.pools.estimator import Conditions, Price
-from bursar.policies.advise.tail import Advice, Advisor, Situation, choose
+from bursar.policies.advise.tail import Advice, Situation, TailAdvisor, choose
 from bursar.policies.place.pooled import PooledPlacer
 from bursar.policies.pool_machines import INTERIM
 from bursar.policies.pool_timeout import ENOUGH, FIRST
@@ -121,10 +121,11 @@ class Choices:
 
 def decide(wish=None, budget=None, behaviour=None, market=MARKET, ask=None, asked=None):
     policy, choices = policy_for(market, asked), Choices()
-    advisor = Advisor(policy.provisioner.pools, wish, ask)
+    advisor = TailAdvisor(policy.provisioner, wish, ask)
+    policy = msgspec.structs.replace(policy, advisors=(advisor,))
     behaviour = behaviour or UnreliablePool(CALM, reliability=0.7)
     goal = Goal(None if budget is None else Money.parse(budget))
-    state = simulate(market, goal, Bag(40), policy, behaviour, observers=[advisor, choices])
+    state = simulate(market, goal, Bag(40), policy, behaviour, observers=[choices])
     return state, choices.events
 
 

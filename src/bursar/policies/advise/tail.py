@@ -18,6 +18,7 @@ import numpy as np
 
 from bursar.beliefs.pool import PoolObserver
 from bursar.beliefs.reliability import InstanceEnd
+from bursar.engine.roles import Advisor
 from bursar.model.errors import BursarError, one_line
 from bursar.model.market import Pool
 from bursar.model.strategy import Strategy
@@ -30,12 +31,12 @@ from bursar.plan.pools.prices import prices_of
 from bursar.plan.pools.refine import search_strategies
 from bursar.plan.pools.reserve import ReserveOutlook, machines_beside
 from bursar.plan.pools.strategies import default_deadline
-from bursar.policies.advise.advisor import Counsel, Make
 from bursar.policies.pool_machines import interim, is_interim
 from bursar.policies.pool_timeout import ENOUGH
+from bursar.policies.provision.mixed import Mixed
 from bursar.policies.two_pools import TwoPools
 from bursar.state import events as ev
-from bursar.state.state import RunState
+from bursar.state.view import View
 
 EFFORT: Final = 1_000
 """Tasks that are simulated for each strategy, in all repetitions together."""
@@ -92,7 +93,7 @@ class Advice(msgspec.Struct, frozen=True):
     """strategies that were estimated"""
 
 
-def situation_of(state: RunState, pools: TwoPools, book: PoolObserver) -> Situation | None:
+def situation_of(state: View, pools: TwoPools, book: PoolObserver) -> Situation | None:
     """What is known now of what remains; None: too little to decide on."""
     if pools.results < ENOUGH or state.settled == state.total:
         return None
@@ -125,7 +126,7 @@ def situation_of(state: RunState, pools: TwoPools, book: PoolObserver) -> Situat
     )
 
 
-def _spent(state: RunState) -> dict[Pool, float]:
+def _spent(state: View) -> dict[Pool, float]:
     """What the machines of each pool have cost until now, not what is committed beyond."""
     spent: dict[Pool, float] = {"unreliable": 0.0, "reliable": 0.0}
     for charge in state.ledger.charges():
@@ -134,7 +135,7 @@ def _spent(state: RunState) -> dict[Pool, float]:
     return spent
 
 
-def outlook_of(state: RunState, pools: TwoPools, book: PoolObserver) -> ReserveOutlook | None:
+def outlook_of(state: View, pools: TwoPools, book: PoolObserver) -> ReserveOutlook | None:
     """What may be expected if the unreliable pool goes on as before; None: too little is known."""
     history = book.history()
     is_over = history.fates != InstanceEnd.SILENT
@@ -162,7 +163,7 @@ def outlook_of(state: RunState, pools: TwoPools, book: PoolObserver) -> ReserveO
     )
 
 
-def _ages(state: RunState) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _ages(state: View) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Ages of the newest attempt of each task that remains, the oldest first."""
     newest: dict[int, Time] = {}
     for attempt in state.attempts.values():
@@ -223,98 +224,116 @@ def choose(advice: Advice, wish: str | None) -> tuple[int, str]:
     return len(points) - 1, "no strategy is expected to meet the deadline: the fastest"
 
 
-class Advisor(Counsel):
-    """Watches a run of `mixed`, and decides once when its tail begins.
+class TailQuestion(msgspec.Struct, frozen=True):
+    """Which strategy is best for what remains?"""
 
-    Before that, where the unreliable pool is scarce and there is a wish, it decides how many
-    reliable machines work beside it, and thinks again after each quarter of the time so far.
+    situation: Situation
+    requested: Strategy | None
+    """asked for, but it is not known how long its instances are waited for"""
+
+
+class ReserveQuestion(msgspec.Struct, frozen=True):
+    """How many reliable machines work beside a scarce pool until the tail?"""
+
+    outlook: ReserveOutlook
+    wish: str
+    unreliable: int
+    """slots of the unreliable pool"""
+    standing: int
+    """reliable slots that may be used as it is"""
+    budget: float | None
+    """of the whole run, for each task"""
+    deadline: float | None
+    """seconds since the run began"""
+
+
+class TailAdvisor(Advisor):
+    """Watches a run of `mixed`, and asks once when its tail begins.
+
+    Before that, where the unreliable pool is scarce and there is a wish, it asks how many reliable
+    machines work beside it, and again after each quarter of the time so far.
     """
 
     def __init__(
         self,
-        pools: TwoPools,
-        wish: str | None = None,
+        provisioner: Mixed,
+        prefer: str | None = None,
         ask: Callable[[Advice], int] | None = None,
+        seed: int = 0,
     ) -> None:
-        super().__init__()
-        self._pools = pools
-        self._wish = wish
+        self._provisioner = provisioner
+        self._wish = prefer
         self._ask = ask
-        """lets somebody choose a place on the frontier"""
+        """lets somebody choose a place on the frontier; nothing else here is not pure"""
+        self._seed = seed
         self._book = PoolObserver()
         self._is_asked = False
+        self._has_changed = False
+        """something happened since it was last looked at"""
         self._thinks_again: Time = 0
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         self._book.saw(event, state)
         if isinstance(event, ev.RunResumed):
             self._is_asked = False
         elif isinstance(event, ev.StrategyChosen):
             self._is_asked = not is_interim(event.strategy)
         elif isinstance(event, ev.AttemptStarted | ev.AttemptEnded | ev.MachineDown):
-            self._look(state)
+            self._has_changed = True
 
-    def _look(self, state: RunState) -> None:
-        tell = self.tell
-        if self._is_asked or tell is None:
-            return
-        if not self._pools.begins_tail(state):
-            self._look_ahead(state, tell)
-            return
-        situation = situation_of(state, self._pools, self._book)
+    def question(self, view: View, now: Time) -> TailQuestion | ReserveQuestion | None:
+        if self._is_asked or not self._has_changed:
+            return None
+        self._has_changed = False
+        pools = self._provisioner.pools
+        if not pools.begins_tail(view):
+            return self._reserve_question(view, now)
+        situation = situation_of(view, pools, self._book)
         if situation is None or not len(situation.conditions.ages):
-            return
+            return None
         self._is_asked = True
-        self.start(
-            lambda: tell(self._decide(situation, state.created.seed if state.created else 0))
-        )
+        return TailQuestion(situation, None if is_interim(pools.strategy) else pools.strategy)
 
-    def _look_ahead(self, state: RunState, tell: Callable[[Make], None]) -> None:
-        """Decide how many reliable machines work beside a scarce pool until the tail."""
-        pools, wish, now = self._pools, self._wish, state.now
+    def _reserve_question(self, view: View, now: Time) -> ReserveQuestion | None:
+        pools, wish = self._provisioner.pools, self._wish
         is_undecided = pools.strategy is None or is_interim(pools.strategy)
-        is_due = now >= self._thinks_again and (_is_scarce(state) or pools.strategy is not None)
+        is_due = now >= self._thinks_again and (_is_scarce(view) or pools.strategy is not None)
         if wish is None or not is_undecided or not is_due:
-            return
-        outlook = outlook_of(state, pools, self._book)
+            return None
+        outlook = outlook_of(view, pools, self._book)
         if outlook is None or not outlook.most:
-            return
+            return None
         self._thinks_again = now + now // THINKING
-        budget, deadline = state.goal.budget, state.goal.deadline
-        machines = machines_beside(
-            outlook,
-            wish,
-            budget=None if budget is None else float(budget) / state.total,
+        budget, deadline = view.goal.budget, view.goal.deadline
+        return ReserveQuestion(
+            outlook=outlook,
+            wish=wish,
+            unreliable=pools.unreliable,
+            standing=pools.reliable_limit,
+            budget=None if budget is None else float(budget) / view.total,
             deadline=None if deadline is None else deadline / SECOND,
         )
-        if machines == pools.reliable_limit:
-            return
-        strategy = interim(min(1.0, machines / pools.unreliable))
-        reliable = counted(machines, "reliable machine")
-        why = f"{wish}: {reliable} until the tail, as unreliable ones are scarce"
-        span, cost = outlook.point(machines)
-        makespan = round((span - outlook.elapsed) * SECOND)
-        cost = cost * outlook.total - outlook.spent
-        tell(lambda now: ev.StrategyChosen(now, strategy, why, makespan, cost))
 
-    def _decide(self, situation: Situation, seed: int) -> Make:
-        """In a thread of its own perhaps: it looks at nothing but the situation."""
+    def answer(self, question: TailQuestion | ReserveQuestion) -> ev.StrategyChosen | None:
+        if isinstance(question, ReserveQuestion):
+            return reserved(question)
+        situation = question.situation
         try:
-            strategy, why, point = self._chosen(situation, seed)
+            strategy, why, point = self._chosen(question)
         except BursarError as error:
             patience = default_deadline(situation.conditions.mean)
             copies = 0 if situation.ratio else None
             strategy = Strategy(copies, patience, patience, situation.ratio)
             why, point = f"no frontier could be made ({one_line(str(error))})", (0.0, 0.0)
         makespan, cost = round(point[0] * SECOND), point[1] * situation.conditions.tasks
-        return lambda now: ev.StrategyChosen(now, strategy, why, makespan, cost)
+        return ev.StrategyChosen(0, strategy, why, makespan, cost)
 
-    def _chosen(self, situation: Situation, seed: int) -> tuple[Strategy, str, Point]:
-        conditions = situation.conditions
-        if self._pools.strategy is not None and not is_interim(self._pools.strategy):
-            asked = self._pools.strategy.timed(default_deadline(conditions.mean))
+    def _chosen(self, question: TailQuestion) -> tuple[Strategy, str, Point]:
+        conditions = question.situation.conditions
+        if question.requested is not None:
+            asked = question.requested.timed(default_deadline(conditions.mean))
             return asked, "requested", estimate(conditions, [asked], MOST).means()[0]
-        advice = advise(situation, seed)
+        advice = advise(question.situation, self._seed)
         if self._ask is not None:
             place, why = self._ask(advice), "chosen by hand"
         else:
@@ -323,9 +342,23 @@ class Advisor(Counsel):
         return advice.strategies[place], why, advice.points[place]
 
 
-def _is_scarce(state: RunState) -> bool:
+def reserved(question: ReserveQuestion) -> ev.StrategyChosen | None:
+    """How many reliable machines work until the tail; None: as many as now."""
+    outlook, wish = question.outlook, question.wish
+    machines = machines_beside(outlook, wish, budget=question.budget, deadline=question.deadline)
+    if machines == question.standing:
+        return None
+    strategy = interim(min(1.0, machines / question.unreliable))
+    reliable = counted(machines, "reliable machine")
+    why = f"{wish}: {reliable} until the tail, as unreliable ones are scarce"
+    span, cost = outlook.point(machines)
+    makespan = round((span - outlook.elapsed) * SECOND)
+    return ev.StrategyChosen(0, strategy, why, makespan, cost * outlook.total - outlook.spent)
+
+
+def _is_scarce(view: View) -> bool:
     """Whether unreliable machines are asked for in vain."""
-    return any(state.market[name].pool == "unreliable" for name in state.refusals)
+    return any(view.market[name].pool == "unreliable" for name in view.refusals)
 
 
 def knee_place(advice: Advice) -> int:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from bursar.beliefs.band_watch import BandWatch
 from bursar.beliefs.kind_times import Piggyback
 from bursar.beliefs.task_times import TaskTimes
+from bursar.engine.roles import Advisor
 from bursar.model.assigned import Assigned
 from bursar.model.errors import BursarError, InputError, one_line
 from bursar.model.flow import Flow, FlowFiles
@@ -30,9 +31,9 @@ from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
 from bursar.model.wish import Wish
 from bursar.plan.workflow.plans import FlowPlan, FlowPlanner, pick
-from bursar.policies.advise.advisor import Counsel
 from bursar.state import events as ev
-from bursar.state.state import READY, RUNNING, WAITING, RunState
+from bursar.state.state import READY, RUNNING, WAITING
+from bursar.state.view import View
 
 Integers = NDArray[np.int64]
 
@@ -55,7 +56,20 @@ class Rest(msgspec.Struct, frozen=True):
     """the money and the time that are left"""
 
 
-class FlowAdvisor(Counsel):
+class RestQuestion(msgspec.Struct, frozen=True):
+    """Which plan is best for what is left of a workflow?"""
+
+    rest: Rest
+    assigned: Assigned
+    """as it is"""
+    fleet: dict[str, int]
+    """as it is"""
+    factors: dict[tuple[str, str], float]
+    """by kind and offer, what tasks take by what was predicted"""
+    why: str
+
+
+class FlowAdvisor(Advisor):
     """Watches the workflow of a run that follows a plan."""
 
     def __init__(
@@ -68,7 +82,6 @@ class FlowAdvisor(Counsel):
         *,
         before: int = 0,
     ) -> None:
-        super().__init__()
         self._flow, self._offers, self._times = flow, tuple(offers), times
         self._before = before
         """the run's number before its first task"""
@@ -80,8 +93,8 @@ class FlowAdvisor(Counsel):
         """by kind and offer, by which predictions were corrected in the last plan"""
         self._assigned: Assigned | None = None
         self._fleet: dict[str, int] = {}
-        self._is_busy = False
-        """a plan is being made, or none can be made any more"""
+        self._is_hopeless = False
+        """no plan could be made for what is left"""
         self._is_goal_new = False
         """it was changed since the last plan was made"""
         self._finished = 0
@@ -90,20 +103,44 @@ class FlowAdvisor(Counsel):
         self._looks_again: int | None = None
         """once so many tasks have finished; None while all is as predicted"""
 
-    def saw(self, event: ev.AnyEvent, state: RunState) -> None:
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
         match event:
             case ev.PlanChosen() | ev.AssignmentChanged():
+                before = self._assigned, self._fleet
                 self._assigned, self._fleet = event.assigned, event.fleet
                 self._is_goal_new = False
+                self._is_hopeless = before == (event.assigned, event.fleet)
             case ev.GoalChanged():
                 self._is_goal_new = True
+            case ev.RunResumed():
+                self._is_hopeless = False
             case ev.AttemptEnded(outcome="success"):
                 self._learn(event, state)
-        self.look(state)
 
-    def look(self, state: RunState) -> None:
-        if not self._is_busy and self.tell is not None and self._is_in_doubt():
-            self._plan_anew(state)
+    def question(self, view: View, now: Time) -> RestQuestion | None:
+        assigned = self._assigned
+        if assigned is None or self._is_hopeless or not self._is_in_doubt():
+            return None
+        rest = rest_of(view, self._flow, self._before)
+        if not rest.tasks:
+            return None
+        why = self._reason(len(rest.tasks))
+        self._factors, self._watch, self._is_goal_new = self._means(), BandWatch(), False
+        self._looks_again = self._finished + max(LEAST_SEEN, len(rest.tasks) // PARTS)
+        return RestQuestion(rest, assigned, self._fleet, self._factors, why)
+
+    def answer(self, question: RestQuestion) -> ev.AssignmentChanged | None:
+        """Another plan, or the same if none could be made, with the reason; None: it is as good."""
+        assigned, fleet, why = question.assigned, question.fleet, question.why
+        try:
+            plan = self._best(question)
+        except BursarError as error:
+            lack = f"{why}, for which no plan could be made: {one_line(str(error))}"
+            return ev.AssignmentChanged(0, assigned, fleet, lack)
+        changed = self._with_rest(assigned, question.rest, plan)
+        if (changed, plan.fleet) == (assigned, fleet):
+            return None
+        return ev.AssignmentChanged(0, changed, plan.fleet, f"{why} replanned")
 
     def _is_in_doubt(self) -> bool:
         if self._watch.is_outside_band() or self._is_goal_new:
@@ -123,7 +160,7 @@ class FlowAdvisor(Counsel):
             for offer in self._offers
         }
 
-    def _learn(self, event: ev.AttemptEnded, state: RunState) -> None:
+    def _learn(self, event: ev.AttemptEnded, state: View) -> None:
         index = state.log.task[event.attempt] - self._before - 1
         machine = state.machines.get(state.log.machine[event.attempt])
         if not 0 <= index < self._flow.count or machine is None:
@@ -143,40 +180,16 @@ class FlowAdvisor(Counsel):
 
     # --- replanning ------------------------------------------------------------------------------
 
-    def _plan_anew(self, state: RunState) -> None:
-        rest, tell, assigned = rest_of(state, self._flow, self._before), self.tell, self._assigned
-        self._is_busy = True  # for good, where nothing is left to plan
-        if tell is None or len(rest.tasks) == 0 or assigned is None:
-            return
-        why = self._reason(len(rest.tasks))
-        self._factors = self._means()
-        self._looks_again = self._finished + max(LEAST_SEEN, len(rest.tasks) // PARTS)
-        self._is_goal_new = False
-
-        def decide() -> None:
-            """In a thread of its own perhaps."""
-            try:
-                plan = self._best(rest)
-            except BursarError as error:
-                lack = f"{why}, for which no plan could be made: {one_line(str(error))}"
-                tell(lambda now: ev.AssignmentChanged(now, assigned, self._fleet, lack))
-                return
-            changed = self._with_rest(assigned, rest, plan)
-            if (changed, plan.fleet) != (assigned, self._fleet):
-                tell(lambda now: ev.AssignmentChanged(now, changed, plan.fleet, f"{why} replanned"))
-            self._watch, self._is_busy = BandWatch(), False
-
-        self.start(decide)
-
     def _reason(self, left: int) -> str:
         self._side = self._watch.side or self._side
         is_goal = self._is_goal_new or self._side is None
         cause = "the goal was changed" if is_goal else f"tasks are {self._side} than predicted"
         return f"{cause}: {counted(left, 'task')} that {'is' if left == 1 else 'are'} left"
 
-    def _best(self, rest: Rest) -> FlowPlan:
+    def _best(self, question: RestQuestion) -> FlowPlan:
         """What keeps the goal; else what keeps the budget, as fast as it can; else the cheapest."""
-        times = self._corrected(rest.tasks)
+        rest = question.rest
+        times = self._corrected(rest.tasks, question.factors)
         part = part_of(self._flow, rest.tasks)
         planner = FlowPlanner(part, self._offers, times, effort=EFFORT)
         plans = planner.plans()
@@ -187,13 +200,13 @@ class FlowAdvisor(Counsel):
                 continue
         return plans[0]
 
-    def _corrected(self, tasks: Sequence[int]) -> TaskTimes:
+    def _corrected(self, tasks: Sequence[int], factors: dict[tuple[str, str], float]) -> TaskTimes:
         """Run times of these tasks as those that finished let expect them."""
         chosen = np.asarray(tasks, dtype=np.int64)
         kinds = [self._kind(task) for task in tasks]
         table = [
             self._times.table[self._times.rows[chosen, column]]
-            * np.array([[self._factors[kind, offer.name]] for kind in kinds])
+            * np.array([[factors[kind, offer.name]] for kind in kinds])
             for column, offer in enumerate(self._offers)
         ]
         rows = np.arange(len(chosen) * len(table), dtype=np.int64).reshape(len(table), -1).T
@@ -208,7 +221,7 @@ class FlowAdvisor(Counsel):
         return Assigned(names, tuple(of_task))
 
 
-def rest_of(state: RunState, flow: Flow, before: int = 0) -> Rest:
+def rest_of(state: View, flow: Flow, before: int = 0) -> Rest:
     """What is not done and still can be; what runs counts as not begun.
 
     Time that is paid for and lies ahead is money that is left.
@@ -222,7 +235,7 @@ def rest_of(state: RunState, flow: Flow, before: int = 0) -> Rest:
     return Rest(tasks, Goal(budget, left))
 
 
-def _unused(state: RunState) -> list[int]:
+def _unused(state: View) -> list[int]:
     """What was paid for time to come, machine by machine, in billionths."""
     return [
         machine.offer.price.nanos * max(0, machine.until - state.now) // machine.offer.billing

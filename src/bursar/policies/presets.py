@@ -1,0 +1,100 @@
+"""Presets: named combinations of entries, and what only makes sense together.
+
+A user combines entries freely. Where an entry reads what another one knows, or does a part of what
+another one decides, any other combination would do nothing of use: it is refused in one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from bursar.model.errors import InputError
+
+Entries = Mapping[str, str]
+"""Role to the name of its entry."""
+
+ROUND_ROBIN: Final = {"provisioner": "fixed", "placer": "random", "replicator": "none"}
+"""For machines that the user chose."""
+IN_ORDER: Final = {"provisioner": "fixed", "placer": "fifo", "replicator": "none"}
+"""For free machines: there is nothing to learn from the first tasks."""
+BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "insured"}
+"""For machines that cost money."""
+FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
+"""BaTS as published."""
+PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "insured"}
+"""For a plan that was chosen."""
+SAMPLING: Final = {"provisioner": "sample", "placer": "sample", "replicator": "none"}
+EXPERT: Final = {
+    "provisioner": "mixed",
+    "placer": "pooled",
+    "replicator": "ntdmr",
+    "advisor": "tail",
+}
+"""For unreliable machines."""
+PROB: Final = {
+    "provisioner": "prob",
+    "placer": "assigned",
+    "replicator": "none",
+    "advisor": "replan",
+}
+"""For a workflow, whose tasks are each meant for one offer."""
+UNPLANNED: Final = {"provisioner": "fixed", "placer": "assigned", "replicator": "none"}
+"""For a workflow on machines that cost nothing, or that the user chose."""
+
+PRESETS: Final[Mapping[str, Entries]] = {
+    "round-robin": ROUND_ROBIN,
+    "in-order": IN_ORDER,
+    "bats": BATS,
+    "bats-published": FAITHFUL,
+    "planned": PLANNED,
+    "sample": SAMPLING,
+    "expert": EXPERT,
+    "prob": PROB,
+    "workflow": UNPLANNED,
+}
+
+SUITED: Final[Mapping[str, Entries]] = {
+    "bats": BATS,
+    "mixed": EXPERT,
+    "planned": PLANNED,
+    "prob": PROB,
+    "sample": SAMPLING,
+}
+"""What goes with a provisioner, unless the user says otherwise."""
+FOR_BAGS: Final = ("bats", "mixed", "planned", "sample")
+"""Provisioners that count on tasks which do not wait for each other."""
+
+_KNOW_RUN_TIMES: Final = ("bats", "planned")
+GOES_WITH: Final[Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]] = {
+    # `mixed` rents for the process that `ntdmr` starts attempts of; `pooled` leaves them to it.
+    ("provisioner", "mixed"): {"placer": ("pooled",), "replicator": ("ntdmr",)},
+    ("placer", "pooled"): {"provisioner": ("mixed",), "replicator": ("ntdmr",)},
+    ("replicator", "ntdmr"): {"provisioner": ("mixed",), "placer": ("pooled",)},
+    ("advisor", "tail"): {"provisioner": ("mixed",)},
+    # Others than `assigned` start tasks on offers that they were not planned for.
+    ("provisioner", "prob"): {"placer": ("assigned",)},
+    ("advisor", "replan"): {"provisioner": ("prob",)},
+    # Others than `sample` compare no offers, so that its sample is never complete.
+    ("provisioner", "sample"): {"placer": ("sample",)},
+    ("placer", "sample"): {"provisioner": ("sample",)},
+    ("placer", "fitting"): {"provisioner": _KNOW_RUN_TIMES},
+    ("replicator", "insured"): {"provisioner": _KNOW_RUN_TIMES},
+}
+"""Entries that need some other entry, with the role that it has and the names that do."""
+
+
+def check_together(policies: Entries) -> None:
+    """Refuse an entry that makes no sense with the others."""
+    for role, name in policies.items():
+        for other, partners in GOES_WITH.get((role, name), {}).items():
+            if policies.get(other) not in partners:
+                raise InputError(
+                    f"the {role} '{name}' goes with the {other} '{partners[0]}' only;"
+                    " choose another"
+                )
+
+
+def advisor_for(provisioner: str) -> str | None:
+    """The advisor of a run that names none, as runs of earlier versions do."""
+    return SUITED.get(provisioner, {}).get("advisor")
