@@ -282,11 +282,12 @@ def test_it_looks_every_five_minutes_or_more_seldom_where_units_are_long(unit, l
     assert wakes[-1] == 2 * looks_every * MINUTE
 
 
-def test_idle_machines_are_kept_while_more_work_may_come():
+def test_idle_machines_are_kept_while_more_work_may_come_or_they_are_paid_for():
     for arrivals_open in (True, False):
-        scene = Watched(tasks=1, arrivals_open=arrivals_open)
-        scene.end(scene.start(1, scene.machine()))
-        assert bool(scene.provision()) is not arrivals_open
+        for stay in (1, 2):
+            scene = Watched(tasks=1, arrivals_open=arrivals_open)
+            scene.end(scene.start(1, scene.machine(stay=stay * HOUR)))
+            assert bool(scene.provision()) is (not arrivals_open and stay == 2)
 
 
 def test_no_configuration_is_bought_with_the_cushion():

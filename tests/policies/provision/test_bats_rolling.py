@@ -96,7 +96,7 @@ def test_a_measurement_is_relied_on_whatever_else_runs():
 
 
 def rented(scene):
-    return [rent.offer for rent in first_rents(scene.state)]
+    return [rent.offer for rent in first_rents(scene.state, scene.at)]
 
 
 def test_first_machines_cost_at_most_a_quarter_of_the_budget():

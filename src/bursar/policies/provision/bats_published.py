@@ -9,6 +9,7 @@ Where the thesis is silent or at odds with itself, docs/policies.md says what is
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from math import floor
 from random import Random
@@ -21,6 +22,7 @@ from bursar.engine.roles import Provisioner
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.time import MINUTE, Time
 from bursar.plan.bag.knapsack import FleetChoice, fastest, fastest_within
+from bursar.policies.reconcile import Target, give_back, give_up, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.view import Machine, View
 
@@ -83,22 +85,24 @@ class PublishedBats(Provisioner):
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if not view.ready:
-            return _idle_releases(view) if view.idle and not view.arrivals_open else ()
+            if view.idle and not view.arrivals_open:
+                return give_back(view, view.idle, now, "idle, and the bag is empty")
+            return ()
         if self.choice is None and self._selected is not None:
             self.choice = self.first = self._selected
             self._plans += 1
             self._next_look = now + self._interval(view)
-            return [*self._acquire(view, self._selected.fleet), *self._wakes(view)]
+            return [*self._reach(view, self._selected.fleet, now), *self._wakes(view)]
         if self.choice is None and self._is_sampled(view):
             return [*self._configure(view, now), *self._wakes(view)]
         if now < self._next_look:
             return self._wakes(view)
         self._next_look = now + self._interval(view)
         if self.choice is None:
-            return [*self._sample(view), *self._wakes(view)]
+            return [*self._sample(view, now), *self._wakes(view)]
         if self.is_violated(view, now):
             return [*self._configure(view, now), *self._wakes(view)]
-        return [*self._acquire(view, self.choice.fleet), *self._wakes(view)]
+        return [*self._reach(view, self.choice.fleet, now), *self._wakes(view)]
 
     def _wakes(self, view: View) -> list[Wake]:
         """To look again in time; not where nothing is there, as then nothing would ever end."""
@@ -129,10 +133,10 @@ class PublishedBats(Provisioner):
             if offer.limit != 0
         )
 
-    def _sample(self, view: View) -> Iterator[Rent]:
+    def _sample(self, view: View, now: Time) -> list[Rent | Release | Wake | Stop]:
         """Initial workers: the smaller of a tenth of the bag and the sample, on every offer."""
         workers = max(1, min(view.total // 10, self.progress.sample_of(view.total)))
-        return self._acquire(view, {offer.name: workers for offer in view.market.offers})
+        return self._reach(view, {offer.name: workers for offer in view.market.offers}, now)
 
     # --- configuring -----------------------------------------------------------------------------
 
@@ -157,8 +161,8 @@ class PublishedBats(Provisioner):
         self.choice = found
         self._plans += 1
         self.first = self.first or found
-        marks = list(self._marks(view, found.fleet))
-        marked = {mark.machine for mark in marks}
+        actions = self._reach(view, found.fleet, now)
+        marked = {action.machine for action in actions if isinstance(action, Release)}
         self._plan_ends = {
             machine.id: machine.until
             + (self.prospect(machine, view, now).crossed + found.units[machine.offer.name])
@@ -166,7 +170,7 @@ class PublishedBats(Provisioner):
             for machine in _kept(view)
             if machine.id not in marked
         }
-        return [*marks, *self._acquire(view, found.fleet)]
+        return actions
 
     def _money_left(self, view: View, now: Time) -> Money | None:
         """What a configuration may cost: what is left, less the units that tasks under way will
@@ -186,22 +190,17 @@ class PublishedBats(Provisioner):
         reserved = due + self.cushion.money
         return left - reserved if left > reserved else ZERO
 
-    def _marks(self, view: View, fleet: Mapping[str, int]) -> Iterator[Release]:
-        """Machines beyond the configuration, those first whose paid time ends first."""
-        surplus = {name: have - fleet.get(name, 0) for name, have in _counts(view).items()}
-        for machine in sorted(_kept(view), key=lambda machine: (machine.until, machine.id)):
-            if surplus[machine.offer.name] > 0:
-                surplus[machine.offer.name] -= 1
-                yield Release(machine.id, reason="the new configuration has fewer")
-
-    def _acquire(self, view: View, fleet: Mapping[str, int]) -> Iterator[Rent]:
-        """What the configuration has more, as far as there is work and room for it."""
-        there, have = _counts(view, marked_too=True), _counts(view)
-        for name, count in fleet.items():
-            offer = view.market[name]
-            room = count if offer.limit is None else offer.limit - there.get(name, 0)
-            for _ in range(min(count - have.get(name, 0), room, len(view.ready))):
-                yield Rent(name, reason="the configuration has more")
+    def _reach(
+        self, view: View, fleet: Mapping[str, int], now: Time
+    ) -> list[Rent | Release | Wake | Stop]:
+        """Rent what the configuration has more, as far as there is work; mark what it has less."""
+        have, ready = _counts(view), len(view.ready)
+        target = Target(
+            fleet={name: min(count, have.get(name, 0) + ready) for name, count in fleet.items()},
+            rent="the configuration has more",
+            release="the new configuration has fewer",
+        )
+        return [*reconcile(view, target, now), *give_up(view, fleet)]
 
     # --- monitoring ------------------------------------------------------------------------------
 
@@ -285,16 +284,5 @@ def _kept(view: View) -> Iterator[Machine]:
     return (machine for machine in _present(view) if not machine.marked)
 
 
-def _counts(view: View, *, marked_too: bool = False) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for machine in _present(view) if marked_too else _kept(view):
-        counts[machine.offer.name] = counts.get(machine.offer.name, 0) + 1
-    return counts
-
-
-def _idle_releases(view: View) -> list[Release]:
-    return [
-        Release(number, at_once=True, reason="idle, and the bag is empty")
-        for number in view.idle
-        if not view.machines[number].attempts
-    ]
+def _counts(view: View) -> Counter[str]:
+    return Counter(machine.offer.name for machine in _kept(view))

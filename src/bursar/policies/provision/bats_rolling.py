@@ -33,6 +33,7 @@ from bursar.plan.bag.rolling import (
 )
 from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
 from bursar.policies.provision.bats_start import first_rents, is_fine, told_offers
+from bursar.policies.reconcile import Target, give_back, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.view import Machine, View
 
@@ -95,7 +96,9 @@ class RollingBats(Provisioner):
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if not view.ready:
-            return self._save(view, now) if view.idle and not view.arrivals_open else ()
+            if view.idle and not view.arrivals_open:
+                return give_back(view, view.idle, now, "idle, and nothing is left to start")
+            return ()
         known = self._known_offers(view, now)
         due = now >= self._next_look
         if due:
@@ -105,14 +108,14 @@ class RollingBats(Provisioner):
         if not (due or came_back) and known == self._known and self._planned_at != now:
             return [*self._leave(view, now), *wakes]
         if not known:
-            return [*first_rents(view), *wakes] if due else wakes
+            return [*first_rents(view, now), *wakes] if due else wakes
         if self._planned_at != now or came_back:
             self._replan(view, now)
         if too_late := self._too_late(view, now):
             return [Stop(too_late, status="deadline")]
         if hopeless := self._hopeless(view, now):
             return [Stop(hopeless)]
-        return [*self._rents(view), *self._leave(view, now), *wakes]
+        return [*self._rents(view, now), *self._leave(view, now), *wakes]
 
     def _wakes(self, view: View) -> list[Wake]:
         """To look again in time; not where nothing is there, as then nothing would ever end."""
@@ -382,13 +385,10 @@ class RollingBats(Provisioner):
 
     # --- acting ----------------------------------------------------------------------------------
 
-    def _rents(self, view: View) -> list[Rent]:
+    def _rents(self, view: View, now: Time) -> list[Rent | Release]:
         wanted, self._wanted = self._wanted, {}
-        return [
-            Rent(name, reason="the plan has more")
-            for name, count in wanted.items()
-            for _ in range(count)
-        ]
+        fleet = {name: view.fleet.get(name, 0) + count for name, count in wanted.items()}
+        return reconcile(view, Target(fleet=fleet, rent="the plan has more"), now)
 
     def _hopeless(self, view: View, now: Time) -> str | None:
         """Why the money is not enough, even if tasks prove to be as short as they may be."""
@@ -440,25 +440,17 @@ class RollingBats(Provisioner):
         Called before tasks are placed: what was idle then, and still is, was passed over.
         """
         before, self._unused = self._unused, frozenset(view.idle)
-        leaving: list[Release] = []
-        for number in self._unused:
-            machine = view.machines[number]
-            if machine.attempts or number not in self._stays or not machine.refunds(now):
-                continue
-            if number in self._dropped:
-                leaving.append(Release(number, at_once=True, reason="it is not in the plan"))
-            elif number in before and self._ends_tasks(machine.offer):
-                leaving.append(
-                    Release(number, at_once=True, reason="other machines finish what is left")
-                )
-        return leaving
-
-    def _save(self, view: View, now: Time) -> list[Release]:
-        """Release at once what is idle for good, where that gives money back."""
+        known = [number for number in self._unused if number in self._stays]
+        dropped = [number for number in known if number in self._dropped]
+        passed_over = [
+            number
+            for number in known
+            if number in before and number not in self._dropped
+            if self._ends_tasks(view.machines[number].offer)
+        ]
         return [
-            Release(number, at_once=True, reason="idle, and nothing is left to start")
-            for number in view.idle
-            if not view.machines[number].attempts and view.machines[number].refunds(now)
+            *give_back(view, dropped, now, "it is not in the plan"),
+            *give_back(view, passed_over, now, "other machines finish what is left"),
         ]
 
 

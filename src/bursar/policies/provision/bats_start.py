@@ -8,14 +8,14 @@ share of the tasks: the less they do, the less is lost on offers that prove a po
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Final
 
 from bursar.beliefs.progress import Progress
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import MINUTE, Time
-from bursar.state.actions import Rent
+from bursar.policies.reconcile import Target, reconcile
+from bursar.state.actions import Release, Rent
 from bursar.state.view import View
 
 FIRST_SHARE: Final = 4
@@ -32,7 +32,7 @@ EARLY: Final = 8
 """... unless one part in so many of the time has passed."""
 
 
-def first_rents(view: View) -> Iterator[Rent]:
+def first_rents(view: View, now: Time) -> list[Rent | Release]:
     """Equal numbers of every offer, for a share of the budget and not more than the tasks.
 
     Where a deadline is the goal and money is to be saved, one of each.
@@ -63,7 +63,8 @@ def first_rents(view: View) -> Iterator[Rent]:
         counts[offer.name] += 1
         slots -= offer.slots
         spent += price
-        yield Rent(offer.name, reason="to learn how long tasks take")
+    first = Target(fleet=counts, rent="to learn how long tasks take", in_turn=True)
+    return reconcile(view, first, now)
 
 
 def told_offers(view: View, progress: Progress, now: Time) -> frozenset[str]:

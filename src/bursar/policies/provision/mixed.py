@@ -18,6 +18,7 @@ from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, Time
 from bursar.plan.pools.split import by_price
 from bursar.policies.pool_machines import is_unreliable
+from bursar.policies.reconcile import Target, give_back, reconcile
 from bursar.policies.two_pools import TwoPools
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
@@ -100,30 +101,18 @@ class Mixed(Provisioner):
 
     def _fill(
         self, view: View, now: Time, offers: list[Offer], wanted: int, why: str
-    ) -> Iterator[Rent]:
+    ) -> list[Rent | Release]:
         """Rent until so many slots are there, the cheapest offers first."""
         names = {offer.name for offer in offers}
         standing = (m for m in view.machines.values() if not m.leaving and m.offer.name in names)
-        slots = sum(machine.offer.slots for machine in standing)
-        left = view.ledger.left
-        for offer in offers:
-            refusal = view.refusals.get(offer.name)
-            if refusal is not None and now < refusal.over:
-                continue
-            for _ in range(self._fleet[offer.name] - view.fleet.get(offer.name, 0)):
-                if slots >= wanted or (left is not None and offer.entry_charge > left):
-                    break
-                left = None if left is None else left - offer.entry_charge
-                slots += offer.slots
-                yield Rent(offer.name, why)
+        slots = wanted - sum(machine.offer.slots for machine in standing)
+        fleet = {offer.name: self._fleet[offer.name] for offer in offers}
+        return reconcile(view, Target(fleet=fleet, rent=why, slots=slots), now)
 
-    def _save(self, view: View, now: Time) -> Iterator[Release]:
+    def _save(self, view: View, now: Time) -> list[Release]:
         wanted = self._wanted(view, now)
-        for number in view.idle:
-            machine = view.machines[number]
-            if not machine.attempts and number not in wanted and machine.refunds(now):
-                reason = "idle, and no task is about to need it"
-                yield Release(number, at_once=True, reason=reason)
+        spare = [number for number in view.idle if number not in wanted]
+        return give_back(view, spare, now, "idle, and no task is about to need it")
 
     def _wanted(self, view: View, now: Time) -> set[int]:
         """Machines that get a task now, and those kept for tasks that are soon due."""

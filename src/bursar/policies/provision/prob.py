@@ -21,6 +21,7 @@ from bursar.model.release import EARLIEST, EARLY_PART, is_long
 from bursar.model.text import counted
 from bursar.model.time import Time
 from bursar.policies.assigned_work import AssignedWork
+from bursar.policies.reconcile import Target, is_refused, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.events import AnyEvent, AssignmentChanged, AttemptEnded, MachineUp, PlanChosen
 from bursar.state.view import Machine, View, money_left
@@ -65,7 +66,7 @@ class Prob(Provisioner):
 
     # --- renting ---------------------------------------------------------------------------------
 
-    def _rent(self, view: View, now: Time) -> Iterable[Rent | Stop]:
+    def _rent(self, view: View, now: Time) -> Iterable[Rent | Release | Stop]:
         self.work.idle.look(view)
         for name in list(self.work.offers()):
             if name is None:
@@ -78,8 +79,9 @@ class Prob(Provisioner):
             room, ready = self._most(name) - standing, self.work.count(name)
             if room > 0 and not self.work.idle.have(ready, name, view):
                 needed = ready - _free_slots(name, view)
-                for _ in range(min(-(-needed // view.market[name].slots), room)):
-                    yield Rent(name, reason="tasks are ready for it")
+                fleet = {name: self._most(name)}
+                target = Target(fleet=fleet, rent="tasks are ready for it", slots=needed)
+                yield from reconcile(view, target, now)
 
     def _most(self, name: str) -> int:
         """One at least: a task that failed before the plan was changed may be tried again."""
@@ -93,10 +95,9 @@ class Prob(Provisioner):
             yield Rent(cheapest.name, reason="tasks are ready that are in no plan")
 
     def _is_to_be_had(self, name: str, view: View, now: Time) -> bool:
-        refusal = view.refusals.get(name)
-        is_refused = refusal is not None and now < refusal.over
         offer = view.market[name]
-        return offer.limit != 0 and not is_refused and view.ledger.can_pay(offer.entry_charge)
+        is_free = offer.limit != 0 and not is_refused(view, name, now)
+        return is_free and view.ledger.can_pay(offer.entry_charge)
 
     def _make_do(self, name: str, view: View, now: Time) -> Iterable[Rent | Stop]:
         """No machine of this offer is rented or available: its tasks go to another offer."""

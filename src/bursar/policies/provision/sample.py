@@ -13,9 +13,11 @@ from random import Random
 
 from bursar.beliefs.samples import SampleLog
 from bursar.engine.roles import Provisioner
+from bursar.model.fleet import Fleet
 from bursar.model.market import Offer
 from bursar.model.time import Time
 from bursar.plan.bag.choices import most_profitable
+from bursar.policies.reconcile import Target, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.view import Machine, View
 
@@ -35,10 +37,10 @@ class Sample(Provisioner):
             return ()
         if self.is_complete(view):
             return self._finish(view, now)
-        rents = [rent for offer in self._sampled(view) for rent in self._missing(offer, view)]
-        if not rents and not view.machines:
+        fleet = self._fleet(view)
+        if not fleet and not view.machines:
             return (Stop(self._why_not(view), "planned"),)
-        return rents
+        return reconcile(view, Target(fleet=fleet, rent="to sample"), now)
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if self.is_complete(view):
@@ -77,13 +79,16 @@ class Sample(Provisioner):
             for other in view.machines.values()
         )
 
-    def _missing(self, offer: Offer, view: View) -> Iterable[Rent]:
+    def _fleet(self, view: View) -> Fleet:
+        """What the sample still needs, as far as a machine of it can be paid and tasks succeed."""
         workers = 1 if self._is_compared(view) else self.workers
-        wanted = workers if offer.limit is None else min(workers, offer.limit)
-        have = view.fleet.get(offer.name, 0)
-        if self.book.is_hopeless(offer.name) or not view.ledger.can_pay(offer.entry_charge):
-            return ()
-        return [Rent(offer.name, reason="to sample") for _ in range(wanted - have)]
+        return {
+            offer.name: workers if offer.limit is None else min(workers, offer.limit)
+            for offer in self._sampled(view)
+            if offer.limit != 0
+            and not self.book.is_hopeless(offer.name)
+            and view.ledger.can_pay(offer.entry_charge)
+        }
 
     def _why_not(self, view: View) -> str:
         offers = (offer for offer in view.market.offers if offer.limit != 0)

@@ -1,0 +1,129 @@
+"""From the fleet that a provisioner wants to machines that are rented and given back.
+
+A provisioner decides which fleet, and which machines it has no more use for. What is the same for
+all of them is done here: what cannot be paid, is over the limit of its offer or was refused lately
+is not asked for, and what has no attempt goes back at once where that saves money.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from bursar.model.text import counted
+from bursar.model.time import Time
+from bursar.state.actions import Release, Rent, Stop
+from bursar.state.view import Machine, View, money_left
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """The fleet that is wanted now, and why."""
+
+    fleet: Mapping[str, int]
+    """machines of each offer"""
+    rent: str
+    """why machines are rented"""
+    slots: int | None = None
+    """rent no more slots than this; None: all that the fleet lacks"""
+    in_turn: bool = False
+    """rent one machine of each offer in turn; else as many as are wanted, offer by offer"""
+    release: str = ""
+    """why machines beyond the fleet leave; empty: they stay"""
+
+
+def reconcile(view: View, target: Target, now: Time) -> list[Rent | Release]:
+    """Rent what the target has more, and let go of what it has less.
+
+    Machines that leave work to the end of their paid time: first those without an attempt, then
+    those whose paid time ends first.
+    """
+    releases = list(_surplus(view, target)) if target.release else []
+    return [*releases, *_missing(view, target, now)]
+
+
+def _surplus(view: View, target: Target) -> Iterator[Release]:
+    surplus = {name: have - target.fleet.get(name, 0) for name, have in _kept(view).items()}
+    for machine in sorted(_staying(view), key=_order_of_leaving):
+        if surplus[machine.offer.name] > 0:
+            surplus[machine.offer.name] -= 1
+            yield Release(machine.id, reason=target.release)
+
+
+def _order_of_leaving(machine: Machine) -> tuple[bool, Time, int]:
+    is_used = machine.up is None or bool(machine.attempts)
+    return is_used, machine.until, machine.id
+
+
+def _missing(view: View, target: Target, now: Time) -> Iterator[Rent]:
+    """What is lacking, as far as slots are wanted and the money goes."""
+    left, slots, lacking = view.ledger.left, target.slots, _lacking(view, target, now)
+    while lacking and (slots is None or slots > 0):
+        for name in list(lacking):
+            offer = view.market[name]
+            most = 1 if target.in_turn else lacking[name]
+            for _ in range(most):
+                if slots is not None and slots <= 0:
+                    return
+                if left is not None and offer.entry_charge > left:
+                    lacking[name] = 0
+                    break
+                left = None if left is None else left - offer.entry_charge
+                slots = None if slots is None else slots - offer.slots
+                lacking[name] -= 1
+                yield Rent(name, reason=target.rent)
+            if not lacking[name]:
+                del lacking[name]
+
+
+def _lacking(view: View, target: Target, now: Time) -> dict[str, int]:
+    """Machines to rent, by offer: within its limit, and where none was refused lately."""
+    have = _kept(view) if target.release else view.fleet
+    lacking: dict[str, int] = {}
+    for name, count in target.fleet.items():
+        missing, limit = count - have.get(name, 0), view.market[name].limit
+        if limit is not None:
+            missing = min(missing, limit - view.fleet.get(name, 0))
+        if missing > 0 and not is_refused(view, name, now):
+            lacking[name] = missing
+    return lacking
+
+
+def is_refused(view: View, offer: str, now: Time) -> bool:
+    """Whether a machine of this offer was refused so lately that none is asked for."""
+    refusal = view.refusals.get(offer)
+    return refusal is not None and now < refusal.over
+
+
+def give_back(view: View, machines: Iterable[int], now: Time, why: str) -> list[Release]:
+    """Release at once those of these idle machines that give money back."""
+    return [
+        Release(number, at_once=True, reason=why)
+        for number in machines
+        if not view.machines[number].attempts and view.machines[number].refunds(now)
+    ]
+
+
+def give_up(view: View, fleet: Mapping[str, int]) -> list[Stop]:
+    """The end of a run that has no machine, where the money left buys none of this fleet.
+
+    Where it buys none at all, bursar ends the run itself.
+    """
+    offers = [view.market[name] for name, count in fleet.items() if count]
+    if view.machines or not offers or not view.ledger.can_pay(view.market.cheapest_entry):
+        return []
+    if any(view.ledger.can_pay(offer.entry_charge) for offer in offers):
+        return []
+    left = f"{counted(len(view.ready), 'task')} left"
+    return [Stop(f"{left}, and {money_left(view)} buys no machine of the fleet")]
+
+
+def _staying(view: View) -> Iterator[Machine]:
+    machines = view.machines.values()
+    return (machine for machine in machines if not (machine.leaving or machine.marked))
+
+
+def _kept(view: View) -> Counter[str]:
+    """Machines by offer that were not let go; those that were may still work for a while."""
+    return Counter(machine.offer.name for machine in _staying(view))
