@@ -10,8 +10,9 @@ import bursar.cli
 from bursar.cli.plan_table import show
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
-from bursar.plan.bag.plans import MakespanSpan, Plan, PlanList
+from bursar.model.plan import Assumed, MakespanSpan, Plan
 from bursar.rent.local import slots_caution, usable_cpus
+from bursar.state.events import PlansOffered
 
 CLOUD = """
 currency = "USD"
@@ -67,20 +68,18 @@ def plans(*figures):
             fleet={"small": 4, "large": 1},
             strategy=strategy,
             units={},
-            cost=middle,
+            cost=Money.parse(middle),
             makespan_s=MakespanSpan(9.0, 9.0, 9.0, 9.0),
-            cost_p50=middle,
-            cost_p90=upper,
-            cost_upper=upper,
-            cushion="0.0123456",
+            cost_p50=Money.parse(middle),
+            cost_p90=Money.parse(upper),
+            cost_upper=Money.parse(upper),
+            cushion=Money.parse("0.0123456"),
             risk=3,
             fits=True,
         )
         for name, strategy, middle, upper in figures
     ]
-    return PlanList(
-        tasks=9, currency="USD", date="2026-01-01", confidence=0.9, plans=made, cautions=[]
-    )
+    return PlansOffered(0, tuple(made), Assumed(tasks=9, date="2026-01-01"))
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,12 @@ argument_options: Final = together(
 )
 """How a command gets its arguments."""
 
+files_option: Final = option(
+    WORK,
+    "--files",
+    metavar="HOW",
+    help="Files of a workflow: shared by all tasks (default), or copied for each attempt.",
+)
 deviation_option: Final = option(
     WORK,
     "--deviation",

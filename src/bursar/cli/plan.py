@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import numpy as np
 import rich_click as click
-from numpy.typing import NDArray
 
 from bursar.beliefs.sampling import sample_size
 from bursar.cli.common import (
@@ -16,6 +15,8 @@ from bursar.cli.common import (
     home,
     is_workflow,
     print_json,
+    print_line,
+    print_table,
     say,
     words_settings,
 )
@@ -31,52 +32,54 @@ from bursar.cli.options import (
     attempt_options,
     budget_as_option,
     deviation_option,
+    files_option,
     json_option,
     option,
     performance_option,
     run_name_options,
     seed_option,
 )
-from bursar.cli.plan_joblog import OF_THIS_COMPUTER, learned, of_this_computer
-from bursar.cli.plan_table import show
+from bursar.cli.plan_table import caps_told, show, show_kinds
 from bursar.cli.progress import progress
-from bursar.cli.run import make_request
+from bursar.cli.run import request_of
 from bursar.formats.job import Job
-from bursar.formats.joblog import read_joblog
 from bursar.formats.market import read_market
-from bursar.journal.replay import load_state
 from bursar.journal.runs import RunDir
 from bursar.model.amount import money_in
-from bursar.model.errors import InputError, shown
+from bursar.model.codec import to_builtins
+from bursar.model.errors import InputError
+from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money, format_money
+from bursar.model.plan import Assumed
 from bursar.model.text import counted
-from bursar.model.time import format_duration, parse_duration
+from bursar.model.time import format_duration, seconds
+from bursar.model.wish import CONFIDENCE
 from bursar.model.work import LARGEST_BAG
-from bursar.plan.bag.plans import CONFIDENCE, PlanList, known_runtimes, make_plans
-from bursar.plan.pools.plans import (
-    PoolKnowledge,
-    known_unreliable,
-    mixed_candidates,
-    pooled_runtimes,
-)
-from bursar.plan.pools.split import unreliable_offers
-from bursar.rent.local import slots_caution
+from bursar.report.plans import plan_list
 from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, tell
-from bursar.runs.choosing import plans_of
+from bursar.runs.choosing import default_plan, find_plan
+from bursar.runs.known_runtimes import check_reliability, plans_by_assumed, plans_by_joblog
+from bursar.runs.planning import (
+    SAMPLE_UNITS,
+    Asked,
+    keep_workflow_plans,
+    open_planned,
+    plans_of_workflow,
+    sample_cap,
+)
 from bursar.runs.session import Session
-from bursar.state.events import RunEnded
+from bursar.state.events import PlansOffered, RunEnded
 from bursar.state.state import RunState
 
-SAMPLE_UNITS: Final = 4
-"""Billing units (or minimum charges) of each sampling machine that the sample may cost."""
+if TYPE_CHECKING:
+    from bursar.runs.compare_planners import Compared
+
 MOST_WORKERS: Final = 10_000
 """Machines of each offer that a sample may have."""
 LARGE_PART: Final = 4
 """A sample that may cost more than one part in so many of the budget is asked for."""
-
-_Samples = dict[str, NDArray[np.int64]]
 
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
@@ -101,6 +104,7 @@ _Samples = dict[str, NDArray[np.int64]]
     metavar="FILE",
     help="Take run times from the job log of an earlier run.",
 )
+@files_option
 @deviation_option
 @option(
     WORK,
@@ -137,7 +141,6 @@ _Samples = dict[str, NDArray[np.int64]]
     GOAL,
     "--confidence",
     type=Number(0.5, 0.999),
-    default=CONFIDENCE,
     help=f"Probability with which an upper bound holds (default: {CONFIDENCE}).",
 )
 @budget_as_option
@@ -171,7 +174,6 @@ _Samples = dict[str, NDArray[np.int64]]
     "--choices",
     metavar="N",
     type=Whole(0, 50),
-    default=0,
     help="Show N more plans between those of the list (default: 0).",
 )
 @run_name_options
@@ -188,8 +190,8 @@ def command(
     reliability: float | None,
     budget: str | None,
     deadline: str | None,
-    choices: int,
-    confidence: float,
+    choices: int | None,
+    confidence: float | None,
     faithful: bool,
     compare: bool,
     as_json: bool,
@@ -209,124 +211,150 @@ def command(
     """  # noqa: D301 (click wants the character)
     goals = {"budget": budget, "deadline": deadline, "confidence": confidence}
     job = Job.from_command_line(words, {**options, **goals})
-    goal = job.goal()
+    asked = Asked(job.goal(), choices or 0, confidence or CONFIDENCE, faithful)
     if is_workflow(words) or job.workflow is not None:
         return _plan_workflow(job, compared=compare, as_json=as_json)
     if not words:
         market = _known_market(options["market"], assume, joblog, reliability)
         job.check_currency(market)
-        is_local = False
         if tasks is None:
             raise InputError("nothing to plan: give a command with arguments, or --tasks N")
         if assume is not None:
-            samples = _assumed(assume, market)
-            pool = _assumed_pool(market, samples, tasks, reliability)
+            offered = plans_by_assumed(market, tasks, assume, reliability, asked)
         else:
-            rows = read_joblog(path := str(joblog))
-            samples, pool = learned(rows, path, market, reliability)
-            if not samples:
-                samples = of_this_computer(rows, path, market, reliability)
-                pool = _assumed_pool(market, samples, tasks, reliability)
-                is_local = True
-        mixed = []
-        if pool is not None:
-            mixed = mixed_candidates(market, samples, pool, tasks, between=choices)
-        found = make_plans(
-            market,
-            samples,
-            tasks,
-            goal,
-            between=choices,
-            confidence=confidence,
-            faithful=faithful,
-            paired=joblog is None or is_local,
-            mixed=mixed,
-            known_cautions=[OF_THIS_COMPUTER] if is_local else [],
-        )
-        return _tell(found, market, as_json=as_json)
+            offered = plans_by_joblog(market, tasks, str(joblog), reliability, asked)
+        return _tell(offered, market, as_json=as_json)
     if reliability is not None:
         raise InputError("--reliability needs --assume or --joblog; a sample measures it")
     known_run = _known_run(words)
     if known_run is not None:
-        job.check_currency(load_state(known_run.journal).market)
-        return _plan(known_run, goal, choices, confidence, faithful=faithful, as_json=as_json)
+        _refuse_wishes(options)
+        is_as_before = not (budget or deadline or choices or confidence or faithful)
+        return _plan(known_run, job, None if is_as_before else asked, as_json=as_json)
     run, ended = _sample(job, sample_workers, sample_budget, yes=yes)
     if ended.status not in ("planned", "budget", "done"):
         return EXIT_CODES[ended.status]
     try:
-        return _plan(
-            run,
-            goal,
-            choices,
-            confidence,
-            faithful=faithful,
-            as_json=as_json,
-            first=bool(job.quiet),
-        )
+        return _plan(run, job, asked, as_json=as_json, first=bool(job.quiet))
     except InputError as error:  # the sample was paid for
         raise InputError(
             f"{error}; the sample is kept: continue with bursar plan {run.name}"
         ) from error
 
 
-def _plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
-    from bursar.cli.plan_workflow import plan_flow
-    from bursar.runs.workflow_target import FlowTarget
+def _refuse_wishes(options: Mapping[str, Any]) -> None:
+    """A plan that is shown again has its workflow and what is known of it."""
+    for name in ("budget_as", "deviation", "performance"):
+        if options.get(name) is not None:
+            raise InputError(
+                f"--{name.replace('_', '-')} is for making plans: give the file of the workflow"
+            )
 
+
+# --- a workflow ----------------------------------------------------------------------------------
+
+
+def _plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
+    """Show the plans, what a run would take, and perhaps what other planners would do."""
     market, flow = job.load_market(), job.flow()
     if market is None or flow is None:
         raise InputError("no market: add --market FILE")
-    target = FlowTarget.of(flow, market, job.goal(), job.wish())
-    return plan_flow(target, compared=compared, as_json=as_json)
+    offered = plans_of_workflow(flow, market, job.goal(), job.wish())
+    try:
+        best, why = default_plan(offered, market.currency), ""
+    except InputError as error:
+        best, why = None, str(error)
+    run, lacks = (None, "") if best is None else _keep(job, offered)
+    others = []
+    if compared:
+        from bursar.runs.compare_planners import compare
+
+        others = compare(flow, market, best or find_plan(offered.plans, "knee"), offered.assumed)
+    if as_json:
+        told = to_builtins(plan_list(offered, market, flow, None if run is None else run.name))
+        print_json({**told, "compared": others})
+    else:
+        show(offered, market, flow)
+        if why:
+            say(f"{why[0].upper()}{why[1:]}.")
+        show_kinds(offered, flow)
+        if others:
+            _show_compared(others, market.currency)
+        if (caps := caps_told(offered, market)) is not None and run is not None:
+            say(caps)
+    if run is not None and best is not None:
+        say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose {best.name}")
+    elif lacks:
+        say(f"not saved: {lacks}")
+    if best is not None:
+        return EXIT_CODES["done"]
+    return EXIT_CODES["deadline" if offered.assumed.goal.budget is None else "budget"]
 
 
-def _plan(
-    run: RunDir,
-    goal: Goal,
-    between: int,
-    confidence: float,
-    *,
-    faithful: bool,
-    as_json: bool,
-    first: bool = True,
-) -> int:
-    """Show the plans for what a sample has left; `first` if this command has shown no cap yet."""
-    state = load_state(run.journal)
-    if state.total and state.settled == state.total:
-        return _nothing_left(state, confidence, as_json=as_json, first=first)
-    if not state.done:
-        for line in (
-            "nothing to plan from: no task of the sample succeeded",
-            *tell(state, first=first),
-        ):
-            say(line)
-        if not state.failed:
-            say("give another sample more money with --sample-budget")
-        return EXIT_CODES["failed" if state.failed else "budget"]
-    found = plans_of(run, goal, between=between, confidence=confidence, faithful=faithful)
-    crowded = slots_caution((plan.fleet for plan in found.plans), state.market)
-    if crowded is not None:
-        found = msgspec.structs.replace(found, cautions=[*found.cautions, crowded])
-    _tell(found, state.market, as_json=as_json, first=first)
-    if not as_json and not state.market.is_free:
-        say(_caps_told(found, state))
-    say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose knee")
+def _keep(job: Job, offered: PlansOffered) -> tuple[RunDir | None, str]:
+    """The run that waits for a choice among the plans; None: it could not be run, and why."""
+    if (market := job.load_market()) is not None and market.is_free:
+        return None, ""
+    try:
+        request = request_of(job)
+        request = msgspec.structs.replace(request, goal=offered.assumed.goal)
+        return keep_workflow_plans(home(), request, offered), ""
+    except InputError as error:
+        return None, str(error)
+
+
+def _show_compared(others: Sequence[Compared], currency: str) -> None:
+    print_line("\nif every task took its mean time:")
+    rows = [
+        (
+            one.planner,
+            one.machines or "-",
+            "-" if one.makespan_s is None else format_duration(seconds(one.makespan_s)),
+            "-" if one.cost is None else format_money(Money.recall(one.cost), currency),
+            one.why,
+        )
+        for one in others
+    ]
+    print_table(("planner", "machines", "time", "cost", ""), rows, right="time cost")
+    say(
+        "HEFT and Hybrid.BMCT have all machines ready from the start; bursar rents them when needed"
+    )
+
+
+# --- what is left of a run -----------------------------------------------------------------------
+
+
+def _plan(run: RunDir, job: Job, asked: Asked | None, *, as_json: bool, first: bool = True) -> int:
+    """Show the plans for what a run has left; `first` if this command has shown no cap yet."""
+    with open_planned(run) as planned:
+        state = planned.state
+        job.check_currency(state.market)
+        flow = next((work for _, work in state.work if isinstance(work, Flow)), None)
+        if state.total and state.settled == state.total:
+            return _nothing_left(state, asked or Asked(), as_json=as_json, first=first)
+        if not state.done and flow is None:
+            return _no_result(state, first=first)
+        offered = planned.offer(asked)
+    kept = None if planned.why_read_only else run.name
+    _tell(offered, state.market, flow, kept, as_json=as_json, first=first)
+    if not as_json and (caps := caps_told(offered, state.market)) is not None:
+        say(caps)
+    if kept is None:
+        say(f"not saved: {planned.why_read_only}")
+    else:
+        say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose knee")
     return 0
 
 
-def _caps_told(found: PlanList, state: RunState) -> str:
-    """What a run of each choice may commit, and what that is made of."""
-    currency = state.market.currency
-    caps = (
-        f"{number} {format_money(Money.recall(plan.cap), currency)}"
-        for number, plan in enumerate(found.plans, 1)
-        if plan.cap is not None
-    )
-    sample = format_money(state.ledger.committed, currency)
-    return (
-        f"cap of each, which is {sample} of the sample + cost-upper + a reserve for the last tasks:"
-        f" {', '.join(caps)}"
-    )
+def _no_result(state: RunState, *, first: bool) -> int:
+    for line in (
+        "nothing to plan from: no task of the sample succeeded",
+        *tell(state, first=first),
+    ):
+        say(line)
+    if not state.failed:
+        say("give another sample more money with --sample-budget")
+    return EXIT_CODES["failed" if state.failed else "budget"]
 
 
 def _known_run(words: tuple[str, ...]) -> RunDir | None:
@@ -334,23 +362,17 @@ def _known_run(words: tuple[str, ...]) -> RunDir | None:
     return next((run for run in home().list() if words == (run.name,)), None)
 
 
-def _nothing_left(state: RunState, confidence: float, *, as_json: bool, first: bool) -> int:
+def _nothing_left(state: RunState, asked: Asked, *, as_json: bool, first: bool) -> int:
     """A small bag may be done by its sample: then there was no fleet to choose."""
     created = state.created
     is_sampled = created is not None and created.policies["provisioner"] == "sample"
     lost = ", by its sample: there was no fleet to choose" if is_sampled and not state.plan else ""
     if as_json:
-        market = state.market
-        print_json(
-            PlanList(
-                tasks=0,
-                currency=market.currency,
-                date=market.date,
-                confidence=confidence,
-                plans=[],
-                cautions=[f"all tasks were run{lost}"] if lost else [],
-            )
+        cautions = (f"all tasks were run{lost}",) if lost else ()
+        assumed = Assumed(
+            tasks=0, date=state.market.date, confidence=asked.confidence, cautions=cautions
         )
+        print_json(plan_list(PlansOffered(0, (), assumed), state.market))
     say(f"nothing is left to plan: all tasks were run{lost}")
     for line in tell(state, first=first):
         say(line)
@@ -359,7 +381,7 @@ def _nothing_left(state: RunState, confidence: float, *, as_json: bool, first: b
 
 def _sample(job: Job, workers: int, budget: str | None, *, yes: bool) -> tuple[RunDir, RunEnded]:
     """Run a sample of the job's tasks, and tell how it went if it cannot be planned from."""
-    request = make_request(job)
+    request = request_of(job)
     cap = _sample_cap(request.market, workers, budget, job.budget)
     request = msgspec.structs.replace(
         request,
@@ -423,20 +445,21 @@ def _confirm(cap: Money, budget: Money | None, currency: str) -> None:
     click.confirm(f"{told[0].upper()}{told[1:]}. Continue?", err=True, abort=True)
 
 
-def sample_cap(market: Market, workers: int) -> Money:
-    """The most a sample may cost unless the user says otherwise: some units of each machine."""
-    machines = (
-        offer.entry_charge * min(workers, workers if offer.limit is None else offer.limit)
-        for offer in market.offers
-    )
-    return sum(machines, ZERO) * SAMPLE_UNITS
-
-
-def _tell(found: PlanList, market: Market, *, as_json: bool, first: bool = True) -> int:
+def _tell(
+    offered: PlansOffered,
+    market: Market,
+    flow: Flow | None = None,
+    run: str | None = None,
+    *,
+    as_json: bool,
+    first: bool = True,
+) -> int:
     if as_json:
-        print_json(found)
+        print_json(plan_list(offered, market, flow, run))
     else:
-        show(found, market, first=first)
+        show(offered, market, flow, first=first)
+        if flow is not None:
+            show_kinds(offered, flow)
     return 0
 
 
@@ -451,44 +474,5 @@ def _known_market(
         raise InputError(
             "run times are missing: give a command to sample, --assume RUNTIMES or --joblog FILE"
         )
-    if reliability is not None and not unreliable_offers(known):
-        raise InputError("--reliability: no offer of this market is unreliable; leave it out")
+    check_reliability(known, reliability)
     return known
-
-
-def _assumed(text: str, market: Market) -> _Samples:
-    """Read `small=1.66m,large=0.97m~0.2m`."""
-    samples: _Samples = {}
-    for part in text.split(","):
-        name, sign, times = part.strip().partition("=")
-        if not sign:
-            raise InputError(
-                f"{shown(part.strip())} is not a run time; write small=1.66m,large=0.97m"
-            )
-        offer = market[name.strip()]
-        mean, _, deviation = times.partition("~")
-        runtime = parse_duration(mean)
-        if runtime <= 0:
-            raise InputError(f"a run time of 0 on {offer.name}; write for example 1.66m")
-        spread = parse_duration(deviation) if deviation else 0
-        samples[offer.name] = known_runtimes(runtime, spread)
-    return samples
-
-
-def _assumed_pool(
-    market: Market, samples: _Samples, tasks: int, reliability: float | None
-) -> PoolKnowledge | None:
-    """What is assumed of unreliable machines; None: nothing.
-
-    Without a word on their reliability there is no plan with them: its bounds would be promises
-    about something of which nothing is known.
-    """
-    offers = known_unreliable(market, samples, tasks)
-    if not offers:
-        return None
-    if reliability is None:
-        raise InputError(
-            f"{offers[0].name} is unreliable: give the share of its attempts that return a result,"
-            " e.g. --reliability 0.9"
-        )
-    return PoolKnowledge(pooled_runtimes(offers, samples), reliability=reliability)

@@ -2,39 +2,90 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from bursar.cli.common import print_line, print_table, say
 from bursar.model.fleet import format_fleet
+from bursar.model.flow import Flow
 from bursar.model.market import Market
-from bursar.model.money import Money, format_money
+from bursar.model.money import format_money
+from bursar.model.plan import Plan
 from bursar.model.strategy import read_strategy
 from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
-from bursar.plan.bag.plans import Plan, PlanList
 from bursar.report.summary import prices_told
+from bursar.state.events import PlansOffered
+
+MOST_KINDS: Final = 24
+"""kinds of tasks that the screen lists"""
 
 
-def show(found: PlanList, market: Market, *, first: bool = True) -> None:
+def show(
+    offered: PlansOffered, market: Market, flow: Flow | None = None, *, first: bool = True
+) -> None:
     """The plan screen; the fleet stands below its choice, so that the table fits 100 columns."""
-    print_line(f"{counted(found.tasks, 'task')} left. {prices_told(market, first=first)}.")
-    columns = ("#", "choice", "P50", "P90", "upper", "cost-P50", "cost-P90", "cost-upper")
-    rows = [_row(number, found) for number in range(1, len(found.plans) + 1)]
-    print_table(columns, rows, right="# P50 P90 upper cost-P50 cost-P90 cost-upper")
-    for line in _legend(found, [row[1] for row in rows]):
+    tasks, plans = counted(offered.assumed.tasks, "task"), offered.plans
+    title = f"{tasks} left" if flow is None else f"{flow.name}: {tasks}"
+    print_line(f"{title}. {prices_told(market, first=first)}.")
+    columns = ["#", "choice" if flow is None else "choice, machines at most"]
+    columns += ["P50", "P90", "upper", "cost-P50", "cost-P90", "cost-upper"]
+    columns += [] if plans[0].chance_within_budget is None else ["in-budget"]
+    columns += [] if plans[0].chance_by_deadline is None else ["in-time"]
+    rows = [_row(number, plans, market.currency) for number in range(1, len(plans) + 1)]
+    print_table(columns, rows, right=" ".join(["#", *columns[2:]]))
+    for line in _legend(offered, [row[1] for row in rows]):
         say(line)
-    for caution in found.cautions:
+    for caution in offered.assumed.cautions:
         say(f"Caution: {caution.rstrip('.')}.")
 
 
-def _legend(found: PlanList, marks: Sequence[str]) -> Iterator[str]:
+def show_kinds(offered: PlansOffered, flow: Flow) -> None:
+    """Which offers the tasks of each kind are meant for, in the plan that a run follows."""
+    for number, plan in enumerate(offered.plans, 1):
+        if not plan.is_default or plan.assigned is None:
+            continue
+        print_line(f"\nplan {number}, by kind of task:")
+        counts: dict[int, Counter[str]] = {}
+        for kind, offer in zip(flow.kinds, plan.assigned.tasks, strict=True):
+            counts.setdefault(kind, Counter())[plan.assigned.offers[offer]] += 1
+        rows = [
+            (flow.kind_names[kind], f"{found.total():,}", format_fleet(dict(found.most_common())))
+            for kind, found in list(counts.items())[:MOST_KINDS]
+        ]
+        print_table(("kind", "tasks", "offers"), rows, right="tasks")
+        if len(counts) > MOST_KINDS:
+            print_line(f"... and {counted(len(counts) - MOST_KINDS, 'kind')} more")
+
+
+def caps_told(offered: PlansOffered, market: Market) -> str | None:
+    """What a run of each choice may commit, and what that is made of; None: the budget."""
+    assumed, currency = offered.assumed, market.currency
+    caps = [plan.cap for plan in offered.plans if plan.cap is not None]
+    if market.is_free or not caps or all(cap == assumed.goal.budget for cap in caps):
+        return None
+    sample = f"{format_money(assumed.spent, currency)} of the sample + " if assumed.spent else ""
+    budget = assumed.goal.budget
+    most = "" if budget is None else f", within {format_money(budget, currency)}"
+    figures = (f"{n} {format_money(cap, currency)}" for n, cap in enumerate(caps, 1))
+    return (
+        f"cap of each, which is {sample}cost-upper + a reserve for the last tasks{most}:"
+        f" {', '.join(figures)}"
+    )
+
+
+def _legend(offered: PlansOffered, marks: Sequence[str]) -> Iterator[str]:
     """What the columns and marks mean."""
-    yield f"upper: not exceeded with {found.confidence:.0%} confidence"
+    upper = f"upper: not exceeded with {offered.assumed.confidence:.0%} confidence"
+    is_workflow = offered.assumed.wish is not None
+    executed = ", by simulated executions; default: what bursar run follows"
+    yield f"{upper}{executed}" if is_workflow else upper
     if any("cushion" in mark for mark in marks):
         yield "cushion: money set aside for the last tasks, within the cost"
     if any("risk +" in mark for mark in marks):
         yield "risk +N: N tasks may not fit in the paid time, as no task is split between machines"
-    if any(plan.strategy for plan in found.plans):
+    if any(plan.strategy for plan in offered.plans):
         yield (
             "N T D: attempts of a late task on unreliable machines before a reliable one, the time"
             " between\nthem, the time after which one is given up"
@@ -43,7 +94,7 @@ def _legend(found: PlanList, marks: Sequence[str]) -> Iterator[str]:
         yield "see N: plan N is likely neither slower nor more expensive"
 
 
-def _scope(plan: Plan, found: PlanList) -> str:
+def _scope(plan: Plan, plans: Sequence[Plan]) -> str:
     """In which sense a plan is the cheapest or the fastest, where another beats it in another."""
 
     def figures(one: Plan) -> tuple[float, float]:
@@ -54,7 +105,7 @@ def _scope(plan: Plan, found: PlanList) -> str:
     if plan.name not in ("cheapest", "fastest"):
         return ""
     middle, upper = figures(plan)
-    better = [one for one in found.plans if figures(one)[0] < middle]
+    better = [one for one in plans if figures(one)[0] < middle]
     if not better:
         return ""
     if all(one.strategy for one in better):
@@ -62,12 +113,13 @@ def _scope(plan: Plan, found: PlanList) -> str:
     return "by its bound" if all(figures(one)[1] >= upper for one in better) else "by its mean"
 
 
-def _marks(number: int, found: PlanList) -> Iterator[str]:
-    plan = found.plans[number - 1]
-    same = (plan.fleet, plan.strategy)
-    plans = enumerate(found.plans, 1)
-    twin = next(n for n, other in plans if (other.fleet, other.strategy) == same)
-    scope = _scope(plan, found)
+def _marks(number: int, plans: Sequence[Plan], currency: str) -> Iterator[str]:
+    plan = plans[number - 1]
+    same = (plan.fleet, plan.strategy, plan.assigned)
+    twin = next(
+        n for n, one in enumerate(plans, 1) if (one.fleet, one.strategy, one.assigned) == same
+    )
+    scope = _scope(plan, plans)
     if scope:
         yield scope
     if not plan.fits:
@@ -76,24 +128,28 @@ def _marks(number: int, found: PlanList) -> Iterator[str]:
         yield f"same fleet as {twin}"
     elif plan.beaten_by is not None:
         yield f"see {plan.beaten_by}"
-    if not plan.strategy and Money.parse(plan.cushion):
-        yield f"cushion {format_money(Money.parse(plan.cushion), found.currency)}"
+    if not plan.strategy and plan.cushion:
+        yield f"cushion {format_money(plan.cushion, currency)}"
     if not plan.strategy and plan.risk > 0:
         yield f"risk {plan.risk:+,}"
     if plan.is_knee:
-        yield "<- knee"
+        yield "<- knee" if plan.assigned is None else "knee"
+    if plan.is_default:
+        yield "<- default"
 
 
-def _row(number: int, found: PlanList) -> tuple[str, ...]:
-    plan, currency = found.plans[number - 1], found.currency
+def _row(number: int, plans: Sequence[Plan], currency: str) -> tuple[str, ...]:
+    plan = plans[number - 1]
     span = plan.makespan_s
     amounts = (plan.cost_p50, plan.cost_p90, plan.cost_upper)
-    title = ", ".join([plan.name, *_marks(number, found)]).replace(", <-", " <-")
+    chances = (plan.chance_within_budget, plan.chance_by_deadline)
+    title = ", ".join([plan.name, *_marks(number, plans, currency)]).replace(", <-", " <-")
     return (
         str(number),
         f"{title}\n{_machines(plan)}",
         *(format_duration(seconds(value)) for value in (span.p50, span.p90, span.upper)),
-        *(format_money(Money.recall(amount), currency) for amount in amounts),
+        *(format_money(amount, currency) for amount in amounts),
+        *(f"{chance:.0%}" for chance in chances if chance is not None),
     )
 
 

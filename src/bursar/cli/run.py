@@ -28,6 +28,7 @@ from bursar.cli.options import (
     argument_options,
     attempt_options,
     deviation_option,
+    files_option,
     fleet_option,
     goal_options,
     market_option,
@@ -63,7 +64,7 @@ from bursar.runs.request import Request
 from bursar.runs.session import Session, with_plan
 
 if TYPE_CHECKING:
-    from bursar.runs.choosing import Cap
+    from bursar.runs.choosing import Chosen
 
 NO_TASKS: Final = Summary("", "done", "no arguments", Tasks(0, 0, 0), Account(None, "0.00", ""), 0)
 """What `--json` prints where the list of arguments was empty."""
@@ -81,12 +82,7 @@ PLAN_OPTIONS: Final = ("budget", "deadline", "sabotage", "quiet", "json")
 )
 @option(WORK, "--dry-run", is_flag=True, help="Print the commands and run nothing.")
 @argument_options
-@option(
-    WORK,
-    "--files",
-    metavar="HOW",
-    help="Files of a workflow: shared by all tasks (default), or copied for each attempt.",
-)
+@files_option
 @deviation_option
 @seed_option
 @goal_options
@@ -136,7 +132,7 @@ def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options
     try:
         if dry_run:
             return _print_commands(job)
-        request = make_request(job, choose)
+        request = with_plan(request_of(job), choose)
     except EmptyListError as nothing:
         say(str(nothing), quiet=quiet)
         if job.json:
@@ -151,19 +147,21 @@ def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options
 
 def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -> int:
     """Go on with a planned run, with the plan that was chosen."""
-    from bursar.runs.choosing import choose_plan
+    from bursar.runs.choosing import Chooser
 
     if len(words) != 1:
         raise InputError("--choose needs the name of a plan: bursar run PLAN --choose knee")
     _check_plan_options(options)
     found = home().find(words[0])
     wanted = (options.get(name) for name in ("budget", "deadline", "sabotage"))
-    chosen, goal, cap = choose_plan(found, choice, *wanted)
-    with Session.take_up(found, goal, plan=chosen) as session:
+    with Session.take_up(found, chooser=Chooser(choice, *wanted)) as session:
         os.chdir(session.directory)
-        quiet = bool(options.get("quiet"))
-        told = f"{chosen.name}, {format_fleet(chosen.fleet)}, {_cap_told(session, cap)}"
-        say(f"run {found.name}: {told}", quiet=quiet)
+        quiet, chosen = bool(options.get("quiet")), session.chosen
+        assert chosen is not None  # noqa: S101
+        told = f"{chosen.plan.name}, {format_fleet(chosen.plan.fleet)}"
+        say(f"run {found.name}: {told}, {_cap_told(session, chosen)}", quiet=quiet)
+        for note in chosen.notes:
+            say(f"note: {note}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=bool(options.get("json")))
 
 
@@ -179,15 +177,16 @@ def _print_commands(job: Job) -> int:
     return EXIT_CODES["done"]
 
 
-def _cap_told(session: Session, cap: Cap) -> str:
+def _cap_told(session: Session, chosen: Chosen) -> str:
     """What may be committed, and what it is made of."""
-    market, budget = session.state.market, session.state.goal.budget
+    market, budget, plan = session.state.market, session.state.goal.budget, chosen.plan
     if market.is_free or budget is None:
         return budget_told(market, budget)
-    total = format_money(budget, market.currency)
-    if budget != cap.total:
-        return f"budget {total}, the sample included ({NOT_INCLUDED})"
-    return f"cap {total} = {cap.told(market.currency)} ({NOT_INCLUDED})"
+    total, spent = format_money(budget, market.currency), chosen.spent
+    if budget != spent + plan.bound + plan.reserve:
+        included = ", the sample included" if spent else ""
+        return f"budget {total}{included} ({NOT_INCLUDED})"
+    return f"cap {total} = {plan.cap_told(spent, market.currency)} ({NOT_INCLUDED})"
 
 
 def _check_plan_options(options: Mapping[str, Any]) -> None:
@@ -200,7 +199,7 @@ def _check_plan_options(options: Mapping[str, Any]) -> None:
             )
 
 
-def make_request(job: Job, choose: str | None = None) -> Request:
+def request_of(job: Job) -> Request:
     """What a job asks for, checked as far as that is possible before anything is made."""
     from bursar.rent.local import local_market
 
@@ -212,7 +211,7 @@ def make_request(job: Job, choose: str | None = None) -> Request:
     bag = job.bag() if flow is None else None
     for command in _programs(bag, flow):
         _check_command(command)
-    request = Request(
+    return Request(
         market=market,
         goal=job.goal() if flow is None else flow.goal(job.goal()),
         limits=job.limits(),
@@ -230,7 +229,6 @@ def make_request(job: Job, choose: str | None = None) -> Request:
         name=job.name,
         output=job.output,
     )
-    return with_plan(request, choose)
 
 
 def _programs(bag: Bag | None, flow: Flow | None) -> Iterable[tuple[str, ...]]:

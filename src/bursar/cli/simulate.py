@@ -51,7 +51,7 @@ from bursar.state import events as ev
 from bursar.state.state import RunState
 
 if TYPE_CHECKING:
-    from bursar.runs.workflow_target import FlowTarget
+    from bursar.runs.known_workflow import KnownWorkflow
 
 RuntimesOf = Callable[[int], Runtimes]
 """Run times by the seed of a run."""
@@ -240,7 +240,7 @@ def command(
         notice=parse_duration(notice),
         traces=tuple(read_spot_trace(path) for path in spot_traces),
     )
-    target: FlowTarget | None = None
+    target: KnownWorkflow | None = None
     if flow is None:
         _refuse_flow(slower, choose, number)
         request = msgspec.structs.replace(request, bag=_bag(tasks))
@@ -331,7 +331,7 @@ def _simulate(
     runtimes: Runtimes,
     faults: Faults,
     seed: int,
-    target: FlowTarget | None = None,
+    target: KnownWorkflow | None = None,
 ) -> Summary:
     behaviour = faults.behaviour(request.market, runtimes, seed)
     book = SampleLog()
@@ -350,7 +350,7 @@ def _simulate(
 
 
 def _policy(
-    request: Request, runtimes: Runtimes, target: FlowTarget | None, book: SampleLog, seed: int
+    request: Request, runtimes: Runtimes, target: KnownWorkflow | None, book: SampleLog, seed: int
 ) -> Policy:
     """The policy that a real run would have; `perfect` knows run times."""
     policies = request.all_policies()

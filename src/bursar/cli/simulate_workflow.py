@@ -21,8 +21,9 @@ from bursar.plan.workflow.packing import Packing, whole_runtimes
 from bursar.plan.workflow.urgency import urgency
 from bursar.policies.presets import PROB
 from bursar.report.summary import Account, Summary, Tasks
+from bursar.runs.choosing import choice_of, plan_to_follow
+from bursar.runs.known_workflow import KnownWorkflow
 from bursar.runs.request import Request
-from bursar.runs.workflow_target import FlowTarget
 from bursar.simulate.faults import Runtimes
 from bursar.state.view import Machine
 
@@ -35,26 +36,27 @@ the budget may be held up by it."""
 
 def prepared(
     path: str, number: int | None, request: Request, choose: str | None
-) -> tuple[Request, FlowTarget]:
+) -> tuple[Request, KnownWorkflow]:
     """The request with the workflow and its plan, and what they were made of."""
     flow = Flow.of(read_workflow(path, number))
-    target = FlowTarget.of(flow, request.market, request.goal, request.wish)
+    target = KnownWorkflow.of(flow, request.market, request.goal, request.wish)
     request = msgspec.structs.replace(request, flow=flow, goal=target.goal)
     if request.is_to_be_planned:
         request.check_money()
-        request = msgspec.structs.replace(request, plan=target.chosen(choose))
+        plan = plan_to_follow(target.offer_plans(), choose, request.market.currency)
+        request = msgspec.structs.replace(request, plan=choice_of(plan))
     elif choose is not None:
         raise InputError("--choose needs machines that cost money and no --fleet")
     return request, target
 
 
-def _luck(target: FlowTarget, seed: int) -> NDArray[np.int64]:
+def _luck(target: KnownWorkflow, seed: int) -> NDArray[np.int64]:
     """By task, which of the equally likely run times it has, on whatever offer."""
     bins, tasks = target.times.table.shape[1], target.flow.count
     return np.random.default_rng(seed).integers(0, bins, tasks)
 
 
-def runtimes_of(target: FlowTarget, slower: float) -> Callable[[int], Runtimes]:
+def runtimes_of(target: KnownWorkflow, slower: float) -> Callable[[int], Runtimes]:
     """By the seed of a run; so many times longer than was planned for."""
     table, rows = target.times.table, target.times.rows
     column = {offer.name: number for number, offer in enumerate(target.offers)}
@@ -74,7 +76,7 @@ def runtimes_of(target: FlowTarget, slower: float) -> Callable[[int], Runtimes]:
 # --- without the engine --------------------------------------------------------------------------
 
 
-def by_kernel(request: Request, target: FlowTarget, seeds: Sequence[int]) -> dict[int, Summary]:
+def by_kernel(request: Request, target: KnownWorkflow, seeds: Sequence[int]) -> dict[int, Summary]:
     """The runs, by seed, that the compiled simulation does as the engine would.
 
     It knows what `prob` does while money suffices; other runs are left to the engine.
@@ -96,7 +98,7 @@ def _parts(seeds: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 
 
 def _packed(
-    target: FlowTarget,
+    target: KnownWorkflow,
     assigned: Sequence[int],
     fleet: dict[str, int],
     seeds: Sequence[int],

@@ -23,16 +23,9 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     """of the simulated executions by which plans are judged"""
 
-    def settings(self) -> dict[str, str]:
-        """As a run's journal keeps it."""
-        return {
-            f"plan_{name}": str(value)
-            for name, value in msgspec.structs.asdict(self).items()
-            if value is not None
-        }
-
     @classmethod
     def of(cls, settings: dict[str, str]) -> Wish:
+        """As journals of earlier versions keep it."""
         given = {
             name: settings[f"plan_{name}"]
             for name in cls.__struct_fields__

@@ -11,7 +11,6 @@ from bursar.engine.roles import Advisor, Policy, Provisioner
 from bursar.model.fleet import parse_fleet
 from bursar.model.flow import Flow
 from bursar.model.strategy import Strategy, read_strategy
-from bursar.model.wish import Wish
 from bursar.policies.presets import EXPERT, PLANNED, advisor_for
 from bursar.policies.registry import make_entry
 from bursar.runs.request import ASK
@@ -111,13 +110,11 @@ def _advisors(
 
 
 def _workflow_advisors(state: RunState) -> tuple[Advisor, ...]:
-    """Those that replan the workflows of a run, by what was known when it was made."""
-    from bursar.runs.workflow_target import FlowTarget  # late: it brings numpy and more
+    """Those that replan the workflows of a run, by what was known when it was planned."""
+    from bursar.runs.known_workflow import KnownWorkflow  # late: it brings numpy and more
 
-    assert state.created is not None  # noqa: S101
-    wish = Wish.of(state.created.settings)
     return tuple(
-        FlowTarget.of(work, state.market, state.goal, wish).advisor(before)
+        KnownWorkflow.recalled(work, state).advisor(before)
         for before, work in state.work
         if isinstance(work, Flow)
     )

@@ -23,7 +23,7 @@ from bursar.model.work import Bag
 from bursar.plan.pools.frontier import check_preference
 from bursar.policies.presets import FAITHFUL, FOR_BAGS, IN_ORDER, ROUND_ROBIN, SUITED, UNPLANNED
 from bursar.policies.registry import check_policies
-from bursar.state.events import PlanChosen, WorkArrived, WorkflowArrived
+from bursar.state.events import PlanChosen, PlansOffered, WorkArrived, WorkflowArrived
 
 ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
@@ -35,6 +35,27 @@ def check_sabotage(market: Market) -> None:
         raise InputError(
             'this market has no unreliable machine: write pool = "unreliable" for an offer,'
             " or leave out --sabotage"
+        )
+
+
+def check_tasks(flow: Flow, files: str, directory: Path) -> None:
+    """Every task of a workflow has a command, no file has two writers, and all are found."""
+    check_commands(flow)
+    check_files(flow, files, directory)
+
+
+def check_commands(flow: Flow) -> None:
+    """A workflow can be run, not only planned and simulated."""
+    for index, name in enumerate(flow.names):
+        if not flow.command(index):
+            raise InputError(
+                f"task {shown(name)} has no command, so it can only be simulated; write"
+                " 'run:' for it"
+            )
+    if (clash := flow.clash()) is not None:
+        raise InputError(
+            f"{clash}, so it can be planned and simulated, but not run; give every"
+            " version its own name"
         )
 
 
@@ -51,8 +72,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """how the tasks of a workflow get at files: `shared` or `copied`"""
     wish: Wish = Wish()
     """what is wanted of its plan"""
+    offered: PlansOffered | None = None
+    """plans for the workflow"""
     plan: PlanChosen | None = None
-    """of a workflow, if it was planned"""
+    """the one that it follows; None with `offered`: the run waits for a choice"""
     fleet: Fleet | None = None
     policies: Mapping[str, str] = {}
     """entries that were asked for; the rest is chosen to suit"""
@@ -83,7 +106,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             self._check_workflow(self.flow, simulated=simulated)
         if self.fleet is not None:
             parse_fleet(write_fleet(self.fleet), self.market)
-        self.check_money()
+        if not self.is_waiting:
+            self.check_money()
         usable = [self.market[name] for name, count in self.full_fleet().items() if count]
         if not usable:
             raise InputError("every offer has the limit 0: no machine can be rented")
@@ -105,23 +129,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     def check_tasks(self, flow: Flow) -> None:
         """Every task of a workflow has a command and finds its files."""
-        for index, name in enumerate(flow.names):
-            if not flow.command(index):
-                raise InputError(
-                    f"task {shown(name)} has no command, so it can only be simulated; write"
-                    " 'run:' for it"
-                )
-        if (clash := flow.clash()) is not None:
-            raise InputError(
-                f"{clash}, so it can be planned and simulated, but not run; give every"
-                " version its own name"
-            )
-        check_files(flow, self.files, Path.cwd())
+        check_tasks(flow, self.files, Path.cwd())
 
     def _check_workflow(self, flow: Flow, *, simulated: bool) -> None:
         """Its policies suit it, and every task can be executed."""
         policies = self.all_policies()
-        if policies["provisioner"] == "prob" and self.plan is None:
+        if policies["provisioner"] == "prob" and not self.is_planned:
             raise InputError(
                 "the provisioner 'prob' follows a plan, and there is none for free machines"
                 " or a given --fleet; leave it out"
@@ -133,7 +146,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             )
         if simulated:
             return
-        self.check_tasks(flow)
+        if self.is_waiting:
+            check_commands(flow)
+        else:
+            self.check_tasks(flow)
         if self.files == SHARED and policies["replicator"] != "none" and flow.files.names:
             raise InputError(
                 f"attempts of one task would write the same files: --replicator"
@@ -175,7 +191,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         known, and `prob` on a workflow with a plan; calls that arrive one by one, machines that
         cost nothing, and a fleet that the user chose are left to `fixed`.
         """
-        suits = "fixed" if self.plan is None else "prob"
+        suits = "prob" if self.is_planned else "fixed"
         if self.bag is not None and self.may_lose_machines:
             suits = "mixed"
         elif self.bag is not None and self.fleet is None and not self.market.is_free:
@@ -187,13 +203,24 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             suited = FAITHFUL
         return {**suited, "provisioner": provisioner, **self.policies}
 
-    def arrivals(self) -> list[WorkArrived | WorkflowArrived | PlanChosen]:
-        """The work, and the plan for it; nothing if it arrives later."""
+    def arrivals(self) -> list[WorkArrived | WorkflowArrived | PlansOffered | PlanChosen]:
+        """The work, and the plans for it; nothing if it arrives later."""
         if self.bag is not None:
             return [WorkArrived(0, self.bag)]
         if self.flow is None:
             return []
-        return [WorkflowArrived(0, self.flow), *([] if self.plan is None else [self.plan])]
+        plans = [event for event in (self.offered, self.plan) if event is not None]
+        return [WorkflowArrived(0, self.flow), *plans]
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether it is a workflow with a plan, or with plans to choose from."""
+        return self.plan is not None or self.offered is not None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the run only keeps plans, for a choice later."""
+        return self.offered is not None and self.plan is None
 
     @property
     def is_to_be_planned(self) -> bool:
@@ -231,5 +258,4 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             "workers": str(self.sample_workers),
             "faithful": "yes" if self.faithful else "no",
             **{name: value for name, value in asked.items() if value},
-            **(self.wish.settings() if self.plan is not None else {}),
         }

@@ -41,13 +41,14 @@ from bursar.policies.presets import SAMPLING
 from bursar.rent.emulated import Losses, Saboteur
 from bursar.runs.output_claim import Claim
 from bursar.runs.policy import policy_of
-from bursar.runs.request import Request
+from bursar.runs.request import Request, check_tasks
 from bursar.runs.worlds import local_world
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
 if TYPE_CHECKING:
     from bursar.policies.advise.tail import Advice
+    from bursar.runs.choosing import Chooser, Chosen
 
 
 class Session:
@@ -74,6 +75,8 @@ class Session:
         self._stops = 0
         self.ask: Callable[[Advice], int] | None = None
         """lets somebody choose a strategy, if that is preferred"""
+        self.chosen: Chosen | None = None
+        """the plan that it was taken up with, if one was chosen"""
 
     # --- beginning -------------------------------------------------------------------------------
 
@@ -117,10 +120,12 @@ class Session:
         *,
         retry_failed: bool = False,
         plan: ev.PlanChosen | None = None,
+        chooser: Chooser | None = None,
     ) -> Self:
         """Go on with a run that was interrupted or crashed: what ran is gone, the rest holds.
 
-        With a plan it is begun to be executed now, and the deadline of its goal counts from now.
+        With a plan, or somebody who chooses one, it is begun to be executed now, and the deadline
+        of its goal counts from now.
 
         Machines of before are no more (their processes are ended first); each is charged for the
         units it may have entered. Tasks that ran on them go back to the bag.
@@ -128,10 +133,15 @@ class Session:
         with ExitStack() as resources:
             resources.enter_context(run.acquire())
             run.shut_others_out()
-            state, book = load_run(run)
+            state, book = load_run(run, () if chooser is None else [chooser.pool])
             _check_resumable(run, state)
+            chosen = None if chooser is None else chooser.choose(state, book)
+            if chosen is not None:
+                plan, goal = chosen.event, chosen.goal
+            _check_planned(run, state, plan)
             journal = resources.enter_context(JournalWriter(run.journal))
             session = cls(run, state, journal, resources, book=book)
+            session.chosen = chosen
             if session._shares_files and lives_elsewhere(state, run.place()):
                 raise InputError(
                     f"run {run.name} is a copy of a run that is running and would write the"
@@ -156,7 +166,10 @@ class Session:
             for event in world.take_over():
                 session._record(event)
             now = world.now()
+            if chosen is not None and chosen.offered is not None:
+                session._record(msgspec.structs.replace(chosen.offered, at=now))
             if plan is not None:
+                session._look_for_files(now)
                 session._record(msgspec.structs.replace(plan, at=now))
                 goal = None if goal is None else goal.later(now)
             if goal is not None:
@@ -166,6 +179,14 @@ class Session:
             session._journal.commit(safely=True)
             session._resources = resources.pop_all()
         return session
+
+    def _look_for_files(self, now: Time) -> None:
+        """See what stands at the outputs of a workflow that waited for its plan."""
+        if not self._shares_files or self.state.files_found is not None:
+            return
+        for _, work in self.state.work:
+            if isinstance(work, Flow):
+                self._record(msgspec.structs.replace(find_files(work, self.directory), at=now))
 
     def _change_goal(self, goal: Goal, now: Time) -> None:
         check_budget(self.state, goal)
@@ -335,9 +356,11 @@ def _opening(run: RunDir, request: Request, clocks: ev.Clocks) -> Iterator[ev.An
     arrivals = request.arrivals()
     if arrivals:
         yield from arrivals
-        if request.flow is not None and request.files == SHARED:
+        if request.flow is not None and request.files == SHARED and not request.is_waiting:
             yield find_files(request.flow, Path.cwd())
         yield ev.ArrivalsEnded(0)
+    if request.is_waiting:
+        yield ev.RunEnded(0, "planned", "waits for a choice among its plans")
 
 
 def with_plan(request: Request, choice: str | None = None) -> Request:
@@ -350,10 +373,9 @@ def with_plan(request: Request, choice: str | None = None) -> Request:
         return request
     request.check_money()
     request.check_tasks(request.flow)
-    from bursar.runs.workflow_target import FlowTarget  # late: it brings numpy and more
+    from bursar.runs.choosing import planned  # late: it brings numpy and more
 
-    target = FlowTarget.of(request.flow, request.market, request.goal, request.wish)
-    return msgspec.structs.replace(request, plan=target.chosen(choice))
+    return planned(request, request.flow, choice)
 
 
 def check_budget(state: RunState, goal: Goal) -> None:
@@ -369,13 +391,14 @@ def check_budget(state: RunState, goal: Goal) -> None:
         )
 
 
-def load_run(run: RunDir) -> tuple[RunState, SampleLog]:
+def load_run(run: RunDir, others: Sequence[Observer] = ()) -> tuple[RunState, SampleLog]:
     """State and sample book of a run, from its journal, of which every event is checked.
 
     The book of a run that takes no sample stays empty, so that a checkpoint may tell the rest.
+    Where there is a sample, others see it unfold, too.
     """
     book = SampleLog()
-    observers = [book] if _takes_sample(run) else []
+    observers = [book, *others] if _takes_sample(run) else []
     return load_state(run.journal, observers, verified=True), book
 
 
@@ -383,6 +406,22 @@ def _takes_sample(run: RunDir) -> bool:
     with JournalReader(run.journal) as reader:
         created = reader.event(1) if reader.last else None
     return isinstance(created, ev.RunCreated) and SAMPLING["placer"] in created.policies.values()
+
+
+def _check_planned(run: RunDir, state: RunState, plan: ev.PlanChosen | None) -> None:
+    """A workflow that waits for a choice cannot go on without one, nor without its files."""
+    created = state.created
+    is_planned = created is not None and created.policies["provisioner"] == "prob"
+    if is_planned and plan is None and state.plan is None:
+        raise InputError(
+            f"run {run.name} waits for a choice among its plans: bursar run {run.name} --choose"
+            " knee"
+        )
+    if created is None or plan is None or len(state.log):
+        return
+    for _, work in state.work:
+        if isinstance(work, Flow):
+            check_tasks(work, created.settings["files"], Path(created.settings["directory"]))
 
 
 def _check_resumable(run: RunDir, state: RunState) -> None:

@@ -28,7 +28,7 @@ from bursar.state.ledger import Charge, Ledger
 from bursar.state.state import RunState
 from bursar.state.view import Attempt, Machine, Refusal
 
-VERSION: Final = f"1 {sys.byteorder} {array('l').itemsize}"
+VERSION: Final = f"2 {sys.byteorder} {array('l').itemsize}"
 """Which checkpoints can be read: of the same fields, on a computer with the same numbers."""
 
 COLUMNS: Final = ("status", "failures", "winners")
@@ -74,6 +74,7 @@ class Plain(msgspec.Struct, frozen=True):
     fleet: dict[str, int]
     leaving: dict[str, int]
     refusals: dict[str, Refusal]
+    offered: ev.PlansOffered | None
     plan: ev.PlanChosen | None
     strategy: ev.StrategyChosen | None
     assignment: ev.AssignmentChanged | None

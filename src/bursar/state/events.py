@@ -16,6 +16,7 @@ from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
+from bursar.model.plan import Assumed, Plan
 from bursar.model.strategy import Strategy
 from bursar.model.time import Time
 from bursar.model.work import Bag
@@ -98,6 +99,13 @@ class ArrivalsEnded(Event, frozen=True, tag=True, omit_defaults=True):
 
 class GoalChanged(Event, frozen=True, tag=True, omit_defaults=True):
     goal: Goal
+
+
+class PlansOffered(Event, frozen=True, tag=True, omit_defaults=True):
+    """Plans were shown, numbered from 1, and what they assume; a choice is one of the last list."""
+
+    plans: tuple[Plan, ...]
+    assumed: Assumed
 
 
 class PlanChosen(Event, frozen=True, tag=True, omit_defaults=True):
@@ -297,6 +305,7 @@ AnyEvent = (
     | FilesFound
     | ArrivalsEnded
     | GoalChanged
+    | PlansOffered
     | PlanChosen
     | StrategyChosen
     | AssignmentChanged

@@ -116,6 +116,8 @@ class RunState:
         self._live_of: dict[int, list[int]] = {}
         """live attempts per task; a task is RUNNING exactly while it has some and is not DONE"""
 
+        self.offered: ev.PlansOffered | None = None
+        """the last list of plans; the one that was chosen from it is `plan`"""
         self.plan: ev.PlanChosen | None = None
         self.strategy: ev.StrategyChosen | None = None
         self.assignment: ev.AssignmentChanged | None = None
@@ -140,6 +142,7 @@ class RunState:
             ev.FilesFound: self._files_found,
             ev.ArrivalsEnded: self._arrivals_ended,
             ev.GoalChanged: self._goal_changed,
+            ev.PlansOffered: self._plans_offered,
             ev.PlanChosen: self._plan_chosen,
             ev.StrategyChosen: self._strategy_chosen,
             ev.AssignmentChanged: self._assignment_changed,
@@ -301,6 +304,9 @@ class RunState:
     def _goal_changed(self, event: ev.GoalChanged) -> None:
         self.goal = event.goal
         self.ledger.budget = event.goal.budget
+
+    def _plans_offered(self, event: ev.PlansOffered) -> None:
+        self.offered = event
 
     def _plan_chosen(self, event: ev.PlanChosen) -> None:
         self.plan = event

@@ -16,10 +16,17 @@ from bursar.model.money import Money, format_money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.wish import Wish
 from bursar.model.workflow import Workflow
-from bursar.plan.workflow.plans import FlowPlanner, pick, reliable_offers, shown
+from bursar.plan.workflow.plans import (
+    FlowPlanner,
+    offered_plans,
+    pick,
+    reliable_offers,
+    why_none_fits,
+)
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
+from bursar.runs.choosing import choice_of
 from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
@@ -81,6 +88,8 @@ def test_the_same_seed_gives_the_same_plans(flow, times, plans):
 @pytest.mark.parametrize("place", [0, -1])
 def test_the_promises_of_a_plan_hold_in_the_engine(flow, times, plans, place):
     plan = plans[place]
+    chosen = choice_of(offered_plans(plans, Goal(), Wish(), MARKET)[place])
+    assert chosen.assigned == plan.assigned
     rng = np.random.default_rng(99)
     spans, costs = [], []
     for _ in range(60):
@@ -91,7 +100,7 @@ def test_the_promises_of_a_plan_hold_in_the_engine(flow, times, plans, place):
         state = simulate(
             MARKET,
             Goal(Money.parse("100")),
-            [ev.WorkflowArrived(0, flow), plan.chosen(0.9)],
+            [ev.WorkflowArrived(0, flow), chosen],
             Policy(prob, AssignedPlacer(prob), NoReplicas()),
             ModelledBehaviour(lambda task, _, drawn=drawn: drawn[task - 1]),
         )
@@ -109,7 +118,7 @@ def test_the_promises_of_a_plan_hold_in_the_engine(flow, times, plans, place):
 
 def test_a_budget_takes_the_fastest_plan_that_keeps_it_with_the_confidence(plans):
     budget = plans[len(plans) // 2].cost(0.9)
-    best = pick(plans, Goal(budget), Wish(), "USD")
+    best = pick(plans, Goal(budget), Wish())
     assert best.chance_within(budget) >= 0.9
     faster = [plan for plan in plans if plan.point[0] < best.point[0]]
     assert all(plan.chance_within(budget) < 0.9 for plan in faster)
@@ -117,8 +126,8 @@ def test_a_budget_takes_the_fastest_plan_that_keeps_it_with_the_confidence(plans
 
 def test_a_budget_on_average_allows_more_than_one_to_be_kept_almost_always(plans):
     budget = plans[-2].mean_cost
-    on_average = pick(plans, Goal(budget), Wish(on_average=True), "USD")
-    surely = pick(plans, Goal(budget), Wish(confidence=0.99), "USD")
+    on_average = pick(plans, Goal(budget), Wish(on_average=True))
+    surely = pick(plans, Goal(budget), Wish(confidence=0.99))
     assert on_average.mean_cost <= budget
     assert surely.chance_within(budget) >= 0.99
     assert on_average.point[0] < surely.point[0]
@@ -126,42 +135,58 @@ def test_a_budget_on_average_allows_more_than_one_to_be_kept_almost_always(plans
 
 def test_a_deadline_takes_the_cheapest_plan_that_keeps_it(plans):
     deadline = plans[len(plans) // 2].makespan(0.9)
-    best = pick(plans, Goal(deadline=deadline), Wish(), "USD")
+    best = pick(plans, Goal(deadline=deadline), Wish())
     assert best.chance_by(deadline) >= 0.9
     cheaper = [plan for plan in plans if plan.mean_cost < best.mean_cost]
     assert all(plan.chance_by(deadline) < 0.9 for plan in cheaper)
 
 
+def why(plans, goal, wish=None):
+    """What is told of plans that do not keep a goal."""
+    wish = wish or Wish()
+    assert pick(plans, goal, wish) is None
+    offered = offered_plans(plans, goal, wish, MARKET)
+    assert not any(plan.fits or plan.is_default for plan in offered)
+    return why_none_fits(offered, goal, wish, "USD")
+
+
 def test_a_goal_that_no_plan_keeps_is_told_with_what_could_be_had(plans):
-    with pytest.raises(InputError, match=r"budget of \$0.01 .* the cheapest costs .* give more"):
-        pick(plans, Goal(Money.parse("0.01")), Wish(), "USD")
-    with pytest.raises(InputError, match=r"deadline of 1.0 min .* the fastest takes"):
-        pick(plans, Goal(deadline=MINUTE), Wish(), "USD")
+    told = why(plans, Goal(Money.parse("0.01")))
+    assert re.search(r"budget of \$0.01 .* the cheapest costs .* give more", told)
+    assert re.search(r"deadline of 1.0 min .* the fastest takes", why(plans, Goal(None, MINUTE)))
     both = Goal(plans[0].cost(0.9), plans[-1].makespan(0.9))
-    with pytest.raises(InputError, match=r"budget .* and a deadline"):
-        pick(plans, both, Wish(), "USD")
+    assert re.search(r"budget .* and a deadline", why(plans, both))
 
 
 def test_a_budget_that_is_to_be_kept_on_average_is_told_as_such(plans):
-    mean = re.escape(format_money(plans[0].mean_cost, "USD", up=True))
-    told = rf"budget of \$0.01 on average: the cheapest costs {mean} and"
-    with pytest.raises(InputError, match=told):
-        pick(plans, Goal(Money.parse("0.01")), Wish(on_average=True), "USD")
+    mean = format_money(plans[0].mean_cost, "USD", up=True)
+    told = why(plans, Goal(Money.parse("0.01")), Wish(on_average=True))
+    assert f"budget of $0.01 on average: the cheapest costs {mean} and" in told
 
 
 def test_without_a_goal_it_is_the_knee(plans):
-    best = pick(plans, Goal(), Wish(), "USD")
+    best = pick(plans, Goal(), Wish())
     assert best in plans[1:-1]
 
 
-def test_few_of_many_plans_are_shown_with_the_best_among_them(plans):
+def test_few_of_many_plans_are_offered_with_the_best_among_them(plans):
     best = plans[1]
-    found = shown(plans, best)
+    found = offered_plans(plans, Goal(best.cost(0.9)), Wish(), MARKET)
     assert len(found) <= 8
-    assert best in found
     assert (found[0].name, found[-1].name) == ("cheapest", "fastest")
-    assert found[0] is plans[0]
-    assert found[-1] is plans[-1]
+    assert found[0].assigned == plans[0].assigned
+    assert found[-1].assigned == plans[-1].assigned
+    [default] = [plan for plan in found if plan.is_default]
+    assert default.fits
+    assert sum(plan.is_knee for plan in found) == 1
+
+
+def test_a_plan_without_a_budget_is_capped_by_its_bound_and_a_unit_for_each_machine(plans):
+    for plan in offered_plans(plans, Goal(), Wish(), MARKET):
+        unit = min(MARKET[name].entry_charge for name in plan.fleet)
+        assert plan.cap == max(plan.cost_upper, plan.cost) + unit * sum(plan.fleet.values())
+    budget = Money.parse("5")
+    assert {plan.cap for plan in offered_plans(plans, Goal(budget), Wish(), MARKET)} == {budget}
 
 
 # --- machines ------------------------------------------------------------------------------------

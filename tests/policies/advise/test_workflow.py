@@ -12,11 +12,12 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.money import Money
 from bursar.model.wish import Wish
-from bursar.plan.workflow.plans import FlowPlanner, pick
+from bursar.plan.workflow.plans import FlowPlanner, offered_plans
 from bursar.policies.advise.workflow import FlowAdvisor, part_of
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
+from bursar.runs.choosing import choice_of
 from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
@@ -39,7 +40,9 @@ def times(flow):
 def plan(flow, times):
     """The fastest that keeps a budget of 4.2 with confidence, if run times are as predicted."""
     plans = FlowPlanner(flow, MARKET.offers, times).plans()
-    return pick(plans, Goal(Money.parse("4.2")), Wish(), "USD").chosen(0.9)
+    goal, wish = Goal(Money.parse("4.2")), Wish()
+    [best] = [one for one in offered_plans(plans, goal, wish, MARKET) if one.is_default]
+    return choice_of(best)
 
 
 class Changes:
@@ -60,7 +63,7 @@ def run(flow, times, plan, *, slower, seed, advised, observer=None, advisor=None
         return max(1, round(histogram.values[luck] * slower * 1e6))
 
     prob = Prob()
-    own = FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD")
+    own = FlowAdvisor(flow, MARKET.offers, times, Wish())
     advisors = (advisor or own,) if advised else ()
     return simulate(
         MARKET,
@@ -118,7 +121,7 @@ class Advised(Scene):
 
     def __init__(self, flow, times, plan, before=0, budget="4.2"):
         self.told = []
-        self.advisor = FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD", before=before)
+        self.advisor = FlowAdvisor(flow, MARKET.offers, times, Wish(), before=before)
         super().__init__(*MARKET.offers, tasks=before, arrivals_open=True, budget=budget)
         self.tell(ev.WorkflowArrived(0, flow))
         filled = (0,) * before + plan.assigned.tasks
@@ -130,6 +133,7 @@ class Advised(Scene):
         self.advisor.saw(event, self.state)
 
     def change_budget(self, budget):
+        self.pass_time(1)
         self.tell(ev.GoalChanged(self.at, Goal(Money.parse(budget))))
         self.ask()
 
@@ -148,6 +152,14 @@ def test_another_goal_is_planned_for(flow, times, plan):
     assert changed.assigned != plan.assigned
     scene.ask()
     assert scene.told == [changed]
+
+
+def test_the_goal_that_comes_with_the_choice_of_a_plan_is_the_one_it_was_chosen_for(
+    flow, times, plan
+):
+    scene = Advised(flow, times, plan)
+    scene.tell(ev.GoalChanged(scene.at, Goal(Money.parse("1.5"))))
+    assert scene.told == []
 
 
 def test_tasks_before_the_workflow_keep_their_offers(flow, times, plan):
@@ -174,5 +186,5 @@ def test_it_keeps_the_contract_of_an_advisor(flow, times, plan):
     def drive(advisor):
         return run(flow, times, plan, slower=1.7, seed=0, advised=True, advisor=advisor)
 
-    asked = check_advisor(lambda: FlowAdvisor(flow, MARKET.offers, times, Wish(), "USD"), drive)
+    asked = check_advisor(lambda: FlowAdvisor(flow, MARKET.offers, times, Wish()), drive)
     assert asked >= 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -15,8 +15,10 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
+from bursar.model.plan import Assumed, MakespanSpan, Plan
 from bursar.model.strategy import Strategy, write_strategy
 from bursar.model.time import SECOND, Time, format_duration
+from bursar.model.wish import CONFIDENCE
 from bursar.plan.bag.choices import (
     Choice,
     choose,
@@ -25,9 +27,7 @@ from bursar.plan.bag.choices import (
 )
 from bursar.plan.bag.knapsack import FleetChoice, cheapest, fastest
 from bursar.plan.dominance import beaten_by, knee
-
-CONFIDENCE: Final = 0.9
-"""of the upper bounds, unless the user says otherwise"""
+from bursar.state.events import PlansOffered
 
 Samples = Mapping[str, NDArray[np.int64]]
 """Offer name to run times there; absent: nothing is known."""
@@ -61,55 +61,6 @@ class Candidate(msgspec.Struct, frozen=True):
     choice: Choice
     bound: Bound
     strategy: Strategy | None = None
-
-
-class MakespanSpan(msgspec.Struct, frozen=True):
-    """A makespan: the estimate of a divisible bag, and what is predicted of the real one."""
-
-    estimate: float
-    p50: float
-    p90: float
-    upper: float
-    """not exceeded with the user's confidence"""
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """A choice with its bounds. Amounts are exact decimals, as text."""
-
-    name: str
-    fleet: dict[str, int]
-    strategy: str = ""
-    """of a plan with machines that may vanish: N=3,T=...us,D=...us,Mr=0.1"""
-    units: dict[str, int]
-    cost: str
-    """estimate of a divisible bag"""
-    makespan_s: MakespanSpan
-    cost_p50: str
-    cost_p90: str
-    cost_upper: str
-    cushion: str
-    risk: int
-    fits: bool
-    """the upper bounds keep the budget and the deadline; true where there is none"""
-    is_knee: bool = False
-    """the most time saved for the money"""
-    cap: str | None = None
-    """what a run of it may commit, with the sample and a reserve; None: there was no sample"""
-    beaten_by: int | None = None
-    """number, from 1, of a plan that is likely neither slower nor more expensive; None: none"""
-
-
-class PlanList(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the plan screen shows."""
-
-    tasks: int
-    """left to do"""
-    currency: str
-    date: str
-    confidence: float
-    plans: list[Plan]
-    cautions: list[str]
-    """why the bounds may not hold"""
 
 
 class _Work(msgspec.Struct, frozen=True):
@@ -148,7 +99,7 @@ def make_plans(
     faithful: bool = False,
     mixed: Sequence[Candidate] = (),
     known_cautions: Sequence[str] = (),
-) -> PlanList:
+) -> PlansOffered:
     """Plans for so many tasks, cheapest first, from what was seen of their run times.
 
     Fleets are of reliable offers, since a machine that may vanish keeps no schedule; `mixed` are
@@ -187,13 +138,20 @@ def make_plans(
     found += [Candidate(choice, bound_of(choice)) for choice in wanted]
     told = (caution.rstrip(".") for one in found for caution in one.bound.cautions)
     cautions = dict.fromkeys((*known_cautions, *told, *_left_out(market, samples, mixed)))
-    return PlanList(
-        tasks=tasks,
-        currency=market.currency,
-        date=market.date,
-        confidence=confidence,
+    return PlansOffered(
+        at=0,
         plans=_plans(found, goal, confidence),
-        cautions=list(cautions),
+        assumed=Assumed(
+            tasks=tasks,
+            date=market.date,
+            goal=goal,
+            confidence=confidence,
+            between=between,
+            faithful=faithful,
+            seed=seed,
+            sampled={name: len(times) for name, times in samples.items()},
+            cautions=tuple(cautions),
+        ),
     )
 
 
@@ -219,7 +177,7 @@ def _left_out(market: Market, samples: Samples, mixed: Sequence[Candidate]) -> I
         yield f"nothing is known of {', '.join(missing)}: left out of all plans"
 
 
-def _plans(found: Sequence[Candidate], goal: Goal, confidence: float) -> list[Plan]:
+def _plans(found: Sequence[Candidate], goal: Goal, confidence: float) -> tuple[Plan, ...]:
     points, middles = (
         [(float(one.bound.makespan(share)), float(one.bound.cost(share))) for one in found]
         for share in (confidence, 0.5)
@@ -227,10 +185,10 @@ def _plans(found: Sequence[Candidate], goal: Goal, confidence: float) -> list[Pl
     best = knee(points)
     # A plan that is said to be better is so in every figure that people see.
     beaters = beaten_by([(*bound, *middle) for bound, middle in zip(points, middles, strict=True)])
-    return [
+    return tuple(
         _plan(one, goal, confidence, is_knee=index == best, beater=beaters[index])
         for index, one in enumerate(found)
-    ]
+    )
 
 
 def _within_budget(
@@ -312,17 +270,17 @@ def _plan(
         fleet=choice.fleet,
         strategy="" if strategy is None else write_strategy(strategy),
         units=choice.units,
-        cost=str(choice.cost),
+        cost=choice.cost,
         makespan_s=MakespanSpan(
             choice.makespan / SECOND,
             bound.makespan(0.5) / SECOND,
             bound.makespan(0.9) / SECOND,
             makespan / SECOND,
         ),
-        cost_p50=str(bound.cost(0.5)),
-        cost_p90=str(bound.cost(0.9)),
-        cost_upper=str(cost),
-        cushion=str(choice.cushion),
+        cost_p50=bound.cost(0.5),
+        cost_p90=bound.cost(0.9),
+        cost_upper=cost,
+        cushion=choice.cushion,
         risk=choice.risk,
         fits=fits_money and fits_time,
         is_knee=is_knee,

@@ -22,16 +22,17 @@ from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
-from bursar.model.time import SECOND, Time, format_duration
+from bursar.model.plan import MakespanSpan, Plan
+from bursar.model.time import SECOND, Time, format_duration, seconds
 from bursar.model.wish import Wish
 from bursar.plan.dominance import beaten_by, knee
+from bursar.plan.reserve import reserve_of
 from bursar.plan.workflow.assignment import frontier
 from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.makespan import WorkflowTimes
 from bursar.plan.workflow.packing import PackedRuns, Packing, whole_runtimes
 from bursar.plan.workflow.shape import levels
 from bursar.plan.workflow.urgency import urgency
-from bursar.state.events import PlanChosen
 
 Integers = NDArray[np.int64]
 
@@ -49,6 +50,8 @@ SECOND_LOOK: Final = 12_000_000
 FEWEST: Final = 2
 MOST: Final = 400
 """samples of one candidate"""
+SHARES: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+"""quantiles of the makespan that are kept of a plan"""
 MOST_SEARCHED: Final = 100_000
 """Tasks up to which each gets the offer that is best for it: a search takes a second for 5,000."""
 
@@ -64,7 +67,6 @@ class FlowPlan:
         makespans: Integers,
         costs: Integers,
     ) -> None:
-        self.name = ""
         self.of_task = of_task
         """by task, a number of the offers"""
         self.fleet = {
@@ -104,19 +106,6 @@ class FlowPlan:
         if wish.on_average:
             return self.mean_cost <= budget
         return self.chance_within(budget) >= wish.confidence
-
-    def chosen(self, confidence: float) -> PlanChosen:
-        """What the journal keeps of it."""
-        return PlanChosen(
-            at=0,
-            name=self.name,
-            fleet=self.fleet,
-            makespan_p50=self.makespan(0.5),
-            makespan_upper=self.makespan(confidence),
-            cost_p50=self.cost(0.5),
-            cost_upper=self.cost(confidence),
-            assigned=self.assigned,
-        )
 
     @property
     def point(self) -> tuple[float, float]:
@@ -221,21 +210,20 @@ class FlowPlanner:
         return self._packing.run(of_task, fleet, whole_runtimes(drawn), threads=os.cpu_count() or 1)
 
 
-def pick(plans: Sequence[FlowPlan], goal: Goal, wish: Wish, currency: str) -> FlowPlan:
+def pick(plans: Sequence[FlowPlan], goal: Goal, wish: Wish) -> FlowPlan | None:
     """The plan for a goal: with a deadline the cheapest that keeps it, else the fastest within the
-    budget; the knee, where there is neither.
+    budget; the knee, where there is neither. None: no plan keeps the goal.
     """
     if goal.budget is None and goal.deadline is None:
         return plans[knee([plan.point for plan in plans])]
     fitting = [plan for plan in plans if plan.keeps(goal, wish)]
-    if not fitting:
-        raise InputError(_none_fits(plans, goal, wish, currency))
     if goal.deadline is not None:
-        return min(fitting, key=lambda plan: plan.mean_cost)
-    return min(fitting, key=lambda plan: plan.point[0])
+        return min(fitting, key=lambda plan: plan.mean_cost, default=None)
+    return min(fitting, key=lambda plan: plan.point[0], default=None)
 
 
-def _none_fits(plans: Sequence[FlowPlan], goal: Goal, wish: Wish, currency: str) -> str:
+def why_none_fits(plans: Sequence[Plan], goal: Goal, wish: Wish, currency: str) -> str:
+    """What to tell of plans, from cheapest to fastest, none of which keeps the goal."""
     surely = f"with {wish.confidence:.0%} confidence"
     asked = []
     if goal.budget is not None:
@@ -244,17 +232,71 @@ def _none_fits(plans: Sequence[FlowPlan], goal: Goal, wish: Wish, currency: str)
     if goal.deadline is not None:
         asked.append(f"a deadline of {format_duration(goal.deadline)} {surely}")
 
-    def cost(plan: FlowPlan) -> str:
-        amount = plan.mean_cost if wish.on_average else plan.cost(wish.confidence)
+    def cost(plan: Plan) -> str:
+        amount = plan.cost if wish.on_average else plan.cost_upper
         return format_money(amount, currency, up=True)
 
-    def time(plan: FlowPlan) -> str:
-        return format_duration(plan.makespan(wish.confidence), up=True)
+    def time(plan: Plan) -> str:
+        return format_duration(seconds(plan.makespan_s.upper), up=True)
 
     cheapest, fastest = plans[0], plans[-1]
     return (
         f"no plan stays within {' and '.join(asked)}: the cheapest costs {cost(cheapest)} and takes"
         f" {time(cheapest)}, the fastest takes {time(fastest)} and costs {cost(fastest)}; give more"
+    )
+
+
+def offered_plans(
+    found: Sequence[FlowPlan], goal: Goal, wish: Wish, market: Market
+) -> tuple[Plan, ...]:
+    """A short list of many plans, cheapest to fastest, with the best for the goal."""
+    best = pick(found, goal, wish)
+    listed = shortlist(found, best)
+    middle = knee([plan.point for plan in listed])
+    names = ["cheapest", *(f"between-{n}" for n in range(2, len(listed))), "fastest"]
+    return tuple(
+        _plan(name, one, goal, wish, market, is_knee=number == middle, is_default=one is best)
+        for number, (name, one) in enumerate(zip(names, listed, strict=False))
+    )
+
+
+def _plan(
+    name: str,
+    found: FlowPlan,
+    goal: Goal,
+    wish: Wish,
+    market: Market,
+    *,
+    is_knee: bool,
+    is_default: bool,
+) -> Plan:
+    upper = found.cost(wish.confidence)
+    reserve = reserve_of(found.fleet, market)
+    return Plan(
+        name=name,
+        fleet=found.fleet,
+        assigned=found.assigned,
+        tasks=found.assigned.counts(),
+        cost=found.mean_cost,
+        makespan_s=MakespanSpan(
+            found.point[0] / SECOND,
+            found.makespan(0.5) / SECOND,
+            found.makespan(0.9) / SECOND,
+            found.makespan(wish.confidence) / SECOND,
+        ),
+        distribution_s={
+            f"p{round(100 * share)}": found.makespan(share) / SECOND for share in SHARES
+        },
+        cost_p50=found.cost(0.5),
+        cost_p90=found.cost(0.9),
+        cost_upper=upper,
+        chance_within_budget=None if goal.budget is None else found.chance_within(goal.budget),
+        chance_by_deadline=None if goal.deadline is None else found.chance_by(goal.deadline),
+        fits=found.keeps(goal, wish),
+        is_knee=is_knee,
+        is_default=is_default,
+        reserve=reserve,
+        cap=max(upper, found.mean_cost) + reserve if goal.budget is None else goal.budget,
     )
 
 
@@ -279,20 +321,15 @@ def _unbeaten(points: Sequence[tuple[float, float]]) -> list[int]:
     return [n for n, beater in enumerate(beaten_by(points)) if beater is None]
 
 
-def shown(plans: Sequence[FlowPlan], best: FlowPlan | None) -> list[FlowPlan]:
-    """Some of many plans, named: both ends, the knee, the best, and more of them evenly by time."""
+def shortlist(plans: Sequence[FlowPlan], best: FlowPlan | None) -> list[FlowPlan]:
+    """Some of many plans: both ends, the knee, the best, and more of them evenly by time."""
     times = np.log([plan.point[0] for plan in plans])
     wanted = np.linspace(times[0], times[-1], PLANS - 2)
     chosen = {int(np.abs(times - one).argmin()) for one in wanted}
     chosen.add(knee([plan.point for plan in plans]))
     if best is not None:
         chosen.add(plans.index(best))
-    found = [plans[n] for n in sorted(chosen)]
-    for number, plan in enumerate(found, 1):
-        plan.name = f"between-{number}"
-    found[-1].name = "fastest"
-    found[0].name = "cheapest"
-    return found
+    return [plans[n] for n in sorted(chosen)]
 
 
 def _samples(effort: float, tasks: int) -> int:

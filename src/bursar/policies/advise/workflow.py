@@ -22,7 +22,7 @@ from bursar.beliefs.kind_times import Piggyback
 from bursar.beliefs.task_times import TaskTimes
 from bursar.engine.roles import Advisor
 from bursar.model.assigned import Assigned
-from bursar.model.errors import BursarError, InputError, one_line
+from bursar.model.errors import BursarError, one_line
 from bursar.model.flow import Flow, FlowFiles
 from bursar.model.goal import Goal
 from bursar.model.market import Offer
@@ -78,14 +78,13 @@ class FlowAdvisor(Advisor):
         offers: Sequence[Offer],
         times: TaskTimes,
         wish: Wish,
-        currency: str,
         *,
         before: int = 0,
     ) -> None:
         self._flow, self._offers, self._times = flow, tuple(offers), times
         self._before = before
         """the run's number before its first task"""
-        self._wish, self._currency = wish, currency
+        self._wish = wish
         self._column = {offer.name: number for number, offer in enumerate(offers)}
         self._watch = BandWatch()
         self._seen = Piggyback()
@@ -97,6 +96,8 @@ class FlowAdvisor(Advisor):
         """no plan could be made for what is left"""
         self._is_goal_new = False
         """it was changed since the last plan was made"""
+        self._chosen_at: Time = -1
+        """when the user chose the plan"""
         self._finished = 0
         self._side: str | None = None
         """which way reality has left the band"""
@@ -110,8 +111,10 @@ class FlowAdvisor(Advisor):
                 self._assigned, self._fleet = event.assigned, event.fleet
                 self._is_goal_new = False
                 self._is_hopeless = before == (event.assigned, event.fleet)
-            case ev.GoalChanged():
-                self._is_goal_new = True
+                if isinstance(event, ev.PlanChosen):
+                    self._chosen_at = event.at
+            case ev.GoalChanged():  # not the one that comes with the choice of the plan
+                self._is_goal_new = event.at != self._chosen_at
             case ev.RunResumed():
                 self._is_hopeless = False
             case ev.AttemptEnded(outcome="success"):
@@ -194,10 +197,9 @@ class FlowAdvisor(Advisor):
         planner = FlowPlanner(part, self._offers, times, effort=EFFORT)
         plans = planner.plans()
         for goal in (rest.goal, Goal(budget=rest.goal.budget)):
-            try:
-                return pick(plans, goal, self._wish, self._currency)
-            except InputError:
-                continue
+            found = pick(plans, goal, self._wish)
+            if found is not None:
+                return found
         return plans[0]
 
     def _corrected(self, tasks: Sequence[int], factors: dict[tuple[str, str], float]) -> TaskTimes:

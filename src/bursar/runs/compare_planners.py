@@ -1,4 +1,4 @@
-"""`bursar plan FLOW --compare`: what planners of the literature make of the same workflow.
+"""What planners of the literature make of a workflow: `bursar plan FLOW --compare`.
 
 All take mean run times as certain, and files as shared. HEFT and Hybrid.BMCT place tasks on the
 machines of bursar's plan, which are there from the begin; IC-PCP looks for the least cost within
@@ -15,8 +15,10 @@ import numpy as np
 
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet
+from bursar.model.flow import Flow
 from bursar.model.market import Market
 from bursar.model.money import Money, format_money
+from bursar.model.plan import Assumed, Plan
 from bursar.model.time import SECOND, Time, format_duration
 from bursar.plan.published.bmct import bmct
 from bursar.plan.published.dpds import dpds
@@ -26,10 +28,9 @@ from bursar.plan.published.spss import spss
 from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.heft import Network, Placement, heft
 from bursar.plan.workflow.packing import Packing, whole_runtimes
-from bursar.plan.workflow.plans import FlowPlan
 from bursar.plan.workflow.schedule import Schedule, microseconds
 from bursar.plan.workflow.urgency import urgency
-from bursar.runs.workflow_target import FlowTarget
+from bursar.runs.known_workflow import KnownWorkflow
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,20 +52,26 @@ class _Given(msgspec.Struct, frozen=True):
     """the offers of the columns"""
 
 
-def compare(target: FlowTarget, plan: FlowPlan) -> list[Compared]:
-    """Bursar's plan first."""
-    offers = target.planned_offers
-    market = Market(target.market.currency, target.market.date, offers)
-    given = _Given(Graph.of_dag(target.flow.dag()), target.planned_times.means(), market)
+def compare(flow: Flow, market: Market, plan: Plan, assumed: Assumed) -> list[Compared]:
+    """What others make of a workflow, by what its plan assumed; bursar's plan first."""
+    wish, of_task = assumed.wish, plan.assigned
+    assert wish is not None and of_task is not None  # noqa: S101
+    known = KnownWorkflow.assuming(flow, market, assumed.goal, wish, assumed.measured)
+    offers = known.planned_offers
+    given = _Given(
+        Graph.of_dag(flow.dag()),
+        known.planned_times.means(),
+        Market(market.currency, market.date, offers),
+    )
     machines = [plan.fleet.get(offer.name, 0) for offer in offers]
-    runtimes = whole_runtimes(given.means[np.arange(given.graph.tasks), plan.of_task])
-    packing = Packing(given.graph, urgency(target.flow), offers)
-    own = packing.run(plan.of_task, machines, runtimes[np.newaxis])
+    runtimes = whole_runtimes(given.means[np.arange(given.graph.tasks), of_task.tasks])
+    packing = Packing(given.graph, urgency(flow), offers)
+    own = packing.run(of_task.tasks, machines, runtimes[np.newaxis])
     makespan, cost = int(own.makespans[0]), own.cost(0)
     told = [_told(f"bursar, {plan.name}", format_fleet(plan.fleet), makespan, cost)]
     told += [_placed(name, planner, given, machines) for name, planner in _PLACERS.items()]
     told.append(_by_icpcp(given, makespan))
-    budget, deadline = target.goal.budget or cost, target.goal.deadline or makespan
+    budget, deadline = known.goal.budget or cost, known.goal.deadline or makespan
     return [*told, *_ensembles(given, budget, deadline)]
 
 
