@@ -55,11 +55,12 @@ class Watched(Scene):
     def tell(self, event):
         super().tell(event)
         self.work.saw(event, self.state)
+        self.work.look(self.state)
 
     def taken(self, offer):
         found = []
-        while self.work.count(offer):
-            found.append(self.work.take(offer))
+        while (task := self.work.ready.take(offer)) is not None:
+            found.append(task)
         return found
 
 
@@ -83,15 +84,15 @@ def test_tasks_count_alike_where_a_time_is_not_known():
 def test_tasks_are_taken_by_offer_the_most_urgent_first():
     scene = Watched(flow_of([[], [], [], []], [1.0, 3.0, 2.0, 4.0]))
     scene.tell(plan("wide", "wide", "narrow", "wide"))
-    assert sorted(scene.work.offers()) == ["narrow", "wide"]
+    assert sorted(scene.work.ready.groups()) == ["narrow", "wide"]
     assert scene.taken("wide") == [4, 2, 1]
-    assert list(scene.work.offers()) == ["narrow"]
+    assert list(scene.work.ready.groups()) == ["narrow"]
     assert scene.taken("narrow") == [3]
 
 
 def test_without_a_plan_every_task_is_for_any_machine():
     scene = Watched(flow_of([[], []], [1.0, 3.0]))
-    assert scene.work.count("wide") == 0
+    assert scene.work.ready.count("wide") == 0
     assert scene.taken(None) == [2, 1]
 
 
@@ -107,9 +108,9 @@ def test_a_task_is_there_once_what_it_needs_is_done():
     scene = Watched(flow_of([[], [], [0, 1]]))
     scene.tell(plan("wide", "wide", "narrow"))
     machine = scene.machine()
-    attempts = [scene.start(scene.work.take("wide"), machine) for _ in range(2)]
+    attempts = [scene.start(scene.work.ready.take("wide"), machine) for _ in range(2)]
     scene.end(attempts[0])
-    assert scene.work.count("narrow") == 0
+    assert scene.work.ready.count("narrow") == 0
     scene.end(attempts[1])
     assert scene.taken("narrow") == [3]
 
@@ -118,7 +119,7 @@ def test_the_end_of_a_replica_that_lost_makes_nothing_ready_twice():
     scene = Watched(flow_of([[], [0]]))
     scene.tell(plan("wide", "wide"))
     machine = scene.machine("wide")
-    task = scene.work.take("wide")
+    task = scene.work.ready.take("wide")
     winner, rival = scene.start(task, machine), scene.start(task, machine)
     scene.end(winner)
     scene.end(rival, "cancelled")
@@ -129,9 +130,9 @@ def test_a_task_that_failed_or_was_lost_is_there_again():
     scene = Watched(flow_of([[], []]), retries=1)
     scene.tell(plan("wide", "narrow"))
     machine = scene.machine("wide")
-    scene.end(scene.start(scene.work.take("wide"), machine), "failed")
-    assert scene.work.count("wide") == 1
-    scene.start(scene.work.take("wide"), machine)
+    scene.end(scene.start(scene.work.ready.take("wide"), machine), "failed")
+    assert scene.work.ready.count("wide") == 1
+    scene.start(scene.work.ready.take("wide"), machine)
     scene.down(machine, "lost")
     assert scene.taken("wide") == [1]
 
@@ -139,8 +140,8 @@ def test_a_task_that_failed_or_was_lost_is_there_again():
 def test_a_task_that_is_to_be_tried_again_is_there_again():
     scene = Watched(flow_of([[], [0]]))
     scene.tell(plan("wide", "wide"))
-    scene.end(scene.start(scene.work.take("wide"), scene.machine()), "failed")
-    assert scene.work.count("wide") == 0
+    scene.end(scene.start(scene.work.ready.take("wide"), scene.machine()), "failed")
+    assert scene.work.ready.count("wide") == 0
     scene.tell(ev.RetryRequested(0, (1,)))
     assert scene.taken("wide") == [1]
 
@@ -149,8 +150,17 @@ def test_moved_tasks_keep_their_order_among_those_that_are_there():
     scene = Watched(flow_of([[], [], []], [1.0, 2.0, 3.0]))
     scene.tell(plan("narrow", "wide", "narrow"))
     scene.work.move("narrow", "wide")
-    assert scene.work.count("narrow") == 0
+    assert scene.work.ready.count("narrow") == 0
     assert scene.taken("wide") == [3, 2, 1]
+
+
+def test_moved_tasks_go_back_to_their_offer_when_a_machine_is_down():
+    scene = Watched(flow_of([[], []]))
+    scene.tell(plan("narrow", "wide"))
+    machine = scene.machine("wide")
+    scene.work.move("narrow", "wide")
+    scene.down(machine, "lost")
+    assert (scene.work.ready.count("narrow"), scene.work.ready.count("wide")) == (1, 1)
 
 
 def test_another_assignment_sorts_what_is_ready():
@@ -189,8 +199,8 @@ def test_it_holds_the_ready_tasks_whoever_starts_them(flow, rng):
             scene.down(machine, "lost")
             machine, live = scene.machine("wide"), []
         ready = [task for task in range(1, flow.count + 1) if scene.state.status[task] == READY]
-        assert sorted(scene.work._meant) == ready
-        assert sum(map(scene.work.count, offers)) == len(ready)
+        assert sorted(scene.work.ready._group_of) == ready
+        assert sum(map(scene.work.ready.count, offers)) == len(ready)
     taken = [task for offer in offers for task in scene.taken(offer)]
     assert sorted(taken) == ready
 
@@ -206,12 +216,12 @@ def test_many_ready_tasks_do_not_slow_down_another_placer():
         starts = [ev.AttemptStarted(0, n, task, 1) for n, task in enumerate(last, 1)]
         for event in (opening, arrival, *machine):
             state.apply(event)
-            work.saw(event, state)
+            work.look(state)
         began = time.process_time()
         for start in starts:
             state.apply(start)
-            work.saw(start, state)
-        assert work.take(None) == 1
+            work.look(state)
+        assert work.ready.take(None) == 1
         return time.process_time() - began
 
     assert seconds(50_000) < 20 * min(seconds(2_000) for _ in range(5))

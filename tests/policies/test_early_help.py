@@ -10,6 +10,7 @@ from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import MINUTE
 from bursar.policies.early_help import ROUNDS, Rescue
 from bursar.policies.pool_timeout import ENOUGH, FIRST, Patience
+from bursar.state.fleet_counts import OfferCounts
 from bursar.state.view import Attempt, Machine, Refusal
 
 SPOT = Offer("spot", Money.parse("0.01"), limit=2, pool="unreliable")
@@ -22,7 +23,7 @@ def view(**changes):
         "market": Market("USD", "undated", (SPOT, SURE)),
         "ledger": SimpleNamespace(left=None),
         "refusals": {},
-        "machines": {},
+        "fleet": {},
         "attempts": {1: Attempt(1, 1, Machine(1, SPOT, 0, FIRST), 0)},
         "total": 40,
         "done": 0,
@@ -31,10 +32,20 @@ def view(**changes):
     return SimpleNamespace(**{**known, **changes})
 
 
-def rescue(patience=None, fleet=FLEET):
+class Counts:
+    """Attempts by offer."""
+
+    def __init__(self):
+        self.attempts = {}
+
+    def of(self, offer):
+        return OfferCounts(attempts=self.attempts.get(offer, 0))
+
+
+def rescue(patience=None, fleet=FLEET, counts=None):
     patience = patience or Patience()
     patience.watch(1, 0)
-    return Rescue(fleet, 2, patience)
+    return Rescue(fleet, 2, patience, counts or Counts())
 
 
 def test_a_few_tasks_are_tried_on_reliable_machines_when_the_first_limit_has_passed_in_vain():
@@ -47,14 +58,15 @@ def test_a_few_tasks_are_tried_on_reliable_machines_when_the_first_limit_has_pas
 
 
 def test_nothing_is_given_up_while_a_reliable_machine_is_about_to_tell():
-    one = rescue()
+    counts = Counts()
+    one = rescue(counts=counts)
     one.tests(view(), FIRST)
     assert one.is_testing(view(), FIRST, waiting=True)
     assert not one.is_testing(view(), FIRST, waiting=False)
     assert not one.is_testing(view(), 2 * FIRST, waiting=True)
-    at_work = view(attempts={2: Attempt(2, 1, Machine(2, SURE, 0, FIRST), 0)})
-    assert one.is_testing(at_work, 9 * FIRST, waiting=False)
-    assert not one.tests(at_work, 9 * FIRST)
+    counts.attempts["sure"] = 1
+    assert one.is_testing(view(), 9 * FIRST, waiting=False)
+    assert not one.tests(view(), 9 * FIRST)
 
 
 def test_where_the_time_of_tasks_is_known_no_test_is_made():
@@ -97,7 +109,6 @@ def test_what_cannot_be_rented_is_of_no_help():
     refused = {"sure": Refusal(0, 0)}
     for changes in ({"ledger": poor}, {"refusals": refused}):
         assert not rescue().may_help(view(**changes), 1, None)
-        standing = {2: Machine(2, SURE, 0, FIRST)}
-        assert rescue().may_help(view(**changes, machines=standing), 1, None)
+        assert rescue().may_help(view(**changes, fleet={"sure": 1}), 1, None)
     assert rescue().may_help(view(refusals=refused), refused["sure"].over, None)
     assert not rescue(fleet={"spot": 2}).may_help(view(), 0, None)

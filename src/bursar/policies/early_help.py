@@ -12,8 +12,8 @@ from typing import Final
 from bursar.model.fleet import Fleet
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import Time
-from bursar.policies.pool_machines import is_unreliable
 from bursar.policies.pool_timeout import ENOUGH, FIRST, Patience
+from bursar.state.fleet_counts import FleetCounts
 from bursar.state.view import View
 
 ROUNDS: Final = 2
@@ -23,8 +23,12 @@ ROUNDS: Final = 2
 class Rescue:
     """Looks at a pool from which too little comes back."""
 
-    def __init__(self, fleet: Fleet, unreliable: int, patience: Patience) -> None:
+    def __init__(
+        self, fleet: Fleet, unreliable: int, patience: Patience, counts: FleetCounts
+    ) -> None:
         self._fleet = fleet
+        self._counts = counts
+        """of machines and attempts; looked at before anything is asked here"""
         self._unreliable = unreliable
         self._patience = patience
         self._tested: Time | None = None
@@ -57,7 +61,7 @@ class Rescue:
                 is_refused = refusal is not None and now < refusal.over
                 if not is_refused and (left is None or offer.entry_charge <= left):
                     return True
-        return any(not is_unreliable(one) and not one.leaving for one in view.machines.values())
+        return any(view.fleet.get(one.name) for one in view.market.offers if one.pool == "reliable")
 
     def tests(self, view: View, now: Time) -> bool:
         """Whether a few tasks are to be sent to reliable machines now."""
@@ -78,7 +82,8 @@ class Rescue:
         if not self._is_unknown or self._tested is None:
             return False
         is_coming = waiting and now < self._tested + FIRST
-        return is_coming or any(not is_unreliable(one.machine) for one in view.attempts.values())
+        reliable = (one.name for one in view.market.offers if one.pool == "reliable")
+        return is_coming or any(self._counts.of(name).attempts for name in reliable)
 
     @property
     def _is_unknown(self) -> bool:

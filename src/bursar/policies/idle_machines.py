@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 
+from bursar.state.fleet_counts import ChangedMachines
 from bursar.state.view import Machine, View
 
 
@@ -20,22 +21,14 @@ class IdleMachines:
         """heaps by offer; every idle machine is there, and some that are no more"""
         self._queued: set[int] = set()
         """all that are in a heap, each once"""
-        self._seen: tuple[int, int] | None = None
-        """the places in what changed from which on it is not known yet; None: nothing is"""
+        self._taken: list[int] = []
+        """since the last look; those that still have a free slot then are there again"""
+        self._changed = ChangedMachines()
 
     def look(self, view: View) -> None:
-        attempts, machines = view.changes.attempts, view.changes.machines
-        before, self._seen = self._seen, (attempts.end, machines.end)
-        if before is not None:
-            ended, others = attempts.since(before[0]), machines.since(before[1])
-            if ended is not None and others is not None:
-                at = view.log.machine
-                for attempt in ended:
-                    self._add(at[attempt], view)
-                for number in others:
-                    self._add(number, view)
-                return
-        for number in view.idle:
+        taken, self._taken = self._taken, []
+        changed = self._changed.take(view)
+        for number in (*taken, *(view.idle if changed is None else changed)):
             self._add(number, view)
 
     def offers(self) -> Iterable[str]:
@@ -51,8 +44,9 @@ class IdleMachines:
         """All of an offer, in no order."""
         return (view.machines[number] for number in self._queues[offer] if number in view.idle)
 
-    def remove(self, machine: Machine) -> None:
-        """The oldest one of its offer will have no free slot until an attempt ends there."""
+    def take(self, machine: Machine) -> None:
+        """The oldest one of its offer, whose slots are all to be used."""
+        self._taken.append(machine.id)
         self._drop(machine.offer.name)
 
     def have(self, slots: int, offer: str, view: View) -> bool:

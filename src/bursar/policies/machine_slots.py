@@ -6,6 +6,7 @@ import numpy as np
 
 from bursar.engine.roles import Provisioner
 from bursar.policies.columns import Columns, Integers, Truths
+from bursar.state.fleet_counts import ChangedMachines
 from bursar.state.view import View
 
 
@@ -15,8 +16,9 @@ class MachineSlots:
     def __init__(self, provisioner: Provisioner) -> None:
         self._provisioner = provisioner
         self._columns = Columns(5)
-        self._seen: tuple[int, int, int] | None = None
-        """the places in what changed from which on it is not known yet, and the plans by then"""
+        self._changed = ChangedMachines()
+        self._plans = 0
+        """that had been made at the last look"""
         self._offers: dict[str, int] = {}
         self._stays = np.zeros(16, dtype=np.int64)
         self._is_leaving = np.zeros(16, dtype=np.bool_)
@@ -24,18 +26,13 @@ class MachineSlots:
 
     def look(self, view: View) -> None:
         """Follow what changed."""
-        attempts, machines = view.changes.attempts, view.changes.machines
-        before, self._seen = self._seen, (attempts.end, machines.end, self._provisioner.plans)
-        if before is not None and before[2] == self._seen[2]:
-            begun, others = attempts.since(before[0]), machines.since(before[1])
-            if begun is not None and others is not None:
-                at = view.log.machine
-                for number in {*others, *(at[attempt] for attempt in begun)}:
-                    self._update(number, view)
-                return
-        self._offers = {offer.name: place for place, offer in enumerate(view.market.offers)}
-        self._columns.clear()
-        for number in view.machines:
+        changed = self._changed.take(view)
+        before, self._plans = self._plans, self._provisioner.plans
+        if changed is None or before != self._plans:
+            self._offers = {offer.name: place for place, offer in enumerate(view.market.offers)}
+            self._columns.clear()
+            changed = view.machines
+        for number in changed:
             self._update(number, view)
 
     def _update(self, number: int, view: View) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 from bursar.model.fleet import Fleet
@@ -11,6 +11,7 @@ from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import LONGEST, Time
 from bursar.policies.pool_timeout import Patience
 from bursar.state.actions import Cancel
+from bursar.state.fleet_counts import FleetCounts
 from bursar.state.view import Machine, View
 
 INTERIM: Final = "combined"
@@ -18,40 +19,48 @@ INTERIM: Final = "combined"
 
 
 class Free:
-    """Free slots of both pools, as machine numbers."""
+    """Free slots of both pools, as machine numbers; found when there is a task for them."""
 
     def __init__(self, view: View) -> None:
-        self.unreliable: list[int] = []
-        self.reliable: list[int] = []
-        for number in view.idle:
-            machine = view.machines[number]
-            where = self.unreliable if is_unreliable(machine) else self.reliable
-            where += [number] * (machine.offer.slots - len(machine.attempts))
+        self._view = view
+
+    @cached_property
+    def unreliable(self) -> list[int]:
+        return self._of("unreliable")
+
+    @cached_property
+    def reliable(self) -> list[int]:
+        return self._of("reliable")
+
+    def _of(self, pool: str) -> list[int]:
+        machines = self._view.machines
+        return [
+            number
+            for number in self._view.idle
+            if (machine := machines[number]).offer.pool == pool
+            for _ in range(machine.offer.slots - len(machine.attempts))
+        ]
 
 
 def is_unreliable(machine: Machine) -> bool:
     return machine.offer.pool == "unreliable"
 
 
-def slots_to_be_had(view: View, fleet: Fleet) -> int:
+def slots_to_be_had(view: View, counts: FleetCounts, fleet: Fleet) -> int:
     """Slots of the unreliable pool: those that are rented, and those that can be rented."""
     slots = 0
-    standing = Counter(m.offer.name for m in view.machines.values() if m.is_open)
     for offer in view.market.offers:
         if offer.pool == "unreliable":
             is_refused = offer.name in view.refusals
-            count = standing[offer.name] if is_refused else fleet.get(offer.name, 0)
+            count = counts.of(offer.name).up if is_refused else fleet.get(offer.name, 0)
             slots += count * offer.slots
     return slots
 
 
-def at_work(view: View, cancels: Iterable[Cancel]) -> int:
-    """Instances on the unreliable pool that are not being given up."""
-    given_up = {cancel.attempt for cancel in cancels}
-    return sum(
-        is_unreliable(one.machine) and not one.cancelling and one.id not in given_up
-        for one in view.attempts.values()
-    )
+def at_work(view: View, counts: FleetCounts, cancels: Sequence[Cancel]) -> int:
+    """Instances on the unreliable pool that are not being given up; only such are cancelled."""
+    offers = (offer for offer in view.market.offers if offer.pool == "unreliable")
+    return sum(counts.of(offer.name).wanted for offer in offers) - len(cancels)
 
 
 def doomed_tasks(

@@ -37,6 +37,7 @@ from bursar.policies.pool_machines import (
 from bursar.policies.pool_timeout import ENOUGH, Patience
 from bursar.state import events as ev
 from bursar.state.actions import Cancel, Start
+from bursar.state.fleet_counts import FleetCounts
 from bursar.state.state import DONE
 from bursar.state.view import View
 
@@ -72,7 +73,9 @@ class TwoPools:
         self.unreliable = unreliable
         """the size of the pool, in slots; what a strategy's ratio refers to"""
         self._patience = Patience(patience)
-        self._rescue = Rescue(fleet, unreliable, self._patience)
+        self.counts = FleetCounts()
+        """of machines and attempts, as at the last look"""
+        self._rescue = Rescue(fleet, unreliable, self._patience, self.counts)
         self._in_order = in_order
         """tasks are sent by their numbers, not at random, which makes a fair sample of the first"""
         self._runs_on = runs_on
@@ -84,6 +87,8 @@ class TwoPools:
         """tasks in `queue`"""
         self._queued_reliably: set[int] = set()
         """tasks in `reliable_queue`"""
+        self._settled_waiting = 0
+        """those of them that are settled"""
         self._stage: dict[int, int] = {}
         """instances queued in the tail; above N no other will be"""
         self._sent: dict[int, Time] = {}
@@ -148,6 +153,7 @@ class TwoPools:
     def _attempt_ended(self, event: ev.AttemptEnded, state: View) -> None:
         task = state.log.task[event.attempt]
         if state.status[task] >= DONE:
+            self._settled_waiting += not self._settled[task] and task in self._queued_reliably
             self._settled[task] = 1
             self._sent.pop(task, None)
             self._due.pop(task, None)
@@ -168,6 +174,7 @@ class TwoPools:
         """What ran before is gone: the tail is opened again with what remains."""
         self.is_tail, self.opened = False, None
         self._paid_all = False
+        self._settled_waiting = 0
         self._patience.forget()
         for one in (
             self.queue,
@@ -191,6 +198,7 @@ class TwoPools:
     def advance(self, view: View, now: Time, rng: Random) -> None:
         """Decide what is sent and given up at this moment."""
         self.rest()
+        self.counts.look(view)
         self._adopt(view)
         free = Free(view)
         self._rescue.look(view, now, self.strategy)
@@ -199,7 +207,7 @@ class TwoPools:
         doomed, self._announced = self._announced, []
         self._returned += doomed_tasks(view, doomed, self._patience, now)
         # What runs on machines that will be taken away is no longer among those available.
-        self._spare = max(0, slots_to_be_had(view, self._fleet) - at_work(view, self.cancels))
+        self._spare = max(0, self._slots(view) - at_work(view, self.counts, self.cancels))
         self._lacks_machines = self._has_no_more(view)
         self._collect(view, now, rng)
         if self._has_kind(Kind.ALL_RELIABLE):
@@ -264,7 +272,7 @@ class TwoPools:
     @property
     def reliable_demand(self) -> int:
         """Tasks that wait for a reliable machine."""
-        waiting = sum(not self._settled[task] for task in self.reliable_queue)
+        waiting = len(self._queued_reliably) - self._settled_waiting
         return waiting + (max(0, len(self.queue) - self._spare) if self._combines else 0)
 
     @property
@@ -310,9 +318,7 @@ class TwoPools:
             return
         if not self._rescue.may_help(view, now, self.strategy):
             while self.reliable_queue:
-                task = self.reliable_queue.popleft()
-                self._queued_reliably.discard(task)
-                self._enqueue(task)
+                self._enqueue(self._unqueue_reliable())
         elif self._rescue.tests(view, now):
             tasks = [self._unqueue() for _ in range(min(ENOUGH, len(self.queue)))]
             tasks += sorted(self._sent, key=self._sent.__getitem__)[: ENOUGH - len(tasks)]
@@ -355,6 +361,7 @@ class TwoPools:
     def _enqueue_reliable(self, task: int) -> None:
         if task not in self._queued_reliably:
             self._queued_reliably.add(task)
+            self._settled_waiting += self._settled[task]
             self.reliable_queue.append(task)
 
     def _enqueue(self, task: int) -> None:
@@ -371,7 +378,11 @@ class TwoPools:
         remaining = view.total - view.done - view.failed
         if view.arrivals_open or self.queue or remaining >= self.unreliable:
             return False
-        return is_tail(remaining, slots_to_be_had(view, self._fleet))
+        self.counts.look(view)
+        return is_tail(remaining, self._slots(view))
+
+    def _slots(self, view: View) -> int:
+        return slots_to_be_had(view, self.counts, self._fleet)
 
     def _has_no_more(self, view: View) -> bool:
         """Whether a tail that ends on reliable machines finds no other unreliable one."""
@@ -436,22 +447,27 @@ class TwoPools:
     def _dispatch(self, free: Free, now: Time) -> bool:
         """Give queued tasks to free machines, first come, first served; whether any was given."""
         before = len(self.starts)
-        while free.unreliable and self.queue:
+        while self.queue and free.unreliable:
             task = self._unqueue()
             if not self._settled[task]:
                 self._send(task, free.unreliable.pop(), now)
-        while free.reliable and self.reliable_queue:
-            task = self.reliable_queue.popleft()
-            self._queued_reliably.discard(task)
+        while self.reliable_queue and free.reliable:
+            task = self._unqueue_reliable()
             if not self._settled[task]:
                 self._send_reliable(task, free.reliable.pop())
         # What is just being given up leaves a slot to the first in the queue.
         combines = self._combines and not self.cancels
-        while combines and free.reliable and len(self.queue) > max(0, self._spare):
+        while combines and len(self.queue) > max(0, self._spare) and free.reliable:
             task = self._unqueue()
             if not self._settled[task]:
                 self._send_reliable(task, free.reliable.pop())
         return len(self.starts) > before
+
+    def _unqueue_reliable(self) -> int:
+        task = self.reliable_queue.popleft()
+        self._queued_reliably.discard(task)
+        self._settled_waiting -= self._settled[task]
+        return task
 
     def _unqueue(self) -> int:
         task = self.queue.popleft()

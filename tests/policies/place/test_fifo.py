@@ -13,15 +13,11 @@ TWO = Offer("two", ZERO, slots=2)
 
 
 class Watched(Scene):
-    """A scene that a placer observes, as in a run."""
+    """A scene and one placer for all of it, as in a run."""
 
     def __init__(self, *offers, **conditions):
         self.placer = FifoPlacer()
         super().__init__(*offers, **conditions)
-
-    def tell(self, event):
-        super().tell(event)
-        self.placer.saw(event, self.state)
 
     def place(self):
         starts = list(self.placer.place(self.state, self.at, Random(0)))
@@ -64,3 +60,11 @@ def test_a_run_that_began_before_it_is_taken_up_in_order():
     scene.end(scene.start(1, scene.machine()))
     starts = FifoPlacer().place(scene.state, 0, Random(0))
     assert [start.task for start in starts] == [2, 3]
+
+
+def test_a_task_whose_start_was_refused_is_placed_again():
+    scene = Watched(TWO, tasks=3)
+    scene.machine()
+    refused = list(scene.placer.place(scene.state, 0, Random(0)))
+    assert [start.task for start in refused] == [1, 2]
+    assert scene.placed() == [1, 2]

@@ -148,7 +148,7 @@ def test_tasks_go_to_machines_that_stand_where_their_offer_is_not_to_be_had():
     scene.down(scene.rent("hours"), "refused")
     assert scene.rents() == []
     scene.place()
-    assert scene.prob.work.count("seconds") == 1
+    assert scene.prob.work.ready.count("seconds") == 1
     assert scene.state.machines[standing].is_full
 
 
@@ -185,7 +185,7 @@ def test_a_run_goes_on_without_money_while_machines_stand():
     scene = Watched("hours", "pairs", fleet={"hours": 1, "pairs": 1}, budget="0.10")
     scene.machine("hours")
     assert scene.rents() == []
-    assert scene.prob.work.count("hours") == 2
+    assert scene.prob.work.ready.count("hours") == 2
 
 
 # --- giving back ----------------------------------------------------------------------------------
@@ -295,10 +295,12 @@ def test_a_run_that_was_taken_up_again_goes_on_as_if_nothing_had_happened():
     for event in scene.events:
         state.apply(event)
         again.saw(event, state)
+    again.work.look(state)
+    scene.prob.work.look(scene.state)
     for offer in ("hours", "pairs"):
-        assert again.work.count(offer) == scene.prob.work.count(offer)
+        assert again.work.ready.count(offer) == scene.prob.work.ready.count(offer)
     assert list(again.provision(state, 0, Random(0))) == scene.wishes()
-    assert again.work.take("hours") == scene.prob.work.take("hours")
+    assert again.work.ready.take("hours") == scene.prob.work.ready.take("hours")
 
 
 def test_a_whole_workflow_is_done_within_its_fleet():

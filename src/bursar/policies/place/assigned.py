@@ -32,21 +32,21 @@ class AssignedPlacer(Placer):
         """The oldest machines first, so that the youngest get idle and can be given back."""
         starts: list[Start] = []
         work = self.work
-        work.idle.look(view)
+        work.look(view)
         while (machine := self._next(view)) is not None:
             free = machine.offer.slots - len(machine.attempts)
             for offer in (machine.offer.name, None):
-                while free and work.count(offer):
-                    starts.append(Start(work.take(offer), machine.id))
+                while free and (task := work.ready.take(offer)) is not None:
+                    starts.append(Start(task, machine.id))
                     free -= 1
             if not free:
-                work.idle.remove(machine)
+                work.idle.take(machine)
         return starts
 
     def _next(self, view: View) -> Machine | None:
         """The oldest machine for which something is ready."""
         work = self.work
         offers = work.idle.offers()
-        if not work.count(None):
-            offers = [offer for offer in offers if work.count(offer)]
+        if not work.ready.count(None):
+            offers = [offer for offer in offers if work.ready.count(offer)]
         return work.idle.oldest(offers, view)

@@ -24,6 +24,7 @@ from bursar.model.time import MINUTE, Time
 from bursar.plan.bag.knapsack import FleetChoice, fastest, fastest_within
 from bursar.policies.reconcile import Target, give_back, give_up, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.fleet_counts import IdleChanges
 from bursar.state.view import Machine, View
 
 MONITORING: Final = 5 * MINUTE
@@ -75,6 +76,7 @@ class PublishedBats(Provisioner):
         """the configuration that the sampling phase led to"""
         self._plans = 0
         """made so far"""
+        self._idle = IdleChanges()
         self._plan_ends: dict[int, Time] = {}
         """by machine, the end of its last planned unit"""
         self._next_look: Time = 0
@@ -86,7 +88,7 @@ class PublishedBats(Provisioner):
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if not view.ready:
             if view.idle and not view.arrivals_open:
-                return give_back(view, view.idle, now, "idle, and the bag is empty")
+                return give_back(view, self._idle.take(view), now, "idle, and the bag is empty")
             return ()
         if self.choice is None and self._selected is not None:
             self.choice = self.first = self._selected

@@ -35,6 +35,7 @@ from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
 from bursar.policies.provision.bats_start import first_rents, is_fine, told_offers
 from bursar.policies.reconcile import Target, give_back, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.fleet_counts import IdleChanges
 from bursar.state.view import Machine, View
 
 MONITORING: Final = 5 * MINUTE
@@ -66,6 +67,7 @@ class RollingBats(Provisioner):
         self.progress = progress
         self._plans = 0
         """made so far"""
+        self._idle = IdleChanges()
         self._stays: dict[int, Time] = {}
         """by machine, until when the plan keeps it"""
         self._wanted: dict[str, int] = {}
@@ -97,7 +99,9 @@ class RollingBats(Provisioner):
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if not view.ready:
             if view.idle and not view.arrivals_open:
-                return give_back(view, view.idle, now, "idle, and nothing is left to start")
+                return give_back(
+                    view, self._idle.take(view), now, "idle, and nothing is left to start"
+                )
             return ()
         known = self._known_offers(view, now)
         due = now >= self._next_look

@@ -15,6 +15,7 @@ from bursar.model.time import Time
 from bursar.policies.reconcile import Target, give_back, give_up, reconcile
 from bursar.policies.replicate.tail import deserves
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.fleet_counts import FleetCounts, IdleChanges
 from bursar.state.view import Machine, View
 
 
@@ -23,6 +24,8 @@ class Fixed(Provisioner):
 
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
+        self._counts = FleetCounts()
+        self._idle = IdleChanges()
 
     def provision(
         self, view: View, now: Time, rng: Random
@@ -30,7 +33,7 @@ class Fixed(Provisioner):
         if view.ready:
             return self._fill(view, now)
         if view.idle and not view.waiting and not view.arrivals_open:
-            return give_back(view, view.idle, now, "idle, and nothing is left to start")
+            return give_back(view, self._idle.take(view), now, "idle, and nothing is left to start")
         return ()
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
@@ -44,12 +47,9 @@ class Fixed(Provisioner):
 
     def _fill(self, view: View, now: Time) -> list[Rent | Release | Stop]:
         """One machine of each offer in turn, until the fleet, the tasks or the money are met."""
-        waiting = len(view.ready) - _free_slots(view)
+        if all(view.fleet.get(name, 0) >= count for name, count in self.fleet.items()):
+            return []
+        self._counts.look(view)
+        waiting = len(view.ready) - sum(self._counts.of(o.name).free for o in view.market.offers)
         target = Target(fleet=self.fleet, rent="to fill the fleet", slots=waiting, in_turn=True)
         return [*reconcile(view, target, now), *give_up(view, self.fleet)]
-
-
-def _free_slots(view: View) -> int:
-    """Slots that will take ready tasks without renting anything."""
-    machines = view.machines.values()
-    return sum(m.offer.slots - len(m.attempts) for m in machines if not m.leaving)

@@ -75,8 +75,9 @@ class Mixed(Provisioner):
         pools.is_forsaken = self._is_forsaken(view, now)
         pools.advance(view, now, rng)
         # What runs on a machine that will be taken away needs no other one before it is lost.
-        staying = (one.machine for one in view.attempts.values() if not one.machine.leaving)
-        at_work = Counter(is_unreliable(machine) for machine in staying)
+        at_work: Counter[bool] = Counter()
+        for offer in view.market.offers:
+            at_work[offer.pool == "unreliable"] += pools.counts.of(offer.name).running
         at_work.update(is_unreliable(view.machines[start.machine]) for start in pools.starts)
         wanted = at_work[True] + len(pools.queue)
         yield from self._fill(view, now, self._unreliable, wanted, "to fill the unreliable pool")
@@ -94,7 +95,13 @@ class Mixed(Provisioner):
 
     def _is_forsaken(self, view: View, now: Time) -> bool:
         """Whether reliable machines must do without unreliable ones."""
-        if not self._reliable or any(is_unreliable(m) for m in view.machines.values()):
+        self.pools.counts.look(view)
+        counts = (
+            self.pools.counts.of(offer.name)
+            for offer in view.market.offers
+            if offer.pool == "unreliable"
+        )
+        if not self._reliable or any(one.all for one in counts):
             return False
         refusals = [view.refusals.get(offer.name) for offer in self._unreliable]
         return all(one is not None and one.last - one.since >= FORSAKEN for one in refusals)
@@ -103,9 +110,7 @@ class Mixed(Provisioner):
         self, view: View, now: Time, offers: list[Offer], wanted: int, why: str
     ) -> list[Rent | Release]:
         """Rent until so many slots are there, the cheapest offers first."""
-        names = {offer.name for offer in offers}
-        standing = (m for m in view.machines.values() if not m.leaving and m.offer.name in names)
-        slots = wanted - sum(machine.offer.slots for machine in standing)
+        slots = wanted - sum(view.fleet.get(offer.name, 0) * offer.slots for offer in offers)
         fleet = {offer.name: self._fleet[offer.name] for offer in offers}
         return reconcile(view, Target(fleet=fleet, rent=why, slots=slots), now)
 
@@ -118,12 +123,19 @@ class Mixed(Provisioner):
         """Machines that get a task now, and those kept for tasks that are soon due."""
         pools = self.pools
         wanted = {start.machine for start in pools.starts}
+        if not view.idle:
+            return wanted
         idle = [view.machines[number] for number in view.idle if number not in wanted]
         if pools.opened is None and not pools.is_forsaken:
             return wanted | {machine.id for machine in idle if is_unreliable(machine)}
+        kept = Counter(is_unreliable(view.machines[number]) for number in wanted)
+        due: dict[str, int] = {}
         for machine in sorted(idle, key=lambda one: one.rented):
-            soon = now + machine.offer.boot + machine.offer.billing
-            kept = sum(is_unreliable(view.machines[n]) == is_unreliable(machine) for n in wanted)
-            if kept < pools.due_by(soon, reliable=not is_unreliable(machine)):
+            offer, pool = machine.offer, is_unreliable(machine)
+            if offer.name not in due:
+                soon = now + offer.boot + offer.billing
+                due[offer.name] = pools.due_by(soon, reliable=not pool)
+            if kept[pool] < due[offer.name]:
                 wanted.add(machine.id)
+                kept[pool] += 1
         return wanted

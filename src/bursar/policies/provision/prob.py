@@ -24,12 +24,14 @@ from bursar.policies.assigned_work import AssignedWork
 from bursar.policies.reconcile import Target, is_refused, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.events import AnyEvent, AssignmentChanged, AttemptEnded, MachineUp, PlanChosen
+from bursar.state.fleet_counts import FleetCounts
 from bursar.state.view import Machine, View, money_left
 
 
 class Prob(Provisioner):
     def __init__(self) -> None:
         self.work = AssignedWork()
+        self._counts = FleetCounts()
         self.fleet: dict[str, int] = {}
         """the most machines of each offer"""
         self._idle_since: dict[int, Time] = {}
@@ -54,11 +56,16 @@ class Prob(Provisioner):
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if view.ready:
+            self.work.look(view)
+            self._counts.look(view)
             yield from self._rent(view, now)
         yield from self._give_back(view, now)
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
-        if machine.attempts or self._is_needed(machine, view):
+        if machine.attempts:
+            return Extend(machine.id)
+        self.work.look(view)
+        if self._is_needed(machine, view):
             return Extend(machine.id)
         if not is_long(machine.offer) and now < self._kept_until(machine):
             return Extend(machine.id, reason="it may be needed soon")
@@ -67,8 +74,7 @@ class Prob(Provisioner):
     # --- renting ---------------------------------------------------------------------------------
 
     def _rent(self, view: View, now: Time) -> Iterable[Rent | Release | Stop]:
-        self.work.idle.look(view)
-        for name in list(self.work.offers()):
+        for name in list(self.work.ready.groups()):
             if name is None:
                 yield from self._rent_for_others(view, now)
                 continue
@@ -76,9 +82,9 @@ class Prob(Provisioner):
             if not standing and not self._is_to_be_had(name, view, now):
                 yield from self._make_do(name, view, now)
                 continue
-            room, ready = self._most(name) - standing, self.work.count(name)
+            room, ready = self._most(name) - standing, self.work.ready.count(name)
             if room > 0 and not self.work.idle.have(ready, name, view):
-                needed = ready - _free_slots(name, view)
+                needed = ready - self._counts.of(name).free
                 fleet = {name: self._most(name)}
                 target = Target(fleet=fleet, rent="tasks are ready for it", slots=needed)
                 yield from reconcile(view, target, now)
@@ -141,7 +147,7 @@ class Prob(Provisioner):
             yield Wake(self._wakes_at)
 
     def _about_to_work(self, view: View) -> set[int]:
-        ready = {name: self.work.count(name) for name in self.work.offers()}
+        ready = {name: self.work.ready.count(name) for name in self.work.ready.groups()}
         return {number for number in sorted(view.idle) if _take(view.machines[number], ready)}
 
     def _kept_until(self, machine: Machine) -> Time:
@@ -152,7 +158,7 @@ class Prob(Provisioner):
 
     def _is_needed(self, machine: Machine, view: View) -> bool:
         """Whether more is ready than those before it take: older ones, up rather than booting."""
-        left = self.work.count(machine.offer.name) + self.work.count(None)
+        left = self.work.ready.count(machine.offer.name) + self.work.ready.count(None)
         for other in view.machines.values() if left else ():
             is_alike = other.offer.name == machine.offer.name and not other.leaving
             if is_alike and _turn(other) < _turn(machine):
@@ -165,12 +171,6 @@ class Prob(Provisioner):
 def _price_of_work(offer: Offer) -> float:
     """The price of a fixed amount of work, up to a factor."""
     return float(offer.price) / (offer.billing * offer.speed)
-
-
-def _free_slots(name: str, view: View) -> int:
-    """Free slots of the machines of an offer that are up or boot."""
-    alike = (one for one in view.machines.values() if one.offer.name == name and not one.leaving)
-    return sum(map(_free, alike))
 
 
 def _free(machine: Machine) -> int:

@@ -1,0 +1,188 @@
+"""Every preset on 100, 1,000 and 10,000 simulated machines: processor time per task.
+
+What an entry does at an event must not grow with the machines or tasks that there are: the time per
+task on 10,000 machines is at most twice that on 100. The default policy of a bag must be fast
+enough to be tried a thousand times while somebody waits. Each case runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING
+
+from benchmarks.measure import Goal, Line, Result
+
+if TYPE_CHECKING:
+    from bursar.engine.roles import Policy
+    from bursar.model.flow import Flow
+    from bursar.model.market import Market
+    from bursar.state.state import RunState
+
+MACHINES = (100, 1_000, 10_000)
+TASKS_EACH = 5
+"""Tasks for each machine."""
+MOST_GROWTH = 2.0
+PRESETS = ("bats", "planned", "mixed", "prob", "fixed")
+GROWING = PRESETS[:4]
+"""Those that have a goal; `fixed` is what the others are compared with."""
+DEFAULT = {(500, 300, 20): 0.1, (5_000, 600, 80): 0.4}
+"""By tasks, machines and budget of a run of the default policy, its seconds at most."""
+
+
+def measure(rounds: int) -> Result:
+    lines, goals = [], []
+    for case, most in DEFAULT.items():
+        tasks, machines, _ = case
+        seconds = min(_elsewhere("default", *case) for _ in range(rounds))
+        what = f"{tasks:,} tasks, {machines} machines"
+        lines.append(Line(what, seconds, "s", "a run of the default policy"))
+        goals.append(Goal(what, seconds, "<=", most, "s"))
+    for preset in PRESETS:
+        times = {}
+        for machines in MACHINES:
+            turns = rounds if machines < MACHINES[-1] else 1
+            best = min(_elsewhere(preset, machines) for _ in range(turns))
+            times[machines] = best / (TASKS_EACH * machines) * 1e6
+            lines.append(Line(f"{preset}, {machines:,}", times[machines], "us", "per task"))
+        if preset in GROWING:
+            growth = times[MACHINES[-1]] / times[MACHINES[0]]
+            goals.append(Goal(f"{preset}: 10,000 beside 100", growth, "<=", MOST_GROWTH, "times"))
+    return Result("Deciding, simulated: processor time", lines, goals)
+
+
+def _elsewhere(*words: object) -> float:
+    command = [sys.executable, "-m", __name__, *map(str, words)]
+    found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    return float(found)
+
+
+def _timed(run: Callable[[], RunState]) -> float:
+    began = time.process_time()
+    state = run()
+    seconds = time.process_time() - began
+    if state.done != state.total:
+        raise SystemExit(f"only {state.done:,} of {state.total:,} tasks are done")
+    return seconds
+
+
+def _market(machines: int, *, spot: bool = False) -> Market:
+    from bursar.model.market import Market, Offer, Pool
+    from bursar.model.money import Money
+    from bursar.model.time import HOUR, SECOND
+
+    pool: Pool = "unreliable" if spot else "reliable"
+    small, large = machines * 3 // 5, machines * 2 // 5
+    return Market("USD", "undated", (
+        Offer("small", Money.parse("0.08"), HOUR, limit=small, pool=pool),
+        Offer("large", Money.parse("0.24"), HOUR, limit=large, boot=90 * SECOND, speed=2.5),
+    ))  # fmt: skip
+
+
+def _policy(preset: str, market: Market) -> Policy:
+    from bursar.engine.roles import Policy, Provisioner
+    from bursar.model.strategy import read_strategy
+    from bursar.policies.place.assigned import AssignedPlacer
+    from bursar.policies.place.fitting import FittingPlacer
+    from bursar.policies.place.pooled import PooledPlacer
+    from bursar.policies.place.random import RandomPlacer
+    from bursar.policies.provision.bats import Bats
+    from bursar.policies.provision.fixed import Fixed
+    from bursar.policies.provision.mixed import Mixed
+    from bursar.policies.provision.planned import Planned
+    from bursar.policies.provision.prob import Prob
+    from bursar.policies.replicate.insured import Insured
+    from bursar.policies.replicate.none import NoReplicas
+    from bursar.policies.replicate.ntdmr import Ntdmr
+
+    fleet = {offer.name: offer.limit or 0 for offer in market.offers}
+    if preset == "mixed":
+        mixed = Mixed(market, fleet, read_strategy("N=1,T=15m,D=40m,Mr=0.2"))
+        return Policy(mixed, PooledPlacer(), Ntdmr(mixed))
+    if preset == "prob":
+        prob = Prob()
+        return Policy(prob, AssignedPlacer(prob), NoReplicas())
+    if preset == "fixed":
+        return Policy(Fixed(fleet), RandomPlacer(), NoReplicas())
+    bats: Provisioner = Planned(fleet) if preset == "planned" else Bats()
+    return Policy(bats, FittingPlacer(bats), Insured(bats))
+
+
+def _layers(width: int) -> Flow:
+    """A workflow of as many layers as there are tasks for a machine."""
+    from bursar.model.flow import Flow
+
+    count = TASKS_EACH * width
+    return Flow(
+        name="layers",
+        names=tuple(f"t{task}" for task in range(count)),
+        parents=tuple((task - width,) if task >= width else () for task in range(count)),
+        kind_names=("any",),
+        kinds=(0,) * count,
+        runtimes=(1.0,) * count,
+    )
+
+
+def _preset(preset: str, machines: int) -> float:
+    from bursar.model.assigned import Assigned
+    from bursar.model.goal import Goal as Wish
+    from bursar.model.money import ZERO, Money
+    from bursar.model.time import MINUTE
+    from bursar.model.work import Bag
+    from bursar.simulate.faults import ModelledBehaviour, given
+    from bursar.simulate.run import simulate
+    from bursar.state import events as ev
+
+    rng = Random(0)
+    market = _market(machines, spot=preset == "mixed")
+    tasks = TASKS_EACH * machines
+    runtimes = [rng.randrange(MINUTE, 10 * MINUTE) for _ in range(tasks)]
+    arrivals: list[ev.AnyEvent] = [ev.WorkArrived(0, Bag(tasks))]
+    if preset == "prob":
+        names = ("small", "large")
+        assigned = Assigned(names, tuple(rng.choice((0, 0, 0, 1, 1)) for _ in range(tasks)))
+        fleet = {offer.name: offer.limit or 0 for offer in market.offers}
+        plan = ev.PlanChosen(0, "fast", fleet, 0, 0, ZERO, ZERO, assigned=assigned)
+        arrivals = [ev.WorkflowArrived(0, _layers(machines)), plan]
+    wish = Wish(budget=Money.parse(f"{machines * 0.4:.2f}"))
+    policy = _policy(preset, market)
+    behaviour = ModelledBehaviour(given(runtimes))
+    return _timed(lambda: simulate(market, wish, arrivals, policy, behaviour))
+
+
+def _default(tasks: int, machines: int, budget: int) -> float:
+    from bursar.model.goal import Goal as Wish
+    from bursar.model.market import Market, Offer
+    from bursar.model.money import Money
+    from bursar.model.time import HOUR, MINUTE, SECOND
+    from bursar.model.work import Bag
+    from bursar.simulate.faults import ModelledBehaviour, given
+    from bursar.simulate.run import simulate
+
+    rng, limit = Random(1), machines // 3
+    market = Market("USD", "undated", (
+        Offer("small", Money.parse("0.08"), HOUR, limit=limit),
+        Offer("mid", Money.parse("0.15"), HOUR, limit=limit, boot=40 * SECOND, speed=1.7),
+        Offer("large", Money.parse("0.24"), HOUR, limit=limit, boot=90 * SECOND, speed=2.5),
+    ))  # fmt: skip
+    wish = Wish(budget=Money.parse(budget))
+
+    def run(count: int) -> RunState:
+        times = [int(rng.lognormvariate(0, 0.6) * 5 * MINUTE) + 1 for _ in range(count)]
+        behaviour = ModelledBehaviour(given(times))
+        return simulate(market, wish, Bag(count), _policy("bats", market), behaviour, seed=1)
+
+    run(50)  # which imports what is imported late
+    return _timed(lambda: run(tasks))
+
+
+if __name__ == "__main__":
+    what, *numbers = sys.argv[1:]
+    if what == "default":
+        print(json.dumps(_default(*map(int, numbers))))
+    else:
+        print(json.dumps(_preset(what, int(numbers[0]))))
