@@ -24,7 +24,7 @@ def ask_for_strategy(advice: Advice) -> int:
 
     knee = knee_place(advice)
     places = _offered(len(advice.points), knee)
-    say("The last tasks are running. Which strategy for them? (the run goes on meanwhile)")
+    say("The last tasks are running. Which strategy for them? (the run continues meanwhile)")
     columns = ("#", "N", "T", "D", "reliable", "time", "cost", "")
     rows = [_row(number, place, advice, knee) for number, place in enumerate(places, 1)]
     print_table(columns, rows, right="# N T D reliable time cost", err=True)

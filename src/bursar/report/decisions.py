@@ -133,7 +133,10 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             left = format_duration(event.gone - event.at)
             return f"{_name(state, event.machine)} will be taken away", f"announced {left} ahead"
         case ev.MachineAdopted():
-            return f"go on with {_name(state, event.machine)}", "it was there when the run went on"
+            return (
+                f"adopt {_name(state, event.machine)}",
+                "it was still up when the run was resumed",
+            )
         case ev.MachineDown(cause=cause) if cause != "released":
             return f"{_name(state, event.machine)} is gone ({cause})", event.why
         case ev.AttemptStarted() if state.attempts_of(event.task):
