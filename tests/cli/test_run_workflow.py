@@ -128,7 +128,7 @@ def test_a_workflow_takes_no_arguments_and_no_policies_for_bags(place):
     place.write("flow.yaml", "tasks: {a: {run: 'true'}}")
     assert "leave out" in place.bursar("run", "flow.yaml", ":::", "1", code=2)[1]
     err = place.bursar("run", "flow.yaml", "--provisioner", "sample", code=2)[1]
-    assert "do not wait for each other" in err
+    assert "for bags, not for workflows" in err
 
 
 def test_one_task_disconnected_tasks_and_a_toml_file_will_do(place):
