@@ -154,7 +154,7 @@ class UnifiedRuntimes:
         return self._times.means_above(whole * slopes + rest * slopes // MILLION)
 
     def slopes(self, offers: Sequence[str]) -> Integers:
-        """Of each offer; 0 where its line is not known yet."""
+        """A value for each offer; 0 where its line is not known yet."""
         return np.array([self._slopes.get(offer, 0) for offer in offers], dtype=np.int64)
 
     def convert(self, time: Time, source: str, target: str) -> Time | None:

@@ -46,7 +46,7 @@ REBUILT: Final = (
     "_begun_on",
     "_live_of",
     "_appliers",
-    "changes",  # of one process only: whoever keeps an index begins with all that is there
+    "changes",  # of one process only: an index begins with all that is there
 )
 """Fields that have a form of their own in a checkpoint, or follow from others."""
 

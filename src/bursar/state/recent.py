@@ -21,7 +21,7 @@ class Recent:
 
     @property
     def end(self) -> int:
-        """The place of the next: whoever has seen all that changed so far goes on from here."""
+        """The place of the next change: a reader that has seen all of them continues from here."""
         return self._first + len(self._items)
 
     def note(self, number: int) -> None:

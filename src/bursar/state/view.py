@@ -153,7 +153,7 @@ class PrecedenceView(Protocol):
 
 
 class RecentView(Protocol):
-    """What changed lately, in order. Whoever keeps an index remembers `end` and asks from there."""
+    """What changed lately, in order. An index remembers `end` and asks from there."""
 
     @property
     def end(self) -> int:
