@@ -1,7 +1,7 @@
 """A plan as it is shown, journaled and chosen: the same value for bags, two pools and workflows.
 
-A plan is offered with what it assumes. Whoever chooses it later, or advises the run that follows
-it, reads what was assumed then: nothing of it is looked up again.
+A plan is offered with what it assumes. A later choice, or an advisor of the run that follows it,
+reads what was assumed then: nothing of it is looked up again.
 """
 
 from __future__ import annotations

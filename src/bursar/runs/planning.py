@@ -234,8 +234,8 @@ def plans_of_workflow(flow: Flow, market: Market, goal: Goal, wish: Wish) -> Pla
 def _workflow_again(state: RunState, flow: Flow, asked: Asked) -> PlansOffered:
     if state.plan is not None:
         raise InputError(
-            f"run {state.run} follows the plan '{state.plan.name}', and plans anew by itself where"
-            f" it must; go on with: bursar resume {state.run}"
+            f"run {state.run} follows the plan '{state.plan.name}', and replans by itself where"
+            f" it must; continue with: bursar resume {state.run}"
         )
     before = None if state.offered is None else state.offered.assumed.wish
     wish = structs.replace(before or Wish(), confidence=asked.confidence)
