@@ -75,7 +75,7 @@ def test_a_real_run_is_done_although_its_machines_are_taken_away(mixed):
     assert "the spot machine was taken away" in out
     mixed.bursar("export", "s", "--events", "s.jsonl")
     created = json.loads((mixed.path / "s.jsonl").read_text().splitlines()[0])
-    assert created["settings"]["sabotage"] == "500000"
+    assert created["options"]["sabotage"] == 500_000
 
 
 def test_sabotage_of_reliable_machines_is_refused(place):

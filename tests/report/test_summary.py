@@ -8,6 +8,7 @@ import pytest
 
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
+from bursar.model.options import RunOptions
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import make_bag
 from bursar.report.summary import (
@@ -208,8 +209,8 @@ def test_a_signal_is_told_by_its_name_and_not_as_an_exit_code():
 )
 def test_people_are_told_where_the_output_of_failed_tasks_is(failing, told):
     scene = scene_of()
-    settings = {"outputs": "/there"}
-    scene.state.created = msgspec.structs.replace(scene.state.created, settings=settings)
+    options = RunOptions(outputs="/there")
+    scene.state.created = msgspec.structs.replace(scene.state.created, options=options)
     machine = scene.machine()
     for task in failing:
         scene.end(scene.start(task, machine), "failed", 1)

@@ -113,9 +113,10 @@ def test_a_run_begins_in_its_journal_before_anything_is_rented(home, tmp_path):
         created, work, end = events_of(session.run_dir)
     assert (created.run, created.seed, created.market) == ("amber", 7, MARKET)
     assert created.policies == BATS
-    assert created.settings["fleet"] == "small=2"
-    assert created.settings["directory"] == str(tmp_path)
-    assert created.settings["outputs"] == str(tmp_path / "home/amber/outputs")
+    assert created.options.fleet == {"small": 2}
+    assert created.options.directory == str(tmp_path)
+    assert created.options.outputs == str(tmp_path / "home/amber/outputs")
+    assert created.settings == {}
     assert created.began == pytest.approx(time.time(), abs=60)
     assert work.bag.count == 2
     assert isinstance(end, ev.ArrivalsEnded)

@@ -366,8 +366,9 @@ def _policy(
             limits=request.limits,
             seed=seed,
             policies=policies,
-            settings=request.settings(),
+            settings={},
             began=0.0,
+            options=request.options(),
         )
     )
     for event in request.arrivals():

@@ -422,7 +422,10 @@ def own_copy(event: ev.AnyEvent) -> ev.AnyEvent:
     """The event itself, or a copy of one that holds what can be changed."""
     if isinstance(event, ev.RunCreated):
         policies, settings = dict(event.policies), dict(event.settings)
-        return msgspec.structs.replace(event, policies=policies, settings=settings)
+        options = event.options
+        if options is not None:
+            options = msgspec.structs.replace(options, fleet=dict(options.fleet))
+        return msgspec.structs.replace(event, policies=policies, settings=settings, options=options)
     if isinstance(event, ev.PlanChosen | ev.AssignmentChanged):
         return msgspec.structs.replace(event, fleet=dict(event.fleet))
     return event

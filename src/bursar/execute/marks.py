@@ -15,9 +15,9 @@ def mark_of(state: RunState, place: str = "") -> str:
     A copy of the run's directory has the same id, and another `place`.
     """
     created = state.created
-    if created is None or "id" not in created.settings:  # made by an earlier version
+    if created is None or not created.made_with.id:  # made by an earlier version
         return f"{state.run}@{0.0 if created is None else created.began!r}"
-    return f"{state.run}@{created.settings['id']}@{place}"
+    return f"{state.run}@{created.made_with.id}@{place}"
 
 
 def sweep(state: RunState, place: str = "") -> int:
@@ -28,9 +28,9 @@ def sweep(state: RunState, place: str = "") -> int:
 def lives_elsewhere(state: RunState, place: str) -> bool:
     """Whether a copy of the run's directory, or its original, is being executed."""
     created, mine = state.created, mark_of(state, place)
-    if created is None or "id" not in created.settings:
+    if created is None or not created.made_with.id:
         return False
-    others = f"{state.run}@{created.settings['id']}@"
+    others = f"{state.run}@{created.made_with.id}@"
     pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal())
     marks = ((ward_of(pid) or "").rpartition("/")[0] for pid in pids)
     return any(mark.startswith(others) and mark != mine for mark in marks)

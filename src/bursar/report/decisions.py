@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from bursar.model.fleet import format_fleet
+from bursar.model.fleet import format_fleet, write_fleet
 from bursar.model.money import Money, format_money
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, SECOND, Time, format_duration, seconds
@@ -118,7 +118,8 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             budget = event.goal.budget
             money = "no budget" if budget is None else format_money(budget, event.market.currency)
             roles = ", ".join(f"{role} {entry}" for role, entry in event.policies.items())
-            return "run created", f"{money}; {roles}; fleet {event.settings.get('fleet', '?')}"
+            fleet = write_fleet(event.made_with.fleet) or "?"
+            return "run created", f"{money}; {roles}; fleet {fleet}"
         case ev.MachineRented():
             price = format_money(state.market[event.offer].price, state.market.currency)
             what = f"+1 {event.offer} ({event.offer}-{event.machine}) at {price} a unit"

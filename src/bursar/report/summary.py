@@ -230,7 +230,7 @@ def _arguments(state: RunState, task: int) -> set[str]:
 
 def _tell_kept_failures(state: RunState) -> Iterator[str]:
     """Where what commands printed is; calls leave nothing behind unless they wrote files."""
-    outputs = None if state.created is None else state.created.settings.get("outputs")
+    outputs = None if state.created is None else state.created.made_with.outputs or None
     commands = [task for task in state.failed_tasks if state.command(task)]
     if outputs is None or not commands:
         return

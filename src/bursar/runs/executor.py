@@ -26,6 +26,7 @@ from bursar.formats.market import given_market
 from bursar.journal.names import check_run_name
 from bursar.journal.runs import Home, RunDir
 from bursar.model.amount import money_in
+from bursar.model.asked import PYTHON
 from bursar.model.errors import InputError, shown
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
@@ -89,7 +90,7 @@ class BudgetExecutor(Executor):
             },
             name=_name(name),
             seed=None if seed is None else _whole("seed", seed, 0, LARGEST_SEED),
-            budget_as="budget=",
+            asked=PYTHON,
         )
         self._run = CallRun(request)
         fleet_slots = ((request.market[k].slots, n) for k, n in request.full_fleet().items())

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from bursar.beliefs.samples import SampleLog
 from bursar.beliefs.sampling import sample_size
 from bursar.engine.roles import Advisor, Policy, Provisioner
-from bursar.model.fleet import parse_fleet
 from bursar.model.flow import Flow
-from bursar.model.strategy import Strategy, read_strategy
+from bursar.model.strategy import Strategy
 from bursar.policies.presets import EXPERT, PLANNED, advisor_for
 from bursar.policies.registry import make_entry
 from bursar.runs.request import ASK
@@ -40,15 +39,15 @@ def policy_of(
     offered: dict[str, Any] = {"book": book, **(extra or {})}
     if policies["provisioner"] == "sample":
         offered["size"] = sample_size(state.total)
-    fleet = parse_fleet(created.settings["fleet"], created.market)
+    options = created.made_with
     provisioner: Provisioner = make_entry(
         "provisioner",
         policies["provisioner"],
         {
             **offered,
-            "fleet": fleet if plan is None else plan.fleet,
-            "workers": int(created.settings["workers"]),
-            "faithful": created.settings.get("faithful") == "yes",
+            "fleet": options.fleet if plan is None else plan.fleet,
+            "workers": options.workers,
+            "faithful": options.faithful,
             "market": created.market,
             "strategy": strategy_of(state),
         },
@@ -76,9 +75,7 @@ def strategy_of(state: RunState) -> Strategy | None:
         return state.plan.strategy
     if state.strategy is not None:
         return state.strategy.strategy
-    if created is None or "strategy" not in created.settings:
-        return None
-    return read_strategy(created.settings["strategy"])
+    return None if created is None else created.made_with.strategy
 
 
 def _advisors(
@@ -95,7 +92,7 @@ def _advisors(
         strategy = strategy_of(state)
         if strategy is not None and strategy.is_timed:
             return ()
-        wish = created.settings.get("prefer")
+        wish = created.made_with.prefer
         by_hand = wish == ASK
         offered = {
             "provisioner": provisioner,

@@ -10,12 +10,14 @@ from typing import Final
 import msgspec
 
 from bursar.execute.staging import COPIED, SHARED, check_files
+from bursar.model.asked import COMMAND_LINE, Asked
 from bursar.model.errors import InputError, shown
 from bursar.model.fleet import Fleet, parse_fleet, write_fleet
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import format_money
+from bursar.model.options import RunOptions
 from bursar.model.strategy import read_strategy
 from bursar.model.time import Time
 from bursar.model.wish import Wish
@@ -29,12 +31,12 @@ ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
 
 
-def check_sabotage(market: Market) -> None:
+def check_sabotage(market: Market, asked: Asked = COMMAND_LINE) -> None:
     """Whether there is anything that could be taken away."""
     if all(offer.pool == "reliable" for offer in market.offers):
         raise InputError(
             'this market has no unreliable machine: write pool = "unreliable" for an offer,'
-            " or leave out --sabotage"
+            f" or leave out {asked.option('sabotage')}"
         )
 
 
@@ -92,8 +94,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     name: str | None = None
     output: str | None = None
-    budget_as: str = "--budget"
-    """how the budget is written by the user, for messages"""
+    asked: Asked = COMMAND_LINE
+    """how options are written by the user, for messages"""
 
     def check(self, *, simulated: bool = False) -> None:
         """Refuse what could not even begin."""
@@ -101,7 +103,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         check_policies(self.all_policies(), simulated=simulated)
         self._check_faithful()
         if self.sabotage:
-            check_sabotage(self.market)
+            check_sabotage(self.market, self.asked)
         if self.flow is not None:
             self._check_workflow(self.flow, simulated=simulated)
         if self.fleet is not None:
@@ -119,13 +121,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             raise InputError(
                 f"a budget of {given} buys no machine: "
                 f"the cheapest, {cheapest.name}, costs {least} at least; "
-                f"raise {self.budget_as}"
+                f"raise {self.asked.option('budget')}"
             )
 
     def check_money(self) -> None:
         """If machines cost money, a budget or a deadline must be given."""
         if self.goal.budget is None and self.goal.deadline is None and not self.market.is_free:
-            raise InputError(f"this market costs money: set a limit with {self.budget_as}")
+            budget = self.asked.option("budget")
+            raise InputError(f"this market costs money: set a limit with {budget}")
 
     def check_tasks(self, flow: Flow) -> None:
         """Every task of a workflow has a command and finds its files."""
@@ -137,7 +140,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if policies["provisioner"] == "prob" and not self.is_planned:
             raise InputError(
                 "the provisioner 'prob' follows a plan, and there is none for free machines"
-                " or a given --fleet; leave it out"
+                f" or a given {self.asked.option('fleet')}; leave it out"
             )
         if policies["provisioner"] in FOR_BAGS:
             raise InputError(
@@ -152,20 +155,23 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             self.check_tasks(flow)
         if self.files == SHARED and policies["replicator"] != "none" and flow.files.names:
             raise InputError(
-                f"attempts of one task would write the same files: --replicator"
-                f" {policies['replicator']} needs --files {COPIED}"
+                "attempts of one task would write the same files:"
+                f" {self.asked.option('replicator', policies['replicator'])} needs"
+                f" {self.asked.option('files', COPIED)}"
             )
 
     def _check_faithful(self) -> None:
         if self.faithful and self.all_policies()["provisioner"] not in ("bats", "mixed"):
             raise InputError(
                 "the published algorithm chooses machines for a bag and a budget:"
-                " use --faithful without --fleet, on a market that costs money"
+                f" use {self.asked.option('faithful')} without {self.asked.option('fleet')},"
+                " on a market that costs money"
             )
 
     def _check_strategy(self) -> None:
         """A strategy, or a preference among them, is for two pools and can be understood."""
-        for name, value in (("--prefer", self.prefer), ("--strategy", self.strategy)):
+        for option, value in (("prefer", self.prefer), ("strategy", self.strategy)):
+            name = self.asked.option(option)
             if value is not None and self.all_policies()["provisioner"] != "mixed":
                 raise InputError(
                     f'{name} is for machines that may be lost: write pool = "unreliable" for an'
@@ -248,14 +254,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             for offer in self.market.offers
         }
 
-    def settings(self) -> dict[str, str]:
-        """What a policy is made of, as a run's journal keeps it."""
-        fleet = {name: count for name, count in self.full_fleet().items() if count}
-        files = self.files if self.flow is not None else None
-        asked = {"prefer": self.prefer, "strategy": self.strategy, "files": files}
-        return {
-            "fleet": write_fleet(fleet),
-            "workers": str(self.sample_workers),
-            "faithful": "yes" if self.faithful else "no",
-            **{name: value for name, value in asked.items() if value},
-        }
+    def options(self) -> RunOptions:
+        """What policies are made of, as a run's journal keeps it."""
+        return RunOptions(
+            fleet={name: count for name, count in self.full_fleet().items() if count},
+            workers=self.sample_workers,
+            faithful=self.faithful,
+            prefer=self.prefer,
+            strategy=None if self.strategy is None else read_strategy(self.strategy),
+            files=None if self.flow is None else self.files,
+            sabotage=self.sabotage,
+        )

@@ -17,6 +17,7 @@ from bursar.formats.job import read_confidence, read_deviation
 from bursar.formats.market import given_market
 from bursar.journal.runs import Home
 from bursar.model.amount import money_in
+from bursar.model.asked import PYTHON
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError
 from bursar.model.flow import Flow
@@ -73,7 +74,7 @@ def run_workflow(
         ),
         name=name,
         seed=seed,
-        budget_as="budget=",
+        asked=PYTHON,
     )
     with Session.begin(Home.of(os.environ), with_plan(request, choose)) as session:
         session.execute()

@@ -197,19 +197,19 @@ class Session:
     @property
     def outputs(self) -> Path:
         assert self.state.created is not None  # noqa: S101
-        return Path(self.state.created.settings["outputs"])
+        return Path(self.state.created.made_with.outputs)
 
     @property
     def id(self) -> str:
         """What tells this run from all others, wherever they are; copies have the same."""
         assert self.state.created is not None  # noqa: S101
-        return self.state.created.settings.get("id", self.state.run)
+        return self.state.created.made_with.id or self.state.run
 
     @property
     def directory(self) -> Path:
         """Where the commands run."""
         assert self.state.created is not None  # noqa: S101
-        return Path(self.state.created.settings["directory"])
+        return Path(self.state.created.made_with.directory)
 
     def execute(self, observers: Sequence[Observer] = ()) -> ev.RunEnded:
         """Drive the run to its end; Ctrl-C once stops gently, twice at once."""
@@ -277,15 +277,15 @@ class Session:
     @property
     def _shares_files(self) -> bool:
         """Whether its tasks write where other runs may write, too."""
-        settings = {} if self.state.created is None else self.state.created.settings
-        return settings.get("files") == SHARED
+        created = self.state.created
+        return created is not None and created.made_with.files == SHARED
 
     def _staging(self) -> Staging | None:
         """How tasks get at their files, if they have some."""
-        settings = {} if self.state.created is None else self.state.created.settings
-        if "files" not in settings:
+        files = None if self.state.created is None else self.state.created.made_with.files
+        if files is None:
             return None
-        return staging_of(self.state, settings["files"], self.directory, Outputs(self.outputs))
+        return staging_of(self.state, files, self.directory, Outputs(self.outputs))
 
     def _record(self, event: ev.AnyEvent) -> None:
         self._journal.append(event)
@@ -302,10 +302,10 @@ def _saboteur_of(state: RunState, plan: ev.PlanChosen | None) -> Losses | None:
     created = state.created
     if created is None:
         return None
-    life = (plan and plan.sabotage) or created.settings.get("sabotage")
+    life = (plan and plan.sabotage) or created.made_with.sabotage
     if life is None:
         return None
-    return Saboteur(int(life), seed=created.seed)
+    return Saboteur(life, seed=created.seed)
 
 
 def _outputs_now(run: RunDir, state: RunState) -> str | None:
@@ -314,10 +314,10 @@ def _outputs_now(run: RunDir, state: RunState) -> str | None:
     A copy of a run has its own; None: they are where the user wanted them.
     """
     assert state.created is not None  # noqa: S101
-    settings = state.created.settings
-    told = settings["outputs"]
-    if "home" in settings:
-        was_inside = told == str(Path(settings["home"]) / run.outputs.name)
+    options = state.created.made_with
+    told = options.outputs
+    if options.home:
+        was_inside = told == str(Path(options.home) / run.outputs.name)
     else:  # made by an earlier version
         was_inside = told.endswith(f"/{state.run}/{run.outputs.name}")
     return str(run.outputs) if was_inside else None
@@ -342,16 +342,16 @@ def _opening(run: RunDir, request: Request, clocks: ev.Clocks) -> Iterator[ev.An
         limits=request.limits,
         seed=Random().getrandbits(31) if request.seed is None else request.seed,
         policies=request.all_policies(),
-        settings={
-            **request.settings(),
-            **({"sabotage": str(request.sabotage)} if request.sabotage else {}),
-            "outputs": str(output.absolute()),
-            "home": str(run.path),
-            "directory": str(Path.cwd()),
-            "id": token_hex(8),
-        },
+        settings={},
         began=clocks.wall,
         clocks=clocks,
+        options=msgspec.structs.replace(
+            request.options(),
+            outputs=str(output.absolute()),
+            home=str(run.path),
+            directory=str(Path.cwd()),
+            id=token_hex(8),
+        ),
     )
     arrivals = request.arrivals()
     if arrivals:
@@ -421,7 +421,8 @@ def _check_planned(run: RunDir, state: RunState, plan: ev.PlanChosen | None) -> 
         return
     for _, work in state.work:
         if isinstance(work, Flow):
-            check_tasks(work, created.settings["files"], Path(created.settings["directory"]))
+            options = created.made_with
+            check_tasks(work, options.files or SHARED, Path(options.directory))
 
 
 def _check_resumable(run: RunDir, state: RunState) -> None:
@@ -431,8 +432,8 @@ def _check_resumable(run: RunDir, state: RunState) -> None:
             f"run {run.name} consists of Python calls, which are not in the journal: run your"
             " program again"
         )
-    if created is not None and not Path(created.settings["directory"]).is_dir():
-        raise InputError(f"run {run.name} ran in {created.settings['directory']}, which is gone")
+    if created is not None and not Path(created.made_with.directory).is_dir():
+        raise InputError(f"run {run.name} ran in {created.made_with.directory}, which is gone")
 
 
 @contextmanager

@@ -92,7 +92,7 @@ def digest_of(state: RunState) -> Digest:
         why="" if ended is None else ended.why,
         promise=None if state.plan is None else _promise(state.plan, state.committed_before_plan),
         replanned=None if assignment is None else (assignment.at, assignment.why),
-        outputs="none" if created is None else created.settings.get("outputs", "none"),
+        outputs=(created.made_with.outputs if created is not None else "") or "none",
         is_of_calls=state.is_of_calls,
         fleet=state.fleet,
         machines=len(state.machines),

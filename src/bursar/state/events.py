@@ -16,6 +16,7 @@ from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
+from bursar.model.options import RunOptions
 from bursar.model.plan import Assumed, Plan
 from bursar.model.strategy import Strategy
 from bursar.model.time import Time
@@ -54,7 +55,7 @@ class Clocks(msgspec.Struct, frozen=True, gc=False):
 
 
 class RunCreated(Event, frozen=True, tag=True, omit_defaults=True):
-    """Always the first event. `policies` are the names of the entries in the three roles."""
+    """Always the first event. `policies` are the names of the entries, by role."""
 
     run: str
     market: Market
@@ -63,11 +64,18 @@ class RunCreated(Event, frozen=True, tag=True, omit_defaults=True):
     seed: int
     policies: dict[str, str]
     settings: dict[str, str]
-    """what the world needs to go on after a crash: working directory, output directory"""
+    """options as texts, by earlier versions; empty since"""
     began: float
     """seconds since 1970 at time zero of the run"""
     clocks: Clocks | None = None
     """at time zero"""
+    options: RunOptions | None = None
+    """None: made by an earlier version, whose settings tell them"""
+
+    @property
+    def made_with(self) -> RunOptions:
+        """The options, by whichever version it was made."""
+        return self.options or RunOptions.recalled(self.settings, self.market)
 
 
 class WorkArrived(Event, frozen=True, tag=True, omit_defaults=True):

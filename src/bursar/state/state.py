@@ -325,8 +325,8 @@ class RunState:
         self.pauses.append((self.now, event.at))
         self.periods.append((event.at, event))
         if event.outputs and self.created is not None:
-            settings = {**self.created.settings, "outputs": event.outputs}
-            self.created = msgspec.structs.replace(self.created, settings=settings)
+            options = msgspec.structs.replace(self.created.made_with, outputs=event.outputs)
+            self.created = msgspec.structs.replace(self.created, options=options)
         self.stopping = None
         self.ended = None
         self.refusals.clear()
