@@ -9,12 +9,14 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from bursar.execute.dispatch import StaffError
 from bursar.execute.lifeline import NUMBER
 from bursar.execute.processes import is_dead, parent_of
+from bursar.execute.warden import Warden
 from bursar.state import events as ev
 
 PYTHON = sys.executable
@@ -308,3 +310,16 @@ def test_quick_tasks_leave_no_zombie_and_no_descriptor(lab, census):
     assert counts[0] == counts[-1]
     children = Path(f"/proc/{census.wardens()[0]}/task/{census.wardens()[0]}/children")
     assert children.read_text() == ""
+
+
+def test_a_warden_that_cannot_remove_all_in_time_ends_without_a_complaint(monkeypatch):
+    monkeypatch.setattr("bursar.execute.warden.LONGEST_TIDYING", 50_000)
+    silent, other = os.pipe2(os.O_NONBLOCK)
+    warden = Warden.__new__(Warden)
+    warden._directories = SimpleNamespace(removers={1}, tidy_at_last=lambda: None)
+    warden._bell = silent
+    try:
+        warden._tidy()
+    finally:
+        os.close(silent)
+        os.close(other)

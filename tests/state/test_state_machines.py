@@ -8,6 +8,7 @@ from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.state import events as ev
+from bursar.state.fleet_counts import FleetCounts
 from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"))
@@ -181,3 +182,19 @@ def test_a_loss_is_not_announced_twice_nor_of_what_leaves_anyway(scene):
     scene.release(second)
     for machine in (first, second, 99):
         assert not scene.state.expects(ev.LossAnnounced(0, machine, MINUTE))
+
+
+def test_a_machine_that_is_adopted_boots_again_with_its_lease_and_charge(scene):
+    machine = scene.machine()
+    counts = FleetCounts()
+    counts.look(scene.state)
+    assert (counts.of("small").idle, counts.of("small").booting) == (1, 0)
+    before = scene.state.ledger.committed
+    scene.tell(ev.MachineAdopted(scene.at, machine))
+    counts.look(scene.state)
+    assert (counts.of("small").idle, counts.of("small").booting) == (0, 1)
+    assert machine not in scene.state.idle
+    assert scene.state.machines[machine].until == HOUR
+    assert scene.state.ledger.committed == before
+    scene.up(machine)
+    assert machine in scene.state.idle

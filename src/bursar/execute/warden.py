@@ -402,8 +402,8 @@ class Warden:
         self._directories.tidy_at_last()
         end = boottime() + LONGEST_TIDYING
         while self._directories.removers and boottime() < end:
-            select.select([self._bell], [], [], LONGEST_TIDYING / SECOND)
-            self._answer_bell()
+            if select.select([self._bell], [], [], LONGEST_TIDYING / SECOND)[0]:
+                self._answer_bell()
 
     # --- the loop's parts ------------------------------------------------------------------------
 

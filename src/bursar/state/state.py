@@ -396,6 +396,7 @@ class RunState:
     def _machine_adopted(self, event: ev.MachineAdopted) -> None:
         machine = self.machines[event.machine]
         _change(machine, "up", None)
+        self.changes.machines.note(event.machine)
         self.idle.discard(machine.id)
 
     def _machine_down(self, event: ev.MachineDown) -> None:
