@@ -141,7 +141,7 @@ class Advised(Scene):
         question = self.advisor.question(self.state, self.at)
         if question is not None:
             self.told.append(self.advisor.answer(question))
-            self.tell(self.told[-1])
+            self.tell(msgspec.structs.replace(self.told[-1], at=self.at))
 
 
 def test_another_goal_is_planned_for(flow, times, plan):
@@ -159,6 +159,7 @@ def test_the_goal_that_comes_with_the_choice_of_a_plan_is_the_one_it_was_chosen_
 ):
     scene = Advised(flow, times, plan)
     scene.tell(ev.GoalChanged(scene.at, Goal(Money.parse("1.5"))))
+    scene.ask()
     assert scene.told == []
 
 
