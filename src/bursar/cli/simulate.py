@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from random import Random
+from collections.abc import Iterator, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import rich_click as click
 
-from bursar.beliefs.samples import SampleLog
 from bursar.cli.common import print_json, print_table, say
-from bursar.cli.faults import Faults
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.options import (
     FAILURES,
@@ -28,56 +25,27 @@ from bursar.cli.options import (
     policy_options,
     settings,
 )
-from bursar.engine.roles import Policy
 from bursar.formats.job import Job
 from bursar.formats.market import read_market
 from bursar.formats.spot_trace import read_spot_trace
 from bursar.model.amount import money_in
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet, parse_fleet
+from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.money import Money, format_money
 from bursar.model.numbers import LAST_SEED
 from bursar.model.reading import read_duration
 from bursar.model.text import counted
-from bursar.model.time import Time, format_duration, parse_duration, seconds
-from bursar.model.work import LARGEST_BAG, Bag
-from bursar.report.summary import FREE, NOT_INCLUDED, Summary, summarise
-from bursar.runs.policy import policy_of
+from bursar.model.time import format_duration, parse_duration, seconds
+from bursar.model.work import LARGEST_BAG
+from bursar.report.summary import FREE, NOT_INCLUDED
+from bursar.runs.faults import Faults
 from bursar.runs.request import Request
-from bursar.simulate.faults import Runtimes, drawn
-from bursar.simulate.run import simulate
-from bursar.state import events as ev
-from bursar.state.state import RunState
-
-if TYPE_CHECKING:
-    from bursar.runs.known_workflow import KnownWorkflow
-
-RuntimesOf = Callable[[int], Runtimes]
-"""Run times by the seed of a run."""
-
+from bursar.runs.study import Spread, Study, Subject, bag_subject, study, workflow_subject
 
 PATIENCE: Final = 10.0
 """seconds after which somebody wants to know how it goes"""
-
-
-class Spread(msgspec.Struct, frozen=True):
-    """A figure over many simulated runs."""
-
-    p50: float
-    p90: float
-    most: float
-
-
-class Study(msgspec.Struct, frozen=True):
-    """What `--json` prints."""
-
-    fleet: dict[str, int]
-    runs: list[Summary]
-    makespan_s: Spread
-    cost: Spread
-
-
 MOST_RUNS = 1_000_000
 """Simulated runs of one study."""
 
@@ -240,13 +208,11 @@ def command(
         notice=parse_duration(notice),
         traces=tuple(read_spot_trace(path) for path in spot_traces),
     )
-    target: KnownWorkflow | None = None
     if flow is None:
         _refuse_flow(slower, choose, number)
-        request = msgspec.structs.replace(request, bag=_bag(tasks))
-        runtimes = _normal(runtime, deviation or "0s")
+        subject = _bag(request, tasks, runtime, deviation or "0s")
     else:
-        from bursar.cli.simulate_workflow import by_kernel, prepared, runtimes_of
+        from bursar.formats.workflow import read_workflow  # late: it brings numpy
 
         _refuse_bag(tasks, runtime)
         asked = {
@@ -258,29 +224,12 @@ def command(
         }
         wish = Job.from_command_line((), asked).wish()
         request = msgspec.structs.replace(request, wish=wish)
-        request, target = prepared(flow, number, request, choose)
-        runtimes = runtimes_of(target, slower)
-    request.check(simulated=True)
-    faults.check(request)
-    seeds = range(seed, seed + runs)
-    known_runs: dict[int, Summary] = {}
-    if target is not None and slower == 1 and faults.is_none:
-        known_runs = by_kernel(request, target, seeds)
-    advised = target if slower != 1 else None
-    summaries = [
-        known_runs.get(one) or _simulate(request, runtimes(one), faults, one, advised)
-        for one in _watched(seeds)
-    ]
-    study = Study(
-        fleet=dict(request.full_fleet() if request.plan is None else request.plan.fleet),
-        runs=summaries,
-        makespan_s=_spread([one.makespan_s for one in summaries]),
-        cost=_spread([float(one.money.committed) for one in summaries]),
-    )
+        subject = workflow_subject(request, Flow.of(read_workflow(flow, number)), choose, slower)
+    found = study(subject, faults, range(seed, seed + runs), _watched)
     if as_json:
-        print_json(study)
+        print_json(found)
     else:
-        _show(study, request)
+        _show(found, subject.request)
 
 
 def _watched(seeds: Sequence[int]) -> Iterator[int]:
@@ -294,12 +243,17 @@ def _watched(seeds: Sequence[int]) -> Iterator[int]:
         yield seed
 
 
-def _bag(tasks: int | None) -> Bag:
+def _bag(request: Request, tasks: int | None, runtime: str | None, deviation: str) -> Subject:
     if tasks is None:
         raise InputError(
             "nothing to simulate: give a workflow file, or --tasks N with --runtime TIME"
         )
-    return Bag(count=tasks)
+    if runtime is None:
+        raise InputError("the run time is missing: add --runtime TIME")
+    mean, spread = parse_duration(runtime), parse_duration(deviation)
+    if mean <= 0:
+        raise InputError("--runtime must be above 0")
+    return bag_subject(request, tasks, mean, spread)
 
 
 def _refuse_bag(tasks: int | None, runtime: str | None) -> None:
@@ -312,89 +266,13 @@ def _refuse_flow(slower: float, choose: str | None, number: int | None) -> None:
         raise InputError("--slower, --choose and --number are for workflows: give the file of one")
 
 
-def _normal(runtime: str | None, deviation: str) -> RuntimesOf:
-    """Run times that are normal around a mean."""
-    if runtime is None:
-        raise InputError("the run time is missing: add --runtime TIME")
-    mean, spread = parse_duration(runtime), parse_duration(deviation)
-    if mean <= 0:
-        raise InputError("--runtime must be above 0")
-
-    def draw(rng: Random) -> Time:
-        return max(1, round(rng.gauss(mean, spread)))
-
-    return lambda seed: drawn(draw, seed)
-
-
-def _simulate(
-    request: Request,
-    runtimes: Runtimes,
-    faults: Faults,
-    seed: int,
-    target: KnownWorkflow | None = None,
-) -> Summary:
-    behaviour = faults.behaviour(request.market, runtimes, seed)
-    book = SampleLog()
-    policy = _policy(request, runtimes, target, book, seed)
-    state = simulate(
-        request.market,
-        request.goal,
-        request.arrivals(),
-        policy,
-        behaviour,
-        limits=request.limits,
-        seed=seed,
-        observers=[book],
-    )
-    return summarise(state)
-
-
-def _policy(
-    request: Request, runtimes: Runtimes, target: KnownWorkflow | None, book: SampleLog, seed: int
-) -> Policy:
-    """The policy that a real run would have; `perfect` knows run times."""
-    policies = request.all_policies()
-    if request.flow is not None:  # replanned only where run times are not as planned for
-        policies = {**policies, "advisor": "none"}
-    state = RunState()
-    state.apply(
-        ev.RunCreated(
-            at=0,
-            run="simulated",
-            market=request.market,
-            goal=request.goal,
-            limits=request.limits,
-            seed=seed,
-            policies=policies,
-            settings={},
-            began=0.0,
-            options=request.options(),
-        )
-    )
-    for event in request.arrivals():
-        state.apply(event)
-    policy = policy_of(state, book, extra={"runtimes": runtimes})
-    if target is not None and request.plan is not None:
-        policy = msgspec.structs.replace(policy, advisors=(target.advisor(),))
-    return policy
-
-
-def _spread(figures: Sequence[float]) -> Spread:
-    ordered = sorted(figures)
-
-    def quantile(share: float) -> float:
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-    return Spread(quantile(0.5), quantile(0.9), ordered[-1])
-
-
 def _show(study: Study, request: Request) -> None:
     """One line for each way the runs ended."""
     rows = []
     currency = request.market.currency
     for status in sorted({one.status for one in study.runs if one.status}):
         ended = [one for one in study.runs if one.status == status]
-        time = _spread([one.makespan_s for one in ended])
+        time = Spread.of(one.makespan_s for one in ended)
         costs = sorted(Money.recall(one.money.committed) for one in ended)
         middle, high = len(ended) // 2, min(len(ended) - 1, int(0.9 * len(ended)))
         rows.append(

@@ -1,4 +1,4 @@
-"""`bursar simulate FLOW`: a workflow, its plan, and the run times of its tasks."""
+"""A workflow in a study: its plan, the run times of its tasks, and the compiled simulation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.formats.workflow import read_workflow
 from bursar.model.errors import InputError
 from bursar.model.flow import Flow
 from bursar.model.money import Money
@@ -34,35 +33,32 @@ SHORT_OF_MONEY: Final = 0.9
 the budget may be held up by it."""
 
 
-def prepared(
-    path: str, number: int | None, request: Request, choose: str | None
-) -> tuple[Request, KnownWorkflow]:
+def prepared(request: Request, flow: Flow, choose: str | None) -> tuple[Request, KnownWorkflow]:
     """The request with the workflow and its plan, and what they were made of."""
-    flow = Flow.of(read_workflow(path, number))
-    target = KnownWorkflow.of(flow, request.market, request.goal, request.wish)
-    request = msgspec.structs.replace(request, flow=flow, goal=target.goal)
+    known = KnownWorkflow.of(flow, request.market, request.goal, request.wish)
+    request = msgspec.structs.replace(request, flow=flow, goal=known.goal)
     if request.is_to_be_planned:
         request.check_money()
-        plan = plan_to_follow(target.offer_plans(), choose, request.market.currency)
+        plan = plan_to_follow(known.offer_plans(), choose, request.market.currency)
         request = msgspec.structs.replace(request, plan=choice_of(plan))
     elif choose is not None:
         raise InputError("--choose needs machines that cost money and no --fleet")
-    return request, target
+    return request, known
 
 
-def _luck(target: KnownWorkflow, seed: int) -> NDArray[np.int64]:
+def _luck(known: KnownWorkflow, seed: int) -> NDArray[np.int64]:
     """By task, which of the equally likely run times it has, on whatever offer."""
-    bins, tasks = target.times.table.shape[1], target.flow.count
+    bins, tasks = known.times.table.shape[1], known.flow.count
     return np.random.default_rng(seed).integers(0, bins, tasks)
 
 
-def runtimes_of(target: KnownWorkflow, slower: float) -> Callable[[int], Runtimes]:
+def runtimes_of(known: KnownWorkflow, slower: float) -> Callable[[int], Runtimes]:
     """By the seed of a run; so many times longer than was planned for."""
-    table, rows = target.times.table, target.times.rows
-    column = {offer.name: number for number, offer in enumerate(target.offers)}
+    table, rows = known.times.table, known.times.rows
+    column = {offer.name: number for number, offer in enumerate(known.offers)}
 
     def drawn(seed: int) -> Runtimes:
-        luck = _luck(target, seed).tolist()
+        luck = _luck(known, seed).tolist()
 
         def runtime(task: int, machine: Machine) -> Time:
             row = rows[task - 1, column[machine.offer.name]]
@@ -76,7 +72,7 @@ def runtimes_of(target: KnownWorkflow, slower: float) -> Callable[[int], Runtime
 # --- without the engine --------------------------------------------------------------------------
 
 
-def by_kernel(request: Request, target: KnownWorkflow, seeds: Sequence[int]) -> dict[int, Summary]:
+def by_kernel(request: Request, known: KnownWorkflow, seeds: Sequence[int]) -> dict[int, Summary]:
     """The runs, by seed, that the compiled simulation does as the engine would.
 
     It knows what `prob` does while money suffices; other runs are left to the engine.
@@ -87,8 +83,8 @@ def by_kernel(request: Request, target: KnownWorkflow, seeds: Sequence[int]) -> 
     if goal.deadline is not None or request.limits.timeout is not None:
         return {}
     found: dict[int, Summary] = {}
-    for part in _parts(seeds, max(1, AT_ONCE // target.flow.count)):
-        found.update(_packed(target, plan.assigned.tasks, plan.fleet, part, goal.budget))
+    for part in _parts(seeds, max(1, AT_ONCE // known.flow.count)):
+        found.update(_packed(known, plan.assigned.tasks, plan.fleet, part, goal.budget))
     return found
 
 
@@ -98,15 +94,15 @@ def _parts(seeds: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 
 
 def _packed(
-    target: KnownWorkflow,
+    known: KnownWorkflow,
     assigned: Sequence[int],
     fleet: dict[str, int],
     seeds: Sequence[int],
     budget: Money | None,
 ) -> Iterator[tuple[int, Summary]]:
-    offers, times, flow = target.planned_offers, target.planned_times, target.flow
+    offers, times, flow = known.planned_offers, known.planned_times, known.flow
     rows = times.rows[np.arange(flow.count), assigned]
-    luck = np.array([_luck(target, seed) for seed in seeds])
+    luck = np.array([_luck(known, seed) for seed in seeds])
     runtimes = whole_runtimes(times.table[rows, luck])
     packing = Packing(Graph.of_dag(flow.dag()), urgency(flow), offers)
     machines = [fleet.get(offer.name, 0) for offer in offers]
@@ -123,7 +119,7 @@ def _packed(
                     why="",
                     tasks=Tasks(flow.count, flow.count, 0),
                     money=Account(
-                        None if budget is None else str(budget), str(cost), target.market.currency
+                        None if budget is None else str(budget), str(cost), known.market.currency
                     ),
                     makespan_s=int(runs.makespans[number]) / SECOND,
                 ),
