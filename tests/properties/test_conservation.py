@@ -64,6 +64,7 @@ def cases(draw):
         mean_life={offer.name: draw(st.sampled_from([10 * SECOND, HOUR])) for offer in lost},
         jumpiness=draw(st.sampled_from([0.0, 0.1, 0.5])),
         lead=draw(st.sampled_from([0, SECOND // 4, 90 * SECOND])),
+        slow={named[0].name: draw(st.sampled_from([0, SECOND, 5 * MINUTE]))},
         notice=draw(st.sampled_from([0, 5 * SECOND, 2 * MINUTE])),
         scarcity=draw(st.sampled_from([0.0, 0.3, 0.8])),
         silence=draw(st.sampled_from([0.0, 0.3])),

@@ -127,8 +127,8 @@ class Session:
         With a plan, or somebody who chooses one, it is begun to be executed now, and the deadline
         of its goal counts from now.
 
-        Machines of before are no more (their processes are ended first); each is charged for the
-        units it may have entered. Tasks that ran on them go back to the bag.
+        What ran is ended first, and its tasks go back to the bag. Machines of before that live are
+        kept where their renter can; the others are charged for the units they may have entered.
         """
         with ExitStack() as resources:
             resources.enter_context(run.acquire())

@@ -166,7 +166,7 @@ class StopRequested(Event, frozen=True, tag=True, omit_defaults=True):
 
 
 class RunResumed(Event, frozen=True, tag=True, omit_defaults=True):
-    """What ran before is gone; stop requests and the earlier end no longer hold."""
+    """No attempt of before runs any more; stop requests and the earlier end no longer hold."""
 
     clocks: Clocks | None = None
     outputs: str = ""

@@ -57,6 +57,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """how often everything is noticed late"""
     lead: Time = 0
     """how long before a lease ends the world must hear of it"""
+    slow: dict[str, Time] = {}
+    """the same for offers where it takes longer, or shorter"""
     seed: int = 0
 
 
@@ -166,7 +168,9 @@ def play(
     """
     state, rng = RunState(), Random(case.seed)
     behaviour = _behaviour(case)
-    world = ErraticWorld(state, behaviour, rng, jumpiness=case.jumpiness, lead=case.lead)
+    world = ErraticWorld(
+        state, behaviour, rng, jumpiness=case.jumpiness, lead=case.lead, slow=case.slow
+    )
     engine = Engine(state, policy, world, rng=rng, observers=[Auditor(), *observers])
     engine.record(
         ev.RunCreated(0, "case", case.market, case.goal, case.limits, case.seed, {}, {}, 0.0)

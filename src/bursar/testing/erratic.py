@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 import msgspec
@@ -22,16 +22,25 @@ class ErraticWorld(SimulatedWorld):
     """
 
     def __init__(
-        self, state: RunState, behaviour: Behaviour, rng: Random, *, jumpiness: float, lead: Time
+        self,
+        state: RunState,
+        behaviour: Behaviour,
+        rng: Random,
+        *,
+        jumpiness: float,
+        lead: Time,
+        slow: Mapping[str, Time] | None = None,
     ) -> None:
         super().__init__(state, behaviour)
         self._lead = lead
+        self._slow = slow or {}
+        """the leads of offers that have their own"""
         self._rng = rng
         self._jumpiness = jumpiness
         """how probable it is to fall asleep after an event"""
 
     def lead(self, offer: Offer) -> Time:
-        return self._lead
+        return self._slow.get(offer.name, self._lead)
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
         missed = [*super().wait(until)]
