@@ -10,14 +10,14 @@ import pytest
 
 import bursar
 from bursar.beliefs.samples import SampleLog
-from bursar.engine.roles import Placer, Policy, Provisioner, Replicator, learns
+from bursar.engine.roles import Advisor, Placer, Policy, Provisioner, Replicator, learns
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.registry import BUILT_IN, make_entry
+from bursar.policies.registry import BUILT_IN, find, make_entry
 from bursar.policies.replicate.none import NoReplicas
 from bursar.testing import Scene
 
@@ -106,3 +106,10 @@ def test_no_member_of_an_entry_is_looked_up_by_name(package):
                 name = node.args[1]
                 is_a_field = not isinstance(name, ast.Constant)  # of a struct, or of a module
                 assert is_a_field or name.value in of_others, f"{path}:{node.lineno}"
+
+
+@pytest.mark.parametrize("name", BUILT_IN["advisor"])
+def test_an_advisor_inherits_from_its_role_and_learns(name):
+    entry = find("advisor", name)
+    assert issubclass(entry, Advisor)
+    assert learns(entry.__new__(entry))

@@ -36,6 +36,8 @@ def test_the_journal_keeps_what_a_policy_is_made_of_and_nothing_that_was_not_ask
 
 
 MISTAKES = [
+    ({"fleet": {"sure": 0}}, "write for example {}", "fleet"),
+    ({"fleet": {"sure": -1}}, "write for example {}", "fleet"),
     ({"goal": Goal()}, "set a limit with {}", "budget"),
     ({"goal": Goal(Money.parse("0.0001"))}, "raise {}", "budget"),
     ({"strategy": "AUR"}, "or leave out {}", "strategy"),
@@ -60,8 +62,8 @@ def test_a_mistake_is_told_in_the_words_of_those_who_asked(mistake, told, option
 
 
 def test_an_option_is_written_with_its_value_as_those_who_asked_write_it():
-    assert COMMAND_LINE.option("files", "copied") == "--files copied"
-    assert PYTHON.option("files", "copied") == 'files="copied"'
+    assert COMMAND_LINE.given("files", "copied") == "--files copied"
+    assert PYTHON.given("files", "copied") == 'files="copied"'
     assert COMMAND_LINE.option("max_workers") == "--max-workers"
 
 

@@ -18,14 +18,20 @@ class Asked(msgspec.Struct, frozen=True):
     """between a name and its value"""
     quote: str
     """around a value that is a text"""
+    fleet: str
+    """an example of a fleet"""
 
-    def option(self, name: str, value: str | None = None) -> str:
-        """`--budget`, or `budget=`; with a value `--files copied`, or `files="copied"`."""
-        words = name.replace("_", self.joint)
-        if value is None:
-            return f"{self.before}{words}{self.after}"
-        return f"{self.before}{words}{self.binds}{self.quote}{value}{self.quote}"
+    def option(self, name: str) -> str:
+        """`--budget`, or `budget=`."""
+        return f"{self.before}{self._words(name)}{self.after}"
+
+    def given(self, name: str, value: str) -> str:
+        """`--files copied`, or `files="copied"`."""
+        return f"{self.before}{self._words(name)}{self.binds}{self.quote}{value}{self.quote}"
+
+    def _words(self, name: str) -> str:
+        return name.replace("_", self.joint)
 
 
-COMMAND_LINE: Final = Asked("--", "", "-", " ", "")
-PYTHON: Final = Asked("", "=", "_", "=", '"')
+COMMAND_LINE: Final = Asked("--", "", "-", " ", "", "--fleet small=10,large=3")
+PYTHON: Final = Asked("", "=", "_", "=", '"', 'fleet={"small": 10, "large": 3}')

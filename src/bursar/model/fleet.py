@@ -13,6 +13,7 @@ Fleet = Mapping[str, int]
 """Offer name to number of machines, e.g. `{"small": 10, "large": 3}`."""
 
 _EXAMPLE: Final = "small=10,large=3"
+_MOST: Final = 999_999_999
 _COUNT: Final = re.compile(r"\d{1,9}", re.ASCII)
 
 
@@ -23,15 +24,24 @@ def parse_fleet(text: str, market: Market) -> dict[str, int]:
         name, sign, count = (piece.strip() for piece in part.partition("="))
         if not sign or not _COUNT.fullmatch(count):
             raise InputError(f"{shown(part.strip())} is not part of a fleet; write {_EXAMPLE}")
-        offer, number = market[name], int(count)
+        offer = market[name]
         if offer.name in fleet:
             raise InputError(f"the fleet names {shown(name)} twice; write {_EXAMPLE}")
-        if offer.limit is not None and number > offer.limit:
-            raise InputError(f"{number} {name}: the market's limit is {offer.limit}")
-        fleet[offer.name] = number
-    if not any(fleet.values()):
-        raise InputError(f"the fleet has no machine; write for example {_EXAMPLE}")
+        fleet[offer.name] = int(count)
+    check_fleet(fleet, market)
     return fleet
+
+
+def check_fleet(fleet: Fleet, market: Market, example: str = _EXAMPLE) -> None:
+    """Refuse what the market does not have; the example is in the words of those who asked."""
+    for name, count in fleet.items():
+        limit = market[name].limit
+        if not 0 <= count <= _MOST:
+            raise InputError(f"{count} {name}: write for example {example}")
+        if limit is not None and count > limit:
+            raise InputError(f"{count} {name}: the market's limit is {limit}")
+    if not any(fleet.values()):
+        raise InputError(f"the fleet has no machine; write for example {example}")
 
 
 def write_fleet(fleet: Fleet) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from bursar.execute.staging import COPIED, SHARED, check_files
 from bursar.model.asked import COMMAND_LINE, Asked
 from bursar.model.errors import InputError, shown
-from bursar.model.fleet import Fleet, parse_fleet, write_fleet
+from bursar.model.fleet import Fleet, check_fleet
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
@@ -107,7 +107,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if self.flow is not None:
             self._check_workflow(self.flow, simulated=simulated)
         if self.fleet is not None:
-            parse_fleet(write_fleet(self.fleet), self.market)
+            check_fleet(self.fleet, self.market, self.asked.fleet)
         if not self.is_waiting:
             self.check_money()
         usable = [self.market[name] for name, count in self.full_fleet().items() if count]
@@ -156,8 +156,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if self.files == SHARED and policies["replicator"] != "none" and flow.files.names:
             raise InputError(
                 "attempts of one task would write the same files:"
-                f" {self.asked.option('replicator', policies['replicator'])} needs"
-                f" {self.asked.option('files', COPIED)}"
+                f" {self.asked.given('replicator', policies['replicator'])} needs"
+                f" {self.asked.given('files', COPIED)}"
             )
 
     def _check_faithful(self) -> None:
