@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
 from bursar.model.text import counted
 from bursar.model.time import Time
 from bursar.state.actions import Release, Rent, Stop
+from bursar.state.fleet_counts import IdleChanges
 from bursar.state.view import Machine, View, money_left
 
 
@@ -94,6 +96,20 @@ def is_refused(view: View, offer: str, now: Time) -> bool:
     """Whether a machine of this offer was refused so lately that none is asked for."""
     refusal = view.refusals.get(offer)
     return refusal is not None and now < refusal.over
+
+
+class Refunding:
+    """Idle machines that give money back if they are released now; not all are looked at."""
+
+    def __init__(self) -> None:
+        self._changes = IdleChanges()
+        self._some: set[int] = set()
+
+    def look(self, view: View, now: Time) -> AbstractSet[int]:
+        """One that gives nothing back gives nothing later, unless its lease is extended."""
+        self._some.update(self._changes.take(view))
+        self._some = {n for n in self._some if n in view.idle and view.machines[n].refunds(now)}
+        return self._some
 
 
 def give_back(view: View, machines: Iterable[int], now: Time, why: str) -> list[Release]:

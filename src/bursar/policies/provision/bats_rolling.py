@@ -33,7 +33,7 @@ from bursar.plan.bag.rolling import (
 )
 from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
 from bursar.policies.provision.bats_start import first_rents, is_fine, told_offers
-from bursar.policies.reconcile import Target, give_back, reconcile
+from bursar.policies.reconcile import Refunding, Target, give_back, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.fleet_counts import IdleChanges
 from bursar.state.view import Machine, View
@@ -68,6 +68,7 @@ class RollingBats(Provisioner):
         self._plans = 0
         """made so far"""
         self._idle = IdleChanges()
+        self._refunding = Refunding()
         self._stays: dict[int, Time] = {}
         """by machine, until when the plan keeps it"""
         self._wanted: dict[str, int] = {}
@@ -444,7 +445,10 @@ class RollingBats(Provisioner):
         Called before tasks are placed: what was idle then, and still is, was passed over.
         """
         before, self._unused = self._unused, frozenset(view.idle)
-        known = [number for number in self._unused if number in self._stays]
+        refunding = self._refunding.look(view, now)
+        if not refunding:
+            return []
+        known = [one for one in self._unused if one in refunding and one in self._stays]
         dropped = [number for number in known if number in self._dropped]
         passed_over = [
             number

@@ -18,7 +18,7 @@ from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, Time
 from bursar.plan.pools.split import by_price
 from bursar.policies.pool_machines import is_unreliable
-from bursar.policies.reconcile import Target, give_back, reconcile
+from bursar.policies.reconcile import Refunding, Target, give_back, reconcile
 from bursar.policies.two_pools import TwoPools
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
@@ -45,6 +45,7 @@ class Mixed(Provisioner):
         self._fleet = fleet
         slots = sum(fleet[offer.name] * offer.slots for offer in self._unreliable)
         self.pools = TwoPools(fleet, slots, strategy, patience, in_order=faithful, runs_on=faithful)
+        self._refunding = Refunding()
         self._awake_at: Time = -1
         self._has_changed = True
         """something happened since machines and tasks were last looked at"""
@@ -115,6 +116,8 @@ class Mixed(Provisioner):
         return reconcile(view, Target(fleet=fleet, rent=why, slots=slots), now)
 
     def _save(self, view: View, now: Time) -> list[Release]:
+        if not self._refunding.look(view, now):
+            return []
         wanted = self._wanted(view, now)
         spare = [number for number in view.idle if number not in wanted]
         return give_back(view, spare, now, "idle, and no task is about to need it")
