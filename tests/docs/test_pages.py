@@ -32,6 +32,7 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 CHANGING = r"\.\.\.|\b\d+(?:\.\d+)? (?:us|ms|s|min|h)\b|\b\d+:\d\d:\d\d\b"
+WAITING = re.compile(r"[\d,]+ of [\d,]+ runs? simulated, about .* to go")
 MARK = "---- exit code"
 
 
@@ -111,8 +112,12 @@ def commands(text):
 
 
 def lines(text):
-    """Those that count: not whether something had to be compiled first, on a computer new to it."""
-    return [line for line in text.splitlines() if line.strip() and line != COMPILING]
+    """Those that count: not what a slow computer, or one new to bursar, prints while you wait."""
+    return [
+        line
+        for line in text.splitlines()
+        if line.strip() and line != COMPILING and not WAITING.fullmatch(line)
+    ]
 
 
 def fits(shown, printed, varies=()):
