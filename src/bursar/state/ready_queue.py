@@ -63,7 +63,7 @@ class ReadyQueue(Generic[Group]):
             heapify(heap)
 
     def forget(self) -> None:
-        """Keys or groups have changed: sort all tasks anew at the next look."""
+        """Keys or groups have changed: sort all tasks again at the next look."""
         self._seen = None
 
     def groups(self) -> Iterable[Group]:
@@ -86,7 +86,7 @@ class ReadyQueue(Generic[Group]):
         return None
 
     def move(self, group: Group, other: Group) -> None:
-        """What is in one group is in another, until it is started or all is sorted anew."""
+        """What is in one group is in another, until it is started or all is sorted again."""
         for _, task in self._heaps.pop(group, ()):
             if self._group_of.get(task, _NONE) == group:
                 self._counts[group] -= 1
