@@ -21,6 +21,7 @@ from bursar.model.goal import Goal as Wish
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Work
 from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.packing import Packing
 from bursar.plan.workflow.urgency import urgency
@@ -29,7 +30,7 @@ from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
 from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
-from bursar.state.events import AnyEvent, PlanChosen, WorkflowArrived
+from bursar.state.events import AnyEvent, PlanChosen, WorkArrived
 from bursar.state.state import RunState
 from bursar.state.view import Machine
 
@@ -88,7 +89,7 @@ def execute(flow: Flow, assigned: Integers, runtimes: Integers) -> RunState:
 
     prob = Prob()
     policy = Policy(prob, AssignedPlacer(prob), NoReplicas())
-    arrivals: list[AnyEvent] = [WorkflowArrived(0, flow), plan]
+    arrivals: list[AnyEvent] = [WorkArrived(0, Work.of(flow)), plan]
     market = Market("USD", "undated", OFFERS)
     return simulate(market, Wish(), arrivals, policy, ModelledBehaviour(runtime))
 

@@ -9,7 +9,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import MINUTE
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.replicate.none import NoReplicas
@@ -154,7 +154,7 @@ class Stage:
         market = Market("USD", "undated", offers)
         self.engine.record(ev.RunCreated(0, "r", market, goal, Limits(retries), 1, {}, {}, 0.0))
         if tasks:
-            self.engine.record(ev.WorkArrived(0, Bag(tasks)))
+            self.engine.record(ev.WorkArrived(0, Work.of(Bag(tasks))))
         if arrivals_end:
             self.engine.record(ev.ArrivalsEnded(0))
         for event in outside:

@@ -9,7 +9,7 @@ from bursar.model.errors import InvariantError
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.provision.fixed import Fixed
 from bursar.state import actions as act
 from bursar.state import events as ev
@@ -67,7 +67,7 @@ def test_a_policy_that_rents_nothing_ends_with_a_reason():
 
 
 def test_work_that_arrives_later_is_done_too():
-    later = [ev.WorkArrived(3 * HOUR, Bag(2)), ev.ArrivalsEnded(5 * HOUR)]
+    later = [ev.WorkArrived(3 * HOUR, Work.of(Bag(2))), ev.ArrivalsEnded(5 * HOUR)]
     stage = Stage(tasks=1, arrivals_end=False, outside=later)
     assert stage.run() == ev.RunEnded(5 * HOUR, "done")
     assert stage.state.done == 3

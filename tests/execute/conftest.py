@@ -19,7 +19,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR, SECOND, Time
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.registry import make_policy
 from bursar.runs.worlds import local_world
 from bursar.state import events as ev
@@ -105,10 +105,10 @@ class Lab:
         limits = limits or Limits()
         self._tell(ev.RunCreated(0, name, market, Goal(), limits, 0, {}, {}, time.time()))
         if isinstance(tasks, int):
-            self._tell(ev.WorkArrived(0, Bag(tasks)))
+            self._tell(ev.WorkArrived(0, Work.of(Bag(tasks))))
         else:
             for task in tasks:
-                self._tell(ev.WorkArrived(0, Bag(1, tuple(task))))
+                self._tell(ev.WorkArrived(0, Work.of(Bag(1, tuple(task)))))
         if arrivals_end:
             self._tell(ev.ArrivalsEnded(0))
         self.world = local_world(self.state, outputs, calls=calls, grace=grace)

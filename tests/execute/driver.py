@@ -15,7 +15,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import seconds
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.registry import make_policy
 from bursar.runs.worlds import local_world
 from bursar.state import events as ev
@@ -41,7 +41,7 @@ def main(outputs: str, name: str, lease: str, *commands: str) -> None:
     market = Market("USD", "undated", (offer,))
     state.apply(ev.RunCreated(0, name, market, goal, Limits(), 0, {}, {}, time.time()))
     for command in commands:
-        state.apply(ev.WorkArrived(0, Bag(1, ("/bin/sh", "-c", command))))
+        state.apply(ev.WorkArrived(0, Work.of(Bag(1, ("/bin/sh", "-c", command)))))
     state.apply(ev.ArrivalsEnded(0))
     world = local_world(state, Path(outputs))
     policy = make_policy(options={"provisioner": {"fleet": {"desk": 1}}})

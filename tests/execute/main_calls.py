@@ -11,7 +11,7 @@ from bursar.execute.calls import Calls
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.registry import make_policy
 from bursar.runs.worlds import local_world
 from bursar.state import events as ev
@@ -50,7 +50,7 @@ calls = Calls()
 doubled = calls.add(1, double, (Point(21),))
 added = calls.add(2, make_adder(3), (4,))
 failed = calls.add(3, fail)
-state.apply(ev.WorkArrived(0, Bag(3)))
+state.apply(ev.WorkArrived(0, Work.of(Bag(3))))
 state.apply(ev.ArrivalsEnded(0))
 world = local_world(state, Path(sys.argv[1]), calls=calls)
 Engine(state, make_policy(options={"provisioner": {"fleet": {"desk": 1}}}), world).run()

@@ -18,6 +18,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR
+from bursar.model.work import Work
 from bursar.model.workflow import Workflow
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -43,7 +44,7 @@ class Story:
         found = [find_files(flow, self.directory)] if looked else []
         for event in (
             created,
-            ev.WorkflowArrived(0, flow),
+            ev.WorkArrived(0, Work.of(flow)),
             *found,
             ev.MachineRented(0, 1, "any", 9 * HOUR),
             ev.MachineUp(0, 1),

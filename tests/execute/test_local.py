@@ -13,7 +13,7 @@ from bursar.execute.clock import RunClock
 from bursar.model.errors import InputError
 from bursar.model.goal import Limits
 from bursar.model.time import SECOND
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.runs.worlds import local_world
@@ -268,7 +268,7 @@ def test_an_event_from_another_thread_wakes_the_world(lab):
 
 def test_an_event_from_outside_may_be_made_when_its_time_is_known(lab):
     run = lab(0, arrivals_end=False)
-    run.world.post(lambda at: ev.WorkArrived(at, Bag(1, ("true",))))
+    run.world.post(lambda at: ev.WorkArrived(at, Work.of(Bag(1, ("true",)))))
     run.world.post(ev.StopRequested(0, "interrupted", "Ctrl-C"))
     work, stop = run.world.wait(None)
     assert isinstance(work, ev.WorkArrived)

@@ -9,7 +9,7 @@ from bursar.execute.outputs import Outputs, last_lines, repair
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -182,7 +182,7 @@ def crashed():
     market = Market("USD", "undated", (Offer("desk", ZERO, slots=9),))
     for event in (
         ev.RunCreated(0, "r", market, Goal(), Limits(), 0, {}, {}, 0.0),
-        ev.WorkArrived(0, Bag(4, ("true",))),
+        ev.WorkArrived(0, Work.of(Bag(4, ("true",)))),
         ev.MachineRented(0, 1, "desk", 100),
         ev.MachineUp(0, 1),
         *(ev.AttemptStarted(0, task, task, 1) for task in (1, 2, 3)),

@@ -12,6 +12,7 @@ from bursar.model.errors import InputError
 from bursar.model.flow import Flow
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
+from bursar.model.work import Work
 from bursar.model.workflow import Workflow
 from bursar.state import events as ev
 from bursar.testing import Scene
@@ -38,7 +39,7 @@ def place(tmp_path, flow):
     outputs = Outputs(tmp_path / "outputs")
     outputs.prepare()
     scene = Scene(Offer("any", ZERO), arrivals_open=True)
-    scene.tell(ev.WorkflowArrived(0, flow))
+    scene.tell(ev.WorkArrived(0, Work.of(flow)))
     scene.machine()
     return directory, outputs, scene
 
@@ -103,7 +104,7 @@ def test_a_command_that_does_not_exist_fails_as_in_a_shell(place):
     directory, outputs, scene = place
     work = Workflow("bad")
     work.task("bad", run=["no-such-program"])
-    scene.tell(ev.WorkflowArrived(0, Flow.of(work.build())))
+    scene.tell(ev.WorkArrived(0, Work.of(Flow.of(work.build()))))
     staging = staging_of(scene.state, "copied", directory, outputs)
     done = execute(staging.prepare(3, 1), directory)
     assert done.returncode == 127
@@ -154,7 +155,7 @@ def stage_for(tmp_path, mode, *tasks):
     outputs = Outputs(tmp_path / "outputs")
     outputs.prepare()
     scene = Scene(Offer("any", ZERO), arrivals_open=True)
-    scene.tell(ev.WorkflowArrived(0, Flow.of(work.build())))
+    scene.tell(ev.WorkArrived(0, Work.of(Flow.of(work.build()))))
     scene.machine()
     return (directory, outputs, scene), staging_of(scene.state, mode, directory, outputs)
 

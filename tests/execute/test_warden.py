@@ -17,6 +17,7 @@ from bursar.execute.dispatch import StaffError
 from bursar.execute.lifeline import NUMBER
 from bursar.execute.processes import is_dead, parent_of
 from bursar.execute.warden import Warden
+from bursar.model.work import Bag, Work
 from bursar.state import events as ev
 
 PYTHON = sys.executable
@@ -184,7 +185,7 @@ def test_a_run_outlives_its_warden(lab, census):
             nonlocal tries
             if isinstance(event, ev.MachineDown) and event.cause == "lost":
                 tries += 1
-                state.work[2] = (2, type(state.work[2][1])(1, ("echo",)))
+                state.work[2] = (2, Work(Bag(1, ("echo",))))
 
     from bursar.engine.loop import Engine
     from bursar.policies.registry import make_policy

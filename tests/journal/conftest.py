@@ -12,7 +12,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.work import make_bag
+from bursar.model.work import Work, make_bag
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.simulate.world import SimulatedWorld
@@ -78,7 +78,7 @@ def prepare(journal, *, state=None, tasks=20, retries=1, budget="5.00", outside=
     goal = Goal(Money.parse(budget), deadline=40 * HOUR)
     bag = make_bag(["echo", "{}"], [[f"it's {n}"] for n in range(tasks)])
     engine.record(ev.RunCreated(0, "r", MARKET, goal, Limits(retries), 1, {}, {}, BEGAN))
-    world.schedule(ev.WorkArrived(0, bag))
+    world.schedule(ev.WorkArrived(0, Work.of(bag)))
     for event in outside:
         world.schedule(event)
     world.schedule(ev.ArrivalsEnded(max((e.at for e in outside), default=0)))

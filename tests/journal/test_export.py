@@ -8,7 +8,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, SECOND
-from bursar.model.work import make_bag
+from bursar.model.work import Work, make_bag
 from bursar.state import events as ev
 from bursar.state.attempts import OUTCOMES
 from bursar.state.state import fold
@@ -26,7 +26,7 @@ OPENING = (
         {},
         BEGAN,
     ),
-    ev.WorkArrived(0, make_bag(["echo", "{}"], [["a b"], ["c"]])),
+    ev.WorkArrived(0, Work.of(make_bag(["echo", "{}"], [["a b"], ["c"]]))),
     ev.MachineRented(0, 1, "small", HOUR),
     ev.MachineUp(0, 1),
     ev.AttemptStarted(10 * SECOND, 1, 2, 1),

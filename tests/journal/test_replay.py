@@ -16,7 +16,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.state import events as ev
 from bursar.state.view import Attempt, Machine
 
@@ -43,7 +43,7 @@ def plain(value):
 
 times = st.integers(0, 6 * HOUR)
 outside_events = st.one_of(
-    st.builds(ev.WorkArrived, times, st.integers(1, 8).map(Bag)),
+    st.builds(ev.WorkArrived, times, st.integers(1, 8).map(Bag).map(Work)),
     st.builds(ev.GoalChanged, times, st.integers(10, 99).map(lambda n: Goal(Money.parse(n)))),
     st.builds(ev.StopRequested, times, st.just("interrupted"), st.just("asked"), st.booleans()),
 )
@@ -132,7 +132,7 @@ def test_a_follower_keeps_up_with_a_run_step_by_step(new_engine, tmp_path):
         ([CREATED, ev.MachineUp(5, 1)], r"event 2 \(MachineUp\) contradicts.*restore the file"),
         ([CREATED, ev.RunResumed(9), ev.RunResumed(5)], r"event 3 .*time ran back"),
         ([CREATED, ev.MachineRented(0, 1, "x", 9)], r"event 2 .*no offer 'x'"),
-        ([CREATED, ev.WorkArrived(0, Bag(-4))], r"event 2 \(WorkArrived\) contradicts"),
+        ([CREATED, ev.WorkArrived(0, Work.of(Bag(-4)))], r"event 2 \(WorkArrived\) contradicts"),
         (
             [CREATED, ev.MachineRented(0, 1, "s", 9), ev.AttemptStarted(0, 1, 7, 1)],
             r"event 3 \(AttemptStarted\) contradicts",

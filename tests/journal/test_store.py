@@ -281,9 +281,7 @@ ODD = st.one_of(
     st.just(object()),
 )
 plain_events = [
-    kind
-    for kind in get_args(ev.AnyEvent)
-    if kind not in (ev.RunCreated, ev.WorkArrived, ev.WorkflowArrived)
+    kind for kind in get_args(ev.AnyEvent) if kind not in (ev.RunCreated, ev.WorkArrived)
 ]
 
 

@@ -13,7 +13,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.plan.workflow.urgency import urgency
 from bursar.policies.assigned_work import AssignedWork
 from bursar.state import events as ev
@@ -50,7 +50,7 @@ class Watched(Scene):
     def __init__(self, flow, **conditions):
         self.work = AssignedWork()
         super().__init__(WIDE, NARROW, arrivals_open=True, **conditions)
-        self.tell(ev.WorkflowArrived(0, flow))
+        self.tell(ev.WorkArrived(0, Work.of(flow)))
 
     def tell(self, event):
         super().tell(event)
@@ -99,7 +99,7 @@ def test_without_a_plan_every_task_is_for_any_machine():
 def test_what_comes_after_the_plan_is_for_any_machine():
     scene = Watched(flow_of([[]]))
     scene.tell(plan("wide"))
-    scene.tell(ev.WorkArrived(0, Bag(2)))
+    scene.tell(ev.WorkArrived(0, Work.of(Bag(2))))
     assert scene.taken(None) == [2, 3]
     assert scene.taken("wide") == [1]
 
@@ -210,7 +210,7 @@ def test_many_ready_tasks_do_not_slow_down_another_placer():
         state, work = RunState(), AssignedWork()
         market = Market("USD", "undated", (Offer("wide", ZERO, slots=started),))
         opening = ev.RunCreated(0, "run", market, Goal(), Limits(), 0, {}, {}, 0.0)
-        arrival = ev.WorkflowArrived(0, flow_of([[]] * tasks))
+        arrival = ev.WorkArrived(0, Work.of(flow_of([[]] * tasks)))
         machine = (ev.MachineRented(0, 1, "wide", HOUR), ev.MachineUp(0, 1))
         last = range(tasks, tasks - started, -1)
         starts = [ev.AttemptStarted(0, n, task, 1) for n, task in enumerate(last, 1)]

@@ -17,7 +17,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, SECOND
-from bursar.model.work import Bag, make_bag
+from bursar.model.work import Bag, Work, make_bag
 from bursar.policies.presets import BATS
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.planned import Planned
@@ -118,14 +118,14 @@ def test_a_run_begins_in_its_journal_before_anything_is_rented(home, tmp_path):
     assert created.options.outputs == str(tmp_path / "home/amber/outputs")
     assert created.settings == {}
     assert created.began == pytest.approx(time.time(), abs=60)
-    assert work.bag.count == 2
+    assert work.work.count == 2
     assert isinstance(end, ev.ArrivalsEnded)
 
 
 def test_work_may_come_later(home):
     with Session.begin(home, request()) as session:
         assert kinds_of(session.run_dir) == ["RunCreated"]
-        session.post(lambda at: ev.WorkArrived(at, bag_of("true")))
+        session.post(lambda at: ev.WorkArrived(at, Work.of(bag_of("true"))))
         session.post(ev.ArrivalsEnded(0))
         assert session.execute().status == "done"
         assert session.state.done == 1

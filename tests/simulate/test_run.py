@@ -6,7 +6,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.registry import make_policy
 from bursar.simulate.faults import ModelledBehaviour, drawn, given
 from bursar.simulate.run import simulate
@@ -81,7 +81,7 @@ def test_a_run_of_no_retries_fails_as_a_real_one_does():
 
 
 def test_work_may_arrive_over_time():
-    work = [ev.WorkArrived(0, Bag(2)), ev.WorkArrived(10 * HOUR, Bag(3))]
+    work = [ev.WorkArrived(0, Work.of(Bag(2))), ev.WorkArrived(10 * HOUR, Work.of(Bag(3)))]
     state = run(work=work)
     assert state.done == 5
     assert state.last_settled > 10 * HOUR

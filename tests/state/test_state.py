@@ -10,7 +10,7 @@ from bursar.model.goal import Goal
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.work import Bag, make_bag
+from bursar.model.work import Bag, Work, make_bag
 from bursar.state import events as ev
 from bursar.state.attempts import OUTCOMES
 from bursar.state.ledger import Charge
@@ -40,7 +40,7 @@ def test_a_run_begins_with_what_it_was_created_with(scene):
 
 def test_tasks_are_numbered_from_one_through_all_bags():
     scene = Scene(SMALL, tasks=make_bag(["echo"], [["a"], ["b"]]), arrivals_open=True)
-    scene.tell(ev.WorkArrived(5, make_bag(["cat"], [["c"]])))
+    scene.tell(ev.WorkArrived(5, Work.of(make_bag(["cat"], [["c"]]))))
     state = scene.state
     assert state.total == 3
     assert list(state.ready) == [1, 2, 3]
@@ -50,7 +50,8 @@ def test_tasks_are_numbered_from_one_through_all_bags():
         ("cat", "c"),
     ]
     assert state.describe(3) == "cat c"
-    assert state.locate(3) == (state.work[1][1], 0)
+    assert state.locate(3) == (state.work[1][1].tasks, 0)
+    assert [state.work_of(task) for task in (1, 2, 3)] == [1, 1, 2]
     assert state.now == 5
 
 
@@ -353,7 +354,7 @@ def test_an_invariant_of_a_task_is_told_with_its_story(scene):
 def test_a_million_tasks_fit():
     state = RunState()
     state.apply(Scene(SMALL).events[0])
-    state.apply(ev.WorkArrived(0, Bag(1_000_000)))
+    state.apply(ev.WorkArrived(0, Work.of(Bag(1_000_000))))
     assert state.total == len(state.ready) == 1_000_000
     assert state.ready[999_999] == 1_000_000
 

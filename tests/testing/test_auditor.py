@@ -8,7 +8,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.state import events as ev
 from bursar.state.state import RunState
 from bursar.testing import Auditor, ContractBroken
@@ -26,7 +26,7 @@ class Books:
         goal = Goal(Money.parse("0.35"))
         self.tell(
             ev.RunCreated(0, "r", market, goal, Limits(), 0, {}, {}, 0.0),
-            ev.WorkArrived(0, Bag(3)),
+            ev.WorkArrived(0, Work.of(Bag(3))),
             ev.MachineRented(0, 1, "hourly", HOUR),
             ev.MachineUp(0, 1),
             ev.MachineRented(0, 2, "fine", MINUTE),

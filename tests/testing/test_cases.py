@@ -42,6 +42,6 @@ def test_play_ends_after_so_many_steps():
 
 def test_bags_arrive_one_after_the_other():
     first, second, end = arriving(2, 3, every=10)
-    assert (first.at, first.bag.count) == (0, 2)
-    assert (second.at, second.bag.count) == (10, 3)
+    assert (first.at, first.work.count) == (0, 2)
+    assert (second.at, second.work.count) == (10, 3)
     assert end == ev.ArrivalsEnded(10)

@@ -55,8 +55,8 @@ def _story(journal: Path, task: str, *, as_json: bool) -> None:
 def _number(task: str, state: RunState) -> int:
     """The task of this number, or of this name in a workflow."""
     for before, work in state.work:
-        if isinstance(work, Flow) and task in work.names:
-            return before + work.names.index(task) + 1
+        if isinstance(work.tasks, Flow) and task in work.tasks.names:
+            return before + work.tasks.names.index(task) + 1
     if is_position(task, state.total):
         return int(task)
     raise InputError(f"no task {shown(task)}: the run has tasks 1 to {state.total}")

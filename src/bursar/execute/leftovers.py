@@ -120,9 +120,9 @@ class Leftovers:
         """Paths that other tasks write."""
         if not self._writers:
             for before, work in self._state.work:
-                if isinstance(work, Flow):
+                if isinstance(work.tasks, Flow):
                     for index in range(work.count):
-                        for name in work.writes(index):
+                        for name in work.tasks.writes(index):
                             self._writers[_plain(self._directory, name)] = before + 1 + index
         return {path for path, writer in self._writers.items() if writer != task}
 

@@ -176,8 +176,8 @@ class CopiedFiles:
     def _is_written(self, name: str) -> bool:
         """Whether some task writes this file."""
         for _, work in self._state.work[self._looked_at :]:
-            if isinstance(work, Flow):
-                files = work.files
+            if isinstance(work.tasks, Flow):
+                files = work.tasks.files
                 self._written.update(files.names[file] for row in files.written for file in row)
         self._looked_at = len(self._state.work)
         return name in self._written
@@ -186,7 +186,7 @@ class CopiedFiles:
 def publish_all(state: RunState, staging: Staging) -> None:
     """Do again what a crash may have cut off: the files of all tasks that are done."""
     for before, work in state.work:
-        if isinstance(work, Flow) and work.files.names:
+        if isinstance(work.tasks, Flow) and work.tasks.files.names:
             for task in range(before + 1, before + work.count + 1):
                 if state.status[task] == DONE:
                     staging.publish(task)

@@ -37,6 +37,7 @@ from zlib import crc32
 import msgspec
 
 from bursar.journal.problems import DAMAGED, SQL_TROUBLE, check_usable, told, unreachable
+from bursar.journal.upgrade import upgraded
 from bursar.model.codec import ENCODER, decoder
 from bursar.model.errors import BursarError, InputError, JournalError, one_line
 from bursar.state import events as ev
@@ -457,6 +458,9 @@ def decode(record: bytes | str, where: str) -> ev.AnyEvent:
     try:
         event: ev.AnyEvent = _DECODER.decode(record)
     except (msgspec.MsgspecError, InputError, ValueError, ArithmeticError, TypeError) as error:
+        old = upgraded(record)
+        if old is not None:
+            return old
         raise JournalError(
             f"{where} cannot be read ({one_line(str(error))}):"
             " restore the file from a copy, or upgrade bursar"

@@ -35,7 +35,12 @@ class FlowFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 class Flow(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    kw_only=True,
+    tag="Workflow",
 ):
     """Tasks with precedence, numbered from 0; see `Dag` for what each field means.
 

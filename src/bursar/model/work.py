@@ -1,4 +1,4 @@
-"""Work: tasks, and bags of them.
+"""Work: bags of tasks, and work as it arrives.
 
 A bag of a million tasks is a template and rows of arguments, or only a count: a task's command is
 made when it is needed.
@@ -14,13 +14,15 @@ import msgspec
 
 from bursar.model import shell as sh
 from bursar.model.errors import InputError, one_line, shown
+from bursar.model.flow import Flow
 from bursar.model.template import Hole, holes, missing, perl_in, pieces
+from bursar.model.time import Time
 
 LARGEST_BAG: Final = 10_000_000
 """the most tasks in one bag; more of them need several bags"""
 
 
-class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag=True):
     """Independent tasks: one per row of arguments.
 
     Invariant: `rows` is empty or has `count` rows of `len(columns)` values each.
@@ -66,6 +68,28 @@ class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
             return shlex.join(self.words(index))
         row = self.rows[index] if self.rows else ()
         return sh.legible(self.template[0], self.columns, row, index)
+
+
+class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A bag or a workflow as it arrives: whose it is, and how much it matters."""
+
+    tasks: Bag | Flow
+    owner: str = ""
+    """whose account pays, where a run has several"""
+    priority: int = 0
+    deadline: Time | None = None
+    """since its arrival"""
+
+    @classmethod
+    def of(cls, tasks: Bag | Flow) -> Work:
+        """Tasks with the owner, priority and deadline that a workflow says itself."""
+        if isinstance(tasks, Bag):
+            return cls(tasks)
+        return cls(tasks, tasks.owner, tasks.priority, tasks.deadline)
+
+    @property
+    def count(self) -> int:
+        return self.tasks.count
 
 
 def _has_slot(word: str, columns: tuple[str, ...]) -> bool:

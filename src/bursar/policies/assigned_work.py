@@ -44,7 +44,8 @@ class AssignedWork:
     def look(self, view: View) -> None:
         """Follow what changed."""
         for _, work in view.work[self._works :]:
-            self._place += urgency(work) if isinstance(work, Flow) else range(work.count)
+            tasks = work.tasks
+            self._place += urgency(tasks) if isinstance(tasks, Flow) else range(tasks.count)
             self._works += 1
         self.ready.look(view)
         self.idle.look(view)

@@ -25,6 +25,7 @@ from bursar.beliefs.reliability import is_tail
 from bursar.model.fleet import Fleet
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import Time
+from bursar.model.work import Bag, Work
 from bursar.plan.pools.split import by_price
 from bursar.policies.early_help import Rescue
 from bursar.policies.pool_machines import (
@@ -118,9 +119,9 @@ class TwoPools:
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         match event:
-            case ev.WorkArrived():
-                first = state.total - event.bag.count + 1
-                self._settled.extend(bytes(event.bag.count))
+            case ev.WorkArrived(work=Work(tasks=Bag())):
+                first = state.total - event.work.count + 1
+                self._settled.extend(bytes(event.work.count))
                 self._returned.extend(range(first, state.total + 1))
             case ev.AttemptStarted():
                 self._attempt_started(event, state)

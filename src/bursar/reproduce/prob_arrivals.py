@@ -24,6 +24,7 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND, Time
+from bursar.model.work import Work
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
@@ -127,7 +128,7 @@ def run_stream(
         job, place = divmod(task - 1, each)
         return max(1, round(float(drawn[place, job]) * SECOND))
 
-    work: list[ev.AnyEvent] = [plan, *(ev.WorkflowArrived(at, flow) for at in arrivals)]
+    work: list[ev.AnyEvent] = [plan, *(ev.WorkArrived(at, Work.of(flow)) for at in arrivals)]
     policy = Policy(guide, AssignedPlacer(guide), NoReplicas())
     state = simulate(
         market, Goal(), work, policy, ModelledBehaviour(runtime), observers=(guide, watch)

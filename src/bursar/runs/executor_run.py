@@ -20,7 +20,7 @@ from bursar.journal.runs import Home
 from bursar.model.errors import BursarError, one_line
 from bursar.model.text import counted
 from bursar.model.time import Time
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.runs.request import Request
 from bursar.runs.session import Session
 from bursar.state import events as ev
@@ -151,7 +151,8 @@ class CallRun:
                 self._calls.put(self._arrived, content, future)
             self._inbox.clear()
         labels = groupby(label for label, _, _ in calls)
-        return [ev.WorkArrived(now, Bag(sum(1 for _ in some), label=one)) for one, some in labels]
+        bags = [Bag(sum(1 for _ in some), label=one) for one, some in labels]
+        return [ev.WorkArrived(now, Work(bag)) for bag in bags]
 
     def _drive(self) -> None:
         """The engine's thread."""

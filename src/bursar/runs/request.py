@@ -21,11 +21,11 @@ from bursar.model.options import RunOptions
 from bursar.model.strategy import read_strategy
 from bursar.model.time import Time
 from bursar.model.wish import Wish
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.plan.pools.frontier import check_preference
 from bursar.policies.presets import FAITHFUL, FOR_BAGS, IN_ORDER, ROUND_ROBIN, SUITED, UNPLANNED
 from bursar.policies.registry import check_policies
-from bursar.state.events import PlanChosen, PlansOffered, WorkArrived, WorkflowArrived
+from bursar.state.events import PlanChosen, PlansOffered, WorkArrived
 
 ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
@@ -209,14 +209,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             suited = FAITHFUL
         return {**suited, "provisioner": provisioner, **self.policies}
 
-    def arrivals(self) -> list[WorkArrived | WorkflowArrived | PlansOffered | PlanChosen]:
+    def arrivals(self) -> list[WorkArrived | PlansOffered | PlanChosen]:
         """The work, and the plans for it; nothing if it arrives later."""
         if self.bag is not None:
-            return [WorkArrived(0, self.bag)]
+            return [WorkArrived(0, Work(self.bag))]
         if self.flow is None:
             return []
         plans = [event for event in (self.offered, self.plan) if event is not None]
-        return [WorkflowArrived(0, self.flow), *plans]
+        return [WorkArrived(0, Work.of(self.flow)), *plans]
 
     @property
     def is_planned(self) -> bool:

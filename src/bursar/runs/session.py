@@ -218,7 +218,7 @@ class Session:
         rng = Random(f"{created.seed}/{len(self.state.log)}")
         policy = policy_of(self.state, self.book, self.ask)
         learners = [entry for entry in policy.entries if learns(entry)]
-        has_past = len(self.state.log) or any(isinstance(one, Flow) for _, one in self.state.work)
+        has_past = len(self.state.log) or any(isinstance(one.tasks, Flow) for _, one in self.state.work)
         if learners and has_past:
             self._teach(learners)
         seen_by = (self.book, *observers)

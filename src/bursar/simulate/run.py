@@ -11,7 +11,7 @@ from bursar.engine.world import Journal, Observer
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.simulate.world import Behaviour, SimulatedWorld
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -59,8 +59,6 @@ def simulate(
 def _arriving(
     arrivals: Bag | Flow | Sequence[ev.AnyEvent],
 ) -> list[ev.AnyEvent]:
-    if isinstance(arrivals, Bag):
-        return [ev.WorkArrived(0, arrivals)]
-    if isinstance(arrivals, Flow):
-        return [ev.WorkflowArrived(0, arrivals)]
+    if isinstance(arrivals, Bag | Flow):
+        return [ev.WorkArrived(0, Work.of(arrivals))]
     return list(arrivals)

@@ -12,7 +12,6 @@ from typing import Literal
 import msgspec
 
 from bursar.model.assigned import Assigned
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
@@ -20,7 +19,7 @@ from bursar.model.options import RunOptions
 from bursar.model.plan import Assumed, Plan
 from bursar.model.strategy import Strategy
 from bursar.model.time import Time
-from bursar.model.work import Bag
+from bursar.model.work import Work
 
 Outcome = Literal["success", "failed", "timeout", "cancelled", "lost", "released"]
 """`failed` and `timeout` count against a task's retries; the others do not. `lost`: its machine
@@ -79,15 +78,12 @@ class RunCreated(Event, frozen=True, tag=True, omit_defaults=True):
 
 
 class WorkArrived(Event, frozen=True, tag=True, omit_defaults=True):
-    """The tasks get the next `bag.count` numbers, counted from 1 within the run."""
+    """The tasks get the next `work.count` numbers, counted from 1 within the run.
 
-    bag: Bag
+    Those of a workflow wait for what they need. Works are numbered as they arrive, from 1.
+    """
 
-
-class WorkflowArrived(Event, frozen=True, tag=True, omit_defaults=True):
-    """The tasks get the next numbers, as those of a bag do; each waits for what it needs."""
-
-    flow: Flow
+    work: Work
 
 
 class FilesFound(Event, frozen=True, tag=True, omit_defaults=True):
@@ -309,7 +305,6 @@ class ActionRefused(Event, frozen=True, tag=True, omit_defaults=True):
 AnyEvent = (
     RunCreated
     | WorkArrived
-    | WorkflowArrived
     | FilesFound
     | ArrivalsEnded
     | GoalChanged

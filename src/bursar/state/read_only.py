@@ -12,12 +12,11 @@ from typing import Any
 
 import msgspec
 
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.time import Time
-from bursar.model.work import Bag
+from bursar.model.work import Work
 from bursar.state.events import StopRequested
 from bursar.state.ledger import Charge
 from bursar.state.view import (
@@ -116,7 +115,7 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
     _waiting: Callable[[], int]
     _arrivals_open: Callable[[], bool]
     _stopping: Callable[[], StopRequested | None]
-    _work: Callable[[], Sequence[tuple[int, Bag | Flow]]]
+    _work: Callable[[], Sequence[tuple[int, Work]]]
     _pauses: Callable[[], Sequence[tuple[Time, Time]]]
 
     @property
@@ -164,7 +163,7 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
         return self._stopping()
 
     @property
-    def work(self) -> Sequence[tuple[int, Bag | Flow]]:
+    def work(self) -> Sequence[tuple[int, Work]]:
         return self._work()
 
     @property

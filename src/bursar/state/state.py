@@ -26,7 +26,7 @@ from bursar.model.market import Market
 from bursar.model.money import ZERO
 from bursar.model.text import cut
 from bursar.model.time import Time, format_duration
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.state import events as ev
 from bursar.state.attempts import OUTCOMES, AttemptLog, Failure
 from bursar.state.ledger import Ledger
@@ -67,10 +67,10 @@ class RunState:
         self.limits = Limits()
         self.ledger = Ledger(None)
 
-        self.work: list[tuple[int, Bag | Flow]] = []
-        """(number before its first task, bag or workflow), ascending"""
+        self.work: list[tuple[int, Work]] = []
+        """(number before its first task, work), in the order of arrival"""
         self.arrived: list[int] = []
-        """per bag or workflow, the number of the event it came with"""
+        """per work, the number of the event it came with"""
         self.has_calls = False
         """whether a bag of Python calls is among it"""
         self.precedence = Precedence()
@@ -138,7 +138,6 @@ class RunState:
         self._appliers: dict[type, Callable[[Any], None]] = {
             ev.RunCreated: self._run_created,
             ev.WorkArrived: self._work_arrived,
-            ev.WorkflowArrived: self._workflow_arrived,
             ev.FilesFound: self._files_found,
             ev.ArrivalsEnded: self._arrivals_ended,
             ev.GoalChanged: self._goal_changed,
@@ -201,8 +200,12 @@ class RunState:
         """The bag or workflow a task belongs to, and its index there."""
         if not 1 <= task <= self.total:
             raise KeyError(task)
-        before, work = self.work[bisect_left(self.work, task, key=itemgetter(0)) - 1]
-        return work, task - before - 1
+        before, work = self.work[self.work_of(task) - 1]
+        return work.tasks, task - before - 1
+
+    def work_of(self, task: int) -> int:
+        """The number of the work that a task belongs to."""
+        return bisect_left(self.work, task, key=itemgetter(0))
 
     def command(self, task: int) -> tuple[str, ...]:
         work, index = self.locate(task)
@@ -264,17 +267,15 @@ class RunState:
         self.periods.append((event.at, event))
 
     def _work_arrived(self, event: ev.WorkArrived) -> None:
-        first, count = self.total + 1, event.bag.count
-        self._make_room(event.bag)
-        self.has_calls = self.has_calls or not event.bag.template
-        self.precedence.add_free(count)
-        self.ready.extend(range(first, first + count))
-        self.changes.ready.note_all(range(first, first + count))
-
-    def _workflow_arrived(self, event: ev.WorkflowArrived) -> None:
-        first = self.total + 1
-        self._make_room(event.flow)
-        for task, waits in enumerate(self.precedence.add_flow(event.flow), first):
+        first, tasks = self.total + 1, event.work.tasks
+        self._make_room(event.work)
+        if isinstance(tasks, Bag):
+            self.has_calls = self.has_calls or not tasks.template
+            self.precedence.add_free(tasks.count)
+            self.ready.extend(range(first, first + tasks.count))
+            self.changes.ready.note_all(range(first, first + tasks.count))
+            return
+        for task, waits in enumerate(self.precedence.add_flow(tasks), first):
             if waits:
                 self.status[task] = WAITING
                 self.waiting += 1
@@ -286,7 +287,7 @@ class RunState:
         self.ready.add(task)
         self.changes.ready.note(task)
 
-    def _make_room(self, work: Bag | Flow) -> None:
+    def _make_room(self, work: Work) -> None:
         """The columns of its tasks, which are all READY."""
         self.work.append((self.total, work))
         self.arrived.append(self.events + 1)

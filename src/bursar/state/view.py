@@ -11,12 +11,11 @@ from typing import Final, Protocol
 
 import msgspec
 
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
 from bursar.model.time import DAY, MINUTE, SECOND, Time
-from bursar.model.work import Bag
+from bursar.model.work import Work
 from bursar.state.events import StopRequested
 from bursar.state.ledger import Charge
 
@@ -267,8 +266,8 @@ class View(Protocol):
     @property
     def precedence(self) -> PrecedenceView: ...
     @property
-    def work(self) -> Sequence[tuple[int, Bag | Flow]]:
-        """What arrived: the number before its first task, and the bag or workflow."""
+    def work(self) -> Sequence[tuple[int, Work]]:
+        """What arrived: the number before its first task, and the work."""
         ...
 
     @property

@@ -16,7 +16,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND, Time
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.unreliable import Overlay, UnreliablePool
 from bursar.simulate.world import Behaviour
@@ -64,7 +64,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 def arriving(*counts: int, every: Time = 0) -> tuple[ev.AnyEvent, ...]:
     """Bags of so many tasks, one after the other, and no more."""
-    bags = [ev.WorkArrived(number * every, Bag(count)) for number, count in enumerate(counts)]
+    bags = [ev.WorkArrived(number * every, Work(Bag(count))) for number, count in enumerate(counts)]
     return (*bags, ev.ArrivalsEnded(max(0, len(counts) - 1) * every))
 
 

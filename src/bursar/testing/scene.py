@@ -6,7 +6,7 @@ from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, Time
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -36,7 +36,7 @@ class Scene:
         self.tell(ev.RunCreated(0, run, market, goal, Limits(retries, timeout), 0, {}, {}, 0.0))
         bag = Bag(tasks) if isinstance(tasks, int) else tasks
         if bag.count:
-            self.tell(ev.WorkArrived(0, bag))
+            self.tell(ev.WorkArrived(0, Work(bag)))
         if not arrivals_open:
             self.tell(ev.ArrivalsEnded(0))
 

@@ -24,7 +24,7 @@ from bursar.engine.world import World
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import SECOND, Time
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.replicate.none import NoReplicas
@@ -214,7 +214,7 @@ class WorldContract:
     def _drill(self) -> Iterator[_Drill]:
         scene = Scene(self.offer, run=_unique_name(), arrivals_open=True)
         for bag in self.bags:
-            scene.tell(ev.WorkArrived(0, bag))
+            scene.tell(ev.WorkArrived(0, Work(bag)))
         scene.tell(ev.ArrivalsEnded(0))
         world = self.make_world(scene.state)
         try:

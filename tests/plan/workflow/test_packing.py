@@ -16,6 +16,7 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Work
 from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.packing import Packing
 from bursar.plan.workflow.urgency import urgency
@@ -24,7 +25,7 @@ from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
 from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
-from bursar.state.events import PlanChosen, WorkflowArrived
+from bursar.state.events import PlanChosen, WorkArrived
 
 
 class Plan(msgspec.Struct):
@@ -70,7 +71,7 @@ class Plan(msgspec.Struct):
         state = simulate(
             Market("USD", "undated", tuple(self.offers)),
             Goal(),
-            [WorkflowArrived(0, self.flow), plan],
+            [WorkArrived(0, Work.of(self.flow)), plan],
             Policy(prob, AssignedPlacer(prob), NoReplicas()),
             ModelledBehaviour(lambda task, machine: self.runtimes[task - 1]),
         )

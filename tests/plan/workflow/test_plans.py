@@ -15,6 +15,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.wish import Wish
+from bursar.model.work import Work
 from bursar.model.workflow import Workflow
 from bursar.plan.workflow.plans import (
     FlowPlanner,
@@ -100,7 +101,7 @@ def test_the_promises_of_a_plan_hold_in_the_engine(flow, times, plans, place):
         state = simulate(
             MARKET,
             Goal(Money.parse("100")),
-            [ev.WorkflowArrived(0, flow), chosen],
+            [ev.WorkArrived(0, Work.of(flow)), chosen],
             Policy(prob, AssignedPlacer(prob), NoReplicas()),
             ModelledBehaviour(lambda task, _, drawn=drawn: drawn[task - 1]),
         )

@@ -12,6 +12,7 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.money import Money
 from bursar.model.wish import Wish
+from bursar.model.work import Work
 from bursar.plan.workflow.plans import FlowPlanner, offered_plans
 from bursar.policies.advise.workflow import FlowAdvisor, part_of
 from bursar.policies.place.assigned import AssignedPlacer
@@ -68,7 +69,7 @@ def run(flow, times, plan, *, slower, seed, advised, observer=None, advisor=None
     return simulate(
         MARKET,
         Goal(Money.parse("4.2")),
-        [ev.WorkflowArrived(0, flow), plan],
+        [ev.WorkArrived(0, Work.of(flow)), plan],
         Policy(prob, AssignedPlacer(prob), NoReplicas(), advisors),
         ModelledBehaviour(runtime),
         observers=[observer or Auditor()],
@@ -123,7 +124,7 @@ class Advised(Scene):
         self.told = []
         self.advisor = FlowAdvisor(flow, MARKET.offers, times, Wish(), before=before)
         super().__init__(*MARKET.offers, tasks=before, arrivals_open=True, budget=budget)
-        self.tell(ev.WorkflowArrived(0, flow))
+        self.tell(ev.WorkArrived(0, Work.of(flow)))
         filled = (0,) * before + plan.assigned.tasks
         assigned = msgspec.structs.replace(plan.assigned, tasks=filled)
         self.tell(msgspec.structs.replace(plan, assigned=assigned))

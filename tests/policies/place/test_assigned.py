@@ -8,6 +8,7 @@ from bursar.model.assigned import Assigned
 from bursar.model.flow import Flow
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
+from bursar.model.work import Work
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.provision.prob import Prob
@@ -37,7 +38,7 @@ class Watched(Scene):
     def __init__(self, placer, *runtimes, assigned=None):
         self.placer = placer
         super().__init__(SMALL, LARGE, arrivals_open=True)
-        self.tell(ev.WorkflowArrived(0, flow_of(*runtimes)))
+        self.tell(ev.WorkArrived(0, Work.of(flow_of(*runtimes))))
         if assigned is not None:
             offers = tuple(map(NAMES.index, assigned))
             told = ev.PlanChosen(0, "", {}, 0, 0, ZERO, ZERO, assigned=Assigned(NAMES, offers))

@@ -4,7 +4,7 @@ from random import Random
 
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.place.fifo import FifoPlacer
 from bursar.state import events as ev
 from bursar.testing import Scene, check_placer
@@ -36,7 +36,7 @@ def test_tasks_start_in_the_order_of_their_arrival():
     machine = scene.machine()
     attempts = scene.place()
     assert [task for task, _ in attempts] == [1, 2]
-    scene.tell(ev.WorkArrived(0, Bag(2)))
+    scene.tell(ev.WorkArrived(0, Work.of(Bag(2))))
     for _, attempt in attempts:
         scene.end(attempt)
     assert scene.placed() == [3, 4]

@@ -15,7 +15,7 @@ from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
@@ -57,7 +57,7 @@ class Watched(Scene):
     def __init__(self, *meant, fleet, parents=None, **conditions):
         self.prob = Prob()
         super().__init__(HOURS, PAIRS, SECONDS, arrivals_open=True, **conditions)
-        self.tell(ev.WorkflowArrived(0, flow_of(len(meant), parents)))
+        self.tell(ev.WorkArrived(0, Work.of(flow_of(len(meant), parents))))
         self.tell(plan(fleet, *meant))
 
     def tell(self, event):
@@ -311,7 +311,7 @@ def test_a_whole_workflow_is_done_within_its_fleet():
     state = simulate(
         Market("USD", "undated", (HOURS, SECONDS)),
         Goal(),
-        [ev.WorkflowArrived(0, flow_of(tasks, parents)), plan(fleet, *meant)],
+        [ev.WorkArrived(0, Work.of(flow_of(tasks, parents))), plan(fleet, *meant)],
         Policy(prob, AssignedPlacer(prob), NoReplicas()),
         ModelledBehaviour(given([7 * MINUTE] * tasks)),
     )
@@ -337,12 +337,12 @@ def hard_workflows(count):
         )
         later = rng.choice([0, MINUTE, HOUR])
         changed = ev.AssignmentChanged(later, second.assigned, second.fleet)
-        bag = ev.WorkArrived(later, Bag(rng.randint(1, 4)))
+        bag = ev.WorkArrived(later, Work.of(Bag(rng.randint(1, 4))))
         yield msgspec.structs.replace(
             case,
             runtimes=tuple(rng.randint(1, 40 * MINUTE) for _ in range(tasks + 4)),
             outside=(
-                ev.WorkflowArrived(0, flow_of(tasks, parents)),
+                ev.WorkArrived(0, Work.of(flow_of(tasks, parents))),
                 first,
                 *rng.choice([(), (changed,), (bag,), (bag, changed)]),
                 ev.ArrivalsEnded(later),
@@ -369,7 +369,7 @@ def chains(idle, tasks=3000):
     state = simulate(
         Market("USD", "undated", (HOURS,)),
         Goal(),
-        [ev.WorkflowArrived(0, work), plan({"hours": idle + 10}, *["hours"] * work.count)],
+        [ev.WorkArrived(0, Work.of(work)), plan({"hours": idle + 10}, *["hours"] * work.count)],
         Policy(prob, AssignedPlacer(prob), NoReplicas()),
         ModelledBehaviour(given(times)),
     )
