@@ -132,7 +132,7 @@ def _preset(preset: str, machines: int) -> float:
     from bursar.model.goal import Goal as Wish
     from bursar.model.money import ZERO, Money
     from bursar.model.time import MINUTE
-    from bursar.model.work import Bag
+    from bursar.model.work import Bag, Work
     from bursar.simulate.faults import ModelledBehaviour, given
     from bursar.simulate.run import simulate
     from bursar.state import events as ev
@@ -141,13 +141,13 @@ def _preset(preset: str, machines: int) -> float:
     market = _market(machines, spot=preset == "mixed")
     tasks = TASKS_EACH * machines
     runtimes = [rng.randrange(MINUTE, 10 * MINUTE) for _ in range(tasks)]
-    arrivals: list[ev.AnyEvent] = [ev.WorkArrived(0, Bag(tasks))]
+    arrivals: list[ev.AnyEvent] = [ev.WorkArrived(0, Work(Bag(tasks)))]
     if preset == "prob":
         names = ("small", "large")
         assigned = Assigned(names, tuple(rng.choice((0, 0, 0, 1, 1)) for _ in range(tasks)))
         fleet = {offer.name: offer.limit or 0 for offer in market.offers}
         plan = ev.PlanChosen(0, "fast", fleet, 0, 0, ZERO, ZERO, assigned=assigned)
-        arrivals = [ev.WorkflowArrived(0, _layers(machines)), plan]
+        arrivals = [ev.WorkArrived(0, Work.of(_layers(machines))), plan]
     wish = Wish(budget=Money.parse(f"{machines * 0.4:.2f}"))
     policy = _policy(preset, market)
     behaviour = ModelledBehaviour(given(runtimes))

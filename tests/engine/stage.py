@@ -98,7 +98,7 @@ class Two(Fixed):
         super().__init__({"small": 2})
 
     def provision(self, view, now, rng):
-        return [act.Rent("small", "two are two")] * (2 - len(view.machines))
+        return [act.Rent("small", reason="two are two")] * (2 - len(view.machines))
 
 
 class Twice(Idle):

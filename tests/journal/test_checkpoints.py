@@ -13,7 +13,7 @@ from bursar.journal.store import JournalReader, JournalWriter
 from bursar.model.errors import JournalError
 from bursar.model.flow import Flow
 from bursar.model.time import MINUTE
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.state import checkpoint
 from bursar.state import events as ev
 from bursar.state.state import RunState, fold
@@ -49,7 +49,7 @@ def test_a_checkpoint_and_the_events_after_it_tell_what_all_events_tell(
 ):
     outside = list(given_conditions["outside"])
     if with_flow:
-        outside.append(ev.WorkflowArrived(5 * MINUTE, FLOW))
+        outside.append(ev.WorkArrived(5 * MINUTE, Work.of(FLOW)))
     journal = Kept()
     play(journal, **{**given_conditions, "outside": outside})
     events = journal.events
@@ -189,7 +189,7 @@ def test_a_run_goes_on_from_a_checkpoint_as_from_all_its_events(journal, play_on
                 (tmp_path / file.name.replace("journal", name)).write_bytes(file.read_bytes())
         state = load_state(copy)
         with JournalWriter(copy) as writer:
-            more = ev.WorkArrived(state.now, Bag(30, ("true",)))
+            more = ev.WorkArrived(state.now, Work(Bag(30, ("true",))))
             writer.append(more)
             state.apply(more)
             play_on(state, writer, seed=3)

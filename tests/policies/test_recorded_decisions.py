@@ -22,7 +22,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.strategy import read_strategy
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.place.pooled import PooledPlacer
@@ -177,7 +177,7 @@ def _prob(market, budget, lives=None):
         simulate(
             market,
             Goal(Money.parse(budget)),
-            [ev.WorkflowArrived(0, flow), plan],
+            [ev.WorkArrived(0, Work.of(flow)), plan],
             Policy(prob, AssignedPlacer(prob), NoReplicas()),
             ModelledBehaviour(given(runtimes), failing=0.02, mean_life=lives, seed=seed),
             seed=seed,
@@ -220,18 +220,18 @@ def decided(name):
 RECORDED = {
     "fixed": "9891750418ee",
     "fixed, little money": "4b495796351f",
-    "fixed, fine units": "3646f74cd0a1",
-    "fixed, fine units, little money": "43c72c61b99f",
+    "fixed, fine units": "7e2451eb2ff2",
+    "fixed, fine units, little money": "2bde00d7ad63",
     "planned": "0fc2d2cf7b6e",
     "planned, which does not do": "8bb1c7a636e4",
     "bats": "23e97fe7d3cb",
     "bats, deadline": "ebc450f49c1a",
-    "bats, fine units": "a87fca9156ac",
+    "bats, fine units": "539c293f412f",
     "bats as published": "bc65ea8b0248",
     "bats as published, losses": "5efa4e13244b",
     "sample": "d5fdad64a887",
-    "mixed": "c4b56964f6e6",
-    "mixed, no reliable machines": "562e5e9c4c67",
+    "mixed": "8080adff0fc2",
+    "mixed, no reliable machines": "070a8f90d95a",
     "prob": "7558a055357c",
     "prob, losses": "9d425bf62ef6",
     "prob, fine units": "391301b406b4",

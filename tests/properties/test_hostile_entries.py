@@ -214,7 +214,9 @@ def test_whole_numbers_of_other_libraries_become_our_own(one):
 
 def test_a_reason_becomes_one_line_that_is_not_too_long():
     stage = Stage(*OFFERS, tasks=1)
-    rented = stage.engine.guard.review(act.Rent("small", "a\nb\ud800\x1b[2J" + "x" * 10**6), 0)
+    rented = stage.engine.guard.review(
+        act.Rent("small", reason="a\nb\ud800\x1b[2J" + "x" * 10**6), 0
+    )
     assert rented.reason.isprintable()
     assert rented.reason.startswith(r"a\nb\ud800\x1b[2J")
     assert len(rented.reason) < 1_100
@@ -238,7 +240,7 @@ def test_a_provisioner_that_raises_the_budget_spends_no_more_than_was_written():
         def provision(self, view, now, rng):
             if view.machines:
                 view.ledger.budget = Money.parse("1000000")
-            return [act.Rent("small", "more")] * 50
+            return [act.Rent("small", reason="more")] * 50
 
     stage = Stage(*OFFERS, tasks=9, budget="0.20", provisioner=Thief({"small": 1}))
     with pytest.raises(PolicyError, match="the provisioner Thief is faulty: AttributeError"):

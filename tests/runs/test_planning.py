@@ -11,7 +11,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.plan import Assumed, MakespanSpan, Plan
 from bursar.model.time import SECOND
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.runs.choosing import Chooser, find_plan
 from bursar.runs.planning import Asked, current_plans, open_planned
 from bursar.runs.request import Request
@@ -67,7 +67,7 @@ def state_with(offered, tasks=3):
     state.apply(
         ev.RunCreated(0, "r", MARKET, Goal(), Request(market=MARKET).limits, 0, {}, {}, 0.0)
     )
-    state.apply(ev.WorkArrived(0, Bag(count=tasks)))
+    state.apply(ev.WorkArrived(0, Work(Bag(count=tasks))))
     state.apply(offered)
     return state
 

@@ -14,14 +14,14 @@ from bursar.state.view import Attempt, Machine
 WHY = "say in bursar.state.checkpoint what becomes of this field, and count VERSION up"
 KNOWN = {
     AttemptLog: set(checkpoint.LOG_COLUMNS),
-    Ledger: {"budget", "committed", "spent", "_open", "_closed"},
+    Ledger: {"now", "committed", "spent", "_open", "_closed", "_accounts"},
     Precedence: {"_missing", "_children"},
 }
 STRUCTS = {
     Machine: {"id", "offer", "rented", "until", "up", "marked", "releasing", "doomed", "down"}
-    | {"attempts", "waiting"},
+    | {"attempts", "waiting", "account"},
     Attempt: {"id", "task", "machine", "started", "measure", "cancelling"},
-    Charge: {"machine", "offer", "begin", "end", "is_open"},
+    Charge: {"machine", "offer", "begin", "end", "is_open", "account"},
 }
 
 
@@ -34,7 +34,7 @@ def test_every_field_of_the_state_is_stored_or_rebuilt():
 
 @pytest.mark.parametrize("kind", KNOWN)
 def test_every_field_of_its_parts_is_known(kind):
-    part = kind(None) if kind is Ledger else kind()
+    part = kind({}) if kind is Ledger else kind()
     assert set(vars(part)) == KNOWN[kind], WHY
 
 

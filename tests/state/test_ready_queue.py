@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.state import events as ev
 from bursar.state import recent
 from bursar.state.ready_queue import ReadyQueue
@@ -78,7 +78,7 @@ def test_it_holds_exactly_the_ready_tasks(rng, kept):
             if what < 0.2:
                 scene.machine()
             elif what < 0.3:
-                scene.tell(ev.WorkArrived(0, Bag(rng.randrange(1, 4))))
+                scene.tell(ev.WorkArrived(0, Work(Bag(rng.randrange(1, 4)))))
             elif what < 0.6 and state.idle and state.ready:
                 scene.start(rng.choice(list(state.ready)), rng.choice(list(state.idle)))
             elif what < 0.9 and state.attempts:

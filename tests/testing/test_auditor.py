@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bursar.model.goal import Goal, Limits
+from bursar.model.goal import Account, Budget, Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
@@ -60,6 +60,26 @@ def test_a_lawful_run_is_not_complained_of(books):
     )
     assert books.state.ledger.committed == Money.parse("0.27")
     assert len(books.auditor.events) == 17
+
+
+def test_units_are_counted_in_the_interval_in_which_they_are_entered():
+    state, auditor = RunState(), Auditor()
+    market = Market("USD", "undated", (FINE,))
+    accounts = (Account("ann", Budget(Money.parse("0.060"), MINUTE)), Account("bob"))
+    created = ev.RunCreated(0, "r", market, Goal(accounts=accounts), Limits(), 0, {}, {}, 0.0)
+    lawful = [
+        created,
+        ev.MachineRented(0, 1, "fine", MINUTE, account="ann"),
+        ev.LeaseExtended(MINUTE, 1, 2 * MINUTE),
+        ev.MachineRented(MINUTE, 2, "fine", 2 * MINUTE, account="bob"),
+    ]
+    for event in lawful:
+        state.apply(event)
+        auditor.saw(event, state)
+    last = ev.MachineRented(MINUTE, 3, "fine", 2 * MINUTE, account="ann")
+    state.apply(last)
+    with pytest.raises(ContractBroken, match=r"committed of a budget of 0\.06 .*'ann', interval 1"):
+        auditor.saw(last, state)
 
 
 @pytest.mark.parametrize(

@@ -329,7 +329,7 @@ def _plan(run: RunDir, job: Job, asked: Asked | None, *, as_json: bool, first: b
     with open_planned(run) as planned:
         state = planned.state
         job.check_currency(state.market)
-        flow = next((work for _, work in state.work if isinstance(work, Flow)), None)
+        flow = next((flow for _, flow in state.workflows()), None)
         if state.total and state.settled == state.total:
             return _nothing_left(state, asked or Asked(), as_json=as_json, first=first)
         if not state.done and flow is None:

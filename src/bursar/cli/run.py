@@ -53,7 +53,7 @@ from bursar.model.work import Bag
 from bursar.report.summary import (
     EXIT_CODES,
     NOT_INCLUDED,
-    Account,
+    Spending,
     Summary,
     Tasks,
     budget_told,
@@ -66,7 +66,7 @@ from bursar.runs.session import Session, with_plan
 if TYPE_CHECKING:
     from bursar.runs.choosing import Chosen
 
-NO_TASKS: Final = Summary("", "done", "no arguments", Tasks(0, 0, 0), Account(None, "0.00", ""), 0)
+NO_TASKS: Final = Summary("", "done", "no arguments", Tasks(0, 0, 0), Spending(None, "0.00", ""), 0)
 """What `--json` prints where the list of arguments was empty."""
 PLAN_OPTIONS: Final = ("budget", "deadline", "sabotage", "quiet", "json")
 """What may be said of a plan that is chosen."""

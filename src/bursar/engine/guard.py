@@ -3,7 +3,9 @@
 Whatever a policy asks for becomes here a decision, or a refusal with its reason. The guard alone
 decides whether money may be committed:
 
-- a machine is paid for ahead, by whole billing units, never beyond the budget (`Rent`, `Extend`);
+- a machine is paid for ahead, by whole billing units, never beyond the budget of its account, nor
+  of the interval in which a unit is entered (`Rent`, `Extend`);
+- a machine runs the work of its account only (`Start`);
 - its lease ends before anything unpaid begins, and the world lets no machine outlive its lease;
 - a machine whose next unit can't be paid is released before it enters it, by the
   lead of its offer.
@@ -15,14 +17,15 @@ journaled and read again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Any, Final
 
 from bursar.engine.checking import Wrong, as_asked, kind_of, subject_of
 from bursar.engine.proposals import checked
+from bursar.model.errors import shown
 from bursar.model.market import Offer
-from bursar.model.money import Money, format_money
+from bursar.model.money import format_money
 from bursar.model.text import counted
 from bursar.model.time import LONGEST, MINUTE, SECOND, Time
 from bursar.state import actions as act
@@ -35,7 +38,10 @@ HORIZON: Final[Time] = 5 * SECOND
 FAR_HORIZON: Final[Time] = 10 * MINUTE
 """The same for an extension, where money is plentiful: fewer extensions to journal."""
 PLENTIFUL: Final = 10
-"""Money is plentiful while extending every machine so far takes less than one part in so many."""
+"""Extending every machine of an account as far takes at most one part in so many of its money:
+the less there is, the shorter the leases, down to `HORIZON`."""
+MOST_RENTED: Final = 1_000_000
+"""Machines that one action may ask for."""
 MOST_TOLD: Final = 1_000
 """Recorded refusals of one kind and for one reason, so that no policy can fill a journal."""
 
@@ -112,10 +118,39 @@ class Guard:
     def _watch(self, offer: Offer, machine: int, until: Time) -> None:
         heappush(self._leases.setdefault(offer.name, []), (until, machine))
 
-    def can_rent(self) -> bool:
-        """Whether the money left buys a machine of any offer."""
-        offers = (offer for offer in self._state.market.offers if offer.limit != 0)
-        return any(self._first_stay(offer) is not None for offer in offers)
+    # --- money that work waits for ---------------------------------------------------------------
+
+    def can_rent(self, now: Time) -> bool:
+        """Whether the money left to the accounts of ready tasks buys a machine of any offer."""
+        offers = [offer for offer in self._state.market.offers if offer.limit != 0]
+        return any(
+            self._first_stay(offer, account, now) is not None
+            for account in self._waiting_accounts()
+            for offer in offers
+        )
+
+    def awaits_refill(self, now: Time) -> bool:
+        """Whether ready tasks get more money with the next interval than there is now."""
+        ledger = self._state.ledger
+        for account in self._waiting_accounts():
+            refill = ledger.next_refill(account, now)
+            if refill is not None:
+                left, later = ledger.left_of(account, now), ledger.left_of(account, refill)
+                if left is not None and later is not None and left < later:
+                    return True
+        return False
+
+    def _waiting_accounts(self) -> Iterable[str]:
+        """The accounts of ready tasks; an owner without an account has no money."""
+        state = self._state
+        if not state.goal.accounts:
+            return ("",)
+        found: set[str] = set()
+        for task in state.ready:
+            found.add(state.account_of(task))
+            if len(found) > len(state.goal.accounts):
+                break
+        return found.intersection(state.ledger.accounts)
 
     # --- reviewing -------------------------------------------------------------------------------
 
@@ -157,9 +192,15 @@ class Guard:
                 return "the task is " + ("done" if status == DONE else "failed")
             if status == RUNNING and not state.may_replicate(action.task):
                 return "the task has failed, and its retries are under way or used up"
+        if state.goal.accounts and not self._is_of_account(action):
+            return "the machine belongs to another account"
         return ev.AttemptStarted(
             now, len(state.log) + 1, action.task, action.machine, action.reason, action.measure
         )
+
+    def _is_of_account(self, action: act.Start) -> bool:
+        machine = self._state.machines[action.machine]
+        return machine.account == self._state.account_of(action.task)
 
     def _may_wait(self, action: act.Start) -> bool:
         machine = self._state.machines.get(action.machine)
@@ -171,6 +212,10 @@ class Guard:
             return "the run is stopping"
         if action.offer not in state.market:
             return "the market has no such offer"
+        if action.account not in state.ledger.accounts:
+            return f"there is no account {shown(action.account)}"
+        if not 1 <= action.count <= MOST_RENTED:
+            return f"its count must be 1 to {MOST_RENTED:,}"
         offer = state.market[action.offer]
         present = state.fleet.get(offer.name, 0) + state.leaving.get(offer.name, 0)
         if offer.limit is not None and present >= offer.limit:
@@ -178,15 +223,13 @@ class Guard:
         refusal = state.refusals.get(offer.name)
         if refusal is not None and now < refusal.over:
             return "none was available lately; bursar tries again after a pause"
-        stay = self._first_stay(offer)
+        stay = self._first_stay(offer, action.account, now)
         self.lacks_money = stay is None
         if stay is None:
-            return f"only {money_left(state)} of the budget is left"
-        if not state.ledger.can_pay(offer.charge(stay)):
-            return "this would exceed the budget"
+            return f"only {money_left(state, action.account, now)} of the budget is left"
         number = state.machines_rented + 1
         self._watch(offer, number, now + stay)
-        return ev.MachineRented(now, number, offer.name, now + stay, action.reason)
+        return ev.MachineRented(now, number, offer.name, now + stay, action.reason, action.account)
 
     def _extend(self, action: act.Extend, now: Time) -> ev.Decision | str | None:
         machine = self._state.machines.get(action.machine)
@@ -203,10 +246,10 @@ class Guard:
         stay = self._extended_stay(machine, now)
         if stay is None:
             price = format_money(machine.offer.price, self._state.market.currency)
-            reason = f"its next unit costs {price}, {money_left(self._state)} is left"
-            return ev.ReleaseOrdered(now, machine.id, reason)
-        if not self._state.ledger.can_extend(machine.id, machine.rented + stay):
-            return ev.ReleaseOrdered(now, machine.id, "another unit would exceed the budget")
+            left = money_left(self._state, machine.account, machine.until)
+            return ev.ReleaseOrdered(
+                now, machine.id, f"its next unit costs {price}, {left} is left"
+            )
         self._watch(machine.offer, machine.id, machine.rented + stay)
         return ev.LeaseExtended(now, machine.id, machine.rented + stay, action.reason)
 
@@ -236,37 +279,32 @@ class Guard:
             return "that time has come already"
         return action if action.at <= now + LONGEST else "that time is too far away"
 
-    def _stop(self, action: act.Stop, now: Time) -> ev.StopRequested | None:
+    def _stop(self, action: act.Stop, now: Time) -> ev.StopRequested | str | None:
         """One stop is enough."""
         if self._state.stopping is not None:
             return None
+        if action.status == "budget" and self._state.ready and self.awaits_refill(now):
+            return "the next interval of the budget brings more money"
         return ev.StopRequested(now, action.status, action.reason)
 
-    def _first_stay(self, offer: Offer) -> Time | None:
+    def _first_stay(self, offer: Offer, account: str, now: Time) -> Time | None:
         """How long to pay for a machine that is rented now."""
-        left, least = self._state.ledger.left, self.lead(offer) + 1
-        return self._affordable_stay(offer, max(least, HORIZON), least, left)
+        least = self.lead(offer) + 1
+        units = offer.units(max(least, HORIZON))
+        paid = self._state.ledger.payable(account, offer, now, (0, units))
+        return paid * offer.billing if paid >= offer.units(least) else None
 
     def _extended_stay(self, machine: Machine, now: Time) -> Time | None:
-        """How long, since it was rented, to pay for a machine whose lease ends."""
-        ledger, offer, age = self._state.ledger, machine.offer, now - machine.rented
-        left, paid = ledger.left, ledger.amount_of(machine.id)
-        money = None if left is None else left + paid
-        far = offer.charge(age + FAR_HORIZON) - paid
-        plenty = left is None or far * (PLENTIFUL * len(self._state.machines)) <= left
-        least = self.lead(offer) + 1
-        wanted = max(least, FAR_HORIZON if plenty else HORIZON)
-        return self._affordable_stay(offer, age + wanted, age + least, money)
+        """How long, since it was rented, to pay for a machine whose lease ends.
 
-    def _affordable_stay(
-        self, offer: Offer, wanted: Time, least: Time, money: Money | None
-    ) -> Time | None:
-        """The whole units to pay for: a stay as long as wanted, or as long as the money lasts.
-
-        None where not even the least can be paid.
+        It is as long as the money lasts; None where it does not even reach the next look.
         """
-        stay = offer.paid_for(wanted)
-        if money is None or offer.charge(stay) <= money:
-            return stay
-        most = (money // offer.price) * offer.billing
-        return most if most >= offer.paid_for(least) else None
+        ledger, offer, age = self._state.ledger, machine.offer, now - machine.rented
+        account, begin, paid = machine.account, machine.rented, ledger.units_of(machine.id)
+        least = age + self.lead(offer) + 1
+        far = (paid, offer.units(max(least, age + FAR_HORIZON)))
+        near = (paid, offer.units(max(least, age + HORIZON)))
+        machines = ledger.open_of(account)
+        plenty = ledger.payable(account, offer, begin, far, machines, PLENTIFUL)
+        more = max(plenty, ledger.payable(account, offer, begin, near))
+        return (paid + more) * offer.billing if paid + more >= offer.units(least) else None

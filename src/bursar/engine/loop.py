@@ -90,10 +90,13 @@ class Engine:
         self._awaited: set[int] = set()
         """places of the advisors that think"""
         self._wakes: list[Time] = []
+        self._refills: list[tuple[Time, str]] = []
+        """heap of (begin of the next interval of its budget, account)"""
         self._decisions: list[ev.Decision] = []
         self._fates: list[tuple[int, int, Fate]] = []
         self._money_moved = False
         self._dirty = False
+        self._expect_refills()
 
     def run(self) -> ev.RunEnded:
         """Loop until the run has ended; whatever happens, no machine is left behind.
@@ -121,10 +124,11 @@ class Engine:
             if expects(event):
                 self.record(event)
         now = self._world.now()
+        self._watch_refills(now)
         self._decide(now)
         self._ask_advisors(now)
         self._carry_out()
-        if self._may_end():
+        if self._may_end(now):
             self.record(self._ending(now))
             self._carry_out()
 
@@ -264,6 +268,17 @@ class Engine:
             self.record(verdict)
             if not isinstance(verdict, _FOR_NO_WORLD):
                 self._decisions.append(verdict)
+            if type(action) is act.Rent and type(verdict) is ev.MachineRented:
+                self._rent_more(action, now)
+
+    def _rent_more(self, action: act.Rent, now: Time) -> None:
+        """The rest of machines that were asked for at once, until one is refused."""
+        one = msgspec.structs.replace(action, count=1)
+        for _ in range(int(action.count) - 1):
+            before = self.state.machines_rented
+            self._ask((one,), now)
+            if self.state.machines_rented == before:
+                return
 
     def _renew(self, number: int, now: Time) -> None:
         """The lease of a machine ends: extend it if the policy wants and money allows."""
@@ -293,6 +308,25 @@ class Engine:
         if deadline is not None and now >= deadline and state.stopping is None:
             self.record(ev.StopRequested(now, "deadline", "the deadline has passed", now=True))
 
+    def _watch_refills(self, now: Time) -> None:
+        """Tell that an interval of a budget has begun, if work waits."""
+        while self._refills and self._refills[0][0] <= now:
+            _, account = heappop(self._refills)
+            if self.state.ready and self.state.stopping is None:
+                self.record(ev.BudgetRefilled(now, account))
+            self._expect_refill(account, now)
+
+    def _expect_refill(self, account: str, now: Time) -> None:
+        refill = self.state.ledger.next_refill(account, now)
+        if refill is not None:
+            heappush(self._refills, (refill, account))
+
+    def _expect_refills(self) -> None:
+        """The budgets are new."""
+        self._refills.clear()
+        for account in self.state.ledger.accounts:
+            self._expect_refill(account, self.state.now)
+
     # --- ending ----------------------------------------------------------------------------------
 
     def _winding_down(self) -> bool:
@@ -308,15 +342,14 @@ class Engine:
             if not machine.releasing:
                 self._ask((act.Release(machine.id, at_once=True, reason=reason),), now)
 
-    def _may_end(self) -> bool:
-        return not self.state.machines and (self._winding_down() or self._is_stuck())
+    def _may_end(self, now: Time) -> bool:
+        return not self.state.machines and (self._winding_down() or self._is_stuck(now))
 
-    def _is_stuck(self) -> bool:
-        """Tasks are ready, no machine is left, and none can be had."""
-        state = self.state
-        if not state.ready:
+    def _is_stuck(self, now: Time) -> bool:
+        """Tasks are ready, no machine is left, and none will be rented, now or later."""
+        if not self.state.ready or self.guard.awaits_refill(now):
             return False
-        return not self._wakes or not self.guard.can_rent()
+        return not self._wakes or not self.guard.can_rent(now)
 
     def _ending(self, now: Time) -> ev.RunEnded:
         state = self.state
@@ -325,7 +358,7 @@ class Engine:
         if state.stopping is not None:
             return ev.RunEnded(now, state.stopping.status, state.stopping.why)
         left = f"{counted(state.total - state.settled, 'task')} left"
-        if not self.guard.can_rent():
+        if not self.guard.can_rent(now):
             why = f"{left}, and {money_left(state)} buys no machine of any offer"
             return ev.RunEnded(now, "budget", why)
         if self.guard.lacks_money:
@@ -353,6 +386,8 @@ class Engine:
             self._teach(event)
         if isinstance(event, ev.AttemptEnded):
             self._settle(event)
+        elif isinstance(event, ev.RunCreated | ev.GoalChanged):
+            self._expect_refills()
         elif isinstance(event, ev.MachineDown) and event.cause == "refused":
             for refusal in self.state.refusals.values():
                 if not refusal.is_final:
@@ -407,6 +442,8 @@ class Engine:
             times.append(due)
         if state.goal.deadline is not None and state.stopping is None:
             times.append(state.goal.deadline)
+        if self._refills and state.ready and state.stopping is None:
+            times.append(self._refills[0][0])
         return min(times, default=None)
 
 

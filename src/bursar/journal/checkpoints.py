@@ -82,7 +82,7 @@ def _read(path: Path, reader: JournalReader) -> RunState | None:
     return value.from_bytes(found.state, lambda number: _arrival(number, reader))
 
 
-def _arrival(number: int, reader: JournalReader) -> ev.WorkArrived | ev.WorkflowArrived:
+def _arrival(number: int, reader: JournalReader) -> ev.WorkArrived:
     event = reader.event(number)
-    assert isinstance(event, ev.WorkArrived | ev.WorkflowArrived)  # noqa: S101
+    assert isinstance(event, ev.WorkArrived)  # noqa: S101
     return event

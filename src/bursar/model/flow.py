@@ -85,7 +85,7 @@ class Flow(
 
     def goal(self, told: Goal) -> Goal:
         """What is wanted: as told, with its own deadline where none was."""
-        return Goal(told.budget, self.deadline) if told.deadline is None else told
+        return told.until(self.deadline) if told.deadline is None else told
 
     def reads(self, index: int) -> list[str]:
         return _named(self.files.names, self.files.read, index)

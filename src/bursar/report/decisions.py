@@ -120,6 +120,10 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             roles = ", ".join(f"{role} {entry}" for role, entry in event.policies.items())
             fleet = write_fleet(event.made_with.fleet) or "?"
             return "run created", f"{money}; {roles}; fleet {fleet}"
+        case ev.BudgetRefilled():
+            whose = f" of {event.account}" if event.account else ""
+            waiting = f"{counted(len(state.ready), 'task')} ready"
+            return f"a new interval of the budget{whose} has begun", waiting
         case ev.MachineRented():
             price = format_money(state.market[event.offer].price, state.market.currency)
             what = f"+1 {event.offer} ({event.offer}-{event.machine}) at {price} a unit"

@@ -50,7 +50,7 @@ class Tasks(msgspec.Struct, frozen=True, omit_defaults=True):
     """never to begin, since they need one that failed"""
 
 
-class Account(msgspec.Struct, frozen=True):
+class Spending(msgspec.Struct, frozen=True):
     """Exact decimals, as text."""
 
     budget: str | None
@@ -65,7 +65,7 @@ class Summary(msgspec.Struct, frozen=True):
     status: Status | None
     why: str
     tasks: Tasks
-    money: Account
+    money: Spending
     makespan_s: float
 
 
@@ -79,7 +79,7 @@ def summary_of(digest: Digest) -> Summary:
         status=digest.status,
         why=digest.why,
         tasks=Tasks(digest.total, digest.done, digest.failed, digest.blocked),
-        money=Account(
+        money=Spending(
             None if digest.budget is None else str(digest.budget),
             str(digest.committed),
             digest.currency,

@@ -159,13 +159,13 @@ class SpotThenOnDemand(Provisioner, Placer):
         fresh = len(view.ready) - lost
         standing = view.fleet.get("spot", 0)
         for _ in range(min(fresh - free["spot"] - booting["spot"], self._seats - standing)):
-            yield Rent("spot", "for a task that was not tried yet")
+            yield Rent("spot", reason="for a task that was not tried yet")
         missing = self._seats - standing if "spot" in view.refusals else 0
         sure = view.fleet.get("on-demand", 0)
         wanted = lost + min(missing - sure + free["on-demand"] + booting["on-demand"], fresh)
         wanted -= free["on-demand"] + booting["on-demand"]
         for _ in range(min(wanted, self._seats - sure)):
-            yield Rent("on-demand", "for what was lost, or finds no spot machine")
+            yield Rent("on-demand", reason="for what was lost, or finds no spot machine")
         yield from self._save(view, now)
 
     def _save(self, view: View, now: Time) -> Iterator[Release]:

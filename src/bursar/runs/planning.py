@@ -107,9 +107,9 @@ def current_plans(state: RunState) -> PlansOffered | None:
 
 def plans_of(state: RunState, book: SampleLog, pool: PoolObserver, asked: Asked) -> PlansOffered:
     """The plans for what is left of a run; the same run, the same plans."""
-    flows = [work for _, work in state.work if isinstance(work, Flow)]
-    if flows:
-        return _workflow_again(state, flows[0], asked)
+    flow = next((flow for _, flow in state.workflows()), None)
+    if flow is not None:
+        return _workflow_again(state, flow, asked)
     return _with_crowding(_plans_of_sample(state, book, pool, asked), state.market)
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from bursar.beliefs.samples import SampleLog
 from bursar.beliefs.sampling import sample_size
 from bursar.engine.roles import Advisor, Policy, Provisioner
-from bursar.model.flow import Flow
 from bursar.model.strategy import Strategy
 from bursar.policies.presets import EXPERT, PLANNED, advisor_for
 from bursar.policies.registry import make_entry
@@ -111,7 +110,5 @@ def _workflow_advisors(state: RunState) -> tuple[Advisor, ...]:
     from bursar.runs.known_workflow import KnownWorkflow  # late: it brings numpy and more
 
     return tuple(
-        KnownWorkflow.recalled(work, state).advisor(before)
-        for before, work in state.work
-        if isinstance(work, Flow)
+        KnownWorkflow.recalled(flow, state).advisor(before) for before, flow in state.workflows()
     )

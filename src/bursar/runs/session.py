@@ -33,9 +33,8 @@ from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.store import JournalReader, JournalWriter
 from bursar.model.errors import InputError
-from bursar.model.flow import Flow
-from bursar.model.goal import Goal
-from bursar.model.money import format_money
+from bursar.model.goal import Budget, Goal
+from bursar.model.money import ZERO, format_money
 from bursar.model.time import Time
 from bursar.policies.presets import SAMPLING
 from bursar.rent.emulated import Losses, Saboteur
@@ -184,9 +183,8 @@ class Session:
         """See what stands at the outputs of a workflow that waited for its plan."""
         if not self._shares_files or self.state.files_found is not None:
             return
-        for _, work in self.state.work:
-            if isinstance(work, Flow):
-                self._record(msgspec.structs.replace(find_files(work, self.directory), at=now))
+        for _, flow in self.state.workflows():
+            self._record(msgspec.structs.replace(find_files(flow, self.directory), at=now))
 
     def _change_goal(self, goal: Goal, now: Time) -> None:
         check_budget(self.state, goal)
@@ -218,7 +216,7 @@ class Session:
         rng = Random(f"{created.seed}/{len(self.state.log)}")
         policy = policy_of(self.state, self.book, self.ask)
         learners = [entry for entry in policy.entries if learns(entry)]
-        has_past = len(self.state.log) or any(isinstance(one.tasks, Flow) for _, one in self.state.work)
+        has_past = len(self.state.log) or any(self.state.workflows())
         if learners and has_past:
             self._teach(learners)
         seen_by = (self.book, *observers)
@@ -382,9 +380,10 @@ def check_budget(state: RunState, goal: Goal) -> None:
     """Refuse a new goal whose budget does not even cover what is committed."""
     if goal.budget is None and state.goal.budget is not None and not state.market.is_free:
         raise InputError("this market costs money: set a limit with --budget")
-    if goal.budget is not None and goal.budget < state.ledger.committed:
+    most = ZERO if goal.budget is None else state.ledger.most_by(Budget(goal.budget, goal.every))
+    if goal.budget is not None and goal.budget < most:
         currency = state.market.currency
-        committed = format_money(state.ledger.committed, currency, up=True)
+        committed = format_money(most, currency, up=True)
         raise InputError(
             f"{committed} is committed already: a budget of "
             f"{format_money(goal.budget, currency)} would be below it; give more"
@@ -419,10 +418,9 @@ def _check_planned(run: RunDir, state: RunState, plan: ev.PlanChosen | None) -> 
         )
     if created is None or plan is None or len(state.log):
         return
-    for _, work in state.work:
-        if isinstance(work, Flow):
-            options = created.made_with
-            check_tasks(work, options.files or SHARED, Path(options.directory))
+    options = created.made_with
+    for _, flow in state.workflows():
+        check_tasks(flow, options.files or SHARED, Path(options.directory))
 
 
 def _check_resumable(run: RunDir, state: RunState) -> None:

@@ -19,7 +19,7 @@ from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.packing import Packing, whole_runtimes
 from bursar.plan.workflow.urgency import urgency
 from bursar.policies.presets import PROB
-from bursar.report.summary import Account, Summary, Tasks
+from bursar.report.summary import Spending, Summary, Tasks
 from bursar.runs.choosing import choice_of, plan_to_follow
 from bursar.runs.known_workflow import KnownWorkflow
 from bursar.runs.request import Request
@@ -118,7 +118,7 @@ def _packed(
                     status="done",
                     why="",
                     tasks=Tasks(flow.count, flow.count, 0),
-                    money=Account(
+                    money=Spending(
                         None if budget is None else str(budget), str(cost), known.market.currency
                     ),
                     makespan_s=int(runs.makespans[number]) / SECOND,

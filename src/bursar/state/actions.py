@@ -16,9 +16,12 @@ class Action(msgspec.Struct, frozen=True, gc=False):
 
 
 class Rent(Action, frozen=True):
-    """Rent one machine of this offer."""
+    """Rent machines of this offer, one after the other, as long as the money lasts."""
 
     offer: str
+    count: int = 1
+    account: str = ""
+    """who pays, and whose work it runs; a run of one user has one account, without a name"""
     reason: str = ""
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from collections import deque
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any, Final
@@ -19,9 +20,10 @@ import msgspec
 
 from bursar.model.codec import packed, unpacker
 from bursar.model.collection import IndexedSet
-from bursar.model.goal import Goal, Limits
+from bursar.model.goal import Budget, Goal, Limits
 from bursar.model.money import Money
 from bursar.model.time import Time
+from bursar.model.work import Bag
 from bursar.state import events as ev
 from bursar.state.attempts import Failure
 from bursar.state.ledger import Charge, Ledger
@@ -50,7 +52,7 @@ REBUILT: Final = (
 )
 """Fields that have a form of their own in a checkpoint, or follow from others."""
 
-Arrival = Callable[[int], ev.WorkArrived | ev.WorkflowArrived]
+Arrival = Callable[[int], ev.WorkArrived]
 """Finds the event of this number in the journal."""
 
 
@@ -99,6 +101,7 @@ class _Machine(msgspec.Struct, frozen=True, array_like=True):
     doomed: Time | None
     attempts: list[int]
     waiting: tuple[int, ...]
+    account: str
 
 
 class _Attempt(msgspec.Struct, frozen=True, array_like=True):
@@ -115,10 +118,11 @@ class _Charge(msgspec.Struct, frozen=True, array_like=True):
     offer: str
     begin: Time
     end: Time
+    account: str
 
 
 class _Ledger(msgspec.Struct, frozen=True):
-    budget: Money | None
+    budgets: dict[str, Budget | None]
     committed: Money
     spent: Money
     live: list[_Charge]
@@ -205,14 +209,13 @@ def _restore_work(state: RunState, missing: memoryview, arrival: Arrival) -> Non
     before = 0
     for number in state.arrived:
         event = arrival(number)
-        if isinstance(event, ev.WorkArrived):
-            state.work.append((before, event.bag))
-            state.precedence.add_free(event.bag.count)
-            before += event.bag.count
+        tasks = event.work.tasks
+        state.work.append((before, event.work))
+        before += tasks.count
+        if isinstance(tasks, Bag):
+            state.precedence.add_free(tasks.count)
         else:
-            state.work.append((before, event.flow))
-            for _ in state.precedence.add_flow(event.flow):
-                before += 1
+            deque(state.precedence.add_flow(tasks), maxlen=0)
     _fill(state.precedence._missing, missing)
 
 
@@ -228,6 +231,7 @@ def _machine(machine: Machine) -> _Machine:
         machine.doomed,
         list(machine.attempts),
         machine.waiting,
+        machine.account,
     )
 
 
@@ -245,6 +249,7 @@ def _restore_machines(state: RunState, found: _Snapshot) -> None:
             one.doomed,
             attempts=MappingProxyType(begun),
             waiting=one.waiting,
+            account=one.account,
         )
     for live in found.attempts:
         machine = state.machines[live.machine]
@@ -257,7 +262,7 @@ def _restore_machines(state: RunState, found: _Snapshot) -> None:
 def _ledger(ledger: Ledger) -> _Ledger:
     charges = list(ledger.charges())
     return _Ledger(
-        ledger.budget,
+        {account: ledger.budget_of(account) for account in ledger.accounts},
         ledger.committed,
         ledger.spent,
         [_charge(one) for one in charges if one.is_open],
@@ -266,15 +271,18 @@ def _ledger(ledger: Ledger) -> _Ledger:
 
 
 def _charge(one: Charge) -> _Charge:
-    return _Charge(one.machine, one.offer.name, one.begin, one.end)
+    return _Charge(one.machine, one.offer.name, one.begin, one.end, one.account)
 
 
 def _restored_ledger(stored: _Ledger, state: RunState) -> Ledger:
     def charge(one: _Charge, *, is_open: bool) -> Charge:
-        return Charge(one.machine, state.market[one.offer], one.begin, one.end, is_open)
+        offer = state.market[one.offer]
+        return Charge(one.machine, offer, one.begin, one.end, is_open, one.account)
 
-    ledger = Ledger(stored.budget)
+    ledger = Ledger(stored.budgets)
+    ledger.now = state.now
     ledger.committed, ledger.spent = stored.committed, stored.spent
     ledger._open = {one.machine: charge(one, is_open=True) for one in stored.live}
     ledger._closed = [charge(one, is_open=False) for one in stored.closed]
+    ledger.change(stored.budgets)
     return ledger

@@ -150,6 +150,12 @@ class StrategyChosen(Event, frozen=True, tag=True, omit_defaults=True):
     """expected from the choice on, in the market's currency"""
 
 
+class BudgetRefilled(Event, frozen=True, tag=True, omit_defaults=True):
+    """A new interval of an account's budget has begun while work waits."""
+
+    account: str = ""
+
+
 class StopRequested(Event, frozen=True, tag=True, omit_defaults=True):
     """Start nothing more and let attempts finish; with `now`, release everything at once.
 
@@ -192,6 +198,8 @@ class MachineRented(Event, frozen=True, tag=True, omit_defaults=True):
     offer: str
     until: Time
     reason: str = ""
+    account: str = ""
+    """who pays, and whose work it runs"""
 
 
 class LeaseExtended(Event, frozen=True, tag=True, omit_defaults=True):
@@ -312,6 +320,7 @@ AnyEvent = (
     | PlanChosen
     | StrategyChosen
     | AssignmentChanged
+    | BudgetRefilled
     | StopRequested
     | RunResumed
     | RetryRequested

@@ -1,12 +1,17 @@
-"""The ledger: every charge, as spans; what is committed, spent and left."""
+"""The ledger: every charge, as spans, by account; what is committed, spent and left.
+
+A charge is whole billing units. Each unit belongs to the interval of its account's budget in which
+it is entered; units of the minimum charge are owed from the beginning.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from bursar.model.errors import InvariantError
+from bursar.model.goal import Budget
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import Time
@@ -22,6 +27,7 @@ class Charge(msgspec.Struct, frozen=True):
     """paid until, while the machine is up; gone since, afterwards"""
     is_open: bool
     """more may follow, and what is not used is given back"""
+    account: str = ""
 
     @property
     def units(self) -> int:
@@ -32,59 +38,177 @@ class Charge(msgspec.Struct, frozen=True):
         return self.offer.charge(self.end - self.begin)
 
 
+class AccountSums:
+    """What one account has committed, by the interval of its budget, in billionths.
+
+    Invariant: no interval has more than the budget's amount.
+    """
+
+    def __init__(self, budget: Budget | None) -> None:
+        self.budget = budget
+        self.open = 0
+        """charges that are open"""
+        self.committed: dict[int, int] = {}
+        """no interval without any"""
+
+    def interval(self, at: Time) -> int:
+        return 0 if self.budget is None else self.budget.interval(at)
+
+    def left(self, interval: int) -> Money | None:
+        """None: there is no budget."""
+        if self.budget is None:
+            return None
+        return Money(self.budget.amount.nanos - self.committed.get(interval, 0))
+
+    def add(self, charge: Charge, first: int, last: int, sign: int = 1) -> None:
+        """Commit units `first` to `last` (not included) of a charge, or give them back."""
+        price = charge.offer.price.nanos * sign
+        for interval, units in self._spread(charge.offer, charge.begin, first, last):
+            self.committed[interval] = self.committed.get(interval, 0) + units * price
+            if not self.committed[interval]:
+                del self.committed[interval]
+
+    def payable(
+        self, offer: Offer, begin: Time, first: int, last: int, machines: int = 1, part: int = 1
+    ) -> int:
+        """How many of these units can be paid, one after the other.
+
+        For so many machines alike, and from one part in so many of what is left in an interval;
+        but from all of it where an interval pays for all of them from its beginning to its end.
+        """
+        price = offer.price.nanos
+        if self.budget is None or not price:
+            return last - first
+        amount, every = self.budget.amount.nanos, self.budget.every
+        if every is not None and amount >= price * machines * -(-every // offer.billing):
+            machines = part = 1
+        paid = 0
+        for interval, units in self._spread(offer, begin, first, last):
+            left = amount - self.committed.get(interval, 0)
+            room = max(0, left // (price * machines * part))
+            paid += min(units, room)
+            if units > room:
+                break
+        return paid
+
+    def _spread(
+        self, offer: Offer, begin: Time, first: int, last: int
+    ) -> Iterator[tuple[int, int]]:
+        """Intervals, ascending, and how many of these units are entered in each."""
+        every = None if self.budget is None else self.budget.every
+        if every is None:
+            if last > first:
+                yield 0, last - first
+            return
+        owed = offer.units(0)
+        while first < last:
+            interval = (begin if first < owed else begin + first * offer.billing) // every
+            entered = -(-((interval + 1) * every - begin) // offer.billing)
+            beyond = min(last, max(entered, owed if first < owed else 0))
+            yield interval, beyond - first
+            first = beyond
+
+
 class Ledger:
     """Exact sums over the charges.
 
-    Invariant: `committed` is the sum of all charges' amounts, and at most the budget.
+    Invariant: `committed` is the sum of all charges' amounts, and in each interval of each account
+    at most the budget.
     """
 
-    def __init__(self, budget: Money | None) -> None:
-        self.budget = budget
+    def __init__(self, budgets: Mapping[str, Budget | None]) -> None:
+        self.now: Time = 0
+        """of the last event: what is left now is that of the interval then"""
         self.committed = ZERO
         """charges closed, and open ones up to the end of their lease"""
         self.spent = ZERO
         """charges closed"""
         self._open: dict[int, Charge] = {}
         self._closed: list[Charge] = []
+        self._accounts = {name: AccountSums(budget) for name, budget in budgets.items()}
+
+    def change(self, budgets: Mapping[str, Budget | None]) -> None:
+        """Other budgets, perhaps by other intervals: the charges stay.
+
+        An account that has charges keeps its budget where none is given for it.
+        """
+        kept = {charge.account: self.budget_of(charge.account) for charge in self.charges()}
+        self._accounts = {n: AccountSums(budget) for n, budget in {**kept, **budgets}.items()}
+        for charge in self.charges():
+            sums = self._accounts[charge.account]
+            sums.open += charge.is_open
+            sums.add(charge, 0, charge.units)
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    @property
+    def accounts(self) -> tuple[str, ...]:
+        return tuple(self._accounts)
+
+    def budget_of(self, account: str) -> Budget | None:
+        return self._accounts[account].budget
+
+    def open_of(self, account: str) -> int:
+        """How many charges of an account are open."""
+        return self._accounts[account].open
+
+    def left_of(self, account: str, now: Time) -> Money | None:
+        """What an account may commit in the interval of `now`; None: it has no budget."""
+        sums = self._accounts[account]
+        return sums.left(sums.interval(now))
+
+    def committed_in(self, account: str, interval: int) -> Money:
+        return Money(self._accounts[account].committed.get(interval, 0))
+
+    def most_by(self, budget: Budget) -> Money:
+        """The most that is committed in an interval of such a budget, by all charges."""
+        sums = AccountSums(budget)
+        for charge in self.charges():
+            sums.add(charge, 0, charge.units)
+        return Money(max(sums.committed.values(), default=0))
+
+    def next_refill(self, account: str, now: Time) -> Time | None:
+        """When the next interval of an account's budget begins; None: there is none."""
+        budget = self._accounts[account].budget
+        return None if budget is None else budget.next_refill(now)
+
+    @property
+    def budget(self) -> Money | None:
+        """What all accounts together may commit in an interval; None: one has no budget."""
+        amounts = [s.budget.amount for s in self._accounts.values() if s.budget is not None]
+        return sum(amounts, ZERO) if len(amounts) == len(self._accounts) else None
 
     @property
     def left(self) -> Money | None:
-        """What may still be committed; None: there is no budget."""
-        return None if self.budget is None else self.budget - self.committed
+        """What all accounts together may commit now; None: one of them has no budget."""
+        total = ZERO
+        for account in self._accounts:
+            left = self.left_of(account, self.now)
+            if left is None:
+                return None
+            total += left
+        return total
 
     def can_pay(self, amount: Money) -> bool:
-        return self.budget is None or self.committed + amount <= self.budget
+        """Whether an account can pay this much now."""
+        lefts = (self.left_of(account, self.now) for account in self._accounts)
+        return any(left is None or amount <= left for left in lefts)
 
-    def can_extend(self, machine: int, until: Time) -> bool:
-        """Whether the budget pays for this machine until then."""
-        charge = self._open[machine]
-        return self.can_pay(charge.offer.charge(until - charge.begin) - charge.amount)
+    def payable(
+        self,
+        account: str,
+        offer: Offer,
+        begin: Time,
+        units: tuple[int, int],
+        machines: int = 1,
+        part: int = 1,
+    ) -> int:
+        """See `AccountSums.payable`."""
+        return self._accounts[account].payable(offer, begin, *units, machines, part)
 
-    def commit(self, machine: int, offer: Offer, begin: Time, until: Time) -> None:
-        charge = Charge(machine, offer, begin, until, is_open=True)
-        self._open[machine] = charge
-        self.committed += charge.amount
-
-    def extend(self, machine: int, until: Time) -> None:
-        old = self._open[machine]
-        new = Charge(machine, old.offer, old.begin, until, is_open=True)
-        self._open[machine] = new
-        self.committed += new.amount - old.amount
-
-    def close(self, machine: int, end: Time) -> Money:
-        """The machine is gone: charge the units it entered and give back the rest."""
-        old = self._open.pop(machine)
-        new = Charge(machine, old.offer, old.begin, min(end, old.end), is_open=False)
-        self._closed.append(new)
-        self.committed += new.amount - old.amount
-        self.spent += new.amount
-        return old.amount - new.amount
-
-    def void(self, machine: int) -> Money:
-        """The machine was not available: nothing is charged for it."""
-        amount = self._open.pop(machine).amount
-        self.committed -= amount
-        return amount
+    def units_of(self, machine: int) -> int:
+        """Units that a machine which is not down has paid."""
+        return self._open[machine].units
 
     def amount_of(self, machine: int) -> Money:
         """What a machine that is up has cost so far, to the end of its lease."""
@@ -95,9 +219,66 @@ class Ledger:
         yield from self._closed
         yield from self._open.values()
 
+    # --- changing --------------------------------------------------------------------------------
+
+    def commit(
+        self, machine: int, offer: Offer, begin: Time, until: Time, account: str = ""
+    ) -> None:
+        charge = Charge(machine, offer, begin, until, is_open=True, account=account)
+        self._open[machine] = charge
+        self.committed += charge.amount
+        sums = self._accounts[account]
+        sums.open += 1
+        sums.add(charge, 0, charge.units)
+
+    def extend(self, machine: int, until: Time) -> None:
+        old = self._open[machine]
+        new = msgspec.structs.replace(old, end=until)
+        self._open[machine] = new
+        self.committed += new.amount - old.amount
+        sums, before, after = self._accounts[old.account], old.units, new.units
+        if before <= after:
+            sums.add(new, before, after)
+        else:
+            sums.add(old, after, before, sign=-1)
+
+    def close(self, machine: int, end: Time) -> Money:
+        """The machine is gone: charge the units it entered and give back the rest."""
+        old = self._open.pop(machine)
+        new = msgspec.structs.replace(old, end=min(end, old.end), is_open=False)
+        self._closed.append(new)
+        self.committed += new.amount - old.amount
+        self.spent += new.amount
+        sums = self._accounts[old.account]
+        sums.open -= 1
+        sums.add(old, new.units, old.units, sign=-1)
+        return old.amount - new.amount
+
+    def void(self, machine: int) -> Money:
+        """The machine was not available: nothing is charged for it."""
+        old = self._open.pop(machine)
+        self.committed -= old.amount
+        sums = self._accounts[old.account]
+        sums.open -= 1
+        sums.add(old, 0, old.units, sign=-1)
+        return old.amount
+
+    # --- verifying -------------------------------------------------------------------------------
+
     def check(self) -> None:
         total = sum((charge.amount for charge in self.charges()), ZERO)
         if total != self.committed:
             raise InvariantError(f"committed is {self.committed}, the charges sum to {total}")
-        if self.budget is not None and self.committed > self.budget:
-            raise InvariantError(f"committed {self.committed} of a budget of {self.budget}")
+        anew = {name: AccountSums(sums.budget) for name, sums in self._accounts.items()}
+        for charge in self.charges():
+            anew[charge.account].add(charge, 0, charge.units)
+        for name, sums in self._accounts.items():
+            self._check_account(name, sums, anew[name])
+
+    def _check_account(self, name: str, sums: AccountSums, anew: AccountSums) -> None:
+        account = f"account {name!r}" if name else "the account"
+        told = sums.committed
+        if told != anew.committed:
+            raise InvariantError(f"{account} has {told} by interval, not {anew.committed}")
+        if sums.budget is not None and max(told.values(), default=0) > sums.budget.amount.nanos:
+            raise InvariantError(f"{account} has committed {told} of a budget of {sums.budget}")

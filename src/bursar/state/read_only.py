@@ -70,8 +70,12 @@ class _Ledger(msgspec.Struct, frozen=True):
     _budget: Callable[[], Money | None]
     _committed: Callable[[], Money]
     _left: Callable[[], Money | None]
+    _accounts: Callable[[], Sequence[str]]
     can_pay: Callable[[Money], bool]
     charges: Callable[[], Iterable[Charge]]
+    left_of: Callable[[str, Time], Money | None]
+    committed_in: Callable[[str, int], Money]
+    next_refill: Callable[[str, Time], Time | None]
 
     @property
     def budget(self) -> Money | None:
@@ -84,6 +88,10 @@ class _Ledger(msgspec.Struct, frozen=True):
     @property
     def left(self) -> Money | None:
         return self._left()
+
+    @property
+    def accounts(self) -> Sequence[str]:
+        return self._accounts()
 
 
 class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
@@ -103,6 +111,7 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
     changes: ChangesView
     precedence: PrecedenceView
     attempts_of: Callable[[int], Sequence[int]]
+    account_of: Callable[[int], str]
     may_replicate: Callable[[int], bool]
     _now: Callable[[], Time]
     _market: Callable[[], Market]
@@ -174,26 +183,20 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
 def view_of(state: View) -> ReadOnlyView:
     """What entries see of this state, now and later; nothing of it can be written."""
 
-    def can_pay(amount: Money) -> bool:
-        return state.ledger.can_pay(amount)  # another ledger may take the place of the first
-
     def children(task: int) -> Sequence[int]:
         return tuple(state.precedence.children(task))
 
     def attempts_of(task: int) -> Sequence[int]:
         return tuple(state.attempts_of(task))
 
+    def account_of(task: int) -> str:
+        return state.account_of(task)
+
     def may_replicate(task: int) -> bool:
         return state.may_replicate(task)
 
     return ReadOnlyView(
-        ledger=_Ledger(
-            _budget=lambda: state.ledger.budget,
-            _committed=lambda: state.ledger.committed,
-            _left=lambda: state.ledger.left,
-            can_pay=can_pay,
-            charges=lambda: tuple(state.ledger.charges()),
-        ),
+        ledger=_ledger_of(state),
         ready=_proxy(state.ready),
         idle=_proxy(state.idle),
         machines=_proxy(state.machines),
@@ -207,6 +210,7 @@ def view_of(state: View) -> ReadOnlyView:
         changes=_changes_of(state.changes),
         precedence=_Precedence(children),
         attempts_of=attempts_of,
+        account_of=account_of,
         may_replicate=may_replicate,
         _now=lambda: state.now,
         _market=lambda: state.market,
@@ -221,6 +225,34 @@ def view_of(state: View) -> ReadOnlyView:
         _stopping=lambda: state.stopping,
         _work=lambda: tuple(state.work),
         _pauses=lambda: tuple(state.pauses),
+    )
+
+
+def _ledger_of(state: View) -> LedgerView:
+    """Another ledger may take the place of the first: it is looked up at every question."""
+
+    def can_pay(amount: Money) -> bool:
+        return state.ledger.can_pay(amount)
+
+    def left_of(account: str, now: Time) -> Money | None:
+        return state.ledger.left_of(account, now)
+
+    def committed_in(account: str, interval: int) -> Money:
+        return state.ledger.committed_in(account, interval)
+
+    def next_refill(account: str, now: Time) -> Time | None:
+        return state.ledger.next_refill(account, now)
+
+    return _Ledger(
+        _budget=lambda: state.ledger.budget,
+        _committed=lambda: state.ledger.committed,
+        _left=lambda: state.ledger.left,
+        _accounts=lambda: tuple(state.ledger.accounts),
+        can_pay=can_pay,
+        charges=lambda: tuple(state.ledger.charges()),
+        left_of=left_of,
+        committed_in=committed_in,
+        next_refill=next_refill,
     )
 
 

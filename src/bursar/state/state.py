@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from operator import itemgetter
 from types import MappingProxyType
@@ -65,7 +65,7 @@ class RunState:
         self.market: Market = Market("USD", "undated", ())
         self.goal = Goal()
         self.limits = Limits()
-        self.ledger = Ledger(None)
+        self.ledger = Ledger(self.goal.budgets())
 
         self.work: list[tuple[int, Work]] = []
         """(number before its first task, work), in the order of arrival"""
@@ -145,6 +145,7 @@ class RunState:
             ev.PlanChosen: self._plan_chosen,
             ev.StrategyChosen: self._strategy_chosen,
             ev.AssignmentChanged: self._assignment_changed,
+            ev.BudgetRefilled: self._budget_refilled,
             ev.StopRequested: self._stop_requested,
             ev.RunResumed: self._run_resumed,
             ev.RetryRequested: self._retry_requested,
@@ -207,6 +208,16 @@ class RunState:
         """The number of the work that a task belongs to."""
         return bisect_left(self.work, task, key=itemgetter(0))
 
+    def workflows(self) -> Iterator[tuple[int, Flow]]:
+        """Those that arrived, each with the number before its first task."""
+        for before, work in self.work:
+            if isinstance(work.tasks, Flow):
+                yield before, work.tasks
+
+    def account_of(self, task: int) -> str:
+        """Who pays for a task: its owner, where the run has several accounts."""
+        return self.work[self.work_of(task) - 1][1].owner if self.goal.accounts else ""
+
     def command(self, task: int) -> tuple[str, ...]:
         work, index = self.locate(task)
         return work.command(index)
@@ -254,7 +265,7 @@ class RunState:
         if event.at < self.now:
             raise InvariantError(f"time ran back from {self.now} to {event.at}: {event}")
         self._appliers[type(event)](event)
-        self.now = event.at
+        self.now = self.ledger.now = event.at
         self.events += 1
 
     def _run_created(self, event: ev.RunCreated) -> None:
@@ -263,7 +274,7 @@ class RunState:
         self.market = event.market
         self.goal = event.goal
         self.limits = event.limits
-        self.ledger = Ledger(event.goal.budget)
+        self.ledger = Ledger(event.goal.budgets())
         self.periods.append((event.at, event))
 
     def _work_arrived(self, event: ev.WorkArrived) -> None:
@@ -304,7 +315,7 @@ class RunState:
 
     def _goal_changed(self, event: ev.GoalChanged) -> None:
         self.goal = event.goal
-        self.ledger.budget = event.goal.budget
+        self.ledger.change(event.goal.budgets())
 
     def _plans_offered(self, event: ev.PlansOffered) -> None:
         self.offered = event
@@ -318,6 +329,9 @@ class RunState:
 
     def _assignment_changed(self, event: ev.AssignmentChanged) -> None:
         self.assignment = event
+
+    def _budget_refilled(self, event: ev.BudgetRefilled) -> None:
+        """The ledger knows by the time what is left."""
 
     def _stop_requested(self, event: ev.StopRequested) -> None:
         self.stopping = event
@@ -350,11 +364,16 @@ class RunState:
         self.machines_rented = event.machine
         begun = self._begun_on[event.machine] = {}
         self.machines[event.machine] = Machine(
-            event.machine, offer, event.at, event.until, attempts=MappingProxyType(begun)
+            event.machine,
+            offer,
+            event.at,
+            event.until,
+            attempts=MappingProxyType(begun),
+            account=event.account,
         )
         self.changes.machines.note(event.machine)
         self.fleet[offer.name] = self.fleet.get(offer.name, 0) + 1
-        self.ledger.commit(event.machine, offer, event.at, event.until)
+        self.ledger.commit(event.machine, offer, event.at, event.until, event.account)
 
     def _lease_extended(self, event: ev.LeaseExtended) -> None:
         _change(self.machines[event.machine], "until", event.until)

@@ -49,6 +49,8 @@ class Machine(msgspec.Struct, frozen=True, eq=False):
     """attempts on it, at most `offer.slots`, in the order in which they began there"""
     waiting: tuple[int, ...] = ()
     """attempts that begin there as slots get free, in this order"""
+    account: str = ""
+    """who pays, and whose work it runs"""
 
     @property
     def name(self) -> str:
@@ -192,8 +194,18 @@ class LedgerView(Protocol):
     def committed(self) -> Money: ...
     @property
     def left(self) -> Money | None: ...
+    @property
+    def accounts(self) -> Sequence[str]: ...
     def can_pay(self, amount: Money) -> bool: ...
     def charges(self) -> Iterable[Charge]: ...
+    def left_of(self, account: str, now: Time) -> Money | None:
+        """What an account may commit in the interval of `now`; None: it has no budget."""
+        ...
+
+    def committed_in(self, account: str, interval: int) -> Money: ...
+    def next_refill(self, account: str, now: Time) -> Time | None:
+        """When the next interval of an account's budget begins; None: there is none."""
+        ...
 
 
 class View(Protocol):
@@ -276,12 +288,17 @@ class View(Protocol):
         """Live attempts of a task, oldest first."""
         ...
 
+    def account_of(self, task: int) -> str:
+        """Who pays for a task: its owner, where the run has several accounts."""
+        ...
+
     def may_replicate(self, task: int) -> bool:
         """Whether another attempt may begin beside those of the task that live."""
         ...
 
 
-def money_left(view: View) -> str:
-    """What is left of the budget, for reasons."""
-    left = view.ledger.left
+def money_left(view: View, account: str | None = None, now: Time | None = None) -> str:
+    """What is left of the budget (of an account, at a time), for reasons."""
+    ledger, at = view.ledger, view.now if now is None else now
+    left = ledger.left if account is None else ledger.left_of(account, at)
     return "any money" if left is None else format_money(left, view.market.currency, down=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from bursar.model.goal import Budget
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import Time
@@ -16,8 +18,9 @@ from bursar.testing.broken import expect
 class _Lease:
     """What the auditor knows of a machine."""
 
-    def __init__(self, offer: Offer, rented: Time, until: Time) -> None:
+    def __init__(self, offer: Offer, rented: Time, until: Time, account: str) -> None:
         self.offer = offer
+        self.account = account
         self.rented = rented
         self.until = until
         self.is_up = False
@@ -28,15 +31,25 @@ class _Lease:
 
     def cost(self, end: Time) -> int:
         """By the rule, spelt out: whole units, one at least, and at least the minimum."""
+        return self.offer.price.nanos * self._units(end)
+
+    def entries(self, end: Time) -> Iterator[Time]:
+        """When each unit is entered, one by one; those of the minimum are owed at once."""
+        owed = self._units(self.rented)
+        for unit in range(self._units(end)):
+            yield self.rented + (unit * self.offer.billing if unit >= owed else 0)
+
+    def _units(self, end: Time) -> int:
         stay = max(end - self.rented, self.offer.minimum)
         units, rest = divmod(stay, self.offer.billing)
-        return self.offer.price.nanos * max(1, units + (1 if rest else 0))
+        return max(1, units + (1 if rest else 0))
 
 
 class Auditor:
     """An observer that raises `ContractBroken` when a law does not hold.
 
-    Money: what is committed is the price of the units entered or leased, and within the budget.
+    Money: what is committed is the price of the units entered or leased; the units that an account
+    enters in an interval cost no more than its budget. A machine runs its account's work only.
     Machines: within the limit of their offer; no lease gets shorter or is revived; each goes down
     once, and none outlives its lease; one that was refused costs nothing. Attempts: only where a
     machine has room and will not be taken away; each ends once, and a task is won once. Time never
@@ -46,13 +59,19 @@ class Auditor:
     def __init__(self) -> None:
         self.events: list[ev.AnyEvent] = []
         self._now: Time = 0
-        self._budget: Money | None = None
+        self._budgets: dict[str, Budget | None] = {}
+        self._owners: list[str] = []
+        """by task, less one"""
         self._market = Market("USD", "undated", ())
         self._machines: dict[int, _Lease] = {}
         """those that are not down"""
         self._rented = 0
         self._spent = 0
         """billionths, for machines that are down"""
+        self._gone: list[tuple[_Lease, Time]] = []
+        """machines that are down and were charged, and when they ended"""
+        self._sums: dict[str, Counter[int]] = {}
+        """by account and interval, billionths for the machines that are down"""
         self._started = 0
         self._attempts: dict[int, _Lease] = {}
         """those that live"""
@@ -60,6 +79,7 @@ class Auditor:
         self._rules: dict[type, Callable[[Any, RunState], None]] = {
             ev.RunCreated: self._created,
             ev.GoalChanged: self._goal_changed,
+            ev.WorkArrived: self._work_arrived,
             ev.MachineRented: self._machine_rented,
             ev.LeaseExtended: self._lease_extended,
             ev.ReleaseOrdered: self._release_ordered,
@@ -87,8 +107,31 @@ class Auditor:
         committed = Money(self._spent + leased)
         told = state.ledger.committed
         expect(told == committed, f"{told} is said to be committed, it is {committed}")
-        within = self._budget is None or committed <= self._budget
-        expect(within, f"{committed} is committed of a budget of {self._budget}")
+        if any(budget is not None for budget in self._budgets.values()):
+            self._check_intervals(state)
+
+    def _check_intervals(self, state: RunState) -> None:
+        sums = {account: Counter(closed) for account, closed in self._sums.items()}
+        for lease in self._machines.values():
+            self._charge(lease, lease.until, sums)
+        for account, by_interval in sums.items():
+            budget = self._budgets[account]
+            for interval, nanos in by_interval.items():
+                most = nanos if budget is None else budget.amount.nanos
+                told = f"of a budget of {Money(most)} (account {account!r}, interval {interval})"
+                expect(nanos <= most, f"{Money(nanos)} is committed {told}")
+                known = state.ledger.committed_in(account, interval)
+                expect(known == Money(nanos), f"{known} is said to be committed {told}")
+
+    def _charge(self, lease: _Lease, end: Time, sums: dict[str, Counter[int]]) -> None:
+        budget = self._budgets[lease.account]
+        every = None if budget is None else budget.every
+        by_interval = sums.setdefault(lease.account, Counter())
+        if every is None:
+            by_interval[0] += lease.cost(end)
+            return
+        for entered in lease.entries(end):
+            by_interval[entered // every] += lease.offer.price.nanos
 
     def _check_tasks(self, state: RunState) -> None:
         running = {task for lease in self._machines.values() for task in lease.live.values()}
@@ -101,10 +144,16 @@ class Auditor:
 
     def _created(self, event: ev.RunCreated, state: RunState) -> None:
         self._market = event.market
-        self._budget = event.goal.budget
+        self._budgets = event.goal.budgets()
 
     def _goal_changed(self, event: ev.GoalChanged, state: RunState) -> None:
-        self._budget = event.goal.budget
+        self._budgets |= event.goal.budgets()
+        self._sums = {}
+        for lease, end in self._gone:
+            self._charge(lease, end, self._sums)
+
+    def _work_arrived(self, event: ev.WorkArrived, state: RunState) -> None:
+        self._owners += [event.work.owner] * event.work.count
 
     def _machine_rented(self, event: ev.MachineRented, state: RunState) -> None:
         self._rented += 1
@@ -114,7 +163,9 @@ class Auditor:
         there = sum(lease.offer.name == offer.name for lease in self._machines.values())
         room = offer.limit is None or there < offer.limit
         expect(room, f"more than {offer.limit} {offer.name} were rented")
-        self._machines[event.machine] = _Lease(offer, event.at, event.until)
+        known = event.account in self._budgets
+        expect(known, f"machine {event.machine} was rented for nobody: {event.account!r}")
+        self._machines[event.machine] = _Lease(offer, event.at, event.until, event.account)
 
     def _lease_extended(self, event: ev.LeaseExtended, state: RunState) -> None:
         lease = self._machine(event.machine)
@@ -151,6 +202,8 @@ class Auditor:
             expect(not lease.is_up, f"machine {event.machine} came up, and was refused then")
         else:
             self._spent += lease.cost(ended)
+            self._gone.append((lease, ended))
+            self._charge(lease, ended, self._sums)
         del self._machines[event.machine]
         for attempt in lease.live:
             del self._attempts[attempt]
@@ -167,6 +220,8 @@ class Auditor:
             len(lease.live) < lease.offer.slots,
             f"attempt {event.attempt} was started on a machine that had no free slot",
         )
+        own = "" in self._budgets or lease.account == self._owners[event.task - 1]
+        expect(own, f"attempt {event.attempt} was started on a machine of another account")
         settled = event.task in self._won or event.task in state.failed_tasks
         expect(event.measure or not settled, f"task {event.task} was settled, but started again")
         lease.live[event.attempt] = event.task

@@ -20,7 +20,11 @@ class Hostile(Provisioner, Placer, Replicator):
     def provision(
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
-        yield from (Rent(offer.name) for offer in view.market.offers for _ in range(3))
+        accounts = ["", "nobody", *view.ledger.accounts]
+        for offer in view.market.offers:
+            count, account = self._rng.choice([1, 1, 3, 0, -7, 10**12]), self._rng.choice(accounts)
+            yield from (Rent(offer.name), Rent(offer.name, count, account))
+            yield from (Rent(offer.name, account=account) for _ in range(2))
         yield Rent("no such offer")
         if view.machines and self._rng.random() < 0.3:
             yield Release(self._rng.choice(list(view.machines)), at_once=self._rng.random() < 0.5)

@@ -1,0 +1,102 @@
+"""In no interval does an account commit more than its budget, whatever policies and clocks do."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.properties.test_conservation import offers
+
+from bursar.engine.roles import Placer, Policy, Provisioner, Replicator
+from bursar.model.goal import Account, Budget, Goal, Limits
+from bursar.model.market import Market
+from bursar.model.money import Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Bag, Work
+from bursar.state import actions as act
+from bursar.state import events as ev
+from bursar.testing import Case, Hostile, play
+
+NAMES = ("ann", "bob", "cleo")
+
+
+class ByOwner(Provisioner, Placer, Replicator):
+    """A policy that knows accounts: machines for whoever has ready tasks, and their tasks only."""
+
+    def provision(self, view, now, rng):
+        wanted = Counter(view.account_of(task) for task in view.ready)
+        for account, tasks in wanted.items():
+            for offer in view.market.offers:
+                yield act.Rent(offer.name, min(3, tasks), account)
+
+    def renew(self, machine, view, now):
+        return act.Extend(machine.id)
+
+    def place(self, view, now, rng):
+        tasks = {name: [] for name in view.ledger.accounts}
+        for task in view.ready:
+            tasks[view.account_of(task)].append(task)
+        for number in view.idle:
+            machine = view.machines[number]
+            free = machine.offer.slots - len(machine.attempts)
+            for _ in range(min(free, len(tasks[machine.account]))):
+                yield act.Start(tasks[machine.account].pop(), number)
+
+    def replicate(self, view, now, rng):
+        return ()
+
+
+@st.composite
+def cases(draw):
+    kinds = draw(st.lists(offers, min_size=1, max_size=3))
+    named = [msgspec.structs.replace(o, name=f"offer{i}") for i, o in enumerate(kinds)]
+    charges = [offer.entry_charge.nanos for offer in named]
+    most = min(20 * max(charges), 500 * min(charges))
+    lengths = st.sampled_from([None, 1, SECOND, 10 * SECOND, 97 * SECOND, 10 * MINUTE, HOUR])
+    budgets = st.builds(Budget, st.integers(0, most).map(Money), lengths)
+    accounts = [Account(name, draw(budgets)) for name in NAMES[: draw(st.integers(1, 3))]]
+    works = draw(
+        st.lists(
+            st.tuples(st.sampled_from([a.name for a in accounts]), st.integers(1, 8)),
+            min_size=1,
+            max_size=4,
+        )
+    )
+    apart = draw(st.sampled_from([0, MINUTE, HOUR]))
+    bags = [
+        ev.WorkArrived(n * apart, Work(Bag(count), owner)) for n, (owner, count) in enumerate(works)
+    ]
+    tasks = sum(count for _, count in works)
+    lost = draw(st.lists(st.sampled_from(named), max_size=1))
+    return Case(
+        market=Market("USD", "2026-01-01", tuple(named)),
+        goal=Goal(deadline=draw(st.integers(HOUR, 5 * HOUR)), accounts=tuple(accounts)),
+        limits=Limits(draw(st.integers(0, 2)), draw(st.sampled_from([None, 10 * MINUTE]))),
+        runtimes=tuple(draw(st.integers(1, 40 * MINUTE)) for _ in range(tasks)),
+        outside=(*bags, ev.ArrivalsEnded(bags[-1].at)),
+        failing=draw(st.sampled_from([0.0, 0.2])),
+        mean_life={offer.name: draw(st.sampled_from([10 * SECOND, HOUR])) for offer in lost},
+        jumpiness=draw(st.sampled_from([0.0, 0.1, 0.5])),
+        lead=draw(st.sampled_from([0, SECOND // 4, 90 * SECOND])),
+        notice=draw(st.sampled_from([0, 5 * SECOND])),
+        scarcity=draw(st.sampled_from([0.0, 0.3, 0.8])),
+        silence=draw(st.sampled_from([0.0, 0.3])),
+        seed=draw(st.integers(0, 10**6)),
+    )
+
+
+@settings(max_examples=300)
+@given(cases())
+def test_no_hostile_policy_exceeds_a_budget_in_any_interval(case):
+    hostile = Hostile(case.seed)
+    play(case, Policy(hostile, hostile, hostile), most_steps=80)
+
+
+@settings(max_examples=300)
+@given(cases())
+def test_no_account_pays_for_another_and_none_exceeds_its_budget(case):
+    every = ByOwner()
+    state = play(case, Policy(every, every, every), most_steps=150)
+    assert {charge.account for charge in state.ledger.charges()} <= set(state.ledger.accounts)
