@@ -8,7 +8,8 @@ from pathlib import Path
 
 from benchmarks.measure import Goal, Line, Result, least_of, run_timed
 
-MOST_SECONDS = 0.3
+MOST_SECONDS = 0.15
+"""of processor time"""
 TURNS = 10
 """in a round: one is short"""
 
@@ -28,5 +29,5 @@ def measure(rounds: int) -> Result:
             Line(name, taken.clock, "s", f"{taken.processor:.3f} s of processor time")
             for name, taken in best.items()
         ],
-        goals=[Goal("bursar --help", best["bursar --help"].clock, "<=", MOST_SECONDS, "s")],
+        goals=[Goal("bursar --help", best["bursar --help"].processor, "<=", MOST_SECONDS, "s")],
     )

@@ -1,6 +1,7 @@
 """Machine code is kept between processes, and found again only where it is still right."""
 
-from bursar.kernels.compiling import compile_kept, on_compilation, stamp_of
+from bursar.kernels.compiling import compile_kept, let_kernels_call, on_compilation, stamp_of
+from bursar.kernels.linking import part_options
 
 
 def double(number):
@@ -34,3 +35,56 @@ def test_the_first_compilation_is_announced_once_and_what_is_kept_is_not(tmp_pat
     on_compilation(lambda: told.append("again"))
     assert compile_kept(double, "first")(3) == 6
     assert told == ["compiling"], "it was kept"
+
+
+def increased(number):
+    return number + 1
+
+
+def twice_increased(number):
+    return increased(increased(number))
+
+
+def four_times_increased(number):
+    return twice_increased(twice_increased(number))
+
+
+def test_parts_are_compiled_with_the_kernel_alone_and_are_kept_with_it(tmp_path, monkeypatch):
+    from numba.core.codegen import CPUCodeLibrary
+
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    assert part_options(), "this version of numba links parts as we expect"
+    optimised = []
+    optimise = CPUCodeLibrary._optimize_final_module
+
+    def counted(library):
+        optimised.append(library.name)
+        optimise(library)
+
+    monkeypatch.setattr(CPUCodeLibrary, "_optimize_final_module", counted)
+    let_kernels_call(increased, twice_increased)
+    kernel = compile_kept(four_times_increased, "once")
+    assert kernel(3) == 7
+    assert [name for name in optimised if "increased" in name] == [kernel.py_func.__qualname__]
+    again = compile_kept(four_times_increased, "once")
+    assert again(4) == 8
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_parts_are_compiled_as_numba_does_where_it_looks_different(tmp_path, monkeypatch):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("bursar.kernels.linking.NEEDED", ("no_such_method",))
+    part_options.cache_clear()
+    try:
+        let_kernels_call(decreased)
+        assert compile_kept(twice_decreased)(3) == 1
+    finally:
+        part_options.cache_clear()
+
+
+def decreased(number):
+    return number - 1
+
+
+def twice_decreased(number):
+    return decreased(decreased(number))

@@ -42,7 +42,7 @@ GROUPS: Final = {
 }
 VERBS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
 
-COMPILING: Final = "compiling the simulation: once on this computer, takes up to a minute ..."
+COMPILING: Final = "compiling the simulation: once on this computer, takes some seconds ..."
 
 click.rich_click.TEXT_MARKUP = "rich"
 click.rich_click.STYLE_OPTIONS_TABLE_LEADING = 0

@@ -42,10 +42,10 @@ def blend(drawn: Array, offers: Array, share: float, times: Array) -> None:
     """Move `times` by a share of the way to those on `offers[task]`; 1 is all the way."""
     for task in range(len(offers)):
         wanted, mixed = drawn[task, offers[task]], times[task]
-        if share == 1.0:
-            mixed[:] = wanted
-        else:
-            for lane in range(len(mixed)):
+        for lane in range(len(mixed)):
+            if share == 1.0:
+                mixed[lane] = wanted[lane]
+            else:
                 mixed[lane] += share * (wanted[lane] - mixed[lane])
 
 
@@ -118,7 +118,8 @@ def price_times(
     lanes = len(makespans)
     flow[:] = 0.0
     burden[:] = 0.0
-    total = np.zeros(lanes)
+    total = np.empty(lanes)
+    total[:] = 0.0
     steep = 1.0 / softness
     for task in order:
         if is_last[task]:
@@ -129,17 +130,20 @@ def price_times(
                 total[lane] += near * near
     for task in order:
         if is_last[task]:
-            flow[task] /= total
+            for lane in range(lanes):
+                flow[task, lane] /= total[lane]
     for place in range(len(order) - 1, -1, -1):
         task = order[place]
         carried = flow[task]
-        if carried.max() == 0.0:
+        if largest(carried) == 0.0:
             continue
         for offer in range(burden.shape[1]):
             burden[task, offer] = weighed(carried, drawn[task, offer])
         first, last = parents_start[task], parents_start[task + 1]
         if last == first + 1:
-            flow[parents[first]] += carried
+            only = flow[parents[first]]
+            for lane in range(lanes):
+                only[lane] += carried[lane]
         elif last > first:
             hand_on(parents, moves, first, last, task, times, ends, steep, flow, total)
 
@@ -158,21 +162,32 @@ def hand_on(
 ) -> None:
     """Share what a task carries among its parents."""
     lanes = len(total)
-    carried, begin = flow[task], ends[task] - times[task]
-    total[:] = 0.0
+    carried, begin = flow[task], np.empty(lanes)
+    for lane in range(lanes):
+        begin[lane] = ends[task, lane] - times[task, lane]
+        total[lane] = 0.0
     for edge in range(first, last):
         before, move = ends[parents[edge]], moves[edge]
         for lane in range(lanes):
             near = 1.0 - (begin[lane] - before[lane] - move) * steep
             near = near if near > 0.0 else 0.0
             total[lane] += near * near
-    part = carried / total
+    part = np.empty(lanes)
+    for lane in range(lanes):
+        part[lane] = carried[lane] / total[lane]
     for edge in range(first, last):
         before, move, share = ends[parents[edge]], moves[edge], flow[parents[edge]]
         for lane in range(lanes):
             near = 1.0 - (begin[lane] - before[lane] - move) * steep
             near = near if near > 0.0 else 0.0
             share[lane] += part[lane] * near * near
+
+
+def largest(weights: Array) -> float:
+    most = weights[0]
+    for lane in range(1, len(weights)):
+        most = weights[lane] if weights[lane] > most else most
+    return float(most)
 
 
 def weighed(weights: Array, values: Array) -> float:
@@ -240,7 +255,12 @@ def pick_within(burden: Array, costs: Array, budget: float, chosen: Array) -> fl
     """
     if pick_cheapest(burden, costs, 0.0, chosen) <= budget:
         return 0.0
-    high = float(burden.sum() / costs.sum())
+    all_burden = all_costs = 0.0
+    for task in range(len(chosen)):
+        for offer in range(burden.shape[1]):
+            all_burden += burden[task, offer]
+            all_costs += costs[task, offer]
+    high = all_burden / all_costs
     low = high
     while pick_cheapest(burden, costs, high, chosen) > budget and high < HIGHEST_PRICE:
         low, high = high, 4.0 * high
@@ -277,12 +297,14 @@ def sample_costs(
 
     They take the times that `makespan_kernel.sample_blocks` draws with the same seed.
     """
+    priced = np.empty(table.shape[1])
     for task in range(len(row)):
         luck = splitmix(np.uint64(seed) + np.uint64(GOLDEN) * np.uint64(task + 1))
-        priced = rates[task] * table[row[task]]
+        for place in range(len(priced)):
+            priced[place] = rates[task] * table[row[task], place]
         for block in range(first, last):
             add_times(costs[block], priced, luck, block)
 
 
-PARTS: Final = (splitmix, scaled, add_times, hand_on, weighed, passed, pick_cheapest)
+PARTS: Final = (splitmix, scaled, add_times, hand_on, largest, weighed, passed, pick_cheapest)
 """what the compiler is to know"""

@@ -8,17 +8,38 @@ from hashlib import sha256
 from types import FunctionType
 from typing import Any, Final
 
+from bursar.kernels.linking import part_options
+
 _waiting: Final[list[Callable[[], None]]] = []
 """who wants to know of the first compilation, until numba is there to tell"""
+
+
+DIVISION: Final = "numpy"
+"""Kernels divide by nothing that may be 0, and need not be made ready to raise an exception."""
 
 
 def on_compilation(tell: Callable[[], None] | None) -> None:
     """Call this once, when numba begins to compile something that was not kept; None: call nothing.
 
-    That takes up to a minute, which a program does not let people spend before a blank screen.
+    That takes some seconds, which a program does not let people spend before a blank screen.
     Machine code that was kept is loaded without a call.
     """
     _waiting[:] = [] if tell is None else [tell]
+
+
+def let_kernels_call(*parts: Callable[..., Any], inline: bool = False) -> None:
+    """Parts of kernels, which are compiled with the first kernel that calls them.
+
+    They are never called from outside. With `inline` their code stands where they are called, as a
+    call copies the descriptions of all arrays; then they may not make any.
+    """
+    from numba.extending import register_jitable
+
+    options = {**part_options(), "error_model": DIVISION, "no_cfunc_wrapper": True}
+    if inline:
+        options |= {"_nrt": False, "forceinline": True}
+    for part in parts:
+        register_jitable(**options)(part)
 
 
 def compile_kept(function: Callable[..., Any], stamp: str = "") -> Callable[..., Any]:
@@ -38,9 +59,9 @@ def compile_kept(function: Callable[..., Any], stamp: str = "") -> Callable[...,
     _listen()
     result: Callable[..., Any]
     try:
-        result = numba.njit(cache=True, nogil=True)(named)
+        result = numba.njit(cache=True, nogil=True, error_model=DIVISION)(named)
     except RuntimeError:
-        result = numba.njit(nogil=True)(named)
+        result = numba.njit(nogil=True, error_model=DIVISION)(named)
     return result
 
 

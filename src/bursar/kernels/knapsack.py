@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from bursar.kernels import knapsack_direct, knapsack_search
-from bursar.kernels.compiling import compile_kept
+from bursar.kernels.compiling import compile_kept, let_kernels_call
 
 
 class Searches(msgspec.Struct, frozen=True):
@@ -58,10 +58,7 @@ def is_loaded() -> bool:
 @cache
 def compiled() -> Searches:
     """On arrays of 64-bit integers. The first call imports numba, which takes half a second."""
-    from numba.extending import register_jitable
-
-    for helper in HELPERS:
-        register_jitable(helper)
+    let_kernels_call(*HELPERS)
     return Searches(
         arrange=compile_kept(knapsack_search.arrange),
         most_value=compile_kept(knapsack_search.most_value),

@@ -274,6 +274,12 @@ def release_all(site: Site, run: PackedExecution, now: int) -> None:
                 release(run.machines[number], terms, known, now)
 
 
+def copy_rows(source: Array, target: Array) -> None:
+    for row in range(source.shape[0]):
+        for column in range(source.shape[1]):
+            target[row, column] = source[row, column]
+
+
 def run_many(
     site: Site,
     runtimes: Array,
@@ -289,9 +295,9 @@ def run_many(
     run = make_execution(site)
     for sample in range(first, last):
         makespans[sample] = run_once(site, run, runtimes[sample])
-        offers[sample] = run.offers
+        copy_rows(run.offers, offers[sample])
         if sample < len(tasks):
-            tasks[sample] = run.tasks
+            copy_rows(run.tasks, tasks[sample])
 
 
 PARTS: Final = (
@@ -309,5 +315,6 @@ PARTS: Final = (
     settle,
     release_all,
     run_once,
+    copy_rows,
 )
 """what the compiler is to know"""

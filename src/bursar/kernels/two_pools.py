@@ -117,14 +117,19 @@ def drawn(luck: Any, task: int, instance: int) -> float:
 
 def reliability_at(model: PoolModel, moment: int) -> float:
     """Gamma of what is sent then."""
-    first, last = 0, len(model.boundaries)
+    return float(model.reliability[count_up_to(model.boundaries, moment)])
+
+
+def count_up_to(values: Array, most: int) -> int:
+    """How many of the values, which ascend, are not above this one."""
+    first, last = 0, len(values)
     while first < last:
         middle = (first + last) >> 1
-        if model.boundaries[middle] <= moment:
+        if values[middle] <= most:
             first = middle + 1
         else:
             last = middle
-    return float(model.reliability[first])
+    return first
 
 
 def turnaround(model: PoolModel, chance: float, gamma: float) -> int:
@@ -164,9 +169,9 @@ def remaining_chance(model: PoolModel, chance: float, gamma: float, age: int) ->
     It is as if drawn again until it fits: results later than the age, then losses.
     """
     known, lost = len(model.turnarounds), len(model.losses)
-    place = np.searchsorted(model.turnarounds, age, side="right")
+    place = count_up_to(model.turnarounds, age)
     late = gamma * (known - place) / known
-    away = 0.0 if lost == 0 else np.searchsorted(model.losses, age, side="right") / lost
+    away = 0.0 if lost == 0 else count_up_to(model.losses, age) / lost
     silent = (1.0 - gamma) * (1.0 - away)
     if late + silent <= 0.0:
         return 1.0
@@ -449,8 +454,7 @@ def estimate_many(
 
 
 PARTS: Final = (
-    drawn, reliability_at, turnaround, own_time, fate, quantile, remaining_chance, periods, send,
-    follow,
-    send_reliable, dispatch, take_ends, call_back, take_dues, spend_budget, open_tail,
-    throughput, resume, tail,
+    drawn, reliability_at, count_up_to, turnaround, own_time, fate, quantile, remaining_chance,
+    periods, send, follow, send_reliable, dispatch, take_ends, call_back, take_dues, spend_budget,
+    open_tail, throughput, resume, tail,
 )  # fmt: skip

@@ -161,17 +161,22 @@ def keep_remaining(rep: Repetition) -> None:
 def copy_tail(rep: Repetition, origin: Repetition, rules: Array) -> None:
     """Stand where another rep stood when its tail began; it has only what remained."""
     heap, size = origin.counters[HEAP], origin.counters[SIZE]
-    rep.tasks[NAME, :size] = origin.tasks[NAME, :size]
-    rep.tasks[IS_DONE, :size] = 0
-    rep.tasks[SENT_AT, :size] = origin.tasks[SENT_AT, :size]
-    rep.tasks[INSTANCES, :size] = origin.tasks[INSTANCES, :size]
-    rep.tasks[STAGE, :size] = 0
-    rep.tasks[DUE_AT, :size] = NEVER
-    rep.tasks[IS_LISTED, :size] = 0
-    rep.tasks[LIVE : ENDS + 2, :size] = origin.tasks[LIVE : ENDS + 2, :size]
-    rep.moments[:heap] = origin.moments[:heap]
-    rep.codes[:heap] = origin.codes[:heap]
-    rep.counters[:] = origin.counters
+    for task in range(size):
+        rep.tasks[NAME, task] = origin.tasks[NAME, task]
+        rep.tasks[IS_DONE, task] = 0
+        rep.tasks[SENT_AT, task] = origin.tasks[SENT_AT, task]
+        rep.tasks[INSTANCES, task] = origin.tasks[INSTANCES, task]
+        rep.tasks[STAGE, task] = 0
+        rep.tasks[DUE_AT, task] = NEVER
+        rep.tasks[IS_LISTED, task] = 0
+    for field in range(LIVE, ENDS + 2):
+        for task in range(size):
+            rep.tasks[field, task] = origin.tasks[field, task]
+    for place in range(heap):
+        rep.moments[place] = origin.moments[place]
+        rep.codes[place] = origin.codes[place]
+    for counter in range(COUNTERS):
+        rep.counters[counter] = origin.counters[counter]
     rep.counters[FREE_RELIABLE] = rules[RELIABLE]
     rep.counters[LEAST_FREE] = rules[RELIABLE]
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from bursar.engine.guard import FAR_HORIZON, HORIZON
 from bursar.kernels import bag, tail, tail_pick, tail_sample, tail_state
 from bursar.kernels.bag import BagOnFleet
-from bursar.kernels.compiling import compile_kept, stamp_of
+from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.kernels.tail_sample import MILLION, lay_cells
 from bursar.model.errors import InputError
 from bursar.model.fleet import Fleet
@@ -234,13 +234,9 @@ class BagKernels(msgspec.Struct, frozen=True):
 @cache
 def compiled() -> BagKernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
-    from numba.extending import register_jitable
-
     for module in MODULES:
-        for part in module.ALLOCATING:
-            register_jitable(part)
-        for part in module.PARTS:  # a call would copy all arrays' descriptions
-            register_jitable(_nrt=False, forceinline=True)(part)
+        let_kernels_call(*module.ALLOCATING)
+        let_kernels_call(*module.PARTS, inline=True)
     stamp = stamp_of(map(inspect.getsource, MODULES))
     return BagKernels(
         list_once=compile_kept(bag.list_once, stamp),

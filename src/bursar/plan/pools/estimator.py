@@ -24,7 +24,7 @@ from bursar.beliefs.reliability import Reliability
 from bursar.kernels import bag as bag_kernel
 from bursar.kernels import two_pools as two_pools_kernel
 from bursar.kernels import two_pools_state
-from bursar.kernels.compiling import compile_kept, stamp_of
+from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.kernels.two_pools import ENDLESS
 from bursar.kernels.two_pools_state import FOUND, RULES, PoolModel
 from bursar.model.errors import InputError
@@ -271,16 +271,12 @@ def _row(conditions: Conditions, strategy: Strategy) -> list[int]:
 @cache
 def compiled() -> Callable[..., Any]:
     """The kernel; the first call imports numba and, once on a computer, compiles."""
-    from numba.extending import register_jitable
-
-    parts: tuple[Callable[..., Any], ...] = (
+    let_kernels_call(
         bag_kernel.splitmix,
         bag_kernel.stream,
         *two_pools_state.ALLOCATING,
         *two_pools_state.TOOLS,
         *two_pools_kernel.PARTS,
     )
-    for part in parts:
-        register_jitable(part)
     stamp = stamp_of(map(inspect.getsource, (bag_kernel, two_pools_state, two_pools_kernel)))
     return compile_kept(two_pools_kernel.estimate_many, stamp)

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bursar.beliefs.histogram import Histogram
 from bursar.kernels import dominators as dominated_kernel
-from bursar.kernels.compiling import compile_kept, stamp_of
+from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.kernels.dominators import ROOM, Region
 from bursar.model.errors import InputError
 from bursar.plan.workflow.graph import Graph
@@ -201,9 +201,6 @@ def _give_rows(
 @cache
 def compiled() -> Callable[..., Any]:
     """The kernel; the first call imports numba and, once on a computer, compiles."""
-    from numba.extending import register_jitable
-
-    for part in dominated_kernel.PARTS:
-        register_jitable(part)
+    let_kernels_call(*dominated_kernel.PARTS)
     stamp = stamp_of([inspect.getsource(dominated_kernel)])
     return compile_kept(dominated_kernel.evaluate, stamp)

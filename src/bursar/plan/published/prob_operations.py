@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bursar.beliefs.histogram import Histogram
 from bursar.kernels import sum_of_histograms as histogram_kernel
-from bursar.kernels.compiling import compile_kept
+from bursar.kernels.compiling import compile_kept, let_kernels_call
 from bursar.model.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -144,10 +144,7 @@ def add(one: Histogram, other: Histogram, tally: Tally) -> Histogram:
 @cache
 def compiled() -> Callable[..., Floats]:
     """The kernel; the first call imports numba and, once on a computer, compiles."""
-    from numba.extending import register_jitable
-
-    for part in histogram_kernel.PARTS:
-        register_jitable(part)
+    let_kernels_call(*histogram_kernel.PARTS)
     return compile_kept(histogram_kernel.add_values)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bursar.kernels import assignment as assignment_kernel
 from bursar.kernels import bag as bag_kernel
 from bursar.kernels import makespan as makespan_kernel
-from bursar.kernels.compiling import compile_kept, stamp_of
+from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.plan.workflow.makespan import WorkflowTimes
 
 Floats = NDArray[np.float64]
@@ -357,10 +357,7 @@ class AssignmentKernels(msgspec.Struct, frozen=True):
 @cache
 def compiled() -> AssignmentKernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
-    from numba.extending import register_jitable
-
-    for part in assignment_kernel.PARTS:
-        register_jitable(part)
+    let_kernels_call(*assignment_kernel.PARTS)
     stamp = stamp_of(map(inspect.getsource, (bag_kernel, makespan_kernel, assignment_kernel)))
     return AssignmentKernels(
         *(

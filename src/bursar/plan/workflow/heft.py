@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.kernels import heft as heft_kernel
-from bursar.kernels.compiling import compile_kept
+from bursar.kernels.compiling import compile_kept, let_kernels_call
 from bursar.model.errors import InputError
 from bursar.plan.workflow.graph import Graph
 
@@ -178,10 +178,7 @@ class HeftKernels(msgspec.Struct, frozen=True):
 @cache
 def compiled() -> HeftKernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
-    from numba.extending import register_jitable
-
-    for part in heft_kernel.PARTS:
-        register_jitable(part)
+    let_kernels_call(*heft_kernel.PARTS)
     return HeftKernels(
         rank_upward=compile_kept(heft_kernel.rank_upward),
         place_all=compile_kept(heft_kernel.place_all),

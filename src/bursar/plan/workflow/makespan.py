@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from bursar.beliefs.histogram import Histogram
 from bursar.kernels import bag as bag_kernel
 from bursar.kernels import makespan as makespan_kernel
-from bursar.kernels.compiling import compile_kept, stamp_of
+from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.kernels.makespan import LANES
 from bursar.model.errors import InputError
 from bursar.plan.bag.executions import share_out
@@ -166,14 +166,6 @@ def _lay_table(times: Sequence[Sequence[Histogram]], offers: int) -> tuple[Float
 @cache
 def compiled() -> Callable[..., Any]:
     """The kernel; the first call imports numba and, once on a computer, compiles."""
-    from numba.extending import register_jitable
-
-    parts: tuple[Callable[..., Any], ...] = (
-        bag_kernel.splitmix,
-        bag_kernel.scaled,
-        *makespan_kernel.PARTS,
-    )
-    for part in parts:
-        register_jitable(part)
+    let_kernels_call(bag_kernel.splitmix, bag_kernel.scaled, *makespan_kernel.PARTS)
     stamp = stamp_of(map(inspect.getsource, (bag_kernel, makespan_kernel)))
     return compile_kept(makespan_kernel.sample_blocks, stamp)

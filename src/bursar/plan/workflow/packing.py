@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from bursar.engine.guard import HORIZON
 from bursar.kernels import packing as packing_kernel
 from bursar.kernels import packing_state
-from bursar.kernels.compiling import compile_kept, stamp_of
+from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.kernels.packing_state import Site
 from bursar.model.errors import InputError
 from bursar.model.market import Offer
@@ -214,11 +214,7 @@ def _lay_terms(offers: Sequence[Offer]) -> Integers:
 @cache
 def compiled() -> Callable[..., None]:
     """The kernel; the first call imports numba and, once on a computer, compiles."""
-    from numba.extending import register_jitable
-
-    register_jitable(packing_state.make_execution)
-    # a call would copy the arrays' descriptions
-    for part in (*packing_state.PARTS, *packing_kernel.PARTS):
-        register_jitable(_nrt=False, forceinline=True)(part)
+    let_kernels_call(packing_state.make_execution)
+    let_kernels_call(*packing_state.PARTS, *packing_kernel.PARTS, inline=True)
     stamp = stamp_of(map(inspect.getsource, (packing_state, packing_kernel)))
     return compile_kept(packing_kernel.run_many, stamp)
