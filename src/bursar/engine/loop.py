@@ -145,7 +145,8 @@ class Engine:
         for number in self.guard.due(now):
             self._renew(number, now)
         self._consult("provisioner", policy.provisioner.provision, now)
-        if state.idle and state.attempts and 0 < len(state.ready) <= self._before_placing:
+        few = self._before_placing
+        if few and state.idle and state.attempts and 0 < len(state.ready) <= few:
             self._consult("replicator", policy.replicator.replicate, now)
         if state.stopping is None:
             if state.ready and state.idle:
