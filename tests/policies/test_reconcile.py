@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from bursar.model.goal import Account, Budget, Goal
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.policies.reconcile import Target, give_back, give_up, reconcile
+from bursar.state import events as ev
 from bursar.state.actions import Release, Rent
 from bursar.testing import Scene
 
@@ -100,10 +102,38 @@ def test_idle_machines_go_back_at_once_only_where_that_saves_money():
 
 
 def test_a_run_without_machines_ends_where_the_money_buys_none_of_the_fleet():
-    (stop,) = give_up(scene("0.2", tasks=4).state, {"large": 2, "small": 0})
+    (stop,) = give_up(scene("0.2", tasks=4).state, {"large": 2, "small": 0}, 0)
     assert stop.reason == "4 tasks left, and $0.20 buys no machine of the fleet"
-    assert give_up(scene("0.2").state, {"small": 1}) == []
-    assert give_up(scene("0.0001").state, {"large": 1}) == [], "bursar ends it itself"
+    assert give_up(scene("0.2").state, {"small": 1}, 0) == []
+    assert give_up(scene("0.0001").state, {"large": 1}, 0) == [], "bursar ends it itself"
     here = scene("0.2")
     here.machine("small")
-    assert give_up(here.state, {"large": 1}) == []
+    assert give_up(here.state, {"large": 1}, 0) == []
+
+
+def test_money_that_comes_with_the_next_interval_is_waited_for():
+    here = scene()
+    here.tell(ev.GoalChanged(0, Goal(Money.parse("0.2"), every=HOUR)))
+    assert give_up(here.state, {"large": 1}, 0) == []
+
+
+def test_with_several_accounts_the_fleet_and_the_money_are_those_of_one():
+    accounts = (
+        Account("ann", Budget(Money.parse("0.25"))),
+        Account("bob", Budget(Money.parse("9"))),
+    )
+    here = scene()
+    here.tell(ev.GoalChanged(0, Goal(accounts=accounts)))
+    here.tell(ev.MachineRented(0, 1, "small", HOUR, "", "bob"))
+
+    def rents(account):
+        target = Target(fleet={"small": 2}, rent="wanted")
+        return reconcile(here.state, target, here.at, account)
+
+    rent = Rent("small", account="ann", reason="wanted")
+    assert rents("ann") == [rent, rent]
+    assert rents("bob") == [Rent("small", account="bob", reason="wanted")]
+    here.tell(ev.MachineRented(0, 2, "small", HOUR, "", "ann"))
+    assert rents("ann") == [rent]
+    spare = Target(fleet={}, rent="wanted", release="not wanted")
+    assert reconcile(here.state, spare, here.at, "ann") == [Release(2, reason="not wanted")]

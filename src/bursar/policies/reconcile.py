@@ -35,19 +35,22 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     """why machines beyond the fleet leave; empty: they stay"""
 
 
-def reconcile(view: View, target: Target, now: Time) -> list[Rent | Release]:
+def reconcile(view: View, target: Target, now: Time, account: str = "") -> list[Rent | Release]:
     """Rent what the target has more, and let go of what it has less.
+
+    With several accounts the target is that of one of them: its money, and its machines.
 
     Machines that leave work to the end of their paid time: first those without an attempt, then
     those whose paid time ends first.
     """
-    releases = list(_surplus(view, target)) if target.release else []
-    return [*releases, *_missing(view, target, now)]
+    releases = list(_surplus(view, target, account)) if target.release else []
+    return [*releases, *_missing(view, target, now, account)]
 
 
-def _surplus(view: View, target: Target) -> Iterator[Release]:
-    surplus = {name: have - target.fleet.get(name, 0) for name, have in _kept(view).items()}
-    for machine in sorted(_staying(view), key=_order_of_leaving):
+def _surplus(view: View, target: Target, account: str) -> Iterator[Release]:
+    kept = _kept(view, account)
+    surplus = {name: have - target.fleet.get(name, 0) for name, have in kept.items()}
+    for machine in sorted(_staying(view, account), key=_order_of_leaving):
         if surplus[machine.offer.name] > 0:
             surplus[machine.offer.name] -= 1
             yield Release(machine.id, reason=target.release)
@@ -58,9 +61,11 @@ def _order_of_leaving(machine: Machine) -> tuple[bool, Time, int]:
     return is_used, machine.until, machine.id
 
 
-def _missing(view: View, target: Target, now: Time) -> Iterator[Rent]:
+def _missing(view: View, target: Target, now: Time, account: str) -> Iterator[Rent]:
     """What is lacking, as far as slots are wanted and the money goes."""
-    left, slots, lacking = view.ledger.left, target.slots, _lacking(view, target, now)
+    lacking = _lacking(view, target, now, account)
+    ledger, slots = view.ledger, target.slots
+    left = ledger.left_of(account, now) if account in ledger.accounts else ledger.left
     while lacking and (slots is None or slots > 0):
         for name in list(lacking):
             offer = view.market[name]
@@ -74,14 +79,15 @@ def _missing(view: View, target: Target, now: Time) -> Iterator[Rent]:
                 left = None if left is None else left - offer.entry_charge
                 slots = None if slots is None else slots - offer.slots
                 lacking[name] -= 1
-                yield Rent(name, reason=target.rent)
+                yield Rent(name, account=account, reason=target.rent)
             if not lacking[name]:
                 del lacking[name]
 
 
-def _lacking(view: View, target: Target, now: Time) -> dict[str, int]:
+def _lacking(view: View, target: Target, now: Time, account: str) -> dict[str, int]:
     """Machines to rent, by offer: within its limit, and where none was refused lately."""
-    have = _kept(view) if target.release else view.fleet
+    is_alone = len(view.ledger.accounts) == 1
+    have = view.fleet if is_alone and not target.release else _kept(view, account)
     lacking: dict[str, int] = {}
     for name, count in target.fleet.items():
         missing, limit = count - have.get(name, 0), view.market[name].limit
@@ -121,25 +127,29 @@ def give_back(view: View, machines: Iterable[int], now: Time, why: str) -> list[
     ]
 
 
-def give_up(view: View, fleet: Mapping[str, int]) -> list[Stop]:
+def give_up(view: View, fleet: Mapping[str, int], now: Time) -> list[Stop]:
     """The end of a run that has no machine, where the money left buys none of this fleet.
 
-    Where it buys none at all, bursar ends the run itself.
+    Where it buys none at all, bursar ends the run itself. Where an interval of a budget is yet to
+    begin, its money is waited for.
     """
     offers = [view.market[name] for name, count in fleet.items() if count]
     if view.machines or not offers or not view.ledger.can_pay(view.market.cheapest_entry):
         return []
-    if any(view.ledger.can_pay(offer.entry_charge) for offer in offers):
+    ledger = view.ledger
+    if any(ledger.can_pay(offer.entry_charge) for offer in offers):
+        return []
+    if any(ledger.next_refill(account, now) is not None for account in ledger.accounts):
         return []
     left = f"{counted(len(view.ready), 'task')} left"
     return [Stop(f"{left}, and {money_left(view)} buys no machine of the fleet")]
 
 
-def _staying(view: View) -> Iterator[Machine]:
-    machines = view.machines.values()
+def _staying(view: View, account: str) -> Iterator[Machine]:
+    machines = (machine for machine in view.machines.values() if machine.account == account)
     return (machine for machine in machines if not (machine.leaving or machine.marked))
 
 
-def _kept(view: View) -> Counter[str]:
+def _kept(view: View, account: str) -> Counter[str]:
     """Machines by offer that were not let go; those that were may still work for a while."""
-    return Counter(machine.offer.name for machine in _staying(view))
+    return Counter(machine.offer.name for machine in _staying(view, account))

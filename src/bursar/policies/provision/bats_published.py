@@ -202,7 +202,7 @@ class PublishedBats(Provisioner):
             rent="the configuration has more",
             release="the new configuration has fewer",
         )
-        return [*reconcile(view, target, now), *give_up(view, fleet)]
+        return [*reconcile(view, target, now), *give_up(view, fleet, now)]
 
     # --- monitoring ------------------------------------------------------------------------------
 

@@ -54,4 +54,4 @@ class Fixed(Provisioner):
         self._counts.look(view)
         waiting = len(view.ready) - sum(self._counts.of(o.name).free for o in view.market.offers)
         target = Target(fleet=self.fleet, rent="to fill the fleet", slots=waiting, in_turn=True)
-        return [*reconcile(view, target, now), *give_up(view, self.fleet)]
+        return [*reconcile(view, target, now), *give_up(view, self.fleet, now)]
