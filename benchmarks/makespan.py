@@ -1,10 +1,8 @@
 """The makespan of a workflow of 10,568 tasks, 1,000 samples on one core: compiled, beside NumPy.
 
-Then by distributions relative to dominators, beside 100,000 samples: how long it takes, and how far
-off P50, P90 and P99 are. The workflow is a Montage made with the generator of Bharathi et al.,
-where it lies in `../shared/data`; else one with as many tasks in layers, whose paths share tasks in
-ways that dominators do not tell of, so that nothing is expected there. Each task has a distribution
-of its own. Compiling is not counted.
+The workflow is a Montage made with the generator of Bharathi et al., where it lies in
+`../shared/data`; else one with as many tasks in layers. Each task has a distribution of its own.
+Compiling is not counted.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Goal, Line, Result, best_of
 from bursar.beliefs.histogram import BINS, Histogram
-from bursar.plan.published.dominators import Dominated
 from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.makespan import WorkflowTimes
 
@@ -33,13 +30,8 @@ TASKS = 10_568
 WIDTH = 1_500
 SAMPLES = 1_000
 MOST_MILLISECONDS = 100.0
-MANY_SAMPLES = 100_000
-MOST_MILLISECONDS_BY_DISTRIBUTIONS = 200.0
-MOST_PERCENT = 1.0
-SHARES = (0.5, 0.9, 0.99)
 SPREAD = 0.3
 OURS = "bursar"
-BY_DISTRIBUTIONS = "by distributions"
 
 
 class Workflow(msgspec.Struct, frozen=True):
@@ -85,36 +77,20 @@ def measure(rounds: int) -> Result:
     workflow = read_workflow()
     graph, times = Graph.of(workflow.parents), make_times(workflow)
     known = WorkflowTimes(graph, [[one] for one in times])
-    dominated = Dominated(known)
     offers = np.zeros(graph.tasks, dtype=np.int64)
     rivals: dict[str, Callable[[], Floats]] = {
         OURS: lambda: known.sample(offers, SAMPLES),
         "NumPy": lambda: sample_with_numpy(workflow, graph, times),
-        BY_DISTRIBUTIONS: lambda: dominated.makespan(offers).values,
     }
     middles = {name: float(np.median(sample())) for name, sample in rivals.items()}  # compiles, too
     assert abs(middles[OURS] / middles["NumPy"] - 1) < 0.02, f"the medians differ: {middles}"
     best = best_of({name: partial(_timed, sample) for name, sample in rivals.items()}, rounds)
-    off = _percent_off(known, dominated)
     lines = [
         Line(f"{SAMPLES:,} samples", 1000 * best[OURS], "ms", OURS),
         Line(f"{SAMPLES:,} samples", 1000 * best["NumPy"], "ms", _beside("NumPy", best)),
-        Line(BY_DISTRIBUTIONS, 1000 * best[BY_DISTRIBUTIONS], "ms", f"off by {off:.2f} % at most"),
     ]
     goals = [Goal(f"{SAMPLES:,} samples", 1000 * best[OURS], "<=", MOST_MILLISECONDS, "ms")]
-    if workflow.name == "Montage":
-        taken, most = 1000 * best[BY_DISTRIBUTIONS], MOST_MILLISECONDS_BY_DISTRIBUTIONS
-        goals.append(Goal(BY_DISTRIBUTIONS, taken, "<=", most, "ms"))
-        goals.append(Goal(f"{BY_DISTRIBUTIONS}, error", off, "<=", MOST_PERCENT, "%"))
     return Result(f"Makespan of {graph.tasks:,} tasks ({workflow.name})", lines, goals)
-
-
-def _percent_off(known: WorkflowTimes, dominated: Dominated) -> float:
-    offers = np.zeros(known.graph.tasks, dtype=np.int64)
-    found = dominated.makespan(offers)
-    right = np.quantile(known.sample(offers, MANY_SAMPLES, seed=1, threads=2), SHARES)
-    errors = [found.quantile(share) / one - 1 for share, one in zip(SHARES, right, strict=True)]
-    return 100 * float(max(map(abs, errors)))
 
 
 def _beside(name: str, best: Mapping[str, float]) -> str:
