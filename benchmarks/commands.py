@@ -21,7 +21,7 @@ RIVALS = {
     "GNU parallel": ["parallel", "--will-cite", f"-j{SLOTS}", "true"],
     "xargs": ["xargs", f"-P{SLOTS}", "-n1", "true"],
 }
-LEAST = {"GNU parallel": 3.0, "xargs": 0.4}
+LEAST = {"GNU parallel": 3.0, "xargs": 0.75}
 PACKAGES = {"parallel": "parallel", "xargs": "findutils"}
 
 
