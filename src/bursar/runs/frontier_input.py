@@ -1,4 +1,4 @@
-"""The input of `bursar frontier`, a bag and two pools: options, a market, a history."""
+"""What strategies are searched for: a bag and two pools, by options, a market, a history."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.pool import FEWEST, Characterisation
-from bursar.cli.common import home
 from bursar.formats.files import read_text
 from bursar.formats.history import read_history
 from bursar.formats.market import read_market
+from bursar.journal.runs import Home
 from bursar.model.amount import parse_amount
 from bursar.model.errors import InputError, shown
 from bursar.model.market import Market
@@ -63,14 +63,14 @@ class Known(msgspec.Struct, frozen=True):
         return self.reliable / self.conditions.unreliable
 
 
-def what_is_known(options: Options) -> Known:
+def what_is_known(options: Options, home: Home) -> Known:
     """Put together what is given, or say in a line what is missing."""
     market = None if options.market is None else read_market(options.market)
     if market is None and options.reliable_offer is not None:
         raise InputError("--reliable-offer names an offer of a market; give --market, too")
     pools = None if market is None else two_pools(market, options.reliable_offer)
     given = None if options.turnaround is None else _turnarounds(options.turnaround)
-    learned = _learned(options.history, market, given)
+    learned = _learned(options.history, home, market, given)
     times = _times(given, learned)
     unreliable = _unreliable(options, pools, learned)
     conditions = Conditions(
@@ -91,11 +91,11 @@ def what_is_known(options: Options) -> Known:
 
 
 def _learned(
-    source: str | None, market: Market | None, given: Integers | None
+    source: str | None, home: Home, market: Market | None, given: Integers | None
 ) -> Characterisation | None:
     if source is None:
         return None
-    earlier = read_history(source, home(), market)
+    earlier = read_history(source, home, market)
     results = len(earlier.history.turnarounds())
     if results < FEWEST and given is None:
         raise InputError(
