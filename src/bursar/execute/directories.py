@@ -165,7 +165,7 @@ class AttemptDirectories:
     def close(self) -> None:
         """Leave word when everything had ended: what is written later is not of an attempt."""
         with suppress(OSError):
-            os.close(os.open(f"{self._root}/over", NEW | os.O_NOFOLLOW, 0o600))
+            os.close(os.open(f"{self._path}/over", NEW | os.O_NOFOLLOW, 0o600))
 
 
 def _umask() -> int:
