@@ -269,16 +269,16 @@ class Ledger:
         total = sum((charge.amount for charge in self.charges()), ZERO)
         if total != self.committed:
             raise InvariantError(f"committed is {self.committed}, the charges sum to {total}")
-        anew = {name: AccountSums(sums.budget) for name, sums in self._accounts.items()}
+        summed = {name: AccountSums(sums.budget) for name, sums in self._accounts.items()}
         for charge in self.charges():
-            anew[charge.account].add(charge, 0, charge.units)
+            summed[charge.account].add(charge, 0, charge.units)
         for name, sums in self._accounts.items():
-            self._check_account(name, sums, anew[name])
+            self._check_account(name, sums, summed[name])
 
-    def _check_account(self, name: str, sums: AccountSums, anew: AccountSums) -> None:
+    def _check_account(self, name: str, sums: AccountSums, summed: AccountSums) -> None:
         account = f"account {name!r}" if name else "the account"
         told = sums.committed
-        if told != anew.committed:
-            raise InvariantError(f"{account} has {told} by interval, not {anew.committed}")
+        if told != summed.committed:
+            raise InvariantError(f"{account} has {told} by interval, not {summed.committed}")
         if sums.budget is not None and max(told.values(), default=0) > sums.budget.amount.nanos:
             raise InvariantError(f"{account} has committed {told} of a budget of {sums.budget}")
