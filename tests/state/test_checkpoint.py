@@ -10,12 +10,14 @@ from bursar.state.ledger import Charge, Ledger
 from bursar.state.precedence import Precedence
 from bursar.state.state import RunState
 from bursar.state.view import Attempt, Machine
+from bursar.state.works import Works
 
 WHY = "say in bursar.state.checkpoint what becomes of this field, and count VERSION up"
 KNOWN = {
     AttemptLog: set(checkpoint.LOG_COLUMNS),
     Ledger: {"now", "committed", "spent", "_open", "_closed", "_accounts"},
     Precedence: {"_missing", "_children"},
+    Works: {"events", "recall", "_before", "_left", "_kept", "_latest"},
 }
 STRUCTS = {
     Machine: {"id", "offer", "rented", "until", "up", "marked", "releasing", "doomed", "down"}

@@ -168,7 +168,7 @@ def test_the_view_is_live_and_tells_what_the_state_tells(scene):
     for name in names:
         shown, own = getattr(view, name), getattr(state, name)
         if name in ("work", "pauses"):
-            assert list(shown) == own
+            assert list(shown) == list(own)
         elif isinstance(own, int | str) or name in ("market", "goal", "limits", "stopping"):
             assert shown == own
     assert list(view.ready) == list(state.ready)

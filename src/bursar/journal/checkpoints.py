@@ -18,11 +18,10 @@ from zlib import crc32
 
 import msgspec
 
-from bursar.journal.store import CHECKPOINTS, JournalReader
+from bursar.journal.store import CHECKPOINTS, JournalReader, work_reader
 from bursar.model.codec import packed, unpacker
 from bursar.model.errors import BursarError
 from bursar.state import checkpoint as value
-from bursar.state import events as ev
 from bursar.state.state import RunState
 
 _CRC_BYTES: Final = 4
@@ -79,10 +78,4 @@ def _read(path: Path, reader: JournalReader) -> RunState | None:
         return None
     if crc32(reader.record(found.event), found.event) != found.crc:
         return None
-    return value.from_bytes(found.state, lambda number: _arrival(number, reader))
-
-
-def _arrival(number: int, reader: JournalReader) -> ev.WorkArrived:
-    event = reader.event(number)
-    assert isinstance(event, ev.WorkArrived)  # noqa: S101
-    return event
+    return value.from_bytes(found.state, work_reader(reader.path))

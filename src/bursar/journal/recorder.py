@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Final
 
 from bursar.journal.checkpoints import write_checkpoint
-from bursar.journal.store import JournalWriter
+from bursar.journal.store import JournalWriter, work_reader
 from bursar.model.codec import encode
 from bursar.state.digest import digest_of
 from bursar.state.state import RunState
@@ -28,6 +28,7 @@ class Recorder:
     def __init__(self, writer: JournalWriter, state: RunState) -> None:
         self._writer = writer
         self._state = state
+        state.work.recall = work_reader(writer.path)
         self.append = writer.append
         self._next = state.events + APART
         """no checkpoint before this event ..."""

@@ -13,7 +13,7 @@ import msgspec
 from bursar.engine.world import Observer
 from bursar.journal.checkpoints import newest_checkpoint
 from bursar.journal.problems import AGAIN
-from bursar.journal.store import JournalReader
+from bursar.journal.store import JournalReader, work_reader
 from bursar.model.codec import decoder
 from bursar.model.errors import BursarError, InvariantError, JournalError, shown
 from bursar.state import events as ev
@@ -34,6 +34,7 @@ class Follower:
         self.reader = JournalReader(path)
         known = None if observers else newest_checkpoint(self.reader)
         self.state = RunState() if known is None else known
+        self.state.work.recall = work_reader(self.reader.path)
         self._observers = tuple(observers)
 
     @property

@@ -26,7 +26,7 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,6 +40,7 @@ from bursar.journal.problems import DAMAGED, SQL_TROUBLE, check_usable, told, un
 from bursar.journal.upgrade import upgraded
 from bursar.model.codec import ENCODER, decoder
 from bursar.model.errors import BursarError, InputError, JournalError, one_line
+from bursar.model.work import Work
 from bursar.state import events as ev
 
 FORMAT: Final = 3
@@ -447,6 +448,19 @@ class JournalReader:
         if verdict != b"ok":
             raise JournalError(f"{self.path}: {DAMAGED}")
         self._is_checked = True
+
+
+def work_reader(path: Path) -> Callable[[int], Work]:
+    """Reads what came with the event of a number, for a state that need not keep it."""
+
+    def recall(number: int) -> Work:
+        with JournalReader(path) as reader:
+            event = reader.event(number)
+        if isinstance(event, ev.WorkArrived):
+            return event.work
+        raise JournalError(f"{path}: no work came with event {number}: {DAMAGED}")
+
+    return recall
 
 
 def _is_whole(seq: int, record: object, crc: object) -> bool:

@@ -20,17 +20,18 @@ import msgspec
 
 from bursar.model.codec import packed, unpacker
 from bursar.model.collection import IndexedSet
+from bursar.model.flow import Flow
 from bursar.model.goal import Budget, Goal, Limits
 from bursar.model.money import Money
 from bursar.model.time import Time
-from bursar.model.work import Bag
+from bursar.model.work import Work
 from bursar.state import events as ev
 from bursar.state.attempts import Failure
 from bursar.state.ledger import Charge, Ledger
 from bursar.state.state import RunState
 from bursar.state.view import Attempt, Machine, Refusal
 
-VERSION: Final = f"2 {sys.byteorder} {array('l').itemsize}"
+VERSION: Final = f"3 {sys.byteorder} {array('l').itemsize}"
 """Which checkpoints can be read: of the same fields, on a computer with the same numbers."""
 
 COLUMNS: Final = ("status", "failures", "winners")
@@ -52,8 +53,8 @@ REBUILT: Final = (
 )
 """Fields that have a form of their own in a checkpoint, or follow from others."""
 
-Arrival = Callable[[int], ev.WorkArrived]
-"""Finds the event of this number in the journal."""
+Recall = Callable[[int], Work]
+"""Finds in the journal what came with the event of this number."""
 
 
 class Plain(msgspec.Struct, frozen=True):
@@ -65,7 +66,6 @@ class Plain(msgspec.Struct, frozen=True):
     created: ev.RunCreated | None
     goal: Goal
     limits: Limits
-    arrived: list[int]
     has_calls: bool
     done: int
     failed: int
@@ -136,8 +136,17 @@ class _Failed(msgspec.Struct, frozen=True, array_like=True):
     why: str
 
 
+class _Work(msgspec.Struct, frozen=True, array_like=True):
+    event: int
+    """the number of the event it came with"""
+    before: int
+    left: int
+    """tasks that are not done"""
+
+
 class _Snapshot(msgspec.Struct, frozen=True):
     plain: Plain
+    works: list[_Work]
     columns: dict[str, memoryview]
     log: dict[str, memoryview]
     missing: memoryview
@@ -156,6 +165,10 @@ def to_bytes(state: RunState) -> bytes:
     return packed(
         _Snapshot(
             plain=Plain(*(getattr(state, name) for name in Plain.__struct_fields__)),
+            works=[
+                _Work(event, state.work.before(place), state.work.left(place))
+                for place, event in enumerate(state.work.events)
+            ],
             columns={name: memoryview(getattr(state, name)) for name in COLUMNS},
             log={name: memoryview(getattr(state.log, name)) for name in LOG_COLUMNS},
             missing=memoryview(state.precedence._missing),
@@ -174,7 +187,7 @@ def to_bytes(state: RunState) -> bytes:
     )
 
 
-def from_bytes(data: bytes | memoryview, arrival: Arrival) -> RunState:
+def from_bytes(data: bytes | memoryview, recall: Recall) -> RunState:
     """The state that `to_bytes` was given; bags and workflows come from the journal."""
     found: _Snapshot = _UNPACKER.decode(data)
     state = RunState()
@@ -188,7 +201,7 @@ def from_bytes(data: bytes | memoryview, arrival: Arrival) -> RunState:
         _fill(getattr(state.log, name), column)
     for name, members in found.sets.items():
         setattr(state, name, IndexedSet(members.cast("q")))
-    _restore_work(state, found.missing, arrival)
+    _restore_work(state, found, recall)
     state.ledger = _restored_ledger(found.ledger, state)
     for one in found.failed_tasks:
         state.failed_tasks[one.task] = Failure(one.attempt, one.exit_code, one.why)
@@ -205,18 +218,22 @@ def _fill(column: Any, data: memoryview) -> None:
         column.frombytes(data)
 
 
-def _restore_work(state: RunState, missing: memoryview, arrival: Arrival) -> None:
-    before = 0
-    for number in state.arrived:
-        event = arrival(number)
-        tasks = event.work.tasks
-        state.work.append((before, event.work))
-        before += tasks.count
-        if isinstance(tasks, Bag):
-            state.precedence.add_free(tasks.count)
+def _restore_work(state: RunState, found: _Snapshot, recall: Recall) -> None:
+    """Those that are done stay in the journal until somebody asks for them."""
+    ends = [*(one.before for one in found.works), state.total][1:]
+    for place, (one, end) in enumerate(zip(found.works, ends, strict=True)):
+        work = recall(one.event) if one.left else None
+        if work is None:
+            state.work.add_forgotten(one.before, one.event)
         else:
-            deque(state.precedence.add_flow(tasks), maxlen=0)
-    _fill(state.precedence._missing, missing)
+            state.work.add(one.before, work, one.event)
+            state.work.count_left(place, one.left)
+        if work is not None and isinstance(work.tasks, Flow):
+            deque(state.precedence.add_flow(work.tasks), maxlen=0)
+        else:
+            state.precedence.add_free(end - one.before)
+    state.work.recall = recall
+    _fill(state.precedence._missing, found.missing)
 
 
 def _machine(machine: Machine) -> _Machine:

@@ -47,6 +47,11 @@ class Precedence:
             if not self._missing[child]:
                 yield child
 
+    def forget(self, tasks: range) -> None:
+        """Who needs these, which are all done, matters no more."""
+        for task in tasks if self._children else ():
+            self._children.pop(task, None)
+
     def below(self, task: int, wanted: Callable[[int], bool]) -> Iterator[int]:
         """All that need the task, also through others, each once.
 

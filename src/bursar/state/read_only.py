@@ -195,6 +195,7 @@ def view_of(state: View) -> ReadOnlyView:
     def may_replicate(task: int) -> bool:
         return state.may_replicate(task)
 
+    work = _proxy(state.work)
     return ReadOnlyView(
         ledger=_ledger_of(state),
         ready=_proxy(state.ready),
@@ -223,7 +224,7 @@ def view_of(state: View) -> ReadOnlyView:
         _waiting=lambda: state.waiting,
         _arrivals_open=lambda: state.arrivals_open,
         _stopping=lambda: state.stopping,
-        _work=lambda: tuple(state.work),
+        _work=lambda: work,
         _pauses=lambda: tuple(state.pauses),
     )
 

@@ -7,11 +7,10 @@ Tasks live in columns, so that a million of them fit; live attempts and machines
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from operator import itemgetter
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -33,6 +32,7 @@ from bursar.state.ledger import Ledger
 from bursar.state.precedence import Precedence
 from bursar.state.recent import Changes
 from bursar.state.view import Attempt, Machine, Refusal
+from bursar.state.works import Works
 
 
 class TaskStatus(IntEnum):
@@ -67,10 +67,7 @@ class RunState:
         self.limits = Limits()
         self.ledger = Ledger(self.goal.budgets())
 
-        self.work: list[tuple[int, Work]] = []
-        """(number before its first task, work), in the order of arrival"""
-        self.arrived: list[int] = []
-        """per work, the number of the event it came with"""
+        self.work = Works()
         self.has_calls = False
         """whether a bag of Python calls is among it"""
         self.precedence = Precedence()
@@ -201,12 +198,12 @@ class RunState:
         """The bag or workflow a task belongs to, and its index there."""
         if not 1 <= task <= self.total:
             raise KeyError(task)
-        before, work = self.work[self.work_of(task) - 1]
+        before, work = self.work[self.work.place_of(task)]
         return work.tasks, task - before - 1
 
     def work_of(self, task: int) -> int:
         """The number of the work that a task belongs to."""
-        return bisect_left(self.work, task, key=itemgetter(0))
+        return self.work.place_of(task) + 1
 
     def workflows(self) -> Iterator[tuple[int, Flow]]:
         """Those that arrived, each with the number before its first task."""
@@ -216,7 +213,7 @@ class RunState:
 
     def account_of(self, task: int) -> str:
         """Who pays for a task: its owner, where the run has several accounts."""
-        return self.work[self.work_of(task) - 1][1].owner if self.goal.accounts else ""
+        return self.work[self.work.place_of(task)][1].owner if self.goal.accounts else ""
 
     def command(self, task: int) -> tuple[str, ...]:
         work, index = self.locate(task)
@@ -300,8 +297,7 @@ class RunState:
 
     def _make_room(self, work: Work) -> None:
         """The columns of its tasks, which are all READY."""
-        self.work.append((self.total, work))
-        self.arrived.append(self.events + 1)
+        self.work.add(self.total, work, self.events + 1)
         self.status.extend(bytes(work.count))
         self.failures.extend(array("l", bytes(self.failures.itemsize * work.count)))
         self.winners.extend(array("q", bytes(8 * work.count)))
@@ -477,6 +473,8 @@ class RunState:
                 for child in self.precedence.done(task):
                     self.waiting -= 1
                     self._make_ready(child)
+                if (forgotten := self.work.done(task)) is not None:
+                    self.precedence.forget(forgotten)
         elif event.outcome in ("failed", "timeout"):
             self.failures[task] += 1
             self._judge(task, event)
@@ -549,6 +547,10 @@ class RunState:
         self._expect(counts[WAITING] == self.waiting, f"waiting {self.waiting} of {counts}")
         self._expect(counts[BLOCKED] == self.blocked, f"blocked {self.blocked} of {counts}")
         self._expect(set(self.failed_tasks) == self._having(FAILED), "failed_tasks differ")
+        ends = [*(self.work.before(place) for place in range(len(self.work))), self.total]
+        for place, (before, end) in enumerate(pairwise(ends)):
+            left = end - before - self.status.count(DONE, before + 1, end + 1)
+            self._expect(self.work.left(place) == left, f"left of work {place}: {left}")
         running = {task for task in self._live_of if self.status[task] == RUNNING}
         self._expect(self._live_of.keys().isdisjoint(self.ready), "a ready task has live attempts")
         self._expect(running == self._having(RUNNING), "running tasks without a live attempt")

@@ -1,0 +1,215 @@
+"""A journal of a million tasks: what a list of runs, a resumption and a service's memory take.
+
+The events are those of a run on a hundred machines, and of a service whose users send ten thousand
+workflows of a hundred tasks. Time is that of the processor, which others at work do not change.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from benchmarks.measure import Goal, Line, Result
+
+if TYPE_CHECKING:
+    from bursar.state.events import AnyEvent
+
+TASKS = 1_000_000
+MACHINES = 100
+WORKS = 10_000
+STOPPED_EARLY = 50
+MOST_STATUS_S = 0.05
+MOST_RESUME_S = 10.0
+MOST_SERVICE_MB = 500.0
+MOST_SHARE = 0.05
+
+
+def measure(rounds: int) -> Result:
+    with TemporaryDirectory(prefix="bursar-") as directory:
+        path = Path(directory) / "journal.db"
+        written = _in_process("write", path)
+        status = min(_in_process("status", path)["seconds"] for _ in range(rounds))
+        resume = min(_in_process("resume", path)["seconds"] for _ in range(rounds))
+        replay = _in_process("replay", path)["seconds"]
+        service = _in_process("service", path)["megabytes"]
+    share = written["checkpoints"] / written["seconds"]
+    return Result(
+        title=f"a journal of {TASKS:,} tasks",
+        lines=[
+            Line("to write", written["seconds"], "s", f"{written['megabytes']:,.0f} MB"),
+            Line("checkpoints", written["checkpoints"], "s", f"{written['count']:.0f} of them"),
+            Line("bursar status", 1000 * status, "ms", "one journal"),
+            Line("to resume", resume, "s", "the state, every event checked"),
+            Line("from the first event", replay, "s", "without checkpoints"),
+            Line("service", service, "MB", f"{TASKS:,} tasks in {WORKS:,} workflows, all settled"),
+        ],
+        goals=[
+            Goal("bursar status", status, "<=", MOST_STATUS_S, "s"),
+            Goal("to resume", resume, "<=", MOST_RESUME_S, "s"),
+            Goal("service", service, "<=", MOST_SERVICE_MB, "MB"),
+            Goal("checkpoints", share, "<=", MOST_SHARE, "of the time"),
+        ],
+    )
+
+
+def _in_process(what: str, path: Path) -> dict[str, float]:
+    words = [sys.executable, "-m", __name__, what, str(path)]
+    found = subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout
+    return {name: float(value) for name, value in json.loads(found).items()}
+
+
+def _run() -> Iterator[AnyEvent]:
+    """The events of a bag on machines that are never idle; at the end some tasks are left."""
+    from heapq import heappop, heappush
+    from random import Random
+
+    from bursar.model.goal import Goal as Wish
+    from bursar.model.goal import Limits
+    from bursar.model.market import Market, Offer
+    from bursar.model.money import Money
+    from bursar.model.time import HOUR
+    from bursar.model.work import Work, make_bag
+    from bursar.state import events as ev
+
+    rng = Random(1)
+    market = Market("USD", "2026-01-01", (Offer("small", Money.parse("0.10")),))
+    policies = {"provisioner": "fixed", "placer": "random", "replicator": "none"}
+    yield ev.RunCreated(0, "big", market, Wish(), Limits(), 1, policies, {}, 0.0)
+    rows = [[f"{number}.5"] for number in range(TASKS)]
+    yield ev.WorkArrived(0, Work(make_bag(["fit", "--alpha", "{}"], rows)))
+    yield ev.ArrivalsEnded(0)
+    under_way: list[tuple[int, int, int]] = []
+    for machine in range(1, MACHINES + 1):
+        yield ev.MachineRented(0, machine, "small", 1_000_000 * HOUR, "to fill the fleet")
+        yield ev.MachineUp(0, machine)
+        heappush(under_way, (0, 0, machine))
+    task = 0
+    while under_way:
+        now, attempt, machine = heappop(under_way)
+        if attempt:
+            yield ev.AttemptEnded(now, attempt, "success", 1_000_000, 0, 900_000, 12_345_678)
+        if task < TASKS - STOPPED_EARLY:
+            task += 1
+            yield ev.AttemptStarted(now, task, task, machine)
+            heappush(under_way, (now + 1 + round(rng.expovariate(1e-7)), task, machine))
+
+
+def _write(path: Path) -> dict[str, float]:
+    from bursar.journal import recorder
+    from bursar.journal.checkpoints import write_checkpoint
+    from bursar.journal.store import JournalWriter
+    from bursar.state.state import RunState
+
+    taken: list[float] = []
+
+    def timed(journal: Path, state: RunState, crc: int) -> None:
+        began = time.process_time()
+        write_checkpoint(journal, state, crc)
+        taken.append(time.process_time() - began)
+
+    began = time.process_time()
+    with (
+        patch.object(recorder, "write_checkpoint", timed),
+        JournalWriter.create(path, "big") as writer,
+    ):
+        journal = recorder.Recorder(writer, state := RunState())
+        for number, event in enumerate(_run(), 1):
+            journal.append(event)
+            state.apply(event)
+            if not number % 20:
+                journal.commit(safely=False)
+        journal.commit(safely=True)
+        journal.close()
+    return {
+        "seconds": time.process_time() - began,
+        "megabytes": path.stat().st_size / 1e6,
+        "checkpoints": sum(taken),
+        "count": len(taken),
+    }
+
+
+def _status(path: Path) -> dict[str, float]:
+    from bursar.journal.replay import load_digest
+
+    began = time.process_time()
+    digest = load_digest(path)
+    seconds = time.process_time() - began
+    if digest.done != TASKS - STOPPED_EARLY:
+        raise SystemExit(f"only {digest.done:,} tasks are done")
+    return {"seconds": seconds}
+
+
+def _resume(path: Path) -> dict[str, float]:
+    from bursar.journal.replay import load_state
+
+    began = time.process_time()
+    state = load_state(path, verified=True)
+    seconds = time.process_time() - began
+    if len(state.ready) != STOPPED_EARLY:
+        raise SystemExit(f"{len(state.ready):,} tasks are left")
+    return {"seconds": seconds}
+
+
+def _replay(path: Path) -> dict[str, float]:
+    for checkpoint in path.parent.glob("*.checkpoint*"):
+        checkpoint.unlink()
+    return _resume(path)
+
+
+def _service(path: Path) -> dict[str, float]:
+    """Workflows come, run on a machine of their own each, and are settled; all in memory."""
+    from bursar.model.flow import Flow
+    from bursar.model.goal import Goal as Wish
+    from bursar.model.goal import Limits
+    from bursar.model.market import Market, Offer
+    from bursar.model.money import Money
+    from bursar.model.time import HOUR, SECOND
+    from bursar.model.work import Work
+    from bursar.state import events as ev
+    from bursar.state.state import RunState
+
+    del path
+    market = Market("USD", "2026-01-01", (Offer("small", Money.parse("0.10")),))
+    size, state, at = TASKS // WORKS, RunState(), 0
+    state.work.recall = lambda number: sys.exit(f"nobody asked for event {number}")
+    state.apply(ev.RunCreated(0, "service", market, Wish(), Limits(), 1, {}, {}, 0.0))
+    for work in range(WORKS):
+        flow = Flow(
+            name=f"flow-{work}",
+            names=tuple(f"task_{work}_{task}" for task in range(size)),
+            parents=((), *((task // 2,) for task in range(size - 1))),
+            kind_names=("fit",),
+            kinds=(0,) * size,
+            commands=tuple(("./fit", "--alpha", f"{work}.{task}") for task in range(size)),
+            runtimes=(1.0,) * size,
+        )
+        state.apply(ev.WorkArrived(at, Work.of(flow)))
+        state.apply(ev.MachineRented(at, work + 1, "small", at + HOUR))
+        state.apply(ev.MachineUp(at, work + 1))
+        for task in range(work * size + 1, (work + 1) * size + 1):
+            state.apply(ev.AttemptStarted(at, task, task, work + 1))
+            at += SECOND
+            state.apply(ev.AttemptEnded(at, task, "success", SECOND, 0))
+        state.apply(ev.MachineDown(at, work + 1, "released"))
+    if state.done != TASKS:
+        raise SystemExit(f"only {state.done:,} tasks are done")
+    return {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+if __name__ == "__main__":
+    parts = {
+        "write": _write,
+        "status": _status,
+        "resume": _resume,
+        "replay": _replay,
+        "service": _service,
+    }
+    print(json.dumps(parts[sys.argv[1]](Path(sys.argv[2]))))

@@ -1,0 +1,103 @@
+"""The bags and workflows of a run, of which those that are done need no room.
+
+A service runs for months. What its works were is in the journal: once all tasks of one are done, it
+is forgotten here, and read again if somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
+
+from bursar.model.work import Work
+
+Arrived = tuple[int, Work]
+"""The number before its first task, and the work."""
+
+
+class Works(Sequence[Arrived]):
+    """In the order of arrival. Tasks are numbered as in the run, from 1."""
+
+    def __init__(self) -> None:
+        self.events = array("q")
+        """per work, the number of the event it came with"""
+        self._before = array("q")
+        """per work, the number before its first task; ascending"""
+        self._left = array("q")
+        """per work, its tasks that are not done"""
+        self._kept: dict[int, Work] = {}
+        """by place, all that are not forgotten"""
+        self._latest: tuple[int, Work] | None = None
+        """the one that was forgotten or recalled last: what has just ended is asked for most"""
+        self.recall: Callable[[int], Work] | None = None
+        """what came with the event of this number; None: nothing is forgotten"""
+
+    def add(self, before: int, work: Work, event: int) -> None:
+        self._kept[len(self.events)] = work
+        self.events.append(event)
+        self._before.append(before)
+        self._left.append(work.count)
+
+    def add_forgotten(self, before: int, event: int) -> None:
+        """One whose tasks are all done."""
+        self.events.append(event)
+        self._before.append(before)
+        self._left.append(0)
+
+    def place_of(self, task: int) -> int:
+        """Where the work stands that a task belongs to."""
+        return bisect_left(self._before, task) - 1
+
+    def before(self, place: int) -> int:
+        return self._before[place]
+
+    def left(self, place: int) -> int:
+        """Tasks of a work that are not done."""
+        return self._left[place]
+
+    def done(self, task: int) -> range | None:
+        """Tell that a task is done; gives all tasks of its work if that is forgotten now."""
+        place = self.place_of(task)
+        self._left[place] -= 1
+        return None if self._left[place] else self._forget(place)
+
+    def count_left(self, place: int, left: int) -> None:
+        """Say how many tasks of a work that was added are not done."""
+        self._left[place] = left
+
+    def _forget(self, place: int) -> range | None:
+        if self.recall is None:
+            return None
+        work = self._kept.pop(place)
+        self._latest = (place, work)
+        first = self._before[place] + 1
+        return range(first, first + work.count)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    @overload
+    def __getitem__(self, place: int) -> Arrived: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Arrived]: ...
+    def __getitem__(self, place: int | slice) -> Arrived | list[Arrived]:
+        if isinstance(place, slice):
+            return [self._at(one) for one in range(*place.indices(len(self)))]
+        return self._at(range(len(self))[place])
+
+    def __iter__(self) -> Iterator[Arrived]:
+        return map(self._at, range(len(self)))
+
+    def _at(self, place: int) -> Arrived:
+        work = self._kept.get(place)
+        if work is None:
+            work = self._recalled(place)
+        return self._before[place], work
+
+    def _recalled(self, place: int) -> Work:
+        if self._latest is None or self._latest[0] != place:
+            assert self.recall is not None  # noqa: S101
+            self._latest = (place, self.recall(self.events[place]))
+        return self._latest[1]
