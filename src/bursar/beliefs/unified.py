@@ -10,7 +10,7 @@ All arithmetic is on integers: a compiled kernel finds the same figures.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -42,6 +42,15 @@ class SortedTimes:
         """all times but the latest"""
         self._latest: list[Time] | None = None
         """those that came since, ascending; None: nobody asked for arrays yet"""
+
+    @classmethod
+    def of(cls, times: Iterable[Time]) -> SortedTimes:
+        """Many at once."""
+        found, ordered, size = cls(), sorted(times), LARGEST_BUCKET // 2
+        found._buckets = [ordered[at : at + size] for at in range(0, len(ordered), size)]
+        found._least = [bucket[0] for bucket in found._buckets]
+        found._sums = [sum(bucket) for bucket in found._buckets]
+        return found
 
     def add(self, time: Time) -> None:
         if self._latest is not None:
@@ -186,9 +195,9 @@ class UnifiedRuntimes:
             if name not in self._given and sums[name]:
                 scaled = height * len(times) // (len(self._finished[anchor]) * sums[name])
                 self._slopes[name] = max(1, scaled)
-        self._times = SortedTimes()
-        for name, times in self._finished.items():
-            slope = self._slopes.get(name)
-            for time in times if slope is not None else ():
-                self._times.add(time * (slope or 0) // MILLION)
+        self._times = SortedTimes.of(
+            time * slope // MILLION
+            for name, slope in self._slopes.items()
+            for time in self._finished.get(name, ())
+        )
         self._drawn = self._count

@@ -33,14 +33,21 @@ class Insured(StochasticRandom):
         self._provisioner = provisioner
         """which knows how long machines stay"""
         self.slots = MachineSlots(provisioner)
+        self._outlook: Expected | None = None
+        """at the moment at which it was last asked"""
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         self.live.look(view)
         self.slots.look(view)
+        self._outlook = super()._expected(view, now)
         insured = list(self._insured(view, now))
         if insured:
             return insured  # what is idle after that is asked again at the next event
         return super().replicate(view, now, rng)
+
+    def _expected(self, view: View, now: Time) -> Expected:
+        """Found once for both questions."""
+        return self._outlook or super()._expected(view, now)
 
     def _insured(self, view: View, now: Time) -> Iterator[Start]:
         """A replica of each task at risk, on the idle machine that stays longest."""
@@ -76,7 +83,7 @@ class Insured(StochasticRandom):
         on the machine that stays longest of some offer.
         """
         live = self.live
-        outlook = Expected(live, self.knowledge, view, now)
+        outlook = self._expected(view, now)
         late = live.started + outlook.here * (1 + LONGER)
         is_safe = (late <= self.slots.stays_of(live.machines)).astype(np.int64)
         is_risky = live.least_by_task(-is_safe) == 0

@@ -36,4 +36,7 @@ class Stochastic(Replicator):
         return self.knowledge.pace(machine.offer.name)
 
     def _pick(self, view: View, now: Time, rng: Random) -> Pick:
-        return Longest(self.live, Expected(self.live, self.knowledge, view, now), view)
+        return Longest(self.live, self._expected(view, now), view)
+
+    def _expected(self, view: View, now: Time) -> Expected:
+        return Expected(self.live, self.knowledge, view, now)
