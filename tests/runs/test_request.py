@@ -2,11 +2,11 @@
 
 import pytest
 
-from bursar.model.asked import COMMAND_LINE, PYTHON
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
+from bursar.model.option_words import COMMAND_LINE, PYTHON
 from bursar.model.options import RunOptions
 from bursar.model.strategy import read_strategy
 from bursar.model.work import Bag

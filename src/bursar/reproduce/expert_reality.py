@@ -298,9 +298,9 @@ def execute(experiment: Experiment, seed: int, observers: Sequence[Observer] = (
     market = Market("USD", "2011-01-01", offers)
     fleet = {"grid": experiment.machines, "sure": RELIABLE if experiment.has_reliable else 0}
     patience = default_deadline(experiment.mean)
-    guide = Mixed(market, fleet, experiment.strategy, patience, faithful=True)
+    mixed = Mixed(market, fleet, experiment.strategy, patience, faithful=True)
     grid, watch = Grid(experiment, seed), _TailWatch()
-    policy = Policy(guide, PooledPlacer(), Ntdmr(guide))
+    policy = Policy(mixed, PooledPlacer(), Ntdmr(mixed))
     state = simulate(
         market,
         Goal(),
@@ -310,7 +310,7 @@ def execute(experiment: Experiment, seed: int, observers: Sequence[Observer] = (
         seed=seed,
         observers=(watch, *observers),
     )
-    opened = guide.pools.opened
+    opened = mixed.pools.opened
     if opened is None or state.done < state.total:
         raise InvariantError("a run without a budget reaches its tail and ends")
     return RealRun(

@@ -122,16 +122,16 @@ def run_stream(
     assigned = Assigned(NAMES, tuple(offers.tolist()) * jobs)
     fleet = {name: count * jobs for name, count in assigned.counts().items()}
     plan = ev.PlanChosen(0, "plan", fleet, 0, 0, ZERO, ZERO, assigned=assigned)
-    flow, guide, watch = Flow.of(case.dag), Prob(), _DoneWatch()
+    flow, prob, watch = Flow.of(case.dag), Prob(), _DoneWatch()
 
     def runtime(task: int, machine: Machine) -> Time:
         job, place = divmod(task - 1, each)
         return max(1, round(float(drawn[place, job]) * SECOND))
 
     work: list[ev.AnyEvent] = [plan, *(ev.WorkArrived(at, Work.of(flow)) for at in arrivals)]
-    policy = Policy(guide, AssignedPlacer(guide), NoReplicas())
+    policy = Policy(prob, AssignedPlacer(prob), NoReplicas())
     state = simulate(
-        market, Goal(), work, policy, ModelledBehaviour(runtime), observers=(guide, watch)
+        market, Goal(), work, policy, ModelledBehaviour(runtime), observers=(prob, watch)
     )
     if state.done < each * jobs:
         raise InvariantError(f"{case.name}: {state.done} of {each * jobs} tasks were done")

@@ -26,11 +26,11 @@ from bursar.formats.market import given_market
 from bursar.journal.names import check_run_name
 from bursar.journal.runs import Home, RunDir
 from bursar.model.amount import money_in
-from bursar.model.asked import PYTHON
 from bursar.model.errors import InputError, shown
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
+from bursar.model.option_words import PYTHON
 from bursar.model.time import Time, read_duration
 from bursar.report.summary import Summary, summarise
 from bursar.runs.executor_run import CallRun, RunOver

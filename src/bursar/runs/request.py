@@ -10,13 +10,13 @@ from typing import Final
 import msgspec
 
 from bursar.execute.staging import COPIED, SHARED, check_files
-from bursar.model.asked import COMMAND_LINE, Asked
 from bursar.model.errors import InputError, shown
 from bursar.model.fleet import Fleet, check_fleet
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import format_money
+from bursar.model.option_words import COMMAND_LINE, OptionWords
 from bursar.model.options import RunOptions
 from bursar.model.strategy import read_strategy
 from bursar.model.time import Time
@@ -31,7 +31,7 @@ ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
 
 
-def check_sabotage(market: Market, asked: Asked = COMMAND_LINE) -> None:
+def check_sabotage(market: Market, asked: OptionWords = COMMAND_LINE) -> None:
     """Whether there is anything that could be taken away."""
     if all(offer.pool == "reliable" for offer in market.offers):
         raise InputError(
@@ -94,7 +94,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     name: str | None = None
     output: str | None = None
-    asked: Asked = COMMAND_LINE
+    asked: OptionWords = COMMAND_LINE
     """how options are written by the user, for messages"""
 
     def check(self, *, simulated: bool = False) -> None:

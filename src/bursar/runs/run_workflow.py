@@ -17,13 +17,13 @@ from bursar.formats.job import read_confidence, read_deviation
 from bursar.formats.market import given_market
 from bursar.journal.runs import Home
 from bursar.model.amount import money_in
-from bursar.model.asked import PYTHON
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError
 from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
+from bursar.model.option_words import PYTHON
 from bursar.model.time import parse_duration
 from bursar.model.wish import CONFIDENCE, Wish
 from bursar.model.workflow import Workflow

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 
-class Asked(msgspec.Struct, frozen=True):
+class OptionWords(msgspec.Struct, frozen=True):
     """How options are written by those who asked."""
 
     before: str
@@ -33,5 +33,5 @@ class Asked(msgspec.Struct, frozen=True):
         return name.replace("_", self.joint)
 
 
-COMMAND_LINE: Final = Asked("--", "", "-", " ", "", "--fleet small=10,large=3")
-PYTHON: Final = Asked("", "=", "_", "=", '"', 'fleet={"small": 10, "large": 3}')
+COMMAND_LINE: Final = OptionWords("--", "", "-", " ", "", "--fleet small=10,large=3")
+PYTHON: Final = OptionWords("", "=", "_", "=", '"', 'fleet={"small": 10, "large": 3}')
