@@ -79,7 +79,7 @@ def finish(home):
             r"a budget of \$0\.00100 buys no machine: the cheapest, small, costs \$0\.01 at least",
         ),
         ({"fleet": {"small": 3}}, "3 small: the market's limit is 2"),
-        ({"fleet": {"small": -1}}, "is not part of a fleet"),
+        ({"fleet": {"small": -1}}, "-1 small: write for example"),
         ({"fleet": {"small": 0}}, "the fleet has no machine"),
         ({"fleet": {"large": 1}}, "no offer 'large' in the market"),
         ({"policies": {"placer": "best"}}, "no placer 'best'"),
