@@ -95,7 +95,7 @@ def _policy(preset: str, market: Market) -> Policy:
     from bursar.policies.provision.mixed import Mixed
     from bursar.policies.provision.planned import Planned
     from bursar.policies.provision.prob import Prob
-    from bursar.policies.replicate.insured import Insured
+    from bursar.policies.replicate.at_risk import AtRisk
     from bursar.policies.replicate.none import NoReplicas
     from bursar.policies.replicate.ntdmr import Ntdmr
 
@@ -109,7 +109,7 @@ def _policy(preset: str, market: Market) -> Policy:
     if preset == "fixed":
         return Policy(Fixed(fleet), RandomPlacer(), NoReplicas())
     bats: Provisioner = Planned(fleet) if preset == "planned" else Bats()
-    return Policy(bats, FittingPlacer(bats), Insured(bats))
+    return Policy(bats, FittingPlacer(bats), AtRisk(bats))
 
 
 def _layers(width: int) -> Flow:

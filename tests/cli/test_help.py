@@ -15,7 +15,7 @@ from bursar.cli.main import VERBS
 from bursar.cli.options import GROUPS
 
 NARROW = {"NO_COLOR": "1", "COLUMNS": "80", "PATH": ""}
-QUICK = 0.15
+QUICK = 0.3
 """seconds of processor time"""
 
 

@@ -17,7 +17,7 @@ from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.bats import Bats
 from bursar.policies.registry import find
-from bursar.policies.replicate.insured import Insured
+from bursar.policies.replicate.at_risk import AtRisk
 from bursar.policies.replicate.none import NoReplicas
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
@@ -162,7 +162,7 @@ def by_the_second(share, *offers, seed=0, tasks=1000):
         Market("USD", "2026", offers),
         Goal(Money.parse(f"{share * least:.9f}")),
         Bag(tasks),
-        Policy(bats, FittingPlacer(bats), Insured(bats)),
+        Policy(bats, FittingPlacer(bats), AtRisk(bats)),
         ModelledBehaviour(given(runtimes)),
         seed=seed,
     )
@@ -211,7 +211,7 @@ def within(hours, *offers, budget=None, seed=0, tasks=200):
         Market("USD", "2026", offers),
         Goal(None if budget is None else Money.parse(budget), round(hours * HOUR)),
         Bag(tasks),
-        Policy(bats, FittingPlacer(bats), Insured(bats)),
+        Policy(bats, FittingPlacer(bats), AtRisk(bats)),
         ModelledBehaviour(given(runtimes), seed=seed),
         seed=seed,
     )

@@ -70,10 +70,10 @@ FAULTY = {"budget": "20", "billing": 10 * MINUTE, "slots": 2, "failing": 0.1,
           "mean_life": {"mid": HOUR // 2}}  # fmt: skip
 CASES = [
     (replicator, seed, conditions)
-    for replicator in ("insured", "stochastic-random", "stochastic", "random", "migrate")
+    for replicator in ("at-risk", "stochastic-random", "stochastic", "random", "migrate")
     for seed, conditions in ((1, {"budget": "6"}), (2, {"budget": "3.5"}), (5, FAULTY))
 ]
-CASES.append(("insured", 3, {"billing": MINUTE, "deadline": 2 * HOUR}))
+CASES.append(("at-risk", 3, {"billing": MINUTE, "deadline": 2 * HOUR}))
 EXPECTED = [
     "1831b82ccb43", "a016780260b8", "70ab9d2c8528",
     "1831b82ccb43", "a016780260b8", "97683568e9e7",

@@ -8,8 +8,8 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import MINUTE
-from bursar.policies.early_help import ROUNDS, Rescue
-from bursar.policies.pool_timeout import ENOUGH, FIRST, Patience
+from bursar.policies.early_help import ROUNDS, EarlyHelp
+from bursar.policies.pool_timeout import ENOUGH, FIRST, PoolTimeout
 from bursar.state.fleet_counts import OfferCounts
 from bursar.state.view import Attempt, Machine, Refusal
 
@@ -43,9 +43,9 @@ class Counts:
 
 
 def rescue(patience=None, fleet=FLEET, counts=None):
-    patience = patience or Patience()
+    patience = patience or PoolTimeout()
     patience.watch(1, 0)
-    return Rescue(fleet, 2, patience, counts or Counts())
+    return EarlyHelp(fleet, 2, patience, counts or Counts())
 
 
 def test_a_few_tasks_are_tried_on_reliable_machines_when_the_first_limit_has_passed_in_vain():
@@ -70,14 +70,14 @@ def test_nothing_is_given_up_while_a_reliable_machine_is_about_to_tell():
 
 
 def test_where_the_time_of_tasks_is_known_no_test_is_made():
-    known = Patience()
+    known = PoolTimeout()
     known.returned_surely(MINUTE)
-    for patience in (known, Patience(told=MINUTE)):
+    for patience in (known, PoolTimeout(told=MINUTE)):
         assert not rescue(patience).tests(view(), 9 * FIRST)
 
 
 def test_a_pool_is_barren_after_two_rounds_without_a_result():
-    patience = Patience()
+    patience = PoolTimeout()
     one = rescue(patience)
     for _ in range(ROUNDS * 2):
         one.look(view(), FIRST, None)

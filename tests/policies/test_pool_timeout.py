@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.policies.pool_timeout import ENOUGH, FIRST, Patience
+from bursar.policies.pool_timeout import ENOUGH, FIRST, PoolTimeout
 
 
 def view(*attempts):
@@ -26,11 +26,11 @@ def limits(patience, count):
 
 
 def test_before_anything_is_known_half_are_waited_for_twice_as_long_and_so_on():
-    assert limits(Patience(), 8) == [FIRST * one for one in (1, 2, 1, 4, 1, 2, 1, 8)]
+    assert limits(PoolTimeout(), 8) == [FIRST * one for one in (1, 2, 1, 4, 1, 2, 1, 8)]
 
 
 def test_once_enough_results_are_known_all_are_given_up_after_four_mean_turnarounds():
-    patience = Patience()
+    patience = PoolTimeout()
     for _ in range(ENOUGH):
         assert patience.known is None
         patience.returned(MINUTE)
@@ -39,7 +39,7 @@ def test_once_enough_results_are_known_all_are_given_up_after_four_mean_turnarou
 
 
 def test_what_was_told_is_kept_to():
-    patience = Patience(HOUR)
+    patience = PoolTimeout(HOUR)
     patience.returned(MINUTE)
     patience.gave_up(1)
     assert limits(patience, 4) == [HOUR] * 4
@@ -48,20 +48,20 @@ def test_what_was_told_is_kept_to():
 
 @pytest.mark.parametrize(("time", "first"), [(SECOND, 4 * SECOND), (5 * HOUR, 20 * HOUR)])
 def test_a_result_of_a_reliable_machine_tells_the_first_limit(time, first):
-    patience = Patience()
+    patience = PoolTimeout()
     patience.returned_surely(time)
     assert patience.known is None
     assert limits(patience, 2) == [first, 2 * first]
 
 
 def test_no_instance_is_given_up_before_the_time_of_the_longest_result():
-    patience = Patience()
+    patience = PoolTimeout()
     patience.returned(3 * HOUR)
     assert patience.shortest == 12 * HOUR
 
 
 def test_instances_given_up_in_a_row_are_counted_until_a_result_comes():
-    patience = Patience()
+    patience = PoolTimeout()
     patience.gave_up(1)
     patience.gave_up(2)
     assert patience.in_vain == 2
@@ -70,7 +70,7 @@ def test_instances_given_up_in_a_row_are_counted_until_a_result_comes():
 
 
 def test_an_end_is_likely_if_most_results_that_took_longer_had_come_by_then():
-    patience = Patience()
+    patience = PoolTimeout()
     assert not patience.is_likely_over(0, HOUR)
     for minutes in (1, 10, 11, 12, 30):
         patience.returned(minutes * MINUTE)

@@ -34,7 +34,7 @@ from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.planned import Planned
 from bursar.policies.provision.prob import Prob
 from bursar.policies.provision.sample import Sample
-from bursar.policies.replicate.insured import Insured
+from bursar.policies.replicate.at_risk import AtRisk
 from bursar.policies.replicate.none import NoReplicas
 from bursar.policies.replicate.ntdmr import Ntdmr
 from bursar.simulate.faults import ModelledBehaviour, given
@@ -110,12 +110,12 @@ def _bats(faithful=False):
     bats = Bats(faithful=faithful)
     if faithful:
         return Policy(bats, RandomPlacer(), NoReplicas())
-    return Policy(bats, FittingPlacer(bats), Insured(bats))
+    return Policy(bats, FittingPlacer(bats), AtRisk(bats))
 
 
 def _planned():
     planned = Planned(FLEET)
-    return Policy(planned, FittingPlacer(planned), Insured(planned))
+    return Policy(planned, FittingPlacer(planned), AtRisk(planned))
 
 
 def _fixed():

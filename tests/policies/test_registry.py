@@ -145,3 +145,8 @@ def test_an_entry_that_reads_what_a_provisioner_knows_goes_with_it_alone(placer,
     with pytest.raises(InputError, match=f"goes with the provisioner '{provisioner}' only"):
         check_policies({"placer": placer})
     check_policies({"placer": placer, "provisioner": provisioner})
+
+
+def test_an_entry_is_found_by_the_name_that_older_journals_have():
+    assert registry.find("replicator", "insured") is registry.find("replicator", "at-risk")
+    assert "insured" not in registry.names("replicator")

@@ -25,7 +25,7 @@ ROLES = {"provisioner": Provisioner, "placer": Placer, "replicator": Replicator}
 SMALL = Offer("small", Money.parse("0.10"), HOUR, limit=3)
 SOURCE = Path(bursar.__file__).parent
 ENTRIES = [(role, name) for role in ROLES for name in BUILT_IN[role]]
-GOES_WITH = {"fitting": "bats", "insured": "bats", "ntdmr": "mixed", "pooled": "mixed"}
+GOES_WITH = {"fitting": "bats", "at-risk": "bats", "ntdmr": "mixed", "pooled": "mixed"}
 
 
 def made(role, name):

@@ -14,7 +14,7 @@ from bursar.model.workflow import Workflow
 from bursar.runs import study as studies
 from bursar.runs.faults import Faults
 from bursar.runs.request import Request
-from bursar.runs.study import Spread, bag_subject, study, workflow_subject
+from bursar.runs.study import RunQuantiles, bag_subject, study, workflow_subject
 
 SMALL = Offer("small", Money.parse("0.01"), billing=MINUTE, limit=4)
 LARGE = Offer("large", Money.parse("0.03"), billing=MINUTE, limit=2, speed=2.0)
@@ -81,4 +81,4 @@ def test_a_bag_is_simulated_by_the_engine_seed_by_seed(by_engine):
 
 
 def test_a_spread_is_of_what_was_seen():
-    assert Spread.of([3.0, 1.0, 2.0]) == Spread(2.0, 3.0, 3.0)
+    assert RunQuantiles.of([3.0, 1.0, 2.0]) == RunQuantiles(2.0, 3.0, 3.0)

@@ -277,7 +277,7 @@ def test_every_replicator_of_bursar_keeps_the_contract(name):
     make = find("replicator", name)
     facts = {
         "perfect": [lambda task, machine: task * MINUTE],
-        "insured": [Planned({})],
+        "at-risk": [Planned({})],
         "ntdmr": [Mixed(Market("USD", "undated", ()), {})],
     }
     options = facts.get(name, [])

@@ -1,0 +1,1 @@
+"""Beliefs: what was observed of run times and machines, and what it predicts."""

@@ -42,7 +42,7 @@ MOST_ROUNDS: Final = 100_000
 ANY_PORT: Final = "127.0.0.1:0"
 
 
-class Spread(msgspec.Struct, frozen=True):
+class MeasuredQuantiles(msgspec.Struct, frozen=True):
     p10: float
     p50: float
     p90: float
@@ -54,12 +54,12 @@ class Calibrated(msgspec.Struct, frozen=True):
     offer: str
     file: str
     rounds: int
-    speed: Spread
-    disk: Spread
-    disk_write: Spread
-    disk_read: Spread | None
+    speed: MeasuredQuantiles
+    disk: MeasuredQuantiles
+    disk_write: MeasuredQuantiles
+    disk_read: MeasuredQuantiles | None
     """of reads that came from the disk; None: there were none"""
-    network: Spread
+    network: MeasuredQuantiles
     peer: str | None
     """None: the loopback of this machine"""
 
@@ -257,8 +257,8 @@ def _summary(done: Sequence[Round], offer: str, path: Path, peer: str | None) ->
     )
 
 
-def _spread(values: Sequence[float]) -> Spread:
-    return Spread(*np.quantile(values, (0.1, 0.5, 0.9)).tolist())
+def _spread(values: Sequence[float]) -> MeasuredQuantiles:
+    return MeasuredQuantiles(*np.quantile(values, (0.1, 0.5, 0.9)).tolist())
 
 
 def _tell(found: Calibrated, done: Sequence[Round], directory: str, *, as_json: bool) -> None:
@@ -284,7 +284,7 @@ def _tell(found: Calibrated, done: Sequence[Round], directory: str, *, as_json: 
     say(f"{counted(found.rounds, 'round')} added to offer {found.offer} in {found.file}")
 
 
-def _row(name: str, unit: str, spread: Spread | None, scale: float) -> tuple[str, ...]:
+def _row(name: str, unit: str, spread: MeasuredQuantiles | None, scale: float) -> tuple[str, ...]:
     if spread is None:
         return name, "-", "-", "-", unit
     digits = 0 if scale > 1 else 2

@@ -42,7 +42,7 @@ from bursar.model.work import LARGEST_BAG
 from bursar.report.summary import FREE, NOT_INCLUDED
 from bursar.runs.faults import Faults
 from bursar.runs.request import Request
-from bursar.runs.study import Spread, Study, Subject, bag_subject, study, workflow_subject
+from bursar.runs.study import RunQuantiles, Study, Subject, bag_subject, study, workflow_subject
 
 PATIENCE: Final = 10.0
 """seconds after which somebody wants to know how it goes"""
@@ -272,7 +272,7 @@ def _show(study: Study, request: Request) -> None:
     currency = request.market.currency
     for status in sorted({one.status for one in study.runs if one.status}):
         ended = [one for one in study.runs if one.status == status]
-        time = Spread.of(one.makespan_s for one in ended)
+        time = RunQuantiles.of(one.makespan_s for one in ended)
         costs = sorted(Money.recall(one.money.committed) for one in ended)
         middle, high = len(ended) // 2, min(len(ended) - 1, int(0.9 * len(ended)))
         rows.append(

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from bursar.execute.calls import Calls
-from bursar.execute.link import StaffError, WardenLink, require_descriptors
+from bursar.execute.link import DispatchError, WardenLink, require_descriptors
 from bursar.execute.packets import PacketChannel
 from bursar.execute.processes import boottime
 from bursar.execute.reports import AttemptReport, MachineReport, Report, describe_exit, outcome_of
 from bursar.execute.wire import Channel
-from bursar.execute.workers import Crew, Worker
+from bursar.execute.workers import Worker, Workers
 from bursar.model.market import Offer
 from bursar.model.time import Time, format_duration
 
@@ -31,7 +31,7 @@ DELAY: Final[Time] = 20
 """... but after this time for each of them, which is less than they take."""
 
 
-class Staff:
+class Dispatcher:
     """Orders are sent by `flush` or the next `poll`; if the warden is lost, so are its machines."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Staff:
         """the warden has spoken"""
         self._leases: dict[int, int] = {}
         """machines that are not gone, and the ends of their leases"""
-        self._crew = Crew(
+        self._crew = Workers(
             Calls() if calls is None else calls,
             attempts,
             hire=self._hire,
@@ -216,7 +216,7 @@ class Staff:
         link.close()
         self._link = None
         if not self._is_ready:
-            raise StaffError("the process that supervises tasks did not start; see above")
+            raise DispatchError("the process that supervises tasks did not start; see above")
         now = boottime()
         for machine, until in list(self._leases.items()):
             self._forget(machine)

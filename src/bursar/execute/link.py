@@ -24,7 +24,7 @@ START_PATIENCE: Final = 10.0
 """seconds to try again where the system refuses to start a process"""
 
 
-class StaffError(BursarError):
+class DispatchError(BursarError):
     """The child program that watches over processes does not start."""
 
     exit_code = 1
@@ -46,7 +46,7 @@ def socket_pair(
         return make()
     except OSError as error:
         if error.errno != errno.EMFILE:
-            raise StaffError(f"cannot talk to a new process: {error.strerror}") from None
+            raise DispatchError(f"cannot talk to a new process: {error.strerror}") from None
     _allow_more()
     try:
         return make()
@@ -71,10 +71,10 @@ def _allow_more() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _too_few() -> StaffError:
+def _too_few() -> DispatchError:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     told = f"this process may open no more than {most} files"
-    return StaffError(f"{told}; allow more with ulimit -n, or use fewer slots")
+    return DispatchError(f"{told}; allow more with ulimit -n, or use fewer slots")
 
 
 class WardenLink:
@@ -138,5 +138,5 @@ def _start(argv: list[str], environment: dict[str, str], link: int) -> subproces
             )
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.ENOMEM) or time.monotonic() >= end:
-                raise StaffError(f"cannot start a process: {error.strerror}") from None
+                raise DispatchError(f"cannot start a process: {error.strerror}") from None
         time.sleep(0.05)

@@ -15,7 +15,7 @@ from bursar.engine.runner import Ended, Gone, Joined, RunnerNews
 from bursar.engine.world import Fate
 from bursar.execute.calls import Answer, Calls
 from bursar.execute.clock import RunClock
-from bursar.execute.dispatch import Staff
+from bursar.execute.dispatch import Dispatcher
 from bursar.execute.link import WardenLink
 from bursar.execute.outputs import FIX, NO_SPACE, Outputs
 from bursar.execute.reports import AttemptReport, MachineReport
@@ -72,7 +72,7 @@ class LocalRunner:
         self._calls = calls
         self._grace = grace
         self._staging = staging
-        self._staff = Staff(self._open_link, timeout, calls, str(self._outputs.attempts))
+        self._staff = Dispatcher(self._open_link, timeout, calls, str(self._outputs.attempts))
         self._machines: dict[int, Offer] = {}
         """those that are not gone"""
         self._leaving: dict[int, DownCause] = {}

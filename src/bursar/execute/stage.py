@@ -17,7 +17,7 @@ NOT_FOUND = 127
 """exit codes of what could not be started, as shells have them"""
 
 
-class Order(NamedTuple):
+class StageOrder(NamedTuple):
     directory: str
     """where the command will run"""
     copies: list[tuple[str, str]]
@@ -26,7 +26,7 @@ class Order(NamedTuple):
     """directories of files that it will write, from there"""
 
 
-def prepare(order: Order) -> None:
+def prepare(order: StageOrder) -> None:
     """Make the directory, and fill it."""
     os.makedirs(order.directory, exist_ok=True)  # noqa: PTH103
     os.chdir(order.directory)
@@ -43,7 +43,7 @@ def prepare(order: Order) -> None:
 def main() -> int:
     """Never returns if all goes well."""
     with open(sys.argv[1], "rb") as file:  # noqa: PTH123
-        order = Order(*json.load(file))
+        order = StageOrder(*json.load(file))
     os.unlink(sys.argv[1])  # noqa: PTH108
     command = sys.argv[2:]
     try:

@@ -135,7 +135,7 @@ class CopiedFiles:
 
     def prepare(self, task: int, attempt: int) -> tuple[str, ...]:
         place = self._outputs.of(attempt) / FILES
-        order = stage.Order(
+        order = stage.StageOrder(
             directory=str(place),
             copies=[(self._source(name), name) for name in _reads(self._state, task)],
             parents=sorted({str(Path(name).parent) for name in _writes(self._state, task)}),

@@ -34,7 +34,7 @@ from bursar.execute.processes import (
 )
 from bursar.execute.starter import NOTHING_TO_READ, Starter, encode, writing_in
 from bursar.execute.timers import Timers
-from bursar.execute.wards import Machine, Ward, first_free_slot
+from bursar.execute.wards import KeptMachine, Ward, first_free_slot
 from bursar.execute.wire import LOST
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Warden:
         self._grace = grace
         """from asking a process to end to making it end"""
         self._environment = dict(os.environb)
-        self._machines: dict[int, Machine] = {}
+        self._machines: dict[int, KeptMachine] = {}
         self._wards: dict[int, Ward] = {}
         self._by_pid: dict[int, Ward] = {}
         """those whose own process has not ended"""
@@ -154,7 +154,7 @@ class Warden:
             extras = {"BURSAR_MACHINE": str(id), "BURSAR_OFFER": offer, "BURSAR_SPEED": speed}
             environment = {**self._environment, **encode(extras)}
             first = first_free_slot(self._machines.values(), slots)
-            machine = self._machines[id] = Machine(id, until, slots, first, environment)
+            machine = self._machines[id] = KeptMachine(id, until, slots, first, environment)
         elif machine.leaving or machine.until < boottime():
             return  # too late: it has ended, whether that was noticed or not
         machine.until = until
@@ -212,7 +212,7 @@ class Warden:
 
     # --- starting and ending ---------------------------------------------------------------------
 
-    def _begin_waiting(self, machine: Machine) -> None:
+    def _begin_waiting(self, machine: KeptMachine) -> None:
         """Start what waits, as long as there are free slots and the system gives processes."""
         for key in list(machine.visits):
             if not self._begin_visit(key, machine):
@@ -221,7 +221,7 @@ class Warden:
             if not self._begin(next(iter(machine.waiting)), machine):
                 return
 
-    def _begin_visit(self, key: int, machine: Machine) -> bool:
+    def _begin_visit(self, key: int, machine: KeptMachine) -> bool:
         argv, descriptor = machine.visits[key]
         os.set_inheritable(descriptor, True)
         try:
@@ -234,7 +234,7 @@ class Warden:
         os.close(machine.visits.pop(key)[1])
         return True
 
-    def _begin(self, key: int, machine: Machine) -> bool:
+    def _begin(self, key: int, machine: KeptMachine) -> bool:
         """Start a command, with a directory for what it writes; False: it must wait."""
         task, argv, timeout = machine.waiting[key]
         directory = None
@@ -267,7 +267,7 @@ class Warden:
     def _spawn(
         self,
         key: int,
-        machine: Machine,
+        machine: KeptMachine,
         argv: tuple[str, ...],
         extras: dict[bytes, bytes],
         actions: Actions,
@@ -306,7 +306,7 @@ class Warden:
             kill_group(ward.pid, signal.SIGCONT)
         self._timers.set(("kill", ward.key), kill_at)
 
-    def _leave(self, machine: Machine, cause: str, kill_at: int) -> None:
+    def _leave(self, machine: KeptMachine, cause: str, kill_at: int) -> None:
         machine.leaving = cause
         self._timers.discard(("lease", machine.id))
         for _, descriptor in machine.visits.values():
@@ -319,7 +319,7 @@ class Warden:
         else:
             self._gone(machine)
 
-    def _gone(self, machine: Machine) -> None:
+    def _gone(self, machine: KeptMachine) -> None:
         del self._machines[machine.id]
         for key in machine.waiting:
             self._directories.forget(key)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     """exit code or signal, processor time, memory"""
 
 
-class Machine:
+class KeptMachine:
     """A lease, and what runs on it."""
 
     __slots__ = (
@@ -65,7 +65,7 @@ class Ward:
 
     __slots__ = ("cause", "ended", "key", "machine", "pid", "result", "slot", "started")
 
-    def __init__(self, key: int, pid: int, machine: Machine, slot: int, started: int) -> None:
+    def __init__(self, key: int, pid: int, machine: KeptMachine, slot: int, started: int) -> None:
         self.key = key
         self.pid = pid
         self.machine = machine
@@ -78,7 +78,7 @@ class Ward:
         self.result: Result = (0, 0, 0)
 
 
-def first_free_slot(machines: Iterable[Machine], slots: int) -> int:
+def first_free_slot(machines: Iterable[KeptMachine], slots: int) -> int:
     """The least number from which so many job slots are free."""
     first = 1
     for machine in sorted(machines, key=lambda machine: machine.first):

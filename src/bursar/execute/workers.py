@@ -38,7 +38,7 @@ News = tuple[list[tuple[int, int]], list[tuple[int, int]], bytes | None]
 """numbers and sizes of functions that come along, and of those to forget, and a key"""
 
 
-class Order(NamedTuple):
+class CallOrder(NamedTuple):
     attempt: int
     task: int
 
@@ -61,13 +61,13 @@ class Worker:
         "stopped",
     )
 
-    def __init__(self, key: int, machine: Machine) -> None:
+    def __init__(self, key: int, machine: CallMachine) -> None:
         ours, self.far_end = socket_pair(packet_pair)
         """its own end, through which calls that it has not taken are taken back"""
         self.key = key
         self.machine = machine
         self.channel = PacketChannel(ours)
-        self.at: deque[Order] = deque()
+        self.at: deque[CallOrder] = deque()
         """what it was given and has not answered; it is at the first"""
         self.began = 0
         """when it could begin with the first, by `boottime`"""
@@ -84,7 +84,7 @@ class Worker:
         self.secret: bytes | None = None
         """the key of this program, as it was received"""
 
-    def give(self, order: Order, call: PackedCall) -> bool:
+    def give(self, order: CallOrder, call: PackedCall) -> bool:
         """Send it a call, with what it does not know yet; False: there is no room."""
         codes = [code for code in call.codes if code.number not in self.functions]
         news = self._news(call, codes)
@@ -109,7 +109,7 @@ class Worker:
             return False
         return len(self.at) < MOST_AT_WORKER and boottime() - self.began < LONGEST_WAIT
 
-    def take_back(self) -> list[Order]:
+    def take_back(self) -> list[CallOrder]:
         """What it has not begun; it will not."""
         heads = take_back(self.far_end)
         for _, _, _, news in reversed(heads):
@@ -161,7 +161,7 @@ class Worker:
         self.secret = self.secret if secret is None else None
 
 
-class Machine:
+class CallMachine:
     """The workers of a machine, and what waits for one of them."""
 
     __slots__ = ("id", "slots", "waiting", "workers")
@@ -170,7 +170,7 @@ class Machine:
         self.id = id
         self.slots = slots
         self.workers: list[Worker] = []
-        self.waiting: deque[Order] = deque()
+        self.waiting: deque[CallOrder] = deque()
 
     def worker_for(self, size: int | None) -> Worker | None:
         """The worker with the least to do that may get a call of this size."""
@@ -178,7 +178,7 @@ class Machine:
         return min(free, key=lambda worker: len(worker.at), default=None)
 
 
-class Crew:
+class Workers:
     """Gives calls to the workers of their machine, and has one hired where there is none.
 
     Workers are named by negative numbers, since attempts have the positive ones.
@@ -207,9 +207,9 @@ class Crew:
         self._end = end
         """ends an attempt that takes longer than `timeout`"""
         self._timeout = timeout
-        self._machines: dict[int, Machine] = {}
+        self._machines: dict[int, CallMachine] = {}
         self._workers: dict[int, Worker] = {}
-        self._where: dict[int, Machine | Worker] = {}
+        self._where: dict[int, CallMachine | Worker] = {}
         """by attempt: the worker that has it, or the machine where it waits"""
         self._hired = 0
         self._reports: list[AttemptReport] = []
@@ -227,13 +227,13 @@ class Crew:
 
     def lease(self, machine: int, slots: int) -> None:
         if machine not in self._machines:
-            self._machines[machine] = Machine(machine, slots)
+            self._machines[machine] = CallMachine(machine, slots)
 
     def start(self, attempt: int, task: int, machine: int) -> None:
         """Let a worker of the machine run this call, as soon as one can."""
         where = self._machines[machine]
         self._where[attempt] = where
-        where.waiting.append(Order(attempt, task))
+        where.waiting.append(CallOrder(attempt, task))
         self._feed(where)
 
     def stop(self, attempt: int) -> Worker | None:
@@ -255,7 +255,7 @@ class Crew:
         for machine in self._machines.values():
             self._feed(machine)
 
-    def _feed(self, machine: Machine) -> None:
+    def _feed(self, machine: CallMachine) -> None:
         while machine.waiting:
             order = machine.waiting[0]
             worker = machine.worker_for(self._calls.size(order.task))
@@ -265,7 +265,7 @@ class Crew:
                 return
             machine.waiting.popleft()
 
-    def _give(self, worker: Worker, order: Order) -> bool:
+    def _give(self, worker: Worker, order: CallOrder) -> bool:
         """Send a call to a worker; False: it has enough to do for now."""
         try:
             call = self._calls.start(order.task)
@@ -284,7 +284,7 @@ class Crew:
         self._where[order.attempt] = worker
         return True
 
-    def _new_worker(self, machine: Machine) -> Worker:
+    def _new_worker(self, machine: CallMachine) -> Worker:
         self._hired += 1
         worker = Worker(-self._hired, machine)
         self._workers[worker.key] = worker
@@ -336,7 +336,7 @@ class Crew:
         for order in back:
             self._where[order.attempt] = worker.machine
 
-    def _give_back(self, machine: Machine) -> None:
+    def _give_back(self, machine: CallMachine) -> None:
         """Let another machine have what waits at this one."""
         reason = "it waited behind longer calls, and another machine may be free"
         for order in machine.waiting:

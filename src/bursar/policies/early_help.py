@@ -12,7 +12,7 @@ from typing import Final
 from bursar.model.fleet import Fleet
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import Time
-from bursar.policies.pool_timeout import ENOUGH, FIRST, Patience
+from bursar.policies.pool_timeout import ENOUGH, FIRST, PoolTimeout
 from bursar.state.fleet_counts import FleetCounts
 from bursar.state.view import View
 
@@ -20,11 +20,11 @@ ROUNDS: Final = 2
 """Instances in a row for each slot that are given up before a pool is called barren."""
 
 
-class Rescue:
+class EarlyHelp:
     """Looks at a pool from which too little comes back."""
 
     def __init__(
-        self, fleet: Fleet, unreliable: int, patience: Patience, counts: FleetCounts
+        self, fleet: Fleet, unreliable: int, patience: PoolTimeout, counts: FleetCounts
     ) -> None:
         self._fleet = fleet
         self._counts = counts

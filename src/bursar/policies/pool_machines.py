@@ -9,7 +9,7 @@ from typing import Final
 from bursar.model.fleet import Fleet
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import LONGEST, Time
-from bursar.policies.pool_timeout import Patience
+from bursar.policies.pool_timeout import PoolTimeout
 from bursar.state.actions import Cancel
 from bursar.state.fleet_counts import FleetCounts
 from bursar.state.view import Machine, View
@@ -64,7 +64,7 @@ def at_work(view: View, counts: FleetCounts, cancels: Sequence[Cancel]) -> int:
 
 
 def doomed_tasks(
-    view: View, announced: Iterable[int], patience: Patience, now: Time
+    view: View, announced: Iterable[int], patience: PoolTimeout, now: Time
 ) -> Iterator[int]:
     """Tasks all of whose instances go with these and other machines before they are likely over."""
     for number in announced:

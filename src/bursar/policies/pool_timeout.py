@@ -31,7 +31,7 @@ LIKELY: Final = 0.5
 """The chance from which an end is waited for."""
 
 
-class Patience:
+class PoolTimeout:
     """What is waited for, and for how long."""
 
     def __init__(self, told: Time | None = None) -> None:

@@ -18,11 +18,11 @@ ROUND_ROBIN: Final = {"provisioner": "fixed", "placer": "random", "replicator": 
 """For machines that the user chose."""
 IN_ORDER: Final = {"provisioner": "fixed", "placer": "fifo", "replicator": "none"}
 """For free machines: there is nothing to learn from the first tasks."""
-BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "insured"}
+BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "at-risk"}
 """For machines that cost money."""
 FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
 """BaTS as published."""
-PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "insured"}
+PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "at-risk"}
 """For a plan that was chosen."""
 SAMPLING: Final = {"provisioner": "sample", "placer": "sample", "replicator": "none"}
 EXPERT: Final = {
@@ -79,7 +79,7 @@ GOES_WITH: Final[Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]] = {
     ("provisioner", "sample"): {"placer": ("sample",)},
     ("placer", "sample"): {"provisioner": ("sample",)},
     ("placer", "fitting"): {"provisioner": _KNOW_RUN_TIMES},
-    ("replicator", "insured"): {"provisioner": _KNOW_RUN_TIMES},
+    ("replicator", "at-risk"): {"provisioner": _KNOW_RUN_TIMES},
 }
 """Entries that need some other entry, with the role that it has and the names that do."""
 

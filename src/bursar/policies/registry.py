@@ -41,7 +41,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "stochastic": "bursar.policies.replicate.stochastic:Stochastic",
         "random": "bursar.policies.replicate.random:RandomReplicas",
         "stochastic-random": "bursar.policies.replicate.stochastic_random:StochasticRandom",
-        "insured": "bursar.policies.replicate.insured:Insured",
+        "at-risk": "bursar.policies.replicate.at_risk:AtRisk",
         "migrate": "bursar.policies.replicate.migrate:Migrate",
         "ntdmr": "bursar.policies.replicate.ntdmr:Ntdmr",
         "perfect": "bursar.policies.replicate.perfect:Perfect",
@@ -52,6 +52,9 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """Role to entry name to where it is; entries are imported when they are used."""
+
+FORMER: Final = {("replicator", "insured"): "at-risk"}
+"""Names that older journals have, and what they are now."""
 
 SIMULATED_ONLY: Final = {("replicator", "perfect"): "knows true run times"}
 """Entries that a real run cannot have, with what they need."""
@@ -77,7 +80,7 @@ def find(role: str, name: str) -> Callable[..., Any]:
     """The class or function that makes the entry `name`."""
     if role not in BUILT_IN:
         raise InputError(f"no role {shown(role)}; {instead_of(role, BUILT_IN)}")
-    where = BUILT_IN[role].get(name)
+    where = BUILT_IN[role].get(FORMER.get((role, name), name))
     if where is not None:
         module, _, attribute = where.partition(":")
         found: Callable[..., Any] = getattr(import_module(module), attribute)

@@ -9,7 +9,7 @@ until then a late result counts.
 
 The paper takes no failure as known before the deadline. Here an instance that is known to be lost
 is followed by the next one at once, and so is one whose machine will be taken away before it is
-likely to end. Where nothing comes back for long, reliable machines help: see `policies.rescue`.
+likely to end. Where nothing comes back for long, reliable machines help: see `policies.early_help`.
 
 `TwoPools` decides; the entries `mixed`, `pooled` and `ntdmr` carry its decisions to the engine.
 """
@@ -27,7 +27,7 @@ from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import Time
 from bursar.model.work import Bag, Work
 from bursar.plan.pools.split import by_price
-from bursar.policies.early_help import Rescue
+from bursar.policies.early_help import EarlyHelp
 from bursar.policies.pool_machines import (
     Free,
     at_work,
@@ -35,7 +35,7 @@ from bursar.policies.pool_machines import (
     is_unreliable,
     slots_to_be_had,
 )
-from bursar.policies.pool_timeout import ENOUGH, Patience
+from bursar.policies.pool_timeout import ENOUGH, PoolTimeout
 from bursar.state import events as ev
 from bursar.state.actions import Cancel, Start
 from bursar.state.fleet_counts import FleetCounts
@@ -73,10 +73,10 @@ class TwoPools:
         self._fleet = fleet
         self.unreliable = unreliable
         """the size of the pool, in slots; what a strategy's ratio refers to"""
-        self._patience = Patience(patience)
+        self._patience = PoolTimeout(patience)
         self.counts = FleetCounts()
         """of machines and attempts, as at the last look"""
-        self._rescue = Rescue(fleet, unreliable, self._patience, self.counts)
+        self._early_help = EarlyHelp(fleet, unreliable, self._patience, self.counts)
         self._in_order = in_order
         """tasks are sent by their numbers, not at random, which makes a fair sample of the first"""
         self._runs_on = runs_on
@@ -202,7 +202,7 @@ class TwoPools:
         self.counts.look(view)
         self._adopt(view)
         free = Free(view)
-        self._rescue.look(view, now, self.strategy)
+        self._early_help.look(view, now, self.strategy)
         self._seek_help(view, now)
         self._give_up(view, now)
         doomed, self._announced = self._announced, []
@@ -267,7 +267,7 @@ class TwoPools:
         strategy = self.strategy
         limit = 0 if strategy is None else strategy.reliable_machines(self.unreliable)
         if self.opened is None:
-            limit = max(limit, self._rescue.limit)
+            limit = max(limit, self._early_help.limit)
         return max(limit, self.unreliable) if self.is_forsaken else limit
 
     @property
@@ -281,7 +281,7 @@ class TwoPools:
         """Whether reliable machines take what finds no unreliable one."""
         if self.opened is None and self._has_kind(Kind.COMBINED_THEN_BOTH):
             return True
-        is_barren = self._rescue.is_barren and self.opened is None
+        is_barren = self._early_help.is_barren and self.opened is None
         lacks = self.is_forsaken or self._lacks_machines or is_barren
         return lacks or self._has_kind(Kind.COMBINED)
 
@@ -292,7 +292,7 @@ class TwoPools:
 
     def _give_up(self, view: View, now: Time) -> None:
         waiting = len(self.reliable_queue) > 0
-        if self.opened is not None or not self._rescue.is_testing(view, now, waiting=waiting):
+        if self.opened is not None or not self._early_help.is_testing(view, now, waiting=waiting):
             for attempt in self._patience.overdue(view, now):
                 self._cancel(view, attempt)
         while self._deadlines:
@@ -317,10 +317,10 @@ class TwoPools:
         """Let reliable machines help where nothing comes back; without them all is sent again."""
         if self.opened is not None or self._has_kind(Kind.ALL_RELIABLE) or self._paid_all:
             return
-        if not self._rescue.may_help(view, now, self.strategy):
+        if not self._early_help.may_help(view, now, self.strategy):
             while self.reliable_queue:
                 self._enqueue(self._unqueue_reliable())
-        elif self._rescue.tests(view, now):
+        elif self._early_help.tests(view, now):
             tasks = [self._unqueue() for _ in range(min(ENOUGH, len(self.queue)))]
             tasks += sorted(self._sent, key=self._sent.__getitem__)[: ENOUGH - len(tasks)]
             for task in tasks:
@@ -339,7 +339,7 @@ class TwoPools:
             return
         if not self._in_order:
             rng.shuffle(returned)
-        enqueue = self._enqueue_reliable if self._rescue.is_barren else self._enqueue
+        enqueue = self._enqueue_reliable if self._early_help.is_barren else self._enqueue
         for task in returned:
             enqueue(task)
 

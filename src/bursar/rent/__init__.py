@@ -1,0 +1,1 @@
+"""Renting machines: what this computer offers, and how its emulated market behaves."""

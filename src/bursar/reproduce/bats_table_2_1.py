@@ -25,7 +25,7 @@ from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.bats_published import PublishedBats
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.replicate.insured import Insured
+from bursar.policies.replicate.at_risk import AtRisk
 from bursar.policies.replicate.none import NoReplicas
 from bursar.reproduce.bats_executions import (
     SPREAD,
@@ -195,7 +195,7 @@ def left_after_sampling(scenario: Scenario, budget: Money, seed: int) -> int:
 
 def rolling(scenario: Scenario, budget: Money, seed: int) -> Ran:
     bats = Bats()
-    policy = Policy(bats, FittingPlacer(bats), Insured(bats))
+    policy = Policy(bats, FittingPlacer(bats), AtRisk(bats))
     return _ran(_simulated(scenario, budget, policy, seed), {})
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bursar.runs.known_workflow import KnownWorkflow
 
 
-class Spread(msgspec.Struct, frozen=True):
+class RunQuantiles(msgspec.Struct, frozen=True):
     """A figure over many simulated runs."""
 
     p50: float
@@ -39,7 +39,7 @@ class Spread(msgspec.Struct, frozen=True):
     most: float
 
     @classmethod
-    def of(cls, figures: Iterable[float]) -> Spread:
+    def of(cls, figures: Iterable[float]) -> RunQuantiles:
         ordered = sorted(figures)
 
         def quantile(share: float) -> float:
@@ -53,8 +53,8 @@ class Study(msgspec.Struct, frozen=True):
 
     fleet: dict[str, int]
     runs: list[Summary]
-    makespan_s: Spread
-    cost: Spread
+    makespan_s: RunQuantiles
+    cost: RunQuantiles
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -102,8 +102,8 @@ def study(
     return Study(
         fleet=dict(request.full_fleet() if request.plan is None else request.plan.fleet),
         runs=runs,
-        makespan_s=Spread.of(one.makespan_s for one in runs),
-        cost=Spread.of(float(one.money.committed) for one in runs),
+        makespan_s=RunQuantiles.of(one.makespan_s for one in runs),
+        cost=RunQuantiles.of(float(one.money.committed) for one in runs),
     )
 
 

@@ -47,7 +47,7 @@ REBUILT: Final = (
     "attempts",
     "log",
     "_begun_on",
-    "_live_of",
+    "live_of",
     "_appliers",
     "changes",  # of one process only: an index begins with all that is there
 )
@@ -121,7 +121,7 @@ class _Charge(msgspec.Struct, frozen=True, array_like=True):
     account: str
 
 
-class _Ledger(msgspec.Struct, frozen=True):
+class _LedgerPart(msgspec.Struct, frozen=True):
     budgets: dict[str, Budget | None]
     committed: Money
     spent: Money
@@ -136,7 +136,7 @@ class _Failed(msgspec.Struct, frozen=True, array_like=True):
     why: str
 
 
-class _Work(msgspec.Struct, frozen=True, array_like=True):
+class _WorkPart(msgspec.Struct, frozen=True, array_like=True):
     event: int
     """the number of the event it came with"""
     before: int
@@ -146,12 +146,12 @@ class _Work(msgspec.Struct, frozen=True, array_like=True):
 
 class _Snapshot(msgspec.Struct, frozen=True):
     plain: Plain
-    works: list[_Work]
+    works: list[_WorkPart]
     columns: dict[str, memoryview]
     log: dict[str, memoryview]
     missing: memoryview
     sets: dict[str, memoryview]
-    ledger: _Ledger
+    ledger: _LedgerPart
     failed_tasks: list[_Failed]
     machines: list[_Machine]
     attempts: list[_Attempt]
@@ -166,7 +166,7 @@ def to_bytes(state: RunState) -> bytes:
         _Snapshot(
             plain=Plain(*(getattr(state, name) for name in Plain.__struct_fields__)),
             works=[
-                _Work(event, state.work.before(place), state.work.left(place))
+                _WorkPart(event, state.work.before(place), state.work.left(place))
                 for place, event in enumerate(state.work.events)
             ],
             columns={name: memoryview(getattr(state, name)) for name in COLUMNS},
@@ -273,12 +273,12 @@ def _restore_machines(state: RunState, found: _Snapshot) -> None:
         state.attempts[live.id] = Attempt(
             live.id, live.task, machine, live.started, live.measure, live.cancelling
         )
-        state._live_of.setdefault(live.task, []).append(live.id)
+        state.live_of.setdefault(live.task, []).append(live.id)
 
 
-def _ledger(ledger: Ledger) -> _Ledger:
+def _ledger(ledger: Ledger) -> _LedgerPart:
     charges = list(ledger.charges())
-    return _Ledger(
+    return _LedgerPart(
         {account: ledger.budget_of(account) for account in ledger.accounts},
         ledger.committed,
         ledger.spent,
@@ -291,7 +291,7 @@ def _charge(one: Charge) -> _Charge:
     return _Charge(one.machine, one.offer.name, one.begin, one.end, one.account)
 
 
-def _restored_ledger(stored: _Ledger, state: RunState) -> Ledger:
+def _restored_ledger(stored: _LedgerPart, state: RunState) -> Ledger:
     def charge(one: _Charge, *, is_open: bool) -> Charge:
         offer = state.market[one.offer]
         return Charge(one.machine, offer, one.begin, one.end, is_open, one.account)

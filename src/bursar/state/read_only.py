@@ -66,7 +66,7 @@ class _Precedence(msgspec.Struct, frozen=True):
     children: Callable[[int], Sequence[int]]
 
 
-class _Ledger(msgspec.Struct, frozen=True):
+class _LedgerView(msgspec.Struct, frozen=True):
     _budget: Callable[[], Money | None]
     _committed: Callable[[], Money]
     _left: Callable[[], Money | None]
@@ -244,7 +244,7 @@ def _ledger_of(state: View) -> LedgerView:
     def next_refill(account: str, now: Time) -> Time | None:
         return state.ledger.next_refill(account, now)
 
-    return _Ledger(
+    return _LedgerView(
         _budget=lambda: state.ledger.budget,
         _committed=lambda: state.ledger.committed,
         _left=lambda: state.ledger.left,

@@ -7,10 +7,8 @@ Tasks live in columns, so that a million of them fit; live attempts and machines
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -110,7 +108,7 @@ class RunState:
         """what changed lately"""
         self._begun_on: dict[int, dict[int, None]] = {}
         """by machine, what its `attempts` shows: those that have a slot there"""
-        self._live_of: dict[int, list[int]] = {}
+        self.live_of: dict[int, list[int]] = {}
         """live attempts per task; a task is RUNNING exactly while it has some and is not DONE"""
 
         self.offered: ev.PlansOffered | None = None
@@ -184,7 +182,7 @@ class RunState:
 
     def attempts_of(self, task: int) -> Sequence[int]:
         """Live attempts of a task, oldest first."""
-        return self._live_of.get(task, ())
+        return self.live_of.get(task, ())
 
     def may_replicate(self, task: int) -> bool:
         """Whether another attempt may begin beside those of the task that live.
@@ -449,10 +447,10 @@ class RunState:
             self._begun_on[machine.id][event.attempt] = None
             if machine.is_full:
                 self.idle.discard(machine.id)
-        if task in self._live_of:
-            self._live_of[task].append(event.attempt)
+        if task in self.live_of:
+            self.live_of[task].append(event.attempt)
         else:
-            self._live_of[task] = [event.attempt]
+            self.live_of[task] = [event.attempt]
             if self.status[task] == READY:
                 self.ready.discard(task)
                 self.status[task] = RUNNING
@@ -485,7 +483,7 @@ class RunState:
 
     def _judge(self, task: int, event: ev.AttemptEnded) -> None:
         """A task fails for good when its retries are used up and no other attempt lives."""
-        alone = len(self._live_of[task]) == 1
+        alone = len(self.live_of[task]) == 1
         if self.status[task] == RUNNING and alone and self.failures[task] > self.limits.retries:
             self.status[task] = FAILED
             self.failed += 1
@@ -509,11 +507,11 @@ class RunState:
         self.log.end(attempt.id, at, runtime, outcome)
         self.changes.attempts.note(attempt.id)
         self._leave_slot(attempt, at)
-        live = self._live_of[task]
+        live = self.live_of[task]
         if len(live) > 1:
             live.remove(attempt.id)
             return
-        del self._live_of[task]
+        del self.live_of[task]
         if self.status[task] == RUNNING:
             self._make_ready(task)
 
@@ -539,54 +537,9 @@ class RunState:
 
     def check(self) -> None:
         """Verify every invariant; slow, for tests."""
-        self.ledger.check()
-        counts = [self.status.count(status, 1) for status in TaskStatus]
-        self._expect(counts[READY] == len(self.ready), f"ready {len(self.ready)} of {counts}")
-        self._expect(counts[DONE] == self.done, f"done {self.done} of {counts}")
-        self._expect(counts[FAILED] == self.failed, f"failed {self.failed} of {counts}")
-        self._expect(counts[WAITING] == self.waiting, f"waiting {self.waiting} of {counts}")
-        self._expect(counts[BLOCKED] == self.blocked, f"blocked {self.blocked} of {counts}")
-        self._expect(set(self.failed_tasks) == self._having(FAILED), "failed_tasks differ")
-        ends = [*(self.work.before(place) for place in range(len(self.work))), self.total]
-        for place, (before, end) in enumerate(pairwise(ends)):
-            left = end - before - self.status.count(DONE, before + 1, end + 1)
-            self._expect(self.work.left(place) == left, f"left of work {place}: {left}")
-        running = {task for task in self._live_of if self.status[task] == RUNNING}
-        self._expect(self._live_of.keys().isdisjoint(self.ready), "a ready task has live attempts")
-        self._expect(running == self._having(RUNNING), "running tasks without a live attempt")
-        self._expect(
-            sorted(self.attempts) == sorted(a for live in self._live_of.values() for a in live),
-            "live attempts differ from those of the tasks",
-        )
-        open_charges = {charge.machine for charge in self.ledger.charges() if charge.is_open}
-        self._expect(open_charges == set(self.machines), "open charges differ from machines")
-        for standing, leaving in ((self.fleet, False), (self.leaving, True)):
-            there = Counter(m.offer.name for m in self.machines.values() if m.leaving == leaving)
-            self._expect(Counter(standing) == there, f"fleet or leaving {standing}: {there}")
-        for machine in self.machines.values():
-            self._check_machine(machine)
-        for task in range(1, self.total + 1):
-            has_winner = self.winners[task] > 0
-            self._expect(has_winner == (self.status[task] == DONE), "winner", task)
-            held = self.status[task] in (WAITING, BLOCKED)
-            self._expect(held == self.precedence.waits(task), "waits for others", task)
+        from bursar.state.invariants import check
 
-    def _check_machine(self, machine: Machine) -> None:
-        free = machine.offer.slots - len(machine.attempts)
-        usable = machine.is_open and free > 0
-        self._expect(free >= 0, f"{machine.name} runs more attempts than it has slots")
-        self._expect(free == 0 or not machine.waiting, f"{machine.name} has attempts waiting")
-        self._expect((machine.id in self.idle) == usable, f"{machine.name} idle is not {usable}")
-        for attempt in (*machine.attempts, *machine.waiting):
-            self._expect(self.attempts[attempt].machine is machine, f"attempt {attempt} is astray")
-
-    def _having(self, status: TaskStatus) -> set[int]:
-        return {task for task in range(1, self.total + 1) if self.status[task] == status}
-
-    def _expect(self, holds: bool, what: str, task: int | None = None) -> None:
-        if not holds:
-            story = "" if task is None else "\n" + "\n".join(self.story(task))
-            raise InvariantError(f"at {self.now}: {what}{story}")
+        check(self)
 
 
 def _fate_of_attempts(event: ev.MachineDown) -> ev.Outcome:

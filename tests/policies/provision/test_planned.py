@@ -15,7 +15,7 @@ from bursar.model.work import Bag
 from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.provision.planned import FOREVER, Planned
-from bursar.policies.replicate.insured import Insured
+from bursar.policies.replicate.at_risk import AtRisk
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.testing import Scene, check_provisioner
@@ -36,7 +36,7 @@ def run(fleet, budget, minutes, tasks=100, deadline=None):
         Market("USD", "2026", (CHEAP, DEAR)),
         Goal(Money.parse(budget), deadline),
         Bag(tasks),
-        Policy(planned, FittingPlacer(planned), Insured(planned)),
+        Policy(planned, FittingPlacer(planned), AtRisk(planned)),
         ModelledBehaviour(given(runtimes)),
     )
     state.check()
@@ -70,7 +70,7 @@ def test_round_robin_would_not_have_finished_it():
     rng = Random(0)
     runtimes = [round(rng.uniform(0.9, 1.1) * 30 * MINUTE) for _ in range(100)]
     fixed = Fixed({"dear": 8})
-    policy = Policy(fixed, FittingPlacer(Planned({})), Insured(Planned({})))
+    policy = Policy(fixed, FittingPlacer(Planned({})), AtRisk(Planned({})))
     behaviour = ModelledBehaviour(given(runtimes))
     state = simulate(market, Goal(Money.parse(90)), Bag(100), policy, behaviour)
     assert state.done < 100

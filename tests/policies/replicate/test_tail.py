@@ -12,7 +12,7 @@ from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, format_duration
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.replicate.insured import LONGER, Insured
+from bursar.policies.replicate.at_risk import LONGER, AtRisk
 from bursar.policies.replicate.random import RandomReplicas
 from bursar.policies.replicate.stochastic import Stochastic
 from bursar.policies.replicate.stochastic_random import StochasticRandom
@@ -99,7 +99,7 @@ def by_plain_means(kind, view, known, now, rng):
     return found
 
 
-def insured_by_plain_means(view, known, now, guide):
+def at_risk_by_plain_means(view, known, now, guide):
     def time(attempt, machine):
         source, elapsed = attempt.machine.offer.name, now - attempt.started
         return known.expected_total(source, elapsed, on=machine.offer.name) or 0
@@ -165,7 +165,7 @@ def test_arrays_pick_what_plain_loops_pick(seed):
     known, guide = UnifiedRuntimes(SLOPES), Stays()
     kinds = (Stochastic, RandomReplicas, StochasticRandom)
     replicators = [kind(known) for kind in kinds]
-    insured = Insured(guide, known)
+    entry = AtRisk(guide, known)
     scene = Scene(*OFFERS, tasks=60, retries=2, arrivals_open=True)
     for step in range(60):
         happen(scene, rng)
@@ -177,8 +177,8 @@ def test_arrays_pick_what_plain_loops_pick(seed):
         for kind, replicator in zip(kinds, replicators, strict=True):
             plain = by_plain_means(kind, view, known, now, Random(step))
             assert asked(replicator, scene, step) == plain
-        wanted = insured_by_plain_means(view, known, now, guide)
-        found = [one[:2] for one in asked(insured, scene, step)]
+        wanted = at_risk_by_plain_means(view, known, now, guide)
+        found = [one[:2] for one in asked(entry, scene, step)]
         if wanted:
             assert found == wanted
         else:

@@ -1,0 +1,1 @@
+"""Placers: which ready task goes to which idle machine?"""

@@ -1,0 +1,1 @@
+"""Provisioners: how many machines of each offer, now?"""

@@ -1,0 +1,1 @@
+"""Replicators: which running task deserves another attempt, where and when?"""

@@ -1,4 +1,4 @@
-"""`insured`: replicas of what may be lost with its machine."""
+"""`at-risk`: replicas of what may be lost with its machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.replicate.insured import Insured
+from bursar.policies.replicate.at_risk import AtRisk
 from bursar.testing import Scene, check_replicator
 
 SLOW = Offer("slow", Money.parse(1), HOUR, speed=1.0)
@@ -31,7 +31,7 @@ def replicas(scene, known=True, **stays):
     runtimes = UnifiedRuntimes({"slow": 1_000_000, "fast": 3_000_000})
     for minutes in (18, 20, 22) if known else ():
         runtimes.learn("slow", minutes * MINUTE)
-    wishes = Insured(Stays(**stays), runtimes).replicate(scene.state, scene.at, Random(0))
+    wishes = AtRisk(Stays(**stays), runtimes).replicate(scene.state, scene.at, Random(0))
     return [(wish.task, wish.machine) for wish in wishes]
 
 
@@ -45,7 +45,7 @@ def one_task_on(offer):
 
 
 def test_it_keeps_the_contract_of_a_replicator():
-    check_replicator(lambda: Insured(Fixed({})))
+    check_replicator(lambda: AtRisk(Fixed({})))
 
 
 def test_a_task_whose_machine_leaves_too_soon_runs_again_where_it_can_end():
@@ -64,13 +64,13 @@ def test_a_task_whose_machine_stays_long_enough_needs_no_insurance():
     assert replicas(one_task_on("fast"), m1=12, m2=60, m3=60) == []
 
 
-def test_a_task_is_insured_once():
+def test_a_task_at_risk_gets_one_replica():
     scene = one_task_on("fast")
     scene.start(1, 2)
     assert replicas(scene, m1=8, m2=40, m3=40) == []
 
 
-def test_where_nothing_is_known_nothing_is_insured():
+def test_where_nothing_is_known_nothing_is_replicated():
     assert replicas(one_task_on("fast"), known=False, m1=1, m2=60, m3=60) == []
 
 

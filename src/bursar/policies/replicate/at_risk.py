@@ -1,4 +1,4 @@
-"""`insured`: as `stochastic-random`, but first a second chance for what may be lost.
+"""`at-risk`: as `stochastic-random`, but first a second chance for what may be lost.
 
 With little money left, machines leave while tasks run on them. The thesis replicates to end sooner
 only, so such a task is begun again once it is lost, when there may be no paid time for it. Here an
@@ -27,7 +27,7 @@ LONGER: Final = 0.5
 """A task may take longer than expected by this share."""
 
 
-class Insured(StochasticRandom):
+class AtRisk(StochasticRandom):
     def __init__(self, provisioner: Provisioner, knowledge: UnifiedRuntimes | None = None) -> None:
         super().__init__(knowledge)
         self._provisioner = provisioner
@@ -40,16 +40,16 @@ class Insured(StochasticRandom):
         self.live.look(view)
         self.slots.look(view)
         self._outlook = super()._expected(view, now)
-        insured = list(self._insured(view, now))
-        if insured:
-            return insured  # what is idle after that is asked again at the next event
+        replicas = list(self._replicas(view, now))
+        if replicas:
+            return replicas  # what is idle after that is asked again at the next event
         return super().replicate(view, now, rng)
 
     def _expected(self, view: View, now: Time) -> Expected:
         """Found once for both questions."""
         return self._outlook or super()._expected(view, now)
 
-    def _insured(self, view: View, now: Time) -> Iterator[Start]:
+    def _replicas(self, view: View, now: Time) -> Iterator[Start]:
         """A replica of each task at risk, on the idle machine that stays longest."""
         tasks = self._at_risk(view, now)
         if not tasks:
