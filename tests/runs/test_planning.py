@@ -11,6 +11,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.plan import Assumed, MakespanSpan, Plan
 from bursar.model.time import SECOND
+from bursar.model.wish import Wish
 from bursar.model.work import Bag, Work
 from bursar.runs.choosing import Chooser, find_plan
 from bursar.runs.planning import Asked, current_plans, open_planned
@@ -83,7 +84,8 @@ def test_a_list_is_current_while_nothing_was_done_or_spent_since():
 def test_the_goal_is_that_of_the_plans_unless_another_is_given():
     goal = Goal(Money.parse("7"), 60 * SECOND)
     capped = tuple(replace(one, cap=Money.parse("3")) for one in PLANS)
-    offered = ev.PlansOffered(0, capped, Assumed(tasks=3, date="2026-01-01", goal=goal))
+    assumed = Assumed(tasks=3, date="2026-01-01", goal=goal, wish=Wish())
+    offered = ev.PlansOffered(0, capped, assumed)
     state = state_with(offered)
     book = None  # a list that is current needs no sample
     chosen = Chooser("knee").choose(state, book)
@@ -93,6 +95,13 @@ def test_the_goal_is_that_of_the_plans_unless_another_is_given():
     assert other.notes == (
         "the plans were made for a deadline of 1.0 min; this one is run as it was offered",
     )
+
+
+def test_the_deadline_of_plans_for_a_bag_is_no_deadline_of_its_run():
+    goal = Goal(Money.parse("7"), 60 * SECOND)
+    assumed = Assumed(tasks=3, date="2026-01-01", goal=goal)
+    chosen = Chooser("knee").choose(state_with(ev.PlansOffered(0, PLANS, assumed)), None)
+    assert chosen.goal.deadline is None
 
 
 @pytest.fixture

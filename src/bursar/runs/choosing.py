@@ -78,10 +78,12 @@ class Chooser:
     def _goal(self, plan: Plan, assumed: Assumed, currency: str) -> tuple[Goal, list[str]]:
         """The goal that the plans were made for; what is given now holds in its place.
 
-        Without any budget it is the plan's cap.
+        Without any budget it is the plan's cap. Of a bag, a deadline marks the plans that keep it,
+        and stops no run that does not ask for it.
         """
         notes = []
-        budget, deadline = plan.cap, assumed.goal.deadline
+        planned_until = None if assumed.wish is None else assumed.goal.deadline
+        budget, deadline = plan.cap, planned_until
         if self._budget is not None:
             budget = money_in(currency, self._budget)
             planned = assumed.goal.budget
@@ -89,8 +91,8 @@ class Chooser:
                 notes.append(f"a budget of {format_money(planned, currency)}")
         if self._deadline is not None:
             deadline = read_duration(self._deadline, least=1)
-            if assumed.goal.deadline not in (None, deadline):
-                notes.append(f"a deadline of {format_duration(assumed.goal.deadline or 0)}")
+            if planned_until not in (None, deadline):
+                notes.append(f"a deadline of {format_duration(planned_until or 0)}")
         if notes:
             planned_for = " and ".join(notes)
             notes = [f"the plans were made for {planned_for}; this one is run as it was offered"]
