@@ -227,7 +227,7 @@ def test_one_result_is_taken_for_all_and_people_are_told():
     found = Characterisation.from_instances([Instance(0, 10)])
     assert list(found.turnarounds) == [10]
     assert found.gamma.after == 0.75
-    assert any("1 result cannot tell" in caution for caution in found.cautions)
+    assert any("1 result cannot show" in caution for caution in found.cautions)
 
 
 def test_a_history_without_losses_is_told_to_say_little():

@@ -17,27 +17,35 @@ from bursar.state import events as ev
 
 def test_twice_the_worst_that_was_seen_is_expected():
     lateness = Lateness()
-    assert lateness.expected(0) == 0
+    assert lateness.expected() == 0
     for late in (1000, 3000, 2000):
         lateness.learn(late, 0)
-    assert lateness.expected(0) == 6000
+    assert lateness.expected() == 6000
 
 
-def test_what_was_seen_fades():
+def test_what_was_seen_fades_as_the_loop_is_seen_to_be_less_late():
     lateness = Lateness()
     lateness.learn(SECOND, 0)
-    assert lateness.expected(HALF_LIFE) == SECOND
-    assert lateness.expected(2 * HALF_LIFE) == SECOND // 2
     lateness.learn(SECOND // 10, HALF_LIFE)
-    assert lateness.expected(HALF_LIFE) == SECOND
+    assert lateness.expected() == SECOND
     lateness.learn(SECOND // 2, 2 * HALF_LIFE)
-    assert lateness.expected(2 * HALF_LIFE) == SECOND
+    assert lateness.expected() == SECOND
+    for step in range(1, 1001):
+        lateness.learn(0, (2 + step) * HALF_LIFE)
+    assert lateness.expected() == 0
+
+
+def test_a_loop_that_is_seldom_seen_is_expected_to_be_as_late_as_it_was():
+    lateness = Lateness()
+    for look in range(3):
+        lateness.learn(SECOND, look * 10 * HALF_LIFE)
+        assert lateness.expected() == 2 * SECOND
 
 
 def test_a_night_asleep_is_no_lateness():
     lateness = Lateness()
     lateness.learn(600 * MINUTE, 0)
-    assert lateness.expected(0) == MOST
+    assert lateness.expected() == MOST
 
 
 def test_a_real_world_learns_how_late_its_engine_is(lab):
@@ -60,7 +68,7 @@ def test_a_loop_that_is_always_late_extends_its_leases_in_time(late):
         tasks=20,
         budget="20",
         fates=Fates(),
-        lead=lambda offer: LEAD + lateness.expected(stage.state.now),
+        lead=lambda offer: LEAD + lateness.expected(),
     )
     wait = stage.world.wait
 

@@ -9,7 +9,7 @@ import pytest
 
 CODE = """
 import os, resource, sys
-from bursar.execute.link import StaffError, require_descriptors, socket_pair
+from bursar.execute.link import DispatchError, require_descriptors, socket_pair
 soft, hard, fill = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 for _ in range(fill):
@@ -20,7 +20,7 @@ for _ in range(fill):
 try:
     require_descriptors()
     pairs = [socket_pair() for _ in range(20)]
-except StaffError as error:
+except DispatchError as error:
     print(error)
 else:
     print(len(pairs), resource.getrlimit(resource.RLIMIT_NOFILE))

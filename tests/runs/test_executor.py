@@ -482,7 +482,7 @@ def test_a_journal_that_cannot_be_written_gives_advice_that_works(monkeypatch):
 
     pool = BudgetExecutor(SINGLE, "1")
 
-    def fail(self, *, safely):
+    def fail(self, *, safely, digest=None):
         raise JournalError("the disk is full: free some space, then continue with bursar resume")
 
     monkeypatch.setattr(JournalWriter, "commit", fail)

@@ -166,7 +166,7 @@ class Forgetful(Honest):
         (Insomniac, "the run does not end"),
         (Idler, "it ended as failed: 8 tasks left, but the policy wants no machine"),
         (Meddler, "provision raises AttributeError: immutable type: 'Machine'"),
-        (Thief, "provision raises AttributeError: immutable type: '_Ledger'"),
+        (Thief, "provision raises AttributeError: immutable type: '_LedgerView'"),
         (Clockwatcher, r"Clockwatcher looks up the clock, or sleeps \(monotonic, .*test_entries"),
         (Calendar, r"looks up the clock \(now"),
         (Talker, "prints"),

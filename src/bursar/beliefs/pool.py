@@ -114,7 +114,7 @@ def _mean(times: NDArray[np.int64]) -> Time:
 
 def _cautions(seen: History, results: int, now: Time, deadline: Time) -> Iterable[str]:
     if results < FEWEST:
-        yield f"{counted(results, 'result')} are too few to know how turnaround times vary"
+        yield f"{counted(results, 'result')} cannot show how turnaround times vary"
     if not ((seen.fates == InstanceEnd.LOST) | (seen.fates == InstanceEnd.SILENT)).any():
         yield f"no attempt was lost, which says little beyond {counted(results, 'attempt')}"
     length = now - int(seen.sent[0])

@@ -57,7 +57,7 @@ def _show(found: RunDir, *, as_json: bool) -> None:
     if is_abandoned:
         calls = "its Python calls are not in the journal: run your program again"
         go_on = calls if digest.is_of_calls else f"continue with: bursar resume {found.name}"
-        print_line(f"it is not running; {go_on}")
+        print_line(f"no process executes it; {go_on}")
 
 
 def _object(found: RunDir) -> Summary | dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Final
 from bursar.model.time import MINUTE, SECOND, Time
 
 HALF_LIFE: Final[Time] = 2 * MINUTE
-"""what was seen counts half after this time"""
+"""what was seen counts half after this time, in which the loop was less late"""
 MARGIN: Final = 2
 """It may be so many times as late as it was."""
 MOST: Final[Time] = 15 * SECOND
@@ -16,21 +16,20 @@ MOST: Final[Time] = 15 * SECOND
 
 
 class Lateness:
-    """The worst that was seen, which fades with time. A pure value: times are given."""
+    """The worst that was seen, which fades as the loop is seen to be in time.
+
+    Time alone proves nothing: a loop that looks up once in minutes may be as late each time.
+    """
 
     def __init__(self) -> None:
-        self._worst: Time = 0
+        self._worst = 0.0
         self._seen: Time = 0
 
     def learn(self, late: Time, now: Time) -> None:
         """It was that late, now."""
-        late = min(late, MOST)
-        if late >= self._faded(now):
-            self._worst, self._seen = late, now
+        faded = self._worst * math.exp2((self._seen - now) / HALF_LIFE)
+        self._worst, self._seen = max(faded, min(late, MOST)), now
 
-    def expected(self, now: Time) -> Time:
+    def expected(self) -> Time:
         """How late it may be next."""
-        return min(MOST, MARGIN * self._faded(now))
-
-    def _faded(self, now: Time) -> Time:
-        return round(self._worst * math.exp2((self._seen - now) / HALF_LIFE))
+        return min(MOST, round(MARGIN * self._worst))

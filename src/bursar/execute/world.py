@@ -112,7 +112,7 @@ class RealWorld:
                 break
         now = self.now()
         self._awake = now if until is None else min(now, max(entered, until))
-        self._late = self._lateness.expected(now)
+        self._late = self._lateness.expected()
         happened, self._happened = self._happened, []
         return happened
 

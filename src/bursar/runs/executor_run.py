@@ -184,7 +184,7 @@ class CallRun:
 
 def _for_calls(error: BursarError) -> BursarError:
     """The error with advice that works: a run of calls cannot be resumed."""
-    told = str(error).replace("go on with bursar resume", "run your program again")
+    told = str(error).replace("continue with bursar resume", "run your program again")
     return error if told == str(error) else type(error)(told)
 
 
