@@ -176,7 +176,7 @@ def test_when_the_warden_is_killed_its_machines_are_lost_and_nothing_survives(
 
 
 def test_a_run_outlives_its_warden(lab, census, tmp_path):
-    once = f"mkdir {tmp_path}/once 2>/dev/null && kill -9 $PPID"
+    once = f"{{ mkdir {tmp_path}/once 2>/dev/null && kill -9 $PPID; }}"
     run = lab([sh(f"echo; sleep 0.1; [ $BURSAR_TASK != 3 ] || {once}; sleep 0.1")] * 5)
     tries = 0
 
