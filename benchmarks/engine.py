@@ -20,7 +20,7 @@ from benchmarks.measure import Goal, Line, Result
 TASKS = 1_000_000
 FLEET = {"small": 600, "large": 400}
 BUDGET = "10000"
-MOST_SECONDS = 60.0
+MOST_SECONDS = 18.0
 MOST_GIGABYTES = 1.5
 MARKET = """
 [[offer]]
