@@ -51,7 +51,8 @@ def test_a_run_that_was_killed_goes_on_as_its_status_says(place):
     time.sleep(1.5)
     process.kill()
     process.communicate()
-    follow(place, place.bursar("status", "r")[0])
+    _, err = follow(place, place.bursar("status", "r")[0])
+    assert "6 of 6 tasks done" in err
 
 
 def test_failed_tasks_are_tried_again_as_it_says(place):
@@ -72,7 +73,8 @@ def test_a_plan_is_run_as_it_says_and_a_goal_that_fails_says_what_would_do(place
     _, told = place.bursar("plan", "p", "--deadline", "1ms", code=USAGE)
     soonest = re.search(r"([\d.]+ (ms|s))", told.partition("1 ms")[2])[1]
     place.bursar("plan", "p", "--deadline", soonest)
-    follow(place, err)
+    _, err = follow(place, err)
+    assert "60 of 60 tasks done" in err
 
 
 def test_the_least_budget_that_a_mistake_names_is_enough(place):
@@ -80,7 +82,8 @@ def test_the_least_budget_that_a_mistake_names_is_enough(place):
     words = ("run", "-m", "odd.toml", "--budget")
     _, err = place.bursar(*words, "0.01", "true", ":::", "1", code=USAGE)
     least = re.search(r"costs \$([\d.]+)", err)[1]
-    place.bursar(*words, least, "true", ":::", "1")
+    _, err = place.bursar(*words, least, "true", ":::", "1")
+    assert "1 of 1 task done" in err
 
 
 @pytest.mark.parametrize("goal", ["--budget", "--deadline"])

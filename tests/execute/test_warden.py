@@ -320,6 +320,7 @@ def test_a_warden_that_cannot_remove_all_in_time_ends_without_a_complaint(monkey
     warden._bell = silent
     try:
         warden._tidy()
+        assert warden._directories.removers == {1}, "one was still at work"
     finally:
         os.close(silent)
         os.close(other)

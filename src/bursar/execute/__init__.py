@@ -1,7 +1,7 @@
 """Running attempts on machines.
 
-    LocalRunner --orders--> Staff -----+-- WardenLink === warden: starts and ends every process
-      (local)  <--reports-- (dispatch) +-- Crew ========= worker: runs Python calls
+    LocalRunner --orders--> Dispatcher +-- WardenLink === warden: starts and ends every process
+      (local)  <--reports-- (dispatch) +-- Workers ====== worker: runs Python calls
                                          (workers)
 
 `===` is a socket pair to a child program (`wire`; to a worker, `packets`). The child programs

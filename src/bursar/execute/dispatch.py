@@ -50,7 +50,7 @@ class Dispatcher:
         """the warden has spoken"""
         self._leases: dict[int, int] = {}
         """machines that are not gone, and the ends of their leases"""
-        self._crew = Workers(
+        self._call_workers = Workers(
             Calls() if calls is None else calls,
             attempts,
             hire=self._hire,
@@ -79,7 +79,7 @@ class Dispatcher:
     def lease(self, machine: int, until: int, offer: Offer) -> None:
         """The machine may exist until then; it is a new one, or stays longer."""
         self._leases[machine] = until
-        self._crew.lease(machine, offer.slots)
+        self._call_workers.lease(machine, offer.slots)
         self._warden().call("lease", machine, until, offer.slots, offer.name, f"{offer.speed:g}")
 
     def drop(self, machine: int) -> None:
@@ -104,7 +104,7 @@ class Dispatcher:
     def run_call(self, attempt: int, task: int, machine: int) -> None:
         """Start a call; a report follows, unless the machine is gone before."""
         if machine in self._leases:
-            self._crew.start(attempt, task, machine)
+            self._call_workers.start(attempt, task, machine)
 
     def _report_at_once(self, report: AttemptReport) -> None:
         self._reports.append(report)
@@ -112,7 +112,7 @@ class Dispatcher:
 
     def stop(self, attempt: int, cause: str) -> None:
         """End an attempt, if it still runs."""
-        worker = self._crew.stop(attempt)
+        worker = self._call_workers.stop(attempt)
         if self._link is not None:
             self._link.call("stop", attempt if worker is None else worker.key, cause)
 
@@ -130,17 +130,19 @@ class Dispatcher:
     def poll(self, until: int | None) -> list[Report]:
         """What was reported; perhaps nothing, at `until` or soon, or when woken."""
         self.flush()
-        if self._crew.reserve >= RESERVE:
-            time.sleep(self._crew.reserve * DELAY / 1_000_000)  # to hear of many answers at once
-        for descriptor, _ in self._poll.poll(self._patience(until)):
+        if self._call_workers.reserve >= RESERVE:
+            time.sleep(
+                self._call_workers.reserve * DELAY / 1_000_000
+            )  # to hear of many answers at once
+        for descriptor, _ in self._poll.poll(self._poll_timeout(until)):
             if descriptor == self._bell:
                 os.eventfd_read(self._bell)
             elif descriptor in self._workers:
                 self._hear_worker(self._workers[descriptor])
             elif self._link is not None:
                 self._hear_warden(self._link)
-        self._crew.look(boottime())
-        reports, self._reports = self._reports + self._crew.reports(), []
+        self._call_workers.look(boottime())
+        reports, self._reports = self._reports + self._call_workers.reports(), []
         return reports
 
     def close(self) -> None:
@@ -152,11 +154,11 @@ class Dispatcher:
             self._forget(machine)
         self._poll.close()
 
-    def _patience(self, until: int | None) -> float | None:
+    def _poll_timeout(self, until: int | None) -> float | None:
         """Seconds."""
-        if self._crew.has_reports:
+        if self._call_workers.has_reports:
             return 0
-        times = [due for due in (self._crew.next_look(), until) if due is not None]
+        times = [due for due in (self._call_workers.next_look(), until) if due is not None]
         if not times:
             return None
         return min(LONGEST_SLEEP, max(0, min(times) - boottime())) / 1_000_000
@@ -197,7 +199,7 @@ class Dispatcher:
     ) -> None:
         reason = why or self._describe(cause, code)
         if key < 0:
-            self._crew.ended(key, cause, code, reason)
+            self._call_workers.ended(key, cause, code, reason)
             return
         outcome = outcome_of(cause, code)
         exit_code = None if outcome in ("cancelled", "timeout") else code
@@ -239,7 +241,7 @@ class Dispatcher:
 
     def _hear_worker(self, worker: Worker) -> None:
         worker.channel.flush()
-        self._crew.hear(worker)
+        self._call_workers.hear(worker)
         self._watch(worker.channel)
 
     def _part(self, worker: Worker) -> None:
@@ -251,7 +253,7 @@ class Dispatcher:
 
     def _forget(self, machine: int) -> None:
         del self._leases[machine]
-        self._crew.forget(machine)
+        self._call_workers.forget(machine)
 
     def _watch(self, channel: Channel | PacketChannel) -> None:
         """Listen for room to send where there was none."""

@@ -72,7 +72,7 @@ class LocalRunner:
         self._calls = calls
         self._grace = grace
         self._staging = staging
-        self._staff = Dispatcher(self._open_link, timeout, calls, str(self._outputs.attempts))
+        self._dispatcher = Dispatcher(self._open_link, timeout, calls, str(self._outputs.attempts))
         self._machines: dict[int, Offer] = {}
         """those that are not gone"""
         self._leaving: dict[int, DownCause] = {}
@@ -99,36 +99,36 @@ class LocalRunner:
     def lease(self, machine: int, until: Time) -> None:
         offer = self._machines.get(machine)
         if offer is not None:
-            self._staff.lease(machine, self._clock.to_boottime(until), offer)
+            self._dispatcher.lease(machine, self._clock.to_boottime(until), offer)
 
     def leave(self, machine: int, cause: DownCause) -> None:
         if machine not in self._machines:
             return
         self._leaving.setdefault(machine, cause)
         if cause == "lost":
-            self._staff.lose(machine)
+            self._dispatcher.lose(machine)
         else:
-            self._staff.drop(machine)
+            self._dispatcher.drop(machine)
 
     def start(self, attempt: int, task: int, machine: int, command: tuple[str, ...]) -> None:
         if machine not in self._machines:
             return
         self._attempts[attempt] = (machine, task)
         if not command and self._calls is not None and task in self._calls:
-            self._staff.run_call(attempt, task, machine)
+            self._dispatcher.run_call(attempt, task, machine)
             return
         if self._staging is not None:
             command = self._staged(self._staging, task, attempt)
-        self._staff.run_command(attempt, task, machine, command)
+        self._dispatcher.run_command(attempt, task, machine, command)
 
     def stop(self, attempt: int) -> None:
-        self._staff.stop(attempt, "cancelled")
+        self._dispatcher.stop(attempt, "cancelled")
 
     def flush(self) -> None:
-        self._staff.flush()
+        self._dispatcher.flush()
 
     def wake(self) -> None:
-        self._staff.wake()
+        self._dispatcher.wake()
 
     def settle(self, task: int, attempt: int, fate: Fate) -> None:
         """Move the attempt's directory into place, then hand a call's result to its future."""
@@ -153,7 +153,7 @@ class LocalRunner:
             self._outputs.drop(attempt)
 
     def close(self) -> None:
-        self._staff.close()
+        self._dispatcher.close()
         self._outputs.close(self._unsettled)
 
     def _staged(self, staging: Staging, task: int, attempt: int) -> tuple[str, ...]:
@@ -175,7 +175,9 @@ class LocalRunner:
     def poll(self, until: Time | None) -> Sequence[RunnerNews]:
         if self._news:
             until = 0
-        for report in self._staff.poll(None if until is None else self._clock.to_boottime(until)):
+        for report in self._dispatcher.poll(
+            None if until is None else self._clock.to_boottime(until)
+        ):
             if isinstance(report, AttemptReport):
                 self._attempt_ended(report)
             else:
