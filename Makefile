@@ -26,6 +26,7 @@ lint: .venv/.installed
 	$(BIN)/mypy
 	$(BIN)/mypy benchmarks
 	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/test_layout.py tests/docs/test_words.py tests/docs/test_readmes.py
 
 reproduce: .venv/.installed
 	$(BIN)/python -m bursar.reproduce docs/plots > docs/reproduction.md

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Goal, Line, Result, best_of
 from bursar.beliefs.histogram import BINS
+from bursar.model.dag import dag_of
 from bursar.plan.workflow.assignment import Assignment, AssignmentGoal, choose
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.makespan import WorkflowTimes
 
 Floats = NDArray[np.float64]
@@ -83,7 +83,7 @@ def make_times(given: Given) -> WorkflowTimes:
         seconds = np.sort(1 / bandwidths).reshape(BINS, DRAWS).mean(axis=1)
         table[:, offer] = given.runtimes[:, None] / SPEEDS[offer] + np.outer(given.volumes, seconds)
     rows = np.arange(tasks * offers).reshape(tasks, offers)
-    return WorkflowTimes.from_table(Graph.of(given.parents), table.reshape(-1, BINS), rows)
+    return WorkflowTimes.from_table(dag_of(given.parents), table.reshape(-1, BINS), rows)
 
 
 class Greedy:
@@ -91,14 +91,14 @@ class Greedy:
 
     def __init__(self, workflow: WorkflowTimes, means: Floats, costs: Floats) -> None:
         self._means, self._costs = means, costs
-        self._graph = workflow.graph
+        self._dag = workflow.dag
         self._levels = self._split()
 
     def _split(self) -> list[tuple[Integers, Integers, Integers]]:
         """Tasks as far from the begin as each other: they, their parents, where these start."""
-        graph, depth = self._graph, np.zeros(self._graph.tasks, dtype=np.int64)
-        cuts = np.split(graph.parents, graph.parents_start[1:-1])
-        for task in graph.order.tolist():
+        dag, depth = self._dag, np.zeros(len(self._dag), dtype=np.int64)
+        cuts = np.split(dag.parents.items, dag.parents.starts[1:-1])
+        for task in dag.order.tolist():
             if len(cuts[task]):
                 depth[task] = depth[cuts[task]].max() + 1
         levels = []
@@ -106,11 +106,12 @@ class Greedy:
             tasks = np.flatnonzero(depth == level)
             rows = [cuts[task] for task in tasks.tolist()]
             counts = np.array([len(row) for row in rows])
-            levels.append((tasks, np.concatenate(rows), np.cumsum(counts) - counts))
+            starts = np.cumsum(counts) - counts
+            levels.append((tasks, np.concatenate(rows).astype(np.int64), starts))
         return levels
 
     def choose(self, budget: float) -> Integers:
-        every = np.arange(self._graph.tasks)
+        every = np.arange(len(self._dag))
         offers: Integers = self._costs.argmin(axis=1)
         left = budget - float(self._costs[every, offers].sum())
         while True:
@@ -128,12 +129,12 @@ class Greedy:
         ends = times.copy()
         for tasks, parents, start in self._levels:
             ends[tasks] += np.maximum.reduceat(ends[parents], start)
-        path, graph = [int(ends.argmax())], self._graph
+        path, dag = [int(ends.argmax())], self._dag
         while True:
-            first, last = graph.parents_start[path[-1] : path[-1] + 2]
+            first, last = dag.parents.starts[path[-1] : path[-1] + 2]
             if first == last:
                 return np.array(path)
-            parents = graph.parents[first:last]
+            parents = dag.parents.items[first:last].astype(np.int64)
             path.append(int(parents[ends[parents].argmax()]))
 
 

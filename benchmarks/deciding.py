@@ -19,8 +19,8 @@ from benchmarks.measure import Goal, Line, Result
 
 if TYPE_CHECKING:
     from bursar.engine.roles import Policy
-    from bursar.model.flow import Flow
     from bursar.model.market import Market
+    from bursar.model.workflow import Workflow
     from bursar.state.state import RunState
 
 MACHINES = (100, 1_000, 10_000)
@@ -112,12 +112,12 @@ def _policy(preset: str, market: Market) -> Policy:
     return Policy(bats, FittingPlacer(bats), AtRisk(bats))
 
 
-def _layers(width: int) -> Flow:
+def _layers(width: int) -> Workflow:
     """A workflow of as many layers as there are tasks for a machine."""
-    from bursar.model.flow import Flow
+    from bursar.model.workflow import Workflow
 
     count = TASKS_EACH * width
-    return Flow(
+    return Workflow(
         name="layers",
         names=tuple(f"t{task}" for task in range(count)),
         parents=tuple((task - width,) if task >= width else () for task in range(count)),
@@ -147,7 +147,7 @@ def _preset(preset: str, machines: int) -> float:
         assigned = Assigned(names, tuple(rng.choice((0, 0, 0, 1, 1)) for _ in range(tasks)))
         fleet = {offer.name: offer.limit or 0 for offer in market.offers}
         plan = ev.PlanChosen(0, "fast", fleet, 0, 0, ZERO, ZERO, assigned=assigned)
-        arrivals = [ev.WorkArrived(0, Work.of(_layers(machines))), plan]
+        arrivals = [ev.WorkArrived(0, Work(_layers(machines))), plan]
     wish = Wish(budget=Money.parse(f"{machines * 0.4:.2f}"))
     policy = _policy(preset, market)
     behaviour = ModelledBehaviour(given(runtimes))

@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import Goal, Line, Result, best_of
-from bursar.plan.workflow.graph import Graph
-from bursar.plan.workflow.heft import Given, Network, compiled, heft, place_by
+from bursar.kernels.graph import ranks_of
+from bursar.model.dag import dag_of
+from bursar.plan.workflow.heft import Given, Network, heft, place_by
 
 Floats = NDArray[np.float64]
 
@@ -83,9 +84,9 @@ def make_problem(tasks: int, seed: int = 0) -> Problem:
 
 
 def plan_compiled(problem: Problem) -> Callable[[], float]:
-    graph, network = Graph.of(problem.parents), Network.even(MACHINES, pace=PACE)
+    dag, network = dag_of(problem.parents), Network.even(MACHINES, pace=PACE)
     runtimes, machines = problem.runtimes, np.arange(MACHINES)
-    return lambda: heft(graph, runtimes, problem.volumes, machines, network).makespan
+    return lambda: heft(dag, runtimes, problem.volumes, machines, network).makespan
 
 
 def plan_plainly(problem: Problem) -> Callable[[], float]:
@@ -122,12 +123,11 @@ def plan_plainly(problem: Problem) -> Callable[[], float]:
 
 def makespan_by_ranks_of_saga(problem: Problem) -> float:
     """Ours, where the mean move counts the moves from each machine to itself."""
-    graph, network = Graph.of(problem.parents), Network.even(MACHINES, pace=PACE)
-    given = Given.of(graph, problem.runtimes, problem.volumes, np.arange(MACHINES), network)
-    rank = np.zeros(graph.tasks)
+    dag, network = dag_of(problem.parents), Network.even(MACHINES, pace=PACE)
+    given = Given.of(dag, problem.runtimes, problem.volumes, np.arange(MACHINES), network)
     moves = problem.volumes * PACE * (MACHINES - 1) / (MACHINES + 1)
     mean = problem.runtimes.mean(axis=1)
-    compiled().rank_upward(graph.parents_start, graph.parents, graph.order, mean, moves, rank)
+    rank = ranks_of(dag.parents, dag.order, mean, moves)
     return place_by(rank, given).makespan
 
 

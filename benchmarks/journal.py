@@ -26,10 +26,12 @@ TASKS = 1_000_000
 MACHINES = 100
 WORKS = 10_000
 STOPPED_EARLY = 50
+OTHERS = ("placer", "replicator")
 MOST_STATUS_S = 0.05
 MOST_RESUME_S = 10.0
 MOST_SERVICE_MB = 500.0
 MOST_SHARE = 0.05
+MOST_STALL_S = 0.1
 
 
 def measure(rounds: int) -> Result:
@@ -38,6 +40,7 @@ def measure(rounds: int) -> Result:
         written = _in_process("write", path)
         status = min(_in_process("status", path)["seconds"] for _ in range(rounds))
         resume = min(_in_process("resume", path)["seconds"] for _ in range(rounds))
+        learn = min(_in_process("learn", path)["seconds"] for _ in range(rounds))
         replay = _in_process("replay", path)["seconds"]
         service = _in_process("service", path)["megabytes"]
     share = written["checkpoints"] / written["seconds"]
@@ -46,15 +49,19 @@ def measure(rounds: int) -> Result:
         lines=[
             Line("to write", written["seconds"], "s", f"{written['megabytes']:,.0f} MB"),
             Line("checkpoints", written["checkpoints"], "s", f"{written['count']:.0f} of them"),
+            Line("the longest stall", 1000 * written["stall"], "ms", "of a run, by a checkpoint"),
             Line("bursar status", 1000 * status, "ms", "one journal"),
             Line("to resume", resume, "s", "the state, every event checked"),
+            Line("to resume, learning", learn, "s", "the same, entries of bats included"),
             Line("from the first event", replay, "s", "without checkpoints"),
             Line("service", service, "MB", f"{TASKS:,} tasks in {WORKS:,} workflows, all settled"),
         ],
         goals=[
             Goal("bursar status", status, "<=", MOST_STATUS_S, "s"),
             Goal("to resume", resume, "<=", MOST_RESUME_S, "s"),
+            Goal("to resume, learning", learn, "<=", MOST_RESUME_S, "s"),
             Goal("service", service, "<=", MOST_SERVICE_MB, "MB"),
+            Goal("the longest stall", written["stall"], "<=", MOST_STALL_S, "s"),
             Goal("checkpoints", share, "<=", MOST_SHARE, "of the time"),
         ],
     )
@@ -104,20 +111,28 @@ def _run() -> Iterator[AnyEvent]:
 
 def _write(path: Path) -> dict[str, float]:
     from bursar.journal import recorder
-    from bursar.journal.checkpoints import write_checkpoint
-    from bursar.journal.store import JournalWriter
+    from bursar.journal.checkpoints import Checkpoint, checkpoint_of, write_checkpoint
+    from bursar.journal.writer import JournalWriter
     from bursar.state.state import RunState
 
-    taken: list[float] = []
+    stalls: list[float] = []
+    writes: list[float] = []
 
-    def timed(journal: Path, state: RunState, crc: int) -> None:
-        began = time.process_time()
-        write_checkpoint(journal, state, crc)
-        taken.append(time.process_time() - began)
+    def stall(state: RunState, crc: int) -> Checkpoint:
+        began = time.thread_time()
+        made = checkpoint_of(state, crc)
+        stalls.append(time.thread_time() - began)
+        return made
+
+    def write(journal: Path, made: Checkpoint) -> None:
+        began = time.thread_time()
+        write_checkpoint(journal, made)
+        writes.append(time.thread_time() - began)
 
     began = time.process_time()
     with (
-        patch.object(recorder, "write_checkpoint", timed),
+        patch.object(recorder, "checkpoint_of", stall),
+        patch.object(recorder, "write_checkpoint", write),
         JournalWriter.create(path, "big") as writer,
     ):
         journal = recorder.Recorder(writer, state := RunState())
@@ -131,8 +146,9 @@ def _write(path: Path) -> dict[str, float]:
     return {
         "seconds": time.process_time() - began,
         "megabytes": path.stat().st_size / 1e6,
-        "checkpoints": sum(taken),
-        "count": len(taken),
+        "checkpoints": sum(stalls) + sum(writes),
+        "stall": max(stalls),
+        "count": len(stalls),
     }
 
 
@@ -158,6 +174,26 @@ def _resume(path: Path) -> dict[str, float]:
     return {"seconds": seconds}
 
 
+def _learn(path: Path) -> dict[str, float]:
+    """The same, with a policy that learned from a million tasks before it was stopped."""
+    from bursar.engine.learners import Learners
+    from bursar.engine.roles import Policy
+    from bursar.journal.replay import load_state
+    from bursar.policies.presets import BATS
+    from bursar.policies.registry import make_entry
+
+    provisioner = make_entry("provisioner", BATS["provisioner"], {})
+    others = (make_entry(role, BATS[role], {"provisioner": provisioner}) for role in OTHERS)
+    learners = Learners(Policy(provisioner, *others))
+    began = time.process_time()
+    load_state(path, learners=learners, verified=True)
+    seconds = time.process_time() - began
+    learned = provisioner.progress.seen["small"].count
+    if learned != TASKS - STOPPED_EARLY:
+        raise SystemExit(f"learned from {learned:,} tasks only")
+    return {"seconds": seconds}
+
+
 def _replay(path: Path) -> dict[str, float]:
     for checkpoint in path.parent.glob("*.checkpoint*"):
         checkpoint.unlink()
@@ -166,13 +202,13 @@ def _replay(path: Path) -> dict[str, float]:
 
 def _service(path: Path) -> dict[str, float]:
     """Workflows come, run on a machine of their own each, and are settled; all in memory."""
-    from bursar.model.flow import Flow
     from bursar.model.goal import Goal as Wish
     from bursar.model.goal import Limits
     from bursar.model.market import Market, Offer
     from bursar.model.money import Money
     from bursar.model.time import HOUR, SECOND
     from bursar.model.work import Work
+    from bursar.model.workflow import Workflow
     from bursar.state import events as ev
     from bursar.state.state import RunState
 
@@ -182,7 +218,7 @@ def _service(path: Path) -> dict[str, float]:
     state.work.recall = lambda number: sys.exit(f"nobody asked for event {number}")
     state.apply(ev.RunCreated(0, "service", market, Wish(), Limits(), 1, {}, {}, 0.0))
     for work in range(WORKS):
-        flow = Flow(
+        flow = Workflow(
             name=f"flow-{work}",
             names=tuple(f"task_{work}_{task}" for task in range(size)),
             parents=((), *((task // 2,) for task in range(size - 1))),
@@ -191,7 +227,7 @@ def _service(path: Path) -> dict[str, float]:
             commands=tuple(("./fit", "--alpha", f"{work}.{task}") for task in range(size)),
             runtimes=(1.0,) * size,
         )
-        state.apply(ev.WorkArrived(at, Work.of(flow)))
+        state.apply(ev.WorkArrived(at, Work(flow)))
         state.apply(ev.MachineRented(at, work + 1, "small", at + HOUR))
         state.apply(ev.MachineUp(at, work + 1))
         for task in range(work * size + 1, (work + 1) * size + 1):
@@ -209,6 +245,7 @@ if __name__ == "__main__":
         "write": _write,
         "status": _status,
         "resume": _resume,
+        "learn": _learn,
         "replay": _replay,
         "service": _service,
     }

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Goal, Line, Result, best_of
 from bursar.beliefs.histogram import BINS, Histogram
-from bursar.plan.workflow.graph import Graph
+from bursar.model.dag import Dag, dag_of
 from bursar.plan.workflow.makespan import WorkflowTimes
 
 Floats = NDArray[np.float64]
@@ -34,26 +34,26 @@ SPREAD = 0.3
 OURS = "bursar"
 
 
-class Workflow(msgspec.Struct, frozen=True):
+class Instance(msgspec.Struct, frozen=True):
     name: str
     parents: list[list[int]]
     runtimes: list[float]
 
 
-def read_workflow() -> Workflow:
+def read_workflow() -> Instance:
     if MONTAGE.exists():
         found = msgspec.json.decode(gzip.decompress(MONTAGE.read_bytes()))
-        return Workflow("Montage", found["parents"], found["runtime"])
+        return Instance("Montage", found["parents"], found["runtime"])
     rng = np.random.default_rng(0)
     parents: list[list[int]] = []
     for task in range(TASKS):
         layer = task // WIDTH * WIDTH
         above = rng.integers(layer - WIDTH, layer, 3) if layer else np.empty(0, np.int64)
         parents.append(sorted(set(above.tolist())))
-    return Workflow("layers, made up", parents, rng.lognormal(2, 1, TASKS).tolist())
+    return Instance("layers, made up", parents, rng.lognormal(2, 1, TASKS).tolist())
 
 
-def make_times(workflow: Workflow) -> list[Histogram]:
+def make_times(workflow: Instance) -> list[Histogram]:
     """Each task's run time, times a factor of median 1."""
     rng = np.random.default_rng(1)
     factors = np.sort(rng.lognormal(0, SPREAD, (len(workflow.runtimes), BINS)), axis=1)
@@ -61,11 +61,11 @@ def make_times(workflow: Workflow) -> list[Histogram]:
     return [Histogram(runtime * row) for runtime, row in rows]
 
 
-def sample_with_numpy(workflow: Workflow, graph: Graph, times: list[Histogram]) -> Floats:
+def sample_with_numpy(workflow: Instance, dag: Dag, times: list[Histogram]) -> Floats:
     """All samples of a task at once, one task after the other."""
     rng = np.random.default_rng(2)
-    ends = np.empty((graph.tasks, SAMPLES))
-    for task in graph.order.tolist():
+    ends = np.empty((len(dag), SAMPLES))
+    for task in dag.order.tolist():
         ends[task] = times[task].sample(rng, SAMPLES)
         if workflow.parents[task]:
             ends[task] += ends[workflow.parents[task]].max(axis=0)
@@ -75,12 +75,12 @@ def sample_with_numpy(workflow: Workflow, graph: Graph, times: list[Histogram]) 
 
 def measure(rounds: int) -> Result:
     workflow = read_workflow()
-    graph, times = Graph.of(workflow.parents), make_times(workflow)
-    known = WorkflowTimes(graph, [[one] for one in times])
-    offers = np.zeros(graph.tasks, dtype=np.int64)
+    dag, times = dag_of(workflow.parents), make_times(workflow)
+    known = WorkflowTimes(dag, [[one] for one in times])
+    offers = np.zeros(len(dag), dtype=np.int64)
     rivals: dict[str, Callable[[], Floats]] = {
         OURS: lambda: known.sample(offers, SAMPLES),
-        "NumPy": lambda: sample_with_numpy(workflow, graph, times),
+        "NumPy": lambda: sample_with_numpy(workflow, dag, times),
     }
     middles = {name: float(np.median(sample())) for name, sample in rivals.items()}  # compiles, too
     assert abs(middles[OURS] / middles["NumPy"] - 1) < 0.02, f"the medians differ: {middles}"
@@ -90,7 +90,7 @@ def measure(rounds: int) -> Result:
         Line(f"{SAMPLES:,} samples", 1000 * best["NumPy"], "ms", _beside("NumPy", best)),
     ]
     goals = [Goal(f"{SAMPLES:,} samples", 1000 * best[OURS], "<=", MOST_MILLISECONDS, "ms")]
-    return Result(f"Makespan of {graph.tasks:,} tasks ({workflow.name})", lines, goals)
+    return Result(f"Makespan of {len(dag):,} tasks ({workflow.name})", lines, goals)
 
 
 def _beside(name: str, best: Mapping[str, float]) -> str:

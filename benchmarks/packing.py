@@ -12,17 +12,17 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.makespan import Workflow, read_workflow
+from benchmarks.makespan import Instance, read_workflow
 from benchmarks.measure import Goal, Line, Result, best_of
 from bursar.engine.roles import Policy
 from bursar.model.assigned import Assigned
-from bursar.model.flow import Flow
+from bursar.model.dag import dag_of
 from bursar.model.goal import Goal as Wish
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Work
-from bursar.plan.workflow.graph import Graph
+from bursar.model.workflow import Workflow
 from bursar.plan.workflow.packing import Packing
 from bursar.plan.workflow.urgency import urgency
 from bursar.policies.place.assigned import AssignedPlacer
@@ -48,9 +48,9 @@ OFFERS = (
 )
 
 
-def make_flow(workflow: Workflow) -> Flow:
+def make_flow(workflow: Instance) -> Workflow:
     tasks = len(workflow.parents)
-    return Flow(
+    return Workflow(
         name=workflow.name,
         names=tuple(map(str, range(tasks))),
         parents=tuple(map(tuple, workflow.parents)),
@@ -60,7 +60,7 @@ def make_flow(workflow: Workflow) -> Flow:
     )
 
 
-def draw_runtimes(workflow: Workflow, assigned: Integers) -> Integers:
+def draw_runtimes(workflow: Instance, assigned: Integers) -> Integers:
     """Each task's run time on its offer, times a factor of median 1."""
     rng = np.random.default_rng(1)
     speeds = np.array([offer.speed for offer in OFFERS])[assigned]
@@ -70,7 +70,7 @@ def draw_runtimes(workflow: Workflow, assigned: Integers) -> Integers:
     return runtimes
 
 
-def execute(flow: Flow, assigned: Integers, runtimes: Integers) -> RunState:
+def execute(flow: Workflow, assigned: Integers, runtimes: Integers) -> RunState:
     """One execution, with the engine."""
     names, times = tuple(offer.name for offer in OFFERS), runtimes.tolist()
     plan = PlanChosen(
@@ -89,17 +89,17 @@ def execute(flow: Flow, assigned: Integers, runtimes: Integers) -> RunState:
 
     prob = Prob()
     policy = Policy(prob, AssignedPlacer(prob), NoReplicas())
-    arrivals: list[AnyEvent] = [WorkArrived(0, Work.of(flow)), plan]
+    arrivals: list[AnyEvent] = [WorkArrived(0, Work(flow)), plan]
     market = Market("USD", "undated", OFFERS)
     return simulate(market, Wish(), arrivals, policy, ModelledBehaviour(runtime))
 
 
 def measure(rounds: int) -> Result:
     workflow = read_workflow()
-    flow, graph = make_flow(workflow), Graph.of(workflow.parents)
-    assigned = np.random.default_rng(0).integers(0, len(OFFERS), graph.tasks)
+    flow, dag = make_flow(workflow), dag_of(workflow.parents)
+    assigned = np.random.default_rng(0).integers(0, len(OFFERS), len(dag))
     runtimes = draw_runtimes(workflow, assigned)
-    packing, fleet = Packing(graph, urgency(flow), OFFERS), [MACHINES] * len(OFFERS)
+    packing, fleet = Packing(dag, urgency(flow), OFFERS), [MACHINES] * len(OFFERS)
     packing.run(assigned, fleet, runtimes[:1])  # compiled, or loaded, before the clock runs
 
     def sample() -> float:
@@ -114,12 +114,10 @@ def measure(rounds: int) -> Result:
     found = packing.run(assigned, fleet, runtimes[:1])
     same = found.makespans[0] == state.last_settled and found.cost(0) == state.ledger.committed
     assert same, "the engine executes it otherwise"
-    millions = graph.tasks * SAMPLES / best / 1e6
-    note = (
-        f"{graph.tasks / engine:,.0f} tasks a second, {engine * SAMPLES / best:,.0f} times as long"
-    )
+    millions = len(dag) * SAMPLES / best / 1e6
+    note = f"{len(dag) / engine:,.0f} tasks a second, {engine * SAMPLES / best:,.0f} times as long"
     return Result(
-        title=f"{graph.tasks:,} tasks ({workflow.name}) packed onto {sum(fleet)} machines",
+        title=f"{len(dag):,} tasks ({workflow.name}) packed onto {sum(fleet)} machines",
         lines=[
             Line(f"{SAMPLES:,} executions", 1000 * best, "ms", "on one core"),
             Line("the engine, once", 1000 * engine, "ms", note),

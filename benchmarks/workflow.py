@@ -71,12 +71,12 @@ def _in_a_process() -> Taken:
 
 
 def _once() -> Taken:
-    from bursar.model.workflow import Workflow
+    from bursar.model.workflow_builder import WorkflowBuilder
     from bursar.plan.workflow.shape import levels, upward_ranks
 
     names, needs = _drawn()
     began = time.perf_counter()
-    flow = Workflow("large")
+    flow = WorkflowBuilder("large")
     for name, needed in zip(names, needs, strict=True):
         flow.task(name, needs=needed, runtime=1.5)
     written = time.perf_counter()
@@ -102,9 +102,9 @@ def _drawn() -> tuple[list[str], list[tuple[str, ...]]]:
 def _reading() -> float:
     """Megabytes of WfFormat in a second."""
     from bursar.formats.wfformat import parse_wfformat, write_wfformat
-    from bursar.model.workflow import Workflow
+    from bursar.model.workflow_builder import WorkflowBuilder
 
-    flow = Workflow("instance")
+    flow = WorkflowBuilder("instance")
     for task in range(INSTANCE):
         flow.task(
             f"align_{task}",

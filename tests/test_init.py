@@ -24,3 +24,10 @@ def test_importing_bursar_imports_nothing_heavy():
     program = f"import bursar, sys; print(sorted({heavy}))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stdout == b"[]\n"
+
+
+def test_commands_on_this_computer_run_without_numpy(tmp_path):
+    words = (sys.executable, "-X", "importtime", "-m", "bursar", "run", "true", ":::", "1", "2")
+    done = subprocess.run(words, capture_output=True, check=True, cwd=tmp_path)
+    assert b"bursar.runs.session" in done.stderr
+    assert b"numpy" not in done.stderr

@@ -12,7 +12,7 @@ __all__ = [
     "Market",
     "Money",
     "RunOver",
-    "Workflow",
+    "WorkflowBuilder",
     "__version__",
     "output_dir",
     "parse_market",
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bursar.model.errors import BursarError
     from bursar.model.market import Market
     from bursar.model.money import Money
-    from bursar.model.workflow import Workflow
+    from bursar.model.workflow_builder import WorkflowBuilder
     from bursar.runs.executor import BudgetExecutor, RunOver
     from bursar.runs.run_workflow import run_workflow
 
@@ -38,7 +38,7 @@ _HOMES = {
     "Market": "bursar.model.market",
     "Money": "bursar.model.money",
     "RunOver": "bursar.runs.executor",
-    "Workflow": "bursar.model.workflow",
+    "WorkflowBuilder": "bursar.model.workflow_builder",
     "output_dir": "bursar.execute.worker",
     "parse_market": "bursar.formats.market",
     "read_market": "bursar.formats.market",

@@ -15,6 +15,7 @@ from bursar.policies.registry import make_policy
 from bursar.simulate.faults import ModelledBehaviour, drawn
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
+from bursar.state.state import RunState
 from bursar.testing.scene import Scene
 
 SPOT = Offer("spot", ZERO, pool="unreliable")
@@ -196,10 +197,10 @@ def test_a_simulated_run_is_characterised_as_it_was():
     assert midway.results < 1600
 
 
-def test_events_cost_the_same_however_many_there_were():
+def test_events_cost_the_same_however_many_there_were(monkeypatch):
     """A million attempts must fit: columns, and live attempts only by machine."""
     scene = Watched(SPOT, tasks=500)
-    scene.state.check = lambda: None
+    monkeypatch.setattr(RunState, "check", lambda state: None)
     machine = scene.machine()
     for task in range(1, 501):
         attempt = scene.start(task, machine)

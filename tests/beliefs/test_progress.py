@@ -14,5 +14,6 @@ def test_expected_times_of_many_are_those_of_each(seen, elapsed):
     progress = Progress()
     progress.learn_sample("any", seen)
     wanted = [progress.expected("any", one) for one in elapsed]
-    assert progress.expected_each("any", np.array(elapsed, dtype=np.int64)).tolist() == wanted
-    assert progress.expected_each("other", np.array([1])) is None
+    ages, tasks = np.array(elapsed, dtype=np.int64), np.arange(len(elapsed))
+    assert progress.expected_each("any", ages, tasks).tolist() == wanted
+    assert progress.expected_each("other", np.array([1]), np.array([1])) is None

@@ -18,7 +18,7 @@ from bursar.model.errors import InputError
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.time import SECOND
-from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 
 MB = 10**6
 PLAIN = Offer("plain", ZERO)
@@ -55,7 +55,7 @@ TWO_MODES = Performance(
 
 
 def flow_of(parts):
-    flow = Workflow("flow")
+    flow = WorkflowBuilder("flow")
     for number, (cpu, io, network) in enumerate(parts):
         flow.task(f"t{number}", runtime={"cpu": cpu, "io": io, "network": network})
     return flow.build()
@@ -150,7 +150,7 @@ def test_parts_are_seconds_at_the_reference():
 
 
 def test_files_take_their_share_of_a_run_time():
-    flow = Workflow("flow")
+    flow = WorkflowBuilder("flow")
     flow.task("make", runtime=10, reads={"raw": 100 * MB}, writes={"made": 300 * MB})
     flow.task("use", runtime=10, reads={"made": 300 * MB, "raw": 100 * MB})
     make, use = made_of(flow.build())
@@ -159,7 +159,7 @@ def test_files_take_their_share_of_a_run_time():
 
 
 def test_files_never_take_more_than_the_run_time():
-    flow = Workflow("flow")
+    flow = WorkflowBuilder("flow")
     flow.task("make", runtime=1, writes={"made": 300 * MB})
     flow.task("use", runtime=3, reads={"made": 300 * MB})
     make, use = made_of(flow.build())
@@ -168,20 +168,20 @@ def test_files_never_take_more_than_the_run_time():
 
 
 def test_measured_volumes_beat_the_sizes_of_files():
-    flow = Workflow("flow")
+    flow = WorkflowBuilder("flow")
     flow.task("make", runtime=10, writes={"made": 100 * MB}, volume=(500 * MB, None))
     assert made_of(flow.build())[0] == pytest.approx((4.0, 600 * MB, 0))
 
 
 def test_files_of_unknown_size_and_no_files_leave_all_to_the_processor():
-    flow = Workflow("flow")
+    flow = WorkflowBuilder("flow")
     flow.task("make", runtime=10, writes=["made"])
     flow.task("use", runtime=0, reads=["made"])
     assert made_of(flow.build()) == [(10.0, 0.0, 0.0), (0.0, 0.0, 0.0)]
 
 
 def test_a_slower_disk_slows_only_what_the_disk_does():
-    flow = Workflow("flow")
+    flow = WorkflowBuilder("flow")
     flow.task("make", runtime=10, writes={"made": 400 * MB})
     slow = Performance(2.0, Histogram.constant(3 / REFERENCE_DISK), STEADY.network)
     found = workflow_times(flow.build(), [PLAIN], {"plain": slow})
@@ -227,7 +227,7 @@ def test_ten_thousand_tasks_on_four_offers_take_a_moment():
 
 
 def test_a_task_without_a_run_time_is_named():
-    flow = Workflow("flow")
+    flow = WorkflowBuilder("flow")
     for name in ("a", "b", "c"):
         flow.task(name, runtime=1 if name == "a" else None)
     with pytest.raises(InputError, match=r"'b' \(and 1 more task\) has no run time; add runtime:"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,9 +50,8 @@ def test_totals_of_many_attempts_are_those_of_each(elapsed, here, there):
     """Also after years, which times a slope would fit in no machine integer."""
     known = UnifiedRuntimes({"here": here, "there": there})
     known.learn("there", 40 * MINUTE)
-    slopes = np.full(len(elapsed), known.slopes(["here"])[0])
-    totals = known.canonical_totals(np.array(elapsed), slopes)
-    for source, on in ((slopes, "here"), (there, "there")):
+    totals = known.canonical_totals(np.array(elapsed), here)
+    for source, on in ((here, "here"), (there, "there")):
         wanted = [known.expected_total("here", one, on=on) for one in elapsed]
         assert known.of_canonical(totals, source).tolist() == wanted
 
@@ -88,7 +89,7 @@ def test_what_is_learned_is_never_lost(finished):
     known = UnifiedRuntimes()
     for offer, runtime in finished:
         known.learn(offer, runtime)
-    assert sum(map(len, known._times._buckets)) == len(finished)
+    assert sum(map(len, known.histogram()._buckets)) == len(finished)
 
 
 def test_lines_are_drawn_anew_as_more_becomes_known():
@@ -121,3 +122,14 @@ def test_only_the_attempt_that_counts_is_learned_from():
         scene.end(attempt)
         known.saw(scene.events[-1], scene.state)
     assert known.expected_total("any", 0) == MINUTE
+
+
+def test_many_means_stay_right_as_times_come_one_by_one():
+    """So many that those which came late are put among the others."""
+    rng, found = Random(1), SortedTimes()
+    bounds = np.arange(0, 1_000, 50)
+    for count in range(1, 3 * unified.FEW):
+        found.add(rng.randrange(1_000))
+        if count % 100 == 0:
+            wanted = [found.mean_above(int(bound)) for bound in bounds]
+            assert found.means_above(bounds).tolist() == wanted

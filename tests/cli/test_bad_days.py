@@ -82,7 +82,7 @@ def test_a_run_killed_before_its_first_commit_is_started_again_as_it_is_told(pla
     if left == "empty":
         (run / "journal.db").touch()
     if left == "no-events":
-        from bursar.journal.store import JournalWriter
+        from bursar.journal.writer import JournalWriter
 
         JournalWriter.create(run / "journal.db", "r").close()
     place.bursar("status")

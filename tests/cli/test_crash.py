@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from random import Random
 
+from bursar.journal.reader import JournalReader
 from bursar.journal.replay import load_state
-from bursar.journal.store import JournalReader
 from bursar.model.money import ZERO
 from bursar.state import events as ev
 

@@ -50,8 +50,9 @@ def test_mixed_fleets_come_in_between_with_a_strategy(mixed):
     words = ("plan", "-m", "mixed.toml", *KNOWN, "--reliability", "0.8")
     found = mixed.json(*words)
     plans = {plan["name"]: plan for plan in found["plans"]}
-    assert {"cheapest", "fastest", "mixed-cheapest", "mixed-fastest"} <= set(plans)
-    costs = [float(plan["cost_p50"]) for plan in found["plans"]]
+    assert "mixed-cheapest" in plans
+    assert "fastest" in found["plans"][-1]["names"]
+    costs = [float(plan["cost_upper"]) for plan in found["plans"]]
     assert costs == sorted(costs)
     for name, plan in plans.items():
         span = plan["makespan_s"]
@@ -61,7 +62,8 @@ def test_mixed_fleets_come_in_between_with_a_strategy(mixed):
     strategy = read_strategy(chosen["strategy"])
     assert chosen["fleet"] == {"spot": 3, "sure": strategy.reliable_machines(3)}
     out, err = mixed.bursar(*words)
-    assert f"3 spot + {chosen['fleet']['sure']} sure, N={strategy.copies} T=" in out
+    assert f"3 spot + {chosen['fleet']['sure']} sure" in out
+    assert f"N={strategy.copies} T=" in out
     assert "N T D: " in err
 
 

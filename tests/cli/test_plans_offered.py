@@ -46,22 +46,23 @@ def is_of(chosen, plan):
 
 def test_a_number_means_what_it_meant_on_the_screen(place):
     shown = planned(place, "--name", "p", "--choices", "3")["plans"]
-    assert len(shown) == 9, "six, and three between them"
-    place.bursar("run", "p", "--choose", "6")
+    number = len(shown)
+    assert 2 <= number <= 10, "seven, and three more"
+    place.bursar("run", "p", "--choose", str(number))
     [chosen] = events(place, "p", "PlanChosen")
-    assert is_of(chosen, shown[5])
+    assert is_of(chosen, shown[-1])
     assert len(events(place, "p", "PlansOffered")) == 1, "nothing was computed again"
 
 
 def test_the_plan_within_the_budget_can_be_chosen_and_keeps_the_budget(place):
     shown = planned(place, "--name", "p", "-b", "2", "-y")["plans"]
-    assert shown[-1]["name"] == "within budget"
-    out, _ = place.bursar("run", "p", "--choose", "within-budget", "--json")
+    [within] = [plan for plan in shown if "budget" in plan["names"]]
+    out, _ = place.bursar("run", "p", "--choose", "budget", "--json")
     [chosen] = events(place, "p", "PlanChosen")
-    assert is_of(chosen, shown[-1])
+    assert is_of(chosen, within)
     told = json.loads(out)["money"]
     assert float(told["committed"]) <= float(told["budget"]) <= 2
-    assert told["budget"] == shown[-1]["cap"]
+    assert told["budget"] == within["cap"]
 
 
 def test_another_budget_than_the_plans_were_made_for_holds_and_is_told_in_a_line(place):
@@ -75,7 +76,7 @@ def test_a_list_is_shown_again_as_it_was_and_another_takes_its_place(place):
     first = planned(place, "--name", "p", "--choices", "2")
     assert place.json("plan", "p") == first
     other = place.json("plan", "p", "--confidence", "0.7")
-    assert len(other["plans"]) < len(first["plans"])
+    assert other["plans"] != first["plans"]
     assert place.json("plan", "p") == other
     place.bursar("run", "p", "--choose", "2")
     [chosen] = events(place, "p", "PlanChosen")
@@ -116,7 +117,7 @@ def test_a_workflow_is_run_as_planned_though_it_was_calibrated_since(fan):
     state = load_state(run.journal)
     [(_, work)] = state.work
     flow = work.tasks
-    then = KnownWorkflow.recalled(flow, state).times
+    then = KnownWorkflow.recalled(flow, state, 1).times
     calibrate(fan, 8.0, 0.25)
     other = fan.json(*words, "--name", "other")
     assert other["plans"] != shown["plans"], "a plan made now is another"
@@ -127,7 +128,7 @@ def test_a_workflow_is_run_as_planned_though_it_was_calibrated_since(fan):
     assert is_of(chosen, shown["plans"][number - 1])
     offers = dict(zip(flow.names, chosen["assigned"]["tasks"], strict=True))
     assert {name: chosen["assigned"]["offers"][n] for name, n in offers.items()} == shown["offers"]
-    advisors = KnownWorkflow.recalled(flow, load_state(run.journal)).times
+    advisors = KnownWorkflow.recalled(flow, load_state(run.journal), 1).times
     assert (advisors.table == then.table).all(), "who plans anew counts on the same run times"
     [(_, again)] = load_state(Home(fan.path / ".bursar").find("other").journal).work
     assert again.tasks == flow
@@ -146,7 +147,7 @@ def test_a_workflow_that_waits_for_a_choice_cannot_be_resumed_without_one(fan):
 
 def test_a_workflow_without_a_budget_is_capped_by_its_plan(fan):
     _, err = fan.bursar("plan", "fan.yaml", "-m", "market.toml", "--name", "p")
-    assert "cap of each, which is cost-upper + a reserve for the last tasks: 1 $" in err
+    assert "cap of each, which is cost-P90 + a reserve for the last tasks: 1 $" in err
     shown = fan.json("plan", "p")["plans"]
     out, err = fan.bursar("run", "p", "--choose", "cheapest", "--json")
     assert json.loads(out)["money"]["budget"] == shown[0]["cap"]

@@ -152,7 +152,7 @@ def test_why_tells_decisions_with_reasons(place):
     place.bursar("run", *BUDGET, "true", ":::", "1", "2")
     out, _ = place.bursar("why", "r")
     assert "+1 small" in out
-    assert "to learn how long tasks take" in out
+    assert "the plan has more" in out
     assert "run ended: done" in out
     told = place.json("why", "r")
     assert {"at_s", "what", "why"} == set(told[0])

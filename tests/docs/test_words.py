@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,14 @@ SOURCES = sorted((ROOT / "src" / "bursar").rglob("*.py"))
 SHOWN_TO_DEVELOPERS = ("reproduce", "testing")
 
 
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text())
+
+
 def strings(path):
     """Text in a file that is not a docstring or a comment, with its line."""
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if (
@@ -47,7 +53,7 @@ def strings(path):
 
 def help_texts(path):
     """Docstrings of commands, which `--help` prints."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef) and node.name == "command":
             yield node.lineno, ast.get_docstring(node) or ""
 
@@ -87,9 +93,50 @@ def test_a_docstring_stands_on_its_own():
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in SOURCES
         if path.relative_to(ROOT).parts[2] != "reproduce"
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and str(node.value.value).startswith(("Of ", "of the same"))
+    ]
+    assert found == []
+
+
+FLAG = re.compile(r"(?<![\w-])--[a-z]")
+COMMAND = re.compile(r"bursar (run|plan|resume|calibrate|frontier|simulate)\b")
+FOR_THE_COMMAND_LINE = (
+    "src/bursar/cli/",
+    "src/bursar/formats/commands.py",  # words after `bursar run`
+    "src/bursar/formats/job.py",
+    "src/bursar/model/option_words.py",
+    "src/bursar/runs/calibrate/",  # bursar calibrate alone
+    "src/bursar/runs/frontier_input.py",  # the options of bursar frontier
+    "src/bursar/report/summary.py",  # the ends of commands to type
+    "src/bursar/reproduce/",
+)
+
+
+def messages(path):
+    """Each text of a file with its line; of an f-string, all that is written in it together."""
+    tree = tree_of(path)
+    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    parts = {id(part) for node in joined for part in node.values}
+    for node in joined:
+        written = (p.value if isinstance(p, ast.Constant) else "{}" for p in node.values)
+        yield node.lineno, "".join(written)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in parts | docstrings:
+            yield node.lineno, node.value
+
+
+def test_no_message_names_a_flag_to_those_who_asked_in_other_words():
+    """A whole command to type is advice for everybody; else the words are those of the asker."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in SOURCES
+        if not str(path.relative_to(ROOT)).startswith(FOR_THE_COMMAND_LINE)
+        for line, text in messages(path)
+        if FLAG.search(text) and not COMMAND.search(text)
     ]
     assert found == []

@@ -154,7 +154,7 @@ class Stage:
         market = Market("USD", "undated", offers)
         self.engine.record(ev.RunCreated(0, "r", market, goal, Limits(retries), 1, {}, {}, 0.0))
         if tasks:
-            self.engine.record(ev.WorkArrived(0, Work.of(Bag(tasks))))
+            self.engine.record(ev.WorkArrived(0, Work(Bag(tasks))))
         if arrivals_end:
             self.engine.record(ev.ArrivalsEnded(0))
         for event in outside:

@@ -67,7 +67,7 @@ def test_a_policy_that_rents_nothing_ends_with_a_reason():
 
 
 def test_work_that_arrives_later_is_done_too():
-    later = [ev.WorkArrived(3 * HOUR, Work.of(Bag(2))), ev.ArrivalsEnded(5 * HOUR)]
+    later = [ev.WorkArrived(3 * HOUR, Work(Bag(2))), ev.ArrivalsEnded(5 * HOUR)]
     stage = Stage(tasks=1, arrivals_end=False, outside=later)
     assert stage.run() == ev.RunEnded(5 * HOUR, "done")
     assert stage.state.done == 3
@@ -279,6 +279,27 @@ def test_a_policy_may_stop_a_run_and_says_so_once():
     assert stage.state.done == 3, "what ran was allowed to finish"
     assert (ended.status, ended.why) == ("planned", "no plan is good enough")
     assert len(stage.events(ev.StopRequested)) == 1
+
+
+def test_a_list_that_a_policy_changes_while_it_is_carried_out_is_carried_out_whole():
+    class Remembers(Fixed):
+        """Keeps what it asked for until it happened."""
+
+        def __init__(self):
+            super().__init__({"small": 2})
+            self.open = [act.Rent("small", reason="one"), act.Rent("small", reason="another")]
+
+        def provision(self, view, now, rng):
+            return self.open
+
+        def saw(self, event, view):
+            if isinstance(event, ev.MachineRented):
+                self.open.pop(0)
+
+    slow = Offer("small", Money.parse("0.10"), boot=SECOND, limit=2)
+    stage = Stage(slow, tasks=2, provisioner=Remembers())
+    stage.run()
+    assert [event.at for event in stage.events(ev.MachineRented)] == [0, 0]
 
 
 def test_at_the_deadline_everything_stops():

@@ -14,6 +14,7 @@ from bursar.model.assigned import Assigned
 from bursar.model.errors import InputError, PolicyError
 from bursar.model.strategy import Strategy
 from bursar.model.time import MINUTE
+from bursar.model.work import Bag, Work
 from bursar.state import events as ev
 from bursar.testing import Scene
 
@@ -55,7 +56,7 @@ def test_a_proposal_becomes_an_event_at_the_time_the_loop_gets_it():
     (event,) = stage.events(ev.AssignmentChanged)
     assert advisor.asked == 1
     assert event.at == stage.events(ev.AttemptStarted)[0].at
-    assert stage.state.assignment == event
+    assert stage.state.plans_of(1).assignment == event
 
 
 def test_an_answer_may_come_from_another_thread_and_late():
@@ -84,6 +85,8 @@ def test_nothing_is_asked_again_while_an_answer_is_awaited():
         (msgspec.structs.replace(CHANGED, why=7), "not made of what it must be"),
         (msgspec.structs.replace(CHANGED, assigned=Assigned(("small",), (0,) * 9)), "not there"),
         (msgspec.structs.replace(CHANGED, assigned=Assigned(("small",), (3,))), "does not name"),
+        (msgspec.structs.replace(CHANGED, work=2), "a work that is not there"),
+        (msgspec.structs.replace(CHANGED, work=0), "a work that is not there"),
     ],
 )
 def test_a_proposal_that_cannot_be_followed_is_refused(proposal, why):
@@ -103,6 +106,20 @@ def test_a_proposal_about_work_that_is_over_is_refused(proposal):
     assert isinstance(guard.review_proposal(proposal, scene.at), type(proposal))
     scene.end(attempt)
     assert guard.review_proposal(proposal, scene.at).why == "the work is over"
+
+
+def test_a_proposal_is_about_the_tasks_of_its_own_work():
+    scene = Scene(SMALL, tasks=1, arrivals_open=True)
+    scene.tell(ev.WorkArrived(0, Work(Bag(3))))
+    guard = Guard(scene.state, lambda offer: 0)
+    wide = msgspec.structs.replace(CHANGED, assigned=Assigned(("small",), (0,) * 3))
+    assert "tasks that are not there" in guard.review_proposal(wide, scene.at).why
+    second = guard.review_proposal(msgspec.structs.replace(wide, work=2), scene.at)
+    assert isinstance(second, ev.AssignmentChanged)
+    scene.end(scene.start(1, scene.machine()))
+    assert guard.review_proposal(CHANGED, scene.at).why == "the work is over"
+    second = guard.review_proposal(msgspec.structs.replace(wide, work=2), scene.at)
+    assert isinstance(second, ev.AssignmentChanged)
 
 
 def test_a_strategy_that_ends_on_reliable_machines_needs_some():

@@ -105,10 +105,10 @@ class Lab:
         limits = limits or Limits()
         self._tell(ev.RunCreated(0, name, market, Goal(), limits, 0, {}, {}, time.time()))
         if isinstance(tasks, int):
-            self._tell(ev.WorkArrived(0, Work.of(Bag(tasks))))
+            self._tell(ev.WorkArrived(0, Work(Bag(tasks))))
         else:
             for task in tasks:
-                self._tell(ev.WorkArrived(0, Work.of(Bag(1, tuple(task)))))
+                self._tell(ev.WorkArrived(0, Work(Bag(1, tuple(task)))))
         if arrivals_end:
             self._tell(ev.ArrivalsEnded(0))
         self.world = local_world(self.state, outputs, calls=calls, grace=grace)

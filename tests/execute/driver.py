@@ -41,7 +41,7 @@ def main(outputs: str, name: str, lease: str, *commands: str) -> None:
     market = Market("USD", "undated", (offer,))
     state.apply(ev.RunCreated(0, name, market, goal, Limits(), 0, {}, {}, time.time()))
     for command in commands:
-        state.apply(ev.WorkArrived(0, Work.of(Bag(1, ("/bin/sh", "-c", command)))))
+        state.apply(ev.WorkArrived(0, Work(Bag(1, ("/bin/sh", "-c", command)))))
     state.apply(ev.ArrivalsEnded(0))
     world = local_world(state, Path(outputs))
     policy = make_policy(options={"provisioner": {"fleet": {"desk": 1}}})

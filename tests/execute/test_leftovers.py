@@ -13,13 +13,13 @@ from bursar.execute.clock import read_clocks
 from bursar.execute.leftovers import find_files
 from bursar.execute.outputs import Outputs
 from bursar.execute.staging import staging_of
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR
 from bursar.model.work import Work
 from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -32,10 +32,10 @@ class Story:
         self.directory.mkdir(exist_ok=True)
         self.outputs = Outputs(tmp_path / "outputs")
         self.outputs.prepare()
-        work = Workflow("flow")
+        work = WorkflowBuilder("flow")
         for number, names in enumerate(writes):
             work.task(f"t{number}", run="true", writes=names)
-        flow = Flow.of(work.build())
+        flow = Workflow.of(work.build())
         self.state = RunState()
         clocks = read_clocks()
         self._began = clocks.uptime
@@ -44,7 +44,7 @@ class Story:
         found = [find_files(flow, self.directory)] if looked else []
         for event in (
             created,
-            ev.WorkArrived(0, Work.of(flow)),
+            ev.WorkArrived(0, Work(flow)),
             *found,
             ev.MachineRented(0, 1, "any", 9 * HOUR),
             ev.MachineUp(0, 1),
@@ -302,3 +302,20 @@ def test_a_clock_that_was_set_back_before_a_resume_does_not_matter(tmp_path):
     story.retry()
     assert story.there() == {}
     assert story.aside() == {"made": "half"}
+
+
+def test_what_a_task_of_a_later_work_wrote_stays(tmp_path):
+    run = Story(tmp_path, ["d"])
+    first = run.start()
+    run.write("d/mine")
+    run.end(first)
+    later = WorkflowBuilder("later")
+    later.task("other", run="true", writes=["d/theirs"])
+    run.state.apply(ev.WorkArrived(run.now, Work(Workflow.of(later.build()))))
+    other = run.start(2)
+    run.write("d/theirs", "whole")
+    run.end(other, "success")
+    run.end(run.start())
+    run.start()
+    assert run.there() == {"d/theirs": "whole"}
+    assert run.aside() == {"d/mine": "half"}

@@ -268,7 +268,7 @@ def test_an_event_from_another_thread_wakes_the_world(lab):
 
 def test_an_event_from_outside_may_be_made_when_its_time_is_known(lab):
     run = lab(0, arrivals_end=False)
-    run.world.post(lambda at: ev.WorkArrived(at, Work.of(Bag(1, ("true",)))))
+    run.world.post(lambda at: ev.WorkArrived(at, Work(Bag(1, ("true",)))))
     run.world.post(ev.StopRequested(0, "interrupted", "Ctrl-C"))
     work, stop = run.world.wait(None)
     assert isinstance(work, ev.WorkArrived)

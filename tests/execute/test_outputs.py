@@ -135,7 +135,7 @@ def test_outputs_that_were_deleted_meanwhile_are_told(outputs):
     shutil.rmtree(outputs.root)
     with pytest.raises(FileNotFoundError) as caught:
         outputs.keep(3, 8)
-    assert "was deleted while the run was executed" in str(outputs.trouble(caught.value))
+    assert "was deleted while the run was executed" in str(outputs.disk_error(caught.value))
 
 
 def test_moving_twice_changes_nothing(outputs):
@@ -182,7 +182,7 @@ def crashed():
     market = Market("USD", "undated", (Offer("desk", ZERO, slots=9),))
     for event in (
         ev.RunCreated(0, "r", market, Goal(), Limits(), 0, {}, {}, 0.0),
-        ev.WorkArrived(0, Work.of(Bag(4, ("true",)))),
+        ev.WorkArrived(0, Work(Bag(4, ("true",)))),
         ev.MachineRented(0, 1, "desk", 100),
         ev.MachineUp(0, 1),
         *(ev.AttemptStarted(0, task, task, 1) for task in (1, 2, 3)),

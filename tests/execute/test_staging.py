@@ -6,21 +6,22 @@ import subprocess
 
 import pytest
 
+from bursar.execute.clock import read_clocks
 from bursar.execute.outputs import Outputs
 from bursar.execute.staging import check_files, publish_all, staging_of
 from bursar.model.errors import InputError
-from bursar.model.flow import Flow
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.work import Work
 from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.state import events as ev
 from bursar.testing import Scene
 
 
 @pytest.fixture
 def flow():
-    work = Workflow("two")
+    work = WorkflowBuilder("two")
     work.task(
         "make",
         run="cp seed sub/made; echo more > sub/more",
@@ -28,7 +29,7 @@ def flow():
         writes=["sub/made", "sub/more"],
     )
     work.task("use", run="cat sub/made > used", reads=["sub/made"], writes=["used"])
-    return Flow.of(work.build())
+    return Workflow.of(work.build())
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def place(tmp_path, flow):
     outputs = Outputs(tmp_path / "outputs")
     outputs.prepare()
     scene = Scene(Offer("any", ZERO), arrivals_open=True)
-    scene.tell(ev.WorkArrived(0, Work.of(flow)))
+    scene.tell(ev.WorkArrived(0, Work(flow)))
     scene.machine()
     return directory, outputs, scene
 
@@ -100,11 +101,27 @@ def test_what_a_crash_kept_from_being_published_is_published_on_resume(place):
     perform(place, staging, 2)
 
 
+def test_what_was_done_before_the_run_was_taken_up_the_last_time_is_not_published_again(place):
+    directory, outputs, scene = place
+    staging = staging_of(scene.state, "copied", directory, outputs)
+    perform(place, staging, 1)
+    made = outputs.root / "files" / "sub" / "made"
+    clocks = read_clocks()
+    scene.tell(ev.RunResumed(scene.state.now + 1, clocks))
+    made.unlink(missing_ok=True)
+    publish_all(scene.state, staging)
+    assert made.exists(), "the process before may have died while it was published"
+    scene.tell(ev.RunResumed(scene.state.now + 1, clocks))
+    made.unlink(missing_ok=True)
+    publish_all(scene.state, staging)
+    assert not made.exists()
+
+
 def test_a_command_that_does_not_exist_fails_as_in_a_shell(place):
     directory, outputs, scene = place
-    work = Workflow("bad")
+    work = WorkflowBuilder("bad")
     work.task("bad", run=["no-such-program"])
-    scene.tell(ev.WorkArrived(0, Work.of(Flow.of(work.build()))))
+    scene.tell(ev.WorkArrived(0, Work(Workflow.of(work.build()))))
     staging = staging_of(scene.state, "copied", directory, outputs)
     done = execute(staging.prepare(3, 1), directory)
     assert done.returncode == 127
@@ -129,9 +146,9 @@ def test_a_file_that_nobody_writes_must_be_there(tmp_path, flow):
 
 @pytest.mark.parametrize("name", ["/etc/out", "../out", "a/../../out"])
 def test_files_outside_of_the_directory_are_not_copied(tmp_path, name):
-    work = Workflow("out")
+    work = WorkflowBuilder("out")
     work.task("out", run="true", writes=[name])
-    flow = Flow.of(work.build())
+    flow = Workflow.of(work.build())
     check_files(flow, "shared", tmp_path)
     with pytest.raises(InputError, match="outside"):
         check_files(flow, "copied", tmp_path)
@@ -147,7 +164,7 @@ def test_there_are_two_ways_to_files(tmp_path, flow):
 
 def stage_for(tmp_path, mode, *tasks):
     """A place and its staging for tasks of (command, reads, writes)."""
-    work = Workflow("flow")
+    work = WorkflowBuilder("flow")
     for number, (run, reads, writes) in enumerate(tasks):
         work.task(f"t{number}", run=run, reads=reads, writes=writes)
     directory = tmp_path / "here"
@@ -155,7 +172,7 @@ def stage_for(tmp_path, mode, *tasks):
     outputs = Outputs(tmp_path / "outputs")
     outputs.prepare()
     scene = Scene(Offer("any", ZERO), arrivals_open=True)
-    scene.tell(ev.WorkArrived(0, Work.of(Flow.of(work.build()))))
+    scene.tell(ev.WorkArrived(0, Work(Workflow.of(work.build()))))
     scene.machine()
     return (directory, outputs, scene), staging_of(scene.state, mode, directory, outputs)
 
@@ -291,9 +308,9 @@ def test_results_that_somebody_tidied_up_are_no_obstacle_to_a_resume(tmp_path):
 
 def test_a_name_that_no_file_can_have_is_one_that_lacks(tmp_path):
     long = "x" * 300
-    work = Workflow("long")
+    work = WorkflowBuilder("long")
     work.task("long", run="true", reads=[long])
     with pytest.raises(InputError, match="which no task writes"):
-        check_files(Flow.of(work.build()), "shared", tmp_path)
+        check_files(Workflow.of(work.build()), "shared", tmp_path)
     _, staging = stage_for(tmp_path, "copied", ("true", [], [long]))
     assert staging.lacking(1, 1) == [long]

@@ -11,7 +11,7 @@ import pytest
 from bursar.formats.dax import parse_dax
 from bursar.formats.wfformat import parse_wfformat, write_wfformat
 from bursar.model.errors import InputError
-from bursar.model.flow import Flow
+from bursar.model.workflow import Workflow
 from bursar.plan.workflow.shape import shape
 
 HEADS = {
@@ -136,8 +136,8 @@ def test_the_edges_of_real_shapes_are_the_given_ones(make, version, edges_first)
     for caution in dag.cautions:
         assert caution.isprintable()
     assert parse_wfformat(write_wfformat(dag)) == dag
-    assert Flow.of(dag).dag() == dag
-    assert Flow.of(dag).dag().cautions == dag.cautions
+    assert Workflow.of(dag).dag == dag
+    assert Workflow.of(dag).dag.cautions == dag.cautions
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.formats.test_dax_shapes import SHAPES, dax
 from bursar.formats.dax import parse_dax
 from bursar.formats.wfformat import write_wfformat
 from bursar.formats.workflow import read_workflow
-from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 
 ROOT = Path(__file__).parents[2]
 PEER = ROOT / ".venv" / "peers" / "bin" / "python"
@@ -84,12 +84,12 @@ SCHEMA = {
 
 def workflows():
     found = {make.__name__: parse_dax(dax(*make())) for make in SHAPES}
-    unknown = Workflow("unknown sizes", owner="ann", deadline="2h")
+    unknown = WorkflowBuilder("unknown sizes", owner="ann", deadline="2h")
     unknown.task("split", run=["./split"], writes=["a", "b"], runtime=30)
     unknown.task("sort", run="sort a > c", reads={"a": 40}, writes=["c"], runtime={"cpu": 5})
     unknown.task("join", reads=["b", "c"], priority=3)
     found["unknown"] = unknown.build()
-    alone = Workflow("alone")
+    alone = WorkflowBuilder("alone")
     alone.task("one")
     return {**found, "alone": alone.build()}
 

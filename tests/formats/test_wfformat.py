@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bursar.formats.wfformat import VERSIONS, parse_wfformat, write_wfformat
 from bursar.model.errors import InputError
-from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 
 SHARED = sorted((Path(__file__).parents[3] / "shared/data/wfinstances").glob("*.json"))
 """executions of real workflows, where they are at hand"""
@@ -148,7 +148,7 @@ options = st.fixed_dictionaries(
 
 @given(st.dictionaries(words, options, min_size=1, max_size=6), st.data())
 def test_what_was_written_is_read_back_equal(given, data):
-    flow = Workflow("x", owner="ann", priority=data.draw(st.integers(-3, 3)), deadline=7)
+    flow = WorkflowBuilder("x", owner="ann", priority=data.draw(st.integers(-3, 3)), deadline=7)
     earlier = []
     for name, task in given.items():
         needs = data.draw(st.sets(st.sampled_from(earlier))) if earlier else ()

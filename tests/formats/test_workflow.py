@@ -153,7 +153,7 @@ def test_of_several_workflows_one_is_chosen(tmp_path):
     path.write_text("\n".join(json.dumps({**COMPACT, "kind": kind}) for kind in "xyz"))
     assert read_workflow(path, 2).name == "y"
     assert [dag.name for dag in read_workflows(path)] == ["x", "y", "z"]
-    with pytest.raises(InputError, match="holds 3 workflows; choose one with --number"):
+    with pytest.raises(InputError, match="holds 3 workflows; choose one with number="):
         read_workflow(path)
     with pytest.raises(InputError, match="no workflow 4; use 1 to 3"):
         read_workflow(path, 4)

@@ -78,7 +78,7 @@ def prepare(journal, *, state=None, tasks=20, retries=1, budget="5.00", outside=
     goal = Goal(Money.parse(budget), deadline=40 * HOUR)
     bag = make_bag(["echo", "{}"], [[f"it's {n}"] for n in range(tasks)])
     engine.record(ev.RunCreated(0, "r", MARKET, goal, Limits(retries), 1, {}, {}, BEGAN))
-    world.schedule(ev.WorkArrived(0, Work.of(bag)))
+    world.schedule(ev.WorkArrived(0, Work(bag)))
     for event in outside:
         world.schedule(event)
     world.schedule(ev.ArrivalsEnded(max((e.at for e in outside), default=0)))

@@ -1,5 +1,7 @@
 """A reader that begins at a checkpoint knows what one knows who read every event."""
 
+import threading
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -7,18 +9,19 @@ from tests.journal.test_replay import conditions, plain
 
 from bursar.journal import checkpoints, recorder
 from bursar.journal.checkpoints import newest_checkpoint
+from bursar.journal.reader import JournalReader
 from bursar.journal.recorder import Recorder
 from bursar.journal.replay import Follower, load_state
-from bursar.journal.store import JournalReader, JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.model.errors import JournalError
-from bursar.model.flow import Flow
 from bursar.model.time import MINUTE
 from bursar.model.work import Bag, Work
+from bursar.model.workflow import Workflow
 from bursar.state import checkpoint
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
-FLOW = Flow(
+FLOW = Workflow(
     name="diamond",
     names=("a", "b", "c", "d"),
     parents=((), (0,), (0,), (1, 2)),
@@ -58,7 +61,7 @@ def test_a_checkpoint_and_the_events_after_it_tell_what_all_events_tell(
 ):
     outside = list(given_conditions["outside"])
     if with_flow:
-        outside.append(ev.WorkArrived(5 * MINUTE, Work.of(FLOW)))
+        outside.append(ev.WorkArrived(5 * MINUTE, Work(FLOW)))
     journal = Kept()
     play(journal, **{**given_conditions, "outside": outside})
     events = journal.events
@@ -233,7 +236,7 @@ def test_checkpoints_take_a_small_share_of_the_time(new_engine, tmp_path, monkey
     written, clock = [], [0.0]
     monkeypatch.setattr(recorder.time, "monotonic", lambda: clock[0])
 
-    def write(path, state, crc):
+    def write(path, made):
         written.append(clock[0])
         clock[0] += 3.0
 
@@ -251,3 +254,31 @@ def test_checkpoints_take_a_small_share_of_the_time(new_engine, tmp_path, monkey
         engine.run()
     assert len(written) > 2
     assert 3.0 * len(written) <= recorder.SHARE * clock[0] + 3.0
+
+
+def test_a_run_goes_on_while_a_large_checkpoint_is_written(new_engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(recorder, "APART", 20)
+    monkeypatch.setattr(recorder, "SHARE", 1e9)
+    monkeypatch.setattr(recorder, "LARGE", 0)
+    begun, ended, run_ended = [], [], threading.Event()
+
+    def write(path, made):
+        begun.append(made.event)
+        assert run_ended.wait(60)
+        checkpoints.write_checkpoint(path, made)
+        ended.append(made.event)
+
+    monkeypatch.setattr(recorder, "write_checkpoint", write)
+    path = tmp_path / "journal.db"
+    with JournalWriter.create(path, "r") as writer:
+        record = Recorder(writer, state := RunState())
+        engine, _ = new_engine(record, state=state, tasks=60)
+        engine.run()
+        assert len(begun) == 1, "no other is begun before it is written"
+        assert not ended
+        run_ended.set()
+        record.close()
+    assert ended == begun
+    assert len(begun) == 2
+    assert at(path) == len(events_of(path))
+    assert plain(load_state(path)) == plain(folded(events_of(path)))

@@ -10,12 +10,12 @@ from random import Random
 import pytest
 
 from bursar.journal.replay import Follower, load_state
-from bursar.journal.store import JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.state import events as ev
 
 WRITER = """
 import os, struct, sys
-from bursar.journal.store import JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money

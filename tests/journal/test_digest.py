@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bursar.journal.reader import JournalReader
 from bursar.journal.recorder import Recorder
 from bursar.journal.replay import load_digest, load_state
-from bursar.journal.store import JournalReader, JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.model.errors import JournalError
 from bursar.state.digest import digest_of
 from bursar.state.state import RunState

@@ -1,8 +1,9 @@
 import pytest
 
 from bursar.journal.export import EndedAttempt, ended_attempts, json_lines, read_json_lines
+from bursar.journal.reader import JournalReader
 from bursar.journal.replay import load_state
-from bursar.journal.store import JournalReader, JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.model.errors import JournalError
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
@@ -26,7 +27,7 @@ OPENING = (
         {},
         BEGAN,
     ),
-    ev.WorkArrived(0, Work.of(make_bag(["echo", "{}"], [["a b"], ["c"]]))),
+    ev.WorkArrived(0, Work(make_bag(["echo", "{}"], [["a b"], ["c"]]))),
     ev.MachineRented(0, 1, "small", HOUR),
     ev.MachineUp(0, 1),
     ev.AttemptStarted(10 * SECOND, 1, 2, 1),

@@ -11,8 +11,9 @@ from random import Random
 import pytest
 from tests.users import foreign
 
+from bursar.journal.reader import JournalReader
 from bursar.journal.replay import load_state
-from bursar.journal.store import JournalReader, JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.model.errors import BursarError, InputError, JournalError
 from bursar.state import events as ev
 
@@ -434,7 +435,7 @@ def test_when_there_is_space_again_nothing_is_missing(path):
 LIMITED = """
 import resource, sys
 from bursar.state import events as ev
-from bursar.journal.store import JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.model.errors import JournalError
 path, limit = sys.argv[1], int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

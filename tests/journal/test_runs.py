@@ -10,7 +10,7 @@ from tests.users import foreign
 
 from bursar.journal.names import check_run_name
 from bursar.journal.runs import Home
-from bursar.journal.store import JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.model.errors import InputError, JournalError
 from bursar.state import events as ev
 

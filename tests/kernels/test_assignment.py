@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bursar.beliefs.histogram import Histogram
+from bursar.model.dag import dag_of
 from bursar.plan.workflow.assignment_search import Search, compiled
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.makespan import WorkflowTimes
 
 LANES = 32
@@ -27,18 +27,18 @@ def random_workflow(rng, tasks=9, offers=3, *, has_moves=True):
         [Histogram.from_samples(rng.lognormal(1, 1, 60), 20) for _ in range(offers)]
         for _ in range(tasks)
     ]
-    graph = Graph.of(parents)
-    moves = rng.exponential(0.5, graph.edges) if has_moves else None
-    return WorkflowTimes(graph, times, moves)
+    dag = dag_of(parents)
+    moves = rng.exponential(0.5, dag.edges) if has_moves else None
+    return WorkflowTimes(dag, times, moves)
 
 
 class Lanes:
     """The arrays of one assignment, run forward and backward by the kernels."""
 
     def __init__(self, workflow, offers, seed=0):
-        tasks, graph = workflow.graph.tasks, workflow.graph
+        tasks, dag = len(workflow.dag), workflow.dag
         self.workflow, self.offers, self.kernels = workflow, offers, compiled()
-        self.edges = (graph.parents_start, graph.parents, workflow.moves, graph.order)
+        self.edges = (dag.parents.starts, dag.parents.items, workflow.moves, dag.order)
         self.drawn = np.empty((tasks, workflow.offers, LANES))
         self.kernels.draw_times(workflow.table, workflow.rows, np.uint64(seed), self.drawn)
         self.times, self.ends = np.empty((tasks, LANES)), np.empty((tasks, LANES))
@@ -50,7 +50,7 @@ class Lanes:
         self.kernels.run_backward(*self.edges, self.times, self.tails)
 
     def burden(self, softness):
-        tasks = self.workflow.graph.tasks
+        tasks = len(self.workflow.dag)
         burden, flow = np.empty((tasks, self.workflow.offers)), np.empty((tasks, LANES))
         self.kernels.price_times(
             *self.edges,
@@ -68,7 +68,7 @@ class Lanes:
 
 
 def offers_of(rng, workflow):
-    return rng.integers(0, workflow.offers, workflow.graph.tasks)
+    return rng.integers(0, workflow.offers, len(workflow.dag))
 
 
 @settings(max_examples=20)
@@ -101,7 +101,7 @@ def test_a_loss_is_what_running_the_changed_workflow_finds(number):
     workflow = random_workflow(rng)
     offers = offers_of(rng, workflow)
     lanes = Lanes(workflow, offers)
-    costs = rng.uniform(0, 1, (workflow.graph.tasks, workflow.offers))
+    costs = rng.uniform(0, 1, (len(workflow.dag), workflow.offers))
     losses = np.empty(costs.shape)
     judged = lanes.kernels.judge_changes(
         lanes.drawn,
@@ -138,7 +138,7 @@ def test_the_burdens_of_all_tasks_are_the_makespan(number):
 
 def shares_told_plainly(workflow, lanes, lane, softness):
     """The part of each task in one lane, from the end of all backwards."""
-    tasks, graph = workflow.graph.tasks, workflow.graph
+    tasks, dag = len(workflow.dag), workflow.dag
     flow = np.zeros(tasks)
 
     def share_out(among, arrivals, amount):
@@ -148,11 +148,11 @@ def shares_told_plainly(workflow, lanes, lane, softness):
 
     last = np.flatnonzero(workflow.is_last)
     share_out(last, lanes.ends[last, lane], 1 / LANES)
-    for task in graph.order[::-1]:
-        edges = range(graph.parents_start[task], graph.parents_start[task + 1])
+    for task in dag.order[::-1]:
+        edges = range(dag.parents.starts[task], dag.parents.starts[task + 1])
         if edges and flow[task]:
-            arrivals = [lanes.ends[graph.parents[e], lane] + workflow.moves[e] for e in edges]
-            share_out(graph.parents[list(edges)], arrivals, flow[task])
+            arrivals = [lanes.ends[dag.parents.items[e], lane] + workflow.moves[e] for e in edges]
+            share_out(dag.parents.items[list(edges)], arrivals, flow[task])
     return flow
 
 

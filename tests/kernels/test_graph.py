@@ -11,6 +11,10 @@ def children_of(count, edges):
     return grouped(pairs[:, 0], pairs[:, 1], count, count)
 
 
+def parents_of(count, edges):
+    return children_of(count, {(child, parent) for parent, child in edges})
+
+
 def parent_counts(count, edges):
     found = np.zeros(count, dtype=np.int64)
     for _, child in edges:
@@ -18,7 +22,7 @@ def parent_counts(count, edges):
     return found
 
 
-graphs = st.integers(1, 10).flatmap(
+dags = st.integers(1, 10).flatmap(
     lambda count: st.tuples(
         st.just(count),
         st.sets(st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))),
@@ -28,17 +32,29 @@ graphs = st.integers(1, 10).flatmap(
 
 
 @settings(max_examples=60)
-@given(graphs)
-def test_the_compiled_loops_find_what_the_plain_ones_find(graph):
-    count, edges, weights = graph
+@given(dags)
+def test_the_compiled_loops_find_what_the_plain_ones_find(dag):
+    count, edges, weights = dag
     children, waiting = children_of(count, edges), parent_counts(count, edges)
     order = topological_order(children, waiting)
     if len(order) < count:
         return
     levels = levels_of(children, order, large=False)
     assert np.array_equal(levels, levels_of(children, order, large=True))
-    ranks = ranks_of(children, order, np.array(weights), large=False)
-    assert np.array_equal(ranks, ranks_of(children, order, np.array(weights), large=True))
+    parents, own = parents_of(count, edges), np.array(weights)
+    moves = np.arange(len(edges)) / 7
+    for given_moves in (None, moves):
+        ranks = ranks_of(parents, order, own, given_moves, large=False)
+        assert np.array_equal(ranks, ranks_of(parents, order, own, given_moves, large=True))
+
+
+def test_an_upward_rank_is_the_longest_way_to_the_end_moves_included():
+    edges = {(0, 1), (0, 2), (1, 3), (2, 3)}
+    parents, order = parents_of(4, edges), np.arange(4, dtype=np.int32)
+    weights = np.array([1.0, 2.0, 5.0, 3.0])
+    assert ranks_of(parents, order, weights).tolist() == [9, 5, 8, 3]
+    moves = np.array([9.0, 0.0, 0.0, 0.0])  # from 0 to 1
+    assert ranks_of(parents, order, weights, moves).tolist() == [15, 5, 8, 3]
 
 
 def test_a_cycle_and_what_is_behind_it_stay_out_of_the_order():

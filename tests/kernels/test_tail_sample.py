@@ -32,7 +32,7 @@ def learned(first, later):
     """A sample and beliefs that know the same run times, all of the first offer."""
     times = np.array([*first, *later])
     rows = {offer.name: np.maximum(1, times) for offer in OFFERS}
-    setup = BagExecutor(OFFERS, {offer.name: 1 for offer in OFFERS}, rows)._shop
+    setup = BagExecutor(OFFERS, {offer.name: 1 for offer in OFFERS}, rows)._setup
     sample = make_sample(setup)
     unfinished = np.arange(len(times)) >= len(first)
     gather(setup, sample, np.zeros(len(times), np.int64), unfinished)

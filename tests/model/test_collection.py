@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,3 +46,16 @@ def test_the_same_calls_give_the_same_order(initial, steps):
         return list(indexed)
 
     assert run() == run()
+
+
+def test_what_is_no_member_is_told_so_whatever_it_is():
+    indexed = IndexedSet([0, 3])
+    assert 3 in indexed
+    assert all(other not in indexed for other in (-1, 1, 4, 2**80, 3.5, "3", None))
+
+
+def test_only_numbers_greater_than_all_before_are_added_at_once():
+    indexed = IndexedSet([7])
+    indexed.discard(7)
+    with pytest.raises(ValueError, match="7 is not greater"):
+        indexed.extend(range(7, 9))

@@ -53,6 +53,11 @@ def test_what_earlier_versions_wrote_as_texts_is_read():
     assert created({}).made_with == RunOptions()
 
 
+def test_a_journal_keeps_known_run_times():
+    known = RunOptions(runtime=180 * SECOND, deviation=40 * SECOND)
+    assert decoder(AnyEvent).decode(encode(created({}, known))).made_with == known
+
+
 def test_a_journal_keeps_options_with_their_types():
     event = created({}, OPTIONS)
     read = decoder(AnyEvent).decode(encode(event))

@@ -8,16 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bursar.model.assigned import Assigned
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR
 from bursar.model.work import Bag, Work
+from bursar.model.workflow import Workflow
 from bursar.plan.workflow.urgency import urgency
 from bursar.policies.assigned_work import AssignedWork
 from bursar.state import events as ev
-from bursar.state.state import READY, RunState
+from bursar.state.state import RunState
+from bursar.state.task_status import READY
 from bursar.testing import Scene
 
 WIDE = Offer("wide", ZERO, slots=50)
@@ -26,7 +27,7 @@ NARROW = Offer("narrow", ZERO)
 
 def flow_of(parents, runtimes=None, priorities=None):
     count = len(parents)
-    return Flow(
+    return Workflow(
         name="flow",
         names=tuple(f"t{task}" for task in range(count)),
         parents=tuple(map(tuple, parents)),
@@ -37,11 +38,11 @@ def flow_of(parents, runtimes=None, priorities=None):
     )
 
 
-def plan(*offers):
-    """The offer of each task, by name."""
-    names = ("wide", "narrow")
+def plan(*offers, work=1):
+    """The offer of each task of a work, by name."""
+    names, fleet = ("wide", "narrow"), {"wide": 1, "narrow": 1}
     assigned = Assigned(names, tuple(names.index(offer) for offer in offers))
-    return ev.PlanChosen(0, "plan", {"wide": 1, "narrow": 1}, 0, 0, ZERO, ZERO, assigned=assigned)
+    return ev.PlanChosen(0, "plan", fleet, 0, 0, ZERO, ZERO, assigned=assigned, work=work)
 
 
 class Watched(Scene):
@@ -50,7 +51,7 @@ class Watched(Scene):
     def __init__(self, flow, **conditions):
         self.work = AssignedWork()
         super().__init__(WIDE, NARROW, arrivals_open=True, **conditions)
-        self.tell(ev.WorkArrived(0, Work.of(flow)))
+        self.tell(ev.WorkArrived(0, Work(flow)))
 
     def tell(self, event):
         super().tell(event)
@@ -99,9 +100,31 @@ def test_without_a_plan_every_task_is_for_any_machine():
 def test_what_comes_after_the_plan_is_for_any_machine():
     scene = Watched(flow_of([[]]))
     scene.tell(plan("wide"))
-    scene.tell(ev.WorkArrived(0, Work.of(Bag(2))))
+    scene.tell(ev.WorkArrived(0, Work(Bag(2))))
     assert scene.taken(None) == [2, 3]
     assert scene.taken("wide") == [1]
+
+
+def test_works_with_different_plans_are_kept_apart():
+    scene = Watched(flow_of([[], []]))
+    scene.tell(ev.WorkArrived(0, Work(Bag(1))))
+    scene.tell(ev.WorkArrived(0, Work(flow_of([[], []]))))
+    scene.tell(plan("wide", "narrow"))
+    scene.tell(plan("narrow", "wide", work=3))
+    assert sorted(scene.taken("wide")) == [1, 5]
+    assert sorted(scene.taken("narrow")) == [2, 4]
+    assert scene.taken(None) == [3]
+
+
+def test_another_assignment_of_one_work_leaves_the_others_as_they_are():
+    scene = Watched(flow_of([[]]))
+    scene.tell(ev.WorkArrived(0, Work(flow_of([[]]))))
+    for work in (1, 2):
+        scene.tell(plan("wide", work=work))
+    changed = Assigned(("narrow",), (0,))
+    scene.tell(ev.AssignmentChanged(0, changed, {"narrow": 1}, work=2))
+    assert scene.taken("wide") == [1]
+    assert scene.taken("narrow") == [2]
 
 
 def test_a_task_is_there_once_what_it_needs_is_done():
@@ -210,7 +233,7 @@ def test_many_ready_tasks_do_not_slow_down_another_placer():
         state, work = RunState(), AssignedWork()
         market = Market("USD", "undated", (Offer("wide", ZERO, slots=started),))
         opening = ev.RunCreated(0, "run", market, Goal(), Limits(), 0, {}, {}, 0.0)
-        arrival = ev.WorkArrived(0, Work.of(flow_of([[]] * tasks)))
+        arrival = ev.WorkArrived(0, Work(flow_of([[]] * tasks)))
         machine = (ev.MachineRented(0, 1, "wide", HOUR), ev.MachineUp(0, 1))
         last = range(tasks, tasks - started, -1)
         starts = [ev.AttemptStarted(0, n, task, 1) for n, task in enumerate(last, 1)]

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 from msgspec import structs
+from tests.policies.wishes import rented_offers
 
 from bursar.beliefs.progress import Progress
 from bursar.engine.roles import Policy
@@ -22,7 +23,7 @@ from bursar.policies.replicate.none import NoReplicas
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
-from bursar.state.actions import Rent, Wake
+from bursar.state.actions import Wake
 from bursar.state.attempts import OUTCOMES
 from bursar.testing import Scene, check_provisioner
 
@@ -86,14 +87,14 @@ def test_a_budget_that_cannot_do_ends_with_an_account_of_it(faithful):
 def test_the_first_machines_cost_a_quarter_of_the_budget():
     scene = Scene(SLOW, FAST, tasks=500, budget="24")
     wishes = list(Bats().provision(scene.state, scene.at, Random(0)))
-    rents = [wish.offer for wish in wishes if isinstance(wish, Rent)]
+    rents = rented_offers(wishes)
     assert sorted(rents) == ["fast", "fast", "slow", "slow"]
 
 
 def test_the_published_sample_has_a_tenth_of_the_bag_on_every_offer():
     scene = Scene(SLOW, FAST, tasks=60, budget="100")
     wishes = list(Bats(faithful=True).provision(scene.state, scene.at, Random(0)))
-    rents = [wish.offer for wish in wishes if isinstance(wish, Rent)]
+    rents = rented_offers(wishes)
     assert sorted(rents) == ["fast"] * 6 + ["slow"] * 6
 
 

@@ -9,32 +9,26 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.provision.fixed import Fixed
+from bursar.state.run_times import UNKNOWN, RunTimes
 from bursar.testing import Scene
 
 SLOW = Offer("slow", Money.parse(1), HOUR)
 FAST = Offer("fast", Money.parse(4), HOUR, speed=4.0)
 
 
-class Known(Fixed):
-    """Mean run times of 20 and 5 minutes; machines stay as long as they are paid for."""
+class Known(RunTimes):
+    """Mean run times of 20 and 5 minutes."""
 
-    def __init__(self):
-        super().__init__({})
-
-    def expected(self, offer, elapsed=0):
+    def expected(self, offer, elapsed=0, task=0):
         return max(elapsed, (20 if offer == "slow" else 5) * MINUTE)
 
 
-class Ignorant(Known):
-    def expected(self, offer, elapsed=0):
-        return None
-
-
-def placed(provisioner, tasks):
-    """Where tasks go with one slow and one fast machine, both idle."""
+def placed(runtimes, tasks):
+    """Where tasks go with one slow and one fast machine, both idle until they are paid for."""
     scene = Scene(SLOW, FAST, tasks=tasks, budget="9")
     machines = {scene.up(scene.rent(name)): name for name in ("slow", "fast")}
-    starts = FittingPlacer(provisioner).place(scene.state, scene.at, Random(0))
+    scene.state.runtimes = runtimes
+    starts = FittingPlacer(Fixed({})).place(scene.state, scene.at, Random(0))
     return sorted(machines[start.machine] for start in starts)
 
 
@@ -49,4 +43,4 @@ def test_many_tasks_go_everywhere():
 
 
 def test_where_nothing_is_known_every_machine_gets_a_task():
-    assert placed(Ignorant(), tasks=2) == ["fast", "slow"]
+    assert placed(UNKNOWN, tasks=2) == ["fast", "slow"]

@@ -80,14 +80,14 @@ def test_a_pool_is_barren_after_two_rounds_without_a_result():
     patience = PoolTimeout()
     one = rescue(patience)
     for _ in range(ROUNDS * 2):
-        one.look(view(), FIRST, None)
+        one.look(view(), FIRST, [None])
         assert not one.is_barren
         patience.gave_up(1)
-    one.look(view(), FIRST, None)
+    one.look(view(), FIRST, [None])
     assert one.is_barren
     assert one.limit == 2
     patience.returned(MINUTE)
-    one.look(view(), FIRST, None)
+    one.look(view(), FIRST, [None])
     assert not one.is_barren
 
 
@@ -101,14 +101,14 @@ def test_a_pool_is_barren_after_two_rounds_without_a_result():
     ],
 )
 def test_a_strategy_of_unreliable_machines_alone_rules_help_out(strategy, helps):
-    assert rescue().may_help(view(), 0, strategy) is helps
+    assert rescue().may_help(view(), 0, [strategy]) is helps
 
 
 def test_what_cannot_be_rented_is_of_no_help():
     poor = SimpleNamespace(left=Money.parse("0.50"))
     refused = {"sure": Refusal(0, 0)}
     for changes in ({"ledger": poor}, {"refusals": refused}):
-        assert not rescue().may_help(view(**changes), 1, None)
-        assert rescue().may_help(view(**changes, fleet={"sure": 1}), 1, None)
-    assert rescue().may_help(view(refusals=refused), refused["sure"].over, None)
-    assert not rescue(fleet={"spot": 2}).may_help(view(), 0, None)
+        assert not rescue().may_help(view(**changes), 1, [None])
+        assert rescue().may_help(view(**changes, fleet={"sure": 1}), 1, [None])
+    assert rescue().may_help(view(refusals=refused), refused["sure"].over, [None])
+    assert not rescue(fleet={"spot": 2}).may_help(view(), 0, [None])

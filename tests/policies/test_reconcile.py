@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.policies.wishes import rented_offers
 
+from bursar.model.errors import InputError
 from bursar.model.goal import Account, Budget, Goal
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -25,7 +27,7 @@ def scene(budget=None, tasks=9):
 def rented(scene, fleet, **options):
     actions = reconcile(scene.state, Target(fleet=fleet, rent="wanted", **options), scene.at)
     assert all(action.reason for action in actions)
-    return [action.offer for action in actions if isinstance(action, Rent)]
+    return rented_offers(actions)
 
 
 def released(scene, fleet):
@@ -117,6 +119,26 @@ def test_money_that_comes_with_the_next_interval_is_waited_for():
     assert give_up(here.state, {"large": 1}, 0) == []
 
 
+def test_machines_of_one_offer_are_asked_for_at_once():
+    target = Target(fleet={"small": 2, "large": 3}, rent="wanted")
+    assert reconcile(scene().state, target, 0) == [
+        Rent("small", 2, reason="wanted"),
+        Rent("large", 3, reason="wanted"),
+    ]
+
+
+def test_a_provisioner_that_knows_no_accounts_serves_one_and_refuses_several():
+    names = ("ann", "bob")
+    here = scene()
+    target = Target(fleet={"small": 1}, rent="wanted")
+    here.tell(ev.GoalChanged(0, Goal(accounts=(Account("ann"),))))
+    assert reconcile(here.state, target, 0) == [Rent("small", 1, "ann", "wanted")]
+    here.tell(ev.GoalChanged(0, Goal(accounts=tuple(Account(name) for name in names))))
+    told = "the run has 2 accounts, and this provisioner rents for one; fixed can serve several"
+    with pytest.raises(InputError, match=told):
+        reconcile(here.state, target, 0)
+
+
 def test_with_several_accounts_the_fleet_and_the_money_are_those_of_one():
     accounts = (
         Account("ann", Budget(Money.parse("0.25"))),
@@ -130,10 +152,9 @@ def test_with_several_accounts_the_fleet_and_the_money_are_those_of_one():
         target = Target(fleet={"small": 2}, rent="wanted")
         return reconcile(here.state, target, here.at, account)
 
-    rent = Rent("small", account="ann", reason="wanted")
-    assert rents("ann") == [rent, rent]
+    assert rents("ann") == [Rent("small", 2, "ann", "wanted")]
     assert rents("bob") == [Rent("small", account="bob", reason="wanted")]
     here.tell(ev.MachineRented(0, 2, "small", HOUR, "", "ann"))
-    assert rents("ann") == [rent]
+    assert rents("ann") == [Rent("small", 1, "ann", "wanted")]
     spare = Target(fleet={}, rent="wanted", release="not wanted")
     assert reconcile(here.state, spare, here.at, "ann") == [Release(2, reason="not wanted")]

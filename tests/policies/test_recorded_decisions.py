@@ -177,7 +177,7 @@ def _prob(market, budget, lives=None):
         simulate(
             market,
             Goal(Money.parse(budget)),
-            [ev.WorkArrived(0, Work.of(flow)), plan],
+            [ev.WorkArrived(0, Work(flow)), plan],
             Policy(prob, AssignedPlacer(prob), NoReplicas()),
             ModelledBehaviour(given(runtimes), failing=0.02, mean_life=lives, seed=seed),
             seed=seed,

@@ -7,12 +7,13 @@ import pytest
 from bursar.model.errors import InputError
 from bursar.policies import registry
 from bursar.policies.place.random import RandomPlacer
+from bursar.policies.presets import ROUND_ROBIN
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import arguments, check_policies, find, make_policy, names
 from bursar.policies.replicate.none import NoReplicas
 
 ELSEWHERE = """
-from bursar.engine.roles import Replicator
+from bursar.engine.roles import Advisor, Replicator
 
 class Oldest(Replicator):
     def __init__(self, patience=3):
@@ -32,6 +33,18 @@ class Greedy:
     def __init__(self, crystal_ball):
         pass
 
+class Oracle(Advisor):
+    def __init__(self, provisioner):
+        self.provisioner = provisioner
+        self.asked = 0
+
+    def question(self, view, now):
+        self.asked += 1
+        return None
+
+    def answer(self, question):
+        return None
+
 SEVEN = 7
 """
 
@@ -48,6 +61,10 @@ fleeted = elsewhere_policies:Fleeted
 
 [bursar.placer]
 random = elsewhere_policies:Impostor
+
+[bursar.advisor]
+oracle = elsewhere_policies:Oracle
+seer = elsewhere_policies:Greedy
 """
 
 
@@ -150,3 +167,37 @@ def test_an_entry_that_reads_what_a_provisioner_knows_goes_with_it_alone(placer,
 def test_an_entry_is_found_by_the_name_that_older_journals_have():
     assert registry.find("replicator", "insured") is registry.find("replicator", "at-risk")
     assert "insured" not in registry.names("replicator")
+
+
+def test_entries_that_serve_one_account_are_refused_where_there_are_several():
+    check_policies({"provisioner": "fixed", "placer": "fifo", "replicator": "none"}, accounts=2)
+    check_policies({"provisioner": "bats", "placer": "random", "replicator": "none"}, accounts=1)
+    told = "the provisioner 'bats' serves one account, and the run has 2; choose fixed"
+    with pytest.raises(InputError, match=told):
+        check_policies({"provisioner": "bats", "placer": "fifo", "replicator": "none"}, accounts=2)
+    told = "the placer 'assigned' serves one account, and the run has 3; choose fifo or random"
+    with pytest.raises(InputError, match=told):
+        check_policies({"provisioner": "fixed", "placer": "assigned"}, accounts=3)
+
+
+def test_an_advisor_of_another_package_is_chosen_by_its_name(elsewhere):
+    assert {"none", "oracle", "replan", "tail"} <= set(names("advisor"))
+    check_policies({**ROUND_ROBIN, "advisor": "oracle"})
+    with pytest.raises(InputError, match=r"'seer' needs .*crystal_ball.*it can get provisioner"):
+        check_policies({**ROUND_ROBIN, "advisor": "seer"})
+    with pytest.raises(InputError, match="no advisor 'sage'; there are none, oracle"):
+        check_policies({**ROUND_ROBIN, "advisor": "sage"})
+    policy = make_policy(
+        advisor="oracle",
+        options={"provisioner": {"fleet": {}}, "advisor": {"provisioner": None}},
+    )
+    (advisor,) = policy.advisors
+    assert type(advisor).__module__ == "elsewhere_policies"
+
+
+@pytest.mark.parametrize(("advisor", "provisioner"), [("tail", "mixed"), ("replan", "prob")])
+def test_an_advisor_that_knows_one_provisioner_goes_with_it_alone(advisor, provisioner):
+    told = f"the advisor '{advisor}' goes with the provisioner '{provisioner}' only"
+    with pytest.raises(InputError, match=told):
+        check_policies({**ROUND_ROBIN, "advisor": advisor})
+    check_policies({**ROUND_ROBIN, "advisor": "none"})

@@ -12,6 +12,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.model.work import Bag
+from bursar.policies.live_attempts import deserves
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import make_policy, names
 from bursar.policies.replicate.migrate import Migrate
@@ -19,11 +20,11 @@ from bursar.policies.replicate.perfect import Perfect
 from bursar.policies.replicate.random import RandomReplicas
 from bursar.policies.replicate.stochastic import Stochastic
 from bursar.policies.replicate.stochastic_random import StochasticRandom
-from bursar.policies.replicate.tail import deserves
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state.actions import Cancel, Start
 from bursar.state.attempts import OUTCOMES
+from bursar.state.run_times import UNKNOWN
 from bursar.testing.scene import Scene
 
 SLOW = Offer("slow", Money.parse(1), HOUR, speed=1.0)
@@ -51,6 +52,7 @@ def tail(*started):
 
 
 def asked(replicator, scene):
+    scene.state.runtimes = replicator.runtimes or UNKNOWN
     return list(replicator.replicate(scene.state, scene.at, RNG))
 
 
@@ -137,7 +139,8 @@ def test_stochastic_random_prefers_what_is_expected_to_end_sooner():
     scene.pass_time(1 * MINUTE)
     machine = scene.machine("fast")
     for seed in range(10):
-        actions = StochasticRandom(knowing(60)).replicate(scene.state, scene.at, Random(seed))
+        scene.state.runtimes = knowing(60)
+        actions = StochasticRandom().replicate(scene.state, scene.at, Random(seed))
         assert pairs(actions) == [(2, machine)]
 
 

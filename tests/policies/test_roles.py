@@ -10,15 +10,25 @@ import pytest
 
 import bursar
 from bursar.beliefs.samples import SampleLog
-from bursar.engine.roles import Advisor, Placer, Policy, Provisioner, Replicator, learns
+from bursar.engine.roles import (
+    Advisor,
+    Placer,
+    Policy,
+    Provisioner,
+    Replicator,
+    learns,
+    learns_at_once,
+)
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR
 from bursar.policies.place.random import RandomPlacer
+from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import BUILT_IN, find, make_entry
 from bursar.policies.replicate.none import NoReplicas
+from bursar.state.run_times import UNKNOWN
 from bursar.testing import Scene
 
 ROLES = {"provisioner": Provisioner, "placer": Placer, "replicator": Replicator}
@@ -32,7 +42,7 @@ def made(role, name):
     offered = {
         "fleet": {"small": 3},
         "market": Market("USD", "undated", (SMALL,)),
-        "book": SampleLog(),
+        "sample_log": SampleLog(),
         "size": 3,
         "runtimes": lambda task, machine: HOUR,
     }
@@ -50,7 +60,8 @@ def test_an_entry_has_all_that_its_role_declares(role, name):
             entry.saw(event, scene.state)
     if role == "provisioner":
         assert entry.stays_until(machine) >= machine.until
-        assert entry.expected("small") is None, "nothing is known before the first result"
+        known = entry.runtimes or UNKNOWN
+        assert known.expected("small") is None, "nothing is known before the first result"
     elif role == "placer":
         assert entry.next_task(scene.state, Random(0)) in (None, 1, 2, 3)
     else:
@@ -84,6 +95,9 @@ def test_an_entry_may_implement_its_role_without_inheriting():
         def saw(self, event, state):
             self.last = event
 
+        def saw_before(self, view):
+            self.last = None
+
         def place(self, view, now, rng):
             return []
 
@@ -93,7 +107,20 @@ def test_an_entry_may_implement_its_role_without_inheriting():
     entry = Whole()
     assert Policy(Fixed({}), entry, NoReplicas()).placer is entry
     assert learns(entry)
+    assert learns_at_once(entry)
     assert not learns(RandomPlacer())
+
+
+def test_a_way_to_learn_at_once_does_not_count_for_one_who_sees_events_in_another_way():
+    class Other(Bats):
+        def saw(self, event, state):
+            self.last = event
+
+    class Both(Other):
+        def saw_before(self, view):
+            self.last = None
+
+    assert [learns_at_once(entry) for entry in (Bats(), Other(), Both())] == [True, False, True]
 
 
 @pytest.mark.parametrize("package", ["engine", "policies", "runs", "simulate"])
@@ -109,7 +136,7 @@ def test_no_member_of_an_entry_is_looked_up_by_name(package):
 
 
 @pytest.mark.parametrize("name", BUILT_IN["advisor"])
-def test_an_advisor_inherits_from_its_role_and_learns(name):
+def test_an_advisor_inherits_from_its_role_and_learns_unless_it_never_advises(name):
     entry = find("advisor", name)
     assert issubclass(entry, Advisor)
-    assert learns(entry.__new__(entry))
+    assert learns(entry.__new__(entry)) == (name != "none")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.properties.test_conservation import offers
@@ -15,9 +16,15 @@ from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work
+from bursar.policies.place.fifo import FifoPlacer
+from bursar.policies.place.random import RandomPlacer
+from bursar.policies.provision.bats import Bats
+from bursar.policies.provision.fixed import Fixed
+from bursar.policies.replicate.none import NoReplicas
 from bursar.state import actions as act
 from bursar.state import events as ev
 from bursar.testing import Case, Hostile, play
+from bursar.testing.broken import ContractBroken
 
 NAMES = ("ann", "bob", "cleo")
 
@@ -46,6 +53,23 @@ class ByOwner(Provisioner, Placer, Replicator):
 
     def replicate(self, view, now, rng):
         return ()
+
+
+class Witness:
+    """Sees whose machines run whose work, and starts that were refused for that."""
+
+    def __init__(self):
+        self.served = set()
+        self.refused = []
+        self.rented = 0
+
+    def saw(self, event, state):
+        self.rented += isinstance(event, ev.MachineRented)
+        if isinstance(event, ev.AttemptStarted):
+            owner = state.account_of(event.task)
+            self.served.add((owner, state.machines[event.machine].account))
+        elif isinstance(event, ev.ActionRefused) and event.action == "Start":
+            self.refused.append(event.why)
 
 
 @st.composite
@@ -100,3 +124,26 @@ def test_no_account_pays_for_another_and_none_exceeds_its_budget(case):
     every = ByOwner()
     state = play(case, Policy(every, every, every), most_steps=150)
     assert {charge.account for charge in state.ledger.charges()} <= set(state.ledger.accounts)
+
+
+@settings(max_examples=200)
+@given(cases(), st.sampled_from([FifoPlacer, RandomPlacer]))
+def test_the_shipped_entries_serve_each_account_with_its_own_machines(case, placer):
+    fixed = Fixed({offer.name: offer.limit or 2 for offer in case.market.offers})
+    witness = Witness()
+    policy = Policy(fixed, placer(), NoReplicas())
+    state = play(case, policy, observers=[witness], most_steps=150)
+    assert witness.refused == [], "nothing was tried that another account pays for"
+    assert witness.served <= {(account, account) for account in state.ledger.accounts}
+
+
+@settings(max_examples=50)
+@given(cases())
+def test_a_provisioner_that_knows_one_account_spends_no_money_of_several(case):
+    if len(case.goal.accounts) == 1:
+        play(case, Policy(Bats(), RandomPlacer(), NoReplicas()), most_steps=150)
+        return
+    witness = Witness()
+    with pytest.raises(ContractBroken, match="fixed can serve several"):
+        play(case, Policy(Bats(), RandomPlacer(), NoReplicas()), observers=[witness])
+    assert not witness.rented

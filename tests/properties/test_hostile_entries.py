@@ -16,7 +16,7 @@ from bursar.engine import loop as engine_module
 from bursar.engine.guard import Guard
 from bursar.engine.roles import Placer, Replicator
 from bursar.journal.replay import load_state
-from bursar.journal.store import JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.model.errors import PolicyError
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -288,5 +288,5 @@ def test_what_an_entry_changes_in_an_event_is_its_own_copy():
     stage = Stage(*OFFERS, tasks=0, arrivals_end=False, provisioner=Scribbles({"small": 1}))
     stage.engine.record(ev.PlanChosen(0, "knee", {"small": 1}, 1, 1, Money(1), Money(1)))
     assert stage.state.created.settings == {}
-    assert stage.state.plan.fleet == {"small": 1}
-    assert msgspec.json.encode(stage.state.plan.fleet) == b'{"small":1}'
+    assert stage.state.plans_of(1).chosen.fleet == {"small": 1}
+    assert msgspec.json.encode(stage.state.plans_of(1).chosen.fleet) == b'{"small":1}'

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from bursar.model.assigned import Assigned
 from bursar.model.goal import Goal
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, SECOND
+from bursar.model.work import Bag, Work
 from bursar.report.decisions import clock, decisions, grouped
 from bursar.state import events as ev
 from bursar.testing import Scene
@@ -74,6 +76,15 @@ def test_what_is_told_of_each_event(event, told):
     scene.start(1, scene.machine())
     scene.tell(event)
     assert last(scene) == told
+
+
+def test_where_there_are_several_works_a_plan_says_which_it_is_for(scene):
+    scene.tell(ev.WorkArrived(0, Work(Bag(1))))
+    plan = ev.PlanChosen(0, "knee", {"small": 2}, HOUR, 2 * HOUR, *MONEY, work=2)
+    scene.tell(plan)
+    assert last(scene) == ("plan 'knee' chosen for work 2: 2 small", "2.0 h and $0.40 at most")
+    scene.tell(ev.AssignmentChanged(0, Assigned(("small",), (0,)), {"small": 1}, "slow"))
+    assert last(scene) == ("plan changed for work 1: 1 small at most", "slow")
 
 
 def test_retries_that_were_asked_for_are_counted(scene):

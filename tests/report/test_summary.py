@@ -6,6 +6,7 @@ from typing import get_args
 import msgspec
 import pytest
 
+from bursar.model.goal import Account, Budget, Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.options import RunOptions
@@ -20,6 +21,7 @@ from bursar.report.summary import (
     tell,
 )
 from bursar.state import events as ev
+from bursar.state.appliers import tasks
 from bursar.state.digest import digest_of
 from bursar.testing import Scene
 
@@ -119,7 +121,7 @@ def test_what_the_cap_leaves_out_is_said_where_it_is_first_shown():
     assert first == "$0.10 committed of $2.50 (storage and transfer are not included)"
     assert later == "$0.10 committed of $2.50"
     market = scene.state.market
-    assert budget_told(market, Money.parse("2")) == (
+    assert budget_told(market, Goal(Money.parse("2"))) == (
         "budget $2.00 (storage and transfer are not included)"
     )
     assert prices_told(market, first=False).endswith(", USD")
@@ -251,6 +253,16 @@ def test_of_many_unlike_failures_some_are_told_and_the_rest_counted():
     assert "... and 223 more failed" in lines
 
 
+def test_failures_whose_text_is_in_the_journal_alone_are_counted(monkeypatch):
+    monkeypatch.setattr(tasks, "MOST_TEXTS", 3)
+    scene = scene_of([str(n) for n in range(1, 21)])
+    lines = failing(scene, *["no memory"] * 20)
+    assert lines[1].startswith("failed: 3 tasks alike, such as task 1")
+    assert "... and 17 more failed" in lines
+    assert scene.state.failed == 20
+    assert sum(one.why is not None for one in scene.state.failed_tasks.values()) == 3
+
+
 def test_a_vast_command_and_what_it_printed_are_cut():
     scene = scene_of(["v" * 100_000, "b"])
     lines = failing(scene, "e" * 100_000)
@@ -298,3 +310,41 @@ def test_a_run_that_nobody_executes_is_abandoned_and_not_running():
     assert ": abandoned." in next(iter(tell(scene.state, is_abandoned=True)))
     scene.tell(ev.RunEnded(0, "budget"))
     assert ": stopped by its budget." in next(iter(tell(scene.state, is_abandoned=True)))
+
+
+def test_the_money_of_an_interval_is_told_as_such():
+    scene = scene_of(budget="5")
+    scene.tell(ev.GoalChanged(0, Goal(Money.parse("0.30"), every=HOUR)))
+    machine = scene.machine(stay=4 * HOUR)
+    scene.pass_time(2 * HOUR + MINUTE)
+    scene.end(scene.start(1, machine))
+    digest = digest_of(scene.state)
+    assert money_line(digest, first=False) == ("$0.40 committed, $0.10 of $0.30/h in this interval")
+    assert summarise(scene.state).money.committed_in_interval == "0.10"
+    scene.tell(ev.RunEnded(scene.at, "interrupted", "Ctrl-C"))
+    assert money_line(digest_of(scene.state), first=False) == "$0.40 committed within $0.30/h"
+
+
+def test_a_run_that_sleeps_until_the_next_interval_says_until_when():
+    scene = scene_of(budget="5")
+    scene.tell(ev.GoalChanged(0, Goal(Money.parse("0.10"), every=HOUR)))
+    machine = scene.machine()
+    assert not any("waits" in line for line in tell(scene.state))
+    scene.pass_time(MINUTE)
+    scene.down(machine)
+    assert digest_of(scene.state).refill_awaited == HOUR
+    assert any(line.startswith("waits for the next budget at ") for line in tell(scene.state))
+    assert not any("waits" in line for line in tell(scene.state, is_abandoned=True))
+    scene.tell(ev.StopRequested(scene.at, "interrupted", "Ctrl-C"))
+    assert not any("waits" in line for line in tell(scene.state))
+
+
+def test_the_budgets_of_several_accounts_are_not_added_up():
+    scene = scene_of(budget="5")
+    accounts = (Account("ann", Budget(Money.parse("5"), HOUR)), Account("bob", None))
+    scene.tell(ev.GoalChanged(0, Goal(accounts=accounts)))
+    assert money_line(digest_of(scene.state), first=False) == (
+        "$0.00 committed within the budgets of 2 accounts"
+    )
+    market = scene.state.market
+    assert budget_told(market, scene.state.goal).startswith("budget ann $5.00/h, bob no budget (")

@@ -49,7 +49,7 @@ def test_the_table_is_that_of_the_paper() -> None:
 
 
 def test_reality_returns_about_as_many_results_as_the_table_says(run: RealRun) -> None:
-    returned = [one.turnaround(run.patience) is not None for one in run.instances.values()]
+    returned = [one.turnaround(run.timeout) is not None for one in run.instances.values()]
     assert sum(returned) / len(returned) == pytest.approx(0.788, abs=0.06)
 
 
@@ -67,8 +67,8 @@ def test_later_tasks_take_longer(run: RealRun) -> None:
 
 
 def test_some_losses_are_told_and_others_are_not(run: RealRun) -> None:
-    lost = [one for one in run.instances.values() if one.turnaround(run.patience) is None]
-    told = [one for one in lost if one.known_lost(run.patience) < one.sent + run.patience]
+    lost = [one for one in run.instances.values() if one.turnaround(run.timeout) is None]
+    told = [one for one in lost if one.known_lost(run.timeout) < one.sent + run.timeout]
     assert 0.1 < len(told) / len(lost) < 0.6
 
 

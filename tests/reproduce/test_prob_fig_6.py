@@ -76,10 +76,10 @@ def test_the_published_search_is_judged_by_the_figures_of_the_paper(
 def test_no_mixture_of_offers_is_further_off_than_all_tasks_on_one(case: ProbCase) -> None:
     most, seen = most_too_low(case), case.seen_by(of_average)
     static = seen.table.mean(axis=1)[seen.rows] * PRICES
-    expected, every = case.expected * PRICES, np.arange(case.graph.tasks)
+    expected, every = case.expected * PRICES, np.arange(len(case.dag))
     rng = np.random.default_rng(1)
     for _ in range(20):
-        offers = rng.integers(0, 4, case.graph.tasks)
+        offers = rng.integers(0, 4, len(case.dag))
         off = 100 * (1 - static[every, offers].sum() / expected[every, offers].sum())
         assert 0 < off <= most
 

@@ -52,7 +52,7 @@ def test_average_takes_a_byte_for_faster_than_it_is_and_worst_case_for_slower() 
 def test_a_query_has_two_levels_for_each_job(jobs: tuple[MapReduceJob, ...], levels: int) -> None:
     case = ProbCase("query", query("query", jobs))
     assert case.problem(1.0).levels().max() + 1 == levels
-    assert case.graph.tasks == sum(job.maps + job.reduces for job in jobs)
+    assert len(case.dag) == sum(job.maps + job.reduces for job in jobs)
 
 
 def test_every_byte_of_a_job_is_read_and_written_once() -> None:
@@ -105,7 +105,7 @@ def test_executions_cost_and_take_what_is_expected_of_them() -> None:
 
 def test_with_shared_luck_costs_vary_more() -> None:
     case = ProbCase("query", query("query", Q1))
-    offers = np.zeros(case.graph.tasks, dtype=np.int64)
+    offers = np.zeros(len(case.dag), dtype=np.int64)
     own, shared = (
         WorkflowExecutions(case, 200, is_shared=one).costs(offers) for one in (False, True)
     )

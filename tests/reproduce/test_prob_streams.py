@@ -32,16 +32,16 @@ def test_arrivals_are_a_poisson_process() -> None:
 
 def test_a_stream_of_jobs_takes_as_long_as_jobs_alone(case: ProbCase) -> None:
     executions = WorkflowExecutions(case, 12)
-    offers = np.arange(case.graph.tasks) % 4
+    offers = np.arange(len(case.dag)) % 4
     stream = run_stream(case, offers, executions, 12)
     assert stream.times == pytest.approx(executions.run(offers).times, abs=1e-4)
     assert stream.costs == pytest.approx(executions.costs(offers))
 
 
 def test_machines_are_paid_for_what_the_tasks_take_and_the_rest_of_a_unit(case: ProbCase) -> None:
-    executions, offers = WorkflowExecutions(case, 3), np.zeros(case.graph.tasks, dtype=np.int64)
+    executions, offers = WorkflowExecutions(case, 3), np.zeros(len(case.dag), dtype=np.int64)
     by_second = run_stream(case, offers, executions, 3)
-    rest = 3 * case.graph.tasks * 0.044 / 3600
+    rest = 3 * len(case.dag) * 0.044 / 3600
     assert 0 <= by_second.paid - by_second.costs.sum() <= rest
     assert run_stream(case, offers, executions, 3, HOUR).paid > 2 * by_second.paid
 

@@ -290,8 +290,10 @@ def test_a_summary_can_be_asked_for_at_any_time(gate):
     ("market", "options", "complaint"),
     [
         (PAID, {}, "this market costs money: set a limit with budget="),
-        (PAID, {"budget": "a lot"}, "is not an amount of money"),
+        (PAID, {"budget": "a lot"}, "budget=: 'a lot' is not an amount of money"),
+        (PAID, {"budget": "5/often"}, "budget=: 'often' is not a duration"),
         (PAID, {"budget": "0.001"}, "buys no machine: .* raise budget="),
+        (PAID, {"budget": "0.001/h"}, r"a budget of \$0\.00100/h buys no machine"),
         ("nowhere.toml", {"budget": "1"}, "nowhere.toml"),
         (PAID, {"budget": "1", "policies": {"replicator": "perfect"}}, "only bursar simulate"),
         (PAID, {"budget": "1", "fleet": {"small": 9}}, "the market's limit is 2"),
@@ -302,8 +304,9 @@ def test_a_summary_can_be_asked_for_at_any_time(gate):
     ],
 )
 def test_what_cannot_be_is_refused_at_once_and_leaves_nothing(home, market, options, complaint):
-    with pytest.raises(InputError, match=complaint):
+    with pytest.raises(InputError, match=complaint) as told:
         BudgetExecutor(market, **options)
+    assert isinstance(told.value, ValueError)
     assert home.list() == []
 
 
@@ -477,7 +480,7 @@ def test_nobody_is_told_to_resume_calls_of_a_program_that_was_killed():
 
 
 def test_a_journal_that_cannot_be_written_gives_advice_that_works(monkeypatch):
-    from bursar.journal.store import JournalWriter
+    from bursar.journal.writer import JournalWriter
     from bursar.model.errors import JournalError
 
     pool = BudgetExecutor(SINGLE, "1")

@@ -18,6 +18,7 @@ from bursar.runs.planning import Asked, current_plans, open_planned
 from bursar.runs.request import Request
 from bursar.runs.session import Session
 from bursar.state import events as ev
+from bursar.state.digest import digest_of
 from bursar.state.state import RunState
 
 ONE = Money.parse("1")
@@ -75,10 +76,12 @@ def state_with(offered, tasks=3):
 
 def test_a_list_is_current_while_nothing_was_done_or_spent_since():
     offered = ev.PlansOffered(0, PLANS, Assumed(tasks=3, date="2026-01-01"))
-    assert current_plans(state_with(offered)) == offered
-    assert current_plans(state_with(offered, tasks=4)) is None
+    three, four = (digest_of(state_with(offered, tasks)) for tasks in (3, 4))
+    assert current_plans(offered, three) == offered
+    assert current_plans(offered, four) is None
     spent = replace(offered, assumed=replace(offered.assumed, spent=ONE))
-    assert current_plans(state_with(spent)) is None
+    assert current_plans(spent, three) is None
+    assert current_plans(None, three) is None
 
 
 def test_the_goal_is_that_of_the_plans_unless_another_is_given():
@@ -86,11 +89,9 @@ def test_the_goal_is_that_of_the_plans_unless_another_is_given():
     capped = tuple(replace(one, cap=Money.parse("3")) for one in PLANS)
     assumed = Assumed(tasks=3, date="2026-01-01", goal=goal, wish=Wish())
     offered = ev.PlansOffered(0, capped, assumed)
-    state = state_with(offered)
-    book = None  # a list that is current needs no sample
-    chosen = Chooser("knee").choose(state, book)
+    chosen = Chooser("knee").choose_from(offered, "USD")
     assert (chosen.goal, chosen.notes) == (Goal(Money.parse("3"), 60 * SECOND), ())
-    other = Chooser("knee", "7", "2m").choose(state, book)
+    other = Chooser("knee", "7", "2m").choose_from(offered, "USD")
     assert other.goal == Goal(Money.parse("7"), 120 * SECOND)
     assert other.notes == (
         "the plans were made for a deadline of 1.0 min; this one is run as it was offered",
@@ -100,7 +101,7 @@ def test_the_goal_is_that_of_the_plans_unless_another_is_given():
 def test_the_deadline_of_plans_for_a_bag_is_no_deadline_of_its_run():
     goal = Goal(Money.parse("7"), 60 * SECOND)
     assumed = Assumed(tasks=3, date="2026-01-01", goal=goal)
-    chosen = Chooser("knee").choose(state_with(ev.PlansOffered(0, PLANS, assumed)), None)
+    chosen = Chooser("knee").choose_from(ev.PlansOffered(0, PLANS, assumed), "USD")
     assert chosen.goal.deadline is None
 
 
@@ -124,19 +125,20 @@ def sampled(tmp_path, monkeypatch):
 def test_a_list_is_kept_in_the_journal_and_not_made_again(sampled):
     with open_planned(sampled) as planned:
         first = planned.offer(Asked(between=2))
-    assert load_state(sampled.journal).offered == replace(first, at=load_state(sampled.journal).now)
+    state = load_state(sampled.journal)
+    assert state.plans_of(1).offered == replace(first, at=state.now)
     with open_planned(sampled) as planned:
         assert planned.offer().plans == first.plans
-        other = planned.offer(Asked())
-    assert len(other.plans) < len(first.plans)
-    assert load_state(sampled.journal).offered.plans == other.plans
+        other = planned.offer(Asked(confidence=0.7))
+    assert other.plans != first.plans
+    assert load_state(sampled.journal).plans_of(1).offered.plans == other.plans
 
 
 def test_a_run_that_is_being_executed_is_planned_for_and_left_alone(sampled):
     with sampled.acquire(), open_planned(sampled) as planned:
         assert f"run {sampled.name} is " in planned.why_read_only
         assert planned.offer().plans
-    assert load_state(sampled.journal).offered is None
+    assert load_state(sampled.journal).plans_of(1).offered is None
 
 
 def test_a_plan_never_has_more_than_the_budget_that_was_written(sampled):

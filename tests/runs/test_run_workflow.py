@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bursar import BursarError, Workflow, run_workflow
+from bursar import BursarError, WorkflowBuilder, run_workflow
 from bursar.formats.market import parse_market
 
 MARKET = parse_market(
@@ -19,7 +19,7 @@ MARKET = parse_market(
 @pytest.fixture
 def flow(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    work = Workflow("two")
+    work = WorkflowBuilder("two")
     work.task("make", run="echo made > made", writes=["made"], runtime="10ms")
     work.task("use", run=["cp", "made", "used"], reads=["made"], writes=["used"], runtime="10ms")
     return work

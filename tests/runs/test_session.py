@@ -8,9 +8,10 @@ import time
 import pytest
 
 from bursar.engine.renter import FoundMachine, RentOrder
+from bursar.journal.reader import JournalReader
 from bursar.journal.replay import load_state
 from bursar.journal.runs import Home
-from bursar.journal.store import JournalReader, JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
@@ -18,7 +19,7 @@ from bursar.model.money import ZERO, Money
 from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, SECOND
 from bursar.model.work import Bag, Work, make_bag
-from bursar.policies.presets import BATS
+from bursar.policies.presets import FRONTIER
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.planned import Planned
 from bursar.rent.emulated import EmulatedRenter
@@ -73,7 +74,7 @@ def finish(home):
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"goal": Goal()}, "this market costs money: set a limit with --budget"),
+        ({"goal": Goal()}, "this market costs money: set a limit with budget="),
         (
             {"goal": Goal(Money.parse("0.001"))},
             r"a budget of \$0\.00100 buys no machine: the cheapest, small, costs \$0\.01 at least",
@@ -112,7 +113,7 @@ def test_a_run_begins_in_its_journal_before_anything_is_rented(home, tmp_path):
         assert session.run_dir.name == "amber"
         created, work, end = events_of(session.run_dir)
     assert (created.run, created.seed, created.market) == ("amber", 7, MARKET)
-    assert created.policies == BATS
+    assert created.policies == FRONTIER
     assert created.options.fleet == {"small": 2}
     assert created.options.directory == str(tmp_path)
     assert created.options.outputs == str(tmp_path / "home/amber/outputs")
@@ -125,7 +126,7 @@ def test_a_run_begins_in_its_journal_before_anything_is_rented(home, tmp_path):
 def test_work_may_come_later(home):
     with Session.begin(home, request()) as session:
         assert kinds_of(session.run_dir) == ["RunCreated"]
-        session.post(lambda at: ev.WorkArrived(at, Work.of(bag_of("true"))))
+        session.post(lambda at: ev.WorkArrived(at, Work(bag_of("true"))))
         session.post(ev.ArrivalsEnded(0))
         assert session.execute().status == "done"
         assert session.state.done == 1
@@ -353,12 +354,12 @@ def test_a_chosen_plan_is_followed_from_the_journal_on(home):
     plan = ev.PlanChosen(0, "knee", {"small": 1}, SECOND, SECOND, ZERO, ZERO)
     run = crashed(home)
     with Session.take_up(run, plan=plan) as session:
-        policy = policy_of(session.state, session.book)
+        policy = policy_of(session.state, session.sample_log)
         assert isinstance(policy.provisioner, Planned)
         assert policy.provisioner.fleet == {"small": 1}
-        assert session.state.plan.at == session.state.now
+        assert session.state.plans_of(1).chosen.at == session.state.now
         assert session.execute().status == "done"
-    policy = policy_of(load_state(run.journal), session.book)
+    policy = policy_of(load_state(run.journal), session.sample_log)
     assert policy.provisioner.fleet == {"small": 1}
 
 
@@ -370,13 +371,13 @@ def test_a_chosen_plan_with_a_strategy_is_followed_without_another_decision(home
     with Session.begin(home, request(*scripts, market=Market("USD", "undated", (spot,)))) as begun:
         run = begun.run_dir
     with Session.take_up(run, plan=plan) as session:
-        policy = policy_of(session.state, session.book)
+        policy = policy_of(session.state, session.sample_log)
         assert isinstance(policy.provisioner, Mixed)
-        assert policy.provisioner.pools.strategy == strategy
+        assert policy.provisioner.pools.strategies.of_work(1) == strategy
         assert policy.provisioner.pools.unreliable == 2
         assert policy.advisors == ()
         assert session.execute().status == "done"
-    assert load_state(run.journal).plan.strategy == strategy
+    assert load_state(run.journal).plans_of(1).chosen.strategy == strategy
     assert "StrategyChosen" not in kinds_of(run)
 
 
@@ -390,7 +391,7 @@ def test_a_plan_chosen_after_a_strategy_stands_for_it(home):
         ev.PlanChosen(0, "cheapest", {"spot": 2}, SECOND, SECOND, ZERO, ZERO),
     ):
         guide.saw(event, RunState())
-    assert guide.pools.strategy == new
+    assert guide.pools.strategies.of_work(1) == new
 
 
 def test_a_session_that_is_closed_twice_is_closed(home):

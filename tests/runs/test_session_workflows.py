@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from bursar.journal.reader import JournalReader
 from bursar.journal.runs import Home
-from bursar.journal.store import JournalReader, JournalWriter
-from bursar.model.flow import Flow
+from bursar.journal.writer import JournalWriter
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import SECOND
-from bursar.model.workflow import Workflow
+from bursar.model.work import Work
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.runs.request import Request
 from bursar.runs.session import Session, with_plan
 from bursar.state import events as ev
@@ -31,16 +32,16 @@ MARKET = Market(
 def begun(tmp_path, monkeypatch):
     """A run with the cheapest plan, stopped before anything was rented."""
     monkeypatch.chdir(tmp_path)
-    work = Workflow("flow")
+    work = WorkflowBuilder("flow")
     for number in range(TASKS):
         work.task(f"task-{number}", run="true", runtime=1.0)
     request = Request(
-        market=MARKET, goal=Goal(Money.parse("0.40")), flow=Flow.of(work.build()), seed=1
+        market=MARKET, goal=Goal(Money.parse("0.40")), work=Work.of_dag(work.build()), seed=1
     )
     with Session.begin(Home(tmp_path / "home"), with_plan(request)) as session:
         session.stop("not now")
         session.execute()
-        assert set(session.state.plan.fleet) == {"small"}
+        assert set(session.state.plans_of(1).chosen.fleet) == {"small"}
         return session.run_dir
 
 

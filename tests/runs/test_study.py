@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.workflow import Workflow
+from bursar.model.work import Work
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.runs import study as studies
 from bursar.runs.faults import Faults
 from bursar.runs.request import Request
@@ -23,12 +23,12 @@ NOTHING_FAILS = Faults(failing=0.0, reliability=1.0, mean_life=None, notice=0, t
 
 
 def fan():
-    work = Workflow("fan")
+    work = WorkflowBuilder("fan")
     work.task("begin", runtime=60)
     for number in range(6):
         work.task(f"work-{number}", needs=["begin"], runtime=120)
     work.task("end", needs=[f"work-{number}" for number in range(6)], runtime=60)
-    return Flow.of(work.build())
+    return Work.of_dag(work.build())
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +78,21 @@ def test_a_bag_is_simulated_by_the_engine_seed_by_seed(by_engine):
     assert found.fleet == {"small": 4, "large": 2}
     again = study(subject, NOTHING_FAILS, range(3, 6))
     assert found == again, "the same seeds, the same runs"
+
+
+BY_SECOND = Offer("second", Money.parse("0.001"), SECOND, MINUTE, 20, 30 * SECOND, 4)
+
+
+def test_a_simulated_policy_knows_run_times_only_where_they_were_told():
+    market, goal = Market("USD", "2026-01-01", (BY_SECOND,)), Goal(Money.parse("5"))
+    asked = Request(market=market, goal=goal)
+    told = replace(asked, runtime=60 * SECOND, deviation=10 * SECOND)
+    learned, known = (
+        study(bag_subject(one, 60, 60 * SECOND, 10 * SECOND), NOTHING_FAILS, range(4))
+        for one in (asked, told)
+    )
+    assert {one.status for one in known.runs} == {"done"}
+    assert known.makespan_s.p50 < learned.makespan_s.p50
 
 
 def test_a_spread_is_of_what_was_seen():

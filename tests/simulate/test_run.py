@@ -81,7 +81,7 @@ def test_a_run_of_no_retries_fails_as_a_real_one_does():
 
 
 def test_work_may_arrive_over_time():
-    work = [ev.WorkArrived(0, Work.of(Bag(2))), ev.WorkArrived(10 * HOUR, Work.of(Bag(3)))]
+    work = [ev.WorkArrived(0, Work(Bag(2))), ev.WorkArrived(10 * HOUR, Work(Bag(3)))]
     state = run(work=work)
     assert state.done == 5
     assert state.last_settled > 10 * HOUR

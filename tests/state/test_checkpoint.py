@@ -6,9 +6,11 @@ import pytest
 from bursar.model.collection import IndexedSet
 from bursar.state import checkpoint
 from bursar.state.attempts import AttemptLog, Failure
-from bursar.state.ledger import Charge, Ledger
+from bursar.state.charges import Charge
+from bursar.state.ledger import Ledger
 from bursar.state.precedence import Precedence
 from bursar.state.state import RunState
+from bursar.state.time_series import AccountSeries, TimeSeries
 from bursar.state.view import Attempt, Machine
 from bursar.state.works import Works
 
@@ -16,8 +18,8 @@ WHY = "say in bursar.state.checkpoint what becomes of this field, and count VERS
 KNOWN = {
     AttemptLog: set(checkpoint.LOG_COLUMNS),
     Ledger: {"now", "committed", "spent", "_open", "_closed", "_accounts"},
-    Precedence: {"_missing", "_children"},
-    Works: {"events", "recall", "_before", "_left", "_kept", "_latest"},
+    Precedence: {"_missing", "_children", "_firsts", "_rows"},
+    Works: {"events", "recall", "_arrived", "_before", "_left", "_kept", "_latest", "have_owners"},
 }
 STRUCTS = {
     Machine: {"id", "offer", "rented", "until", "up", "marked", "releasing", "doomed", "down"}
@@ -29,9 +31,9 @@ STRUCTS = {
 
 def test_every_field_of_the_state_is_stored_or_rebuilt():
     stored = checkpoint.Plain.__struct_fields__ + checkpoint.COLUMNS + checkpoint.SETS
-    told = stored + checkpoint.REBUILT
+    told = stored + checkpoint.SERIES + checkpoint.REBUILT
     assert len(told) == len(set(told))
-    assert set(told) == set(vars(RunState())), WHY
+    assert set(told) == set(RunState.__struct_fields__), WHY
 
 
 @pytest.mark.parametrize("kind", KNOWN)
@@ -47,7 +49,10 @@ def test_every_field_of_machines_attempts_and_charges_is_known(kind):
 
 def test_every_field_of_what_has_slots_is_known():
     assert set(Failure.__slots__) == {"attempt", "exit_code", "why"}, WHY
-    assert set(IndexedSet.__slots__) == {"_items", "_where"}, WHY
+    assert set(IndexedSet.__slots__) == {"_where"}, WHY
+    columns = {"times", "notes", "sums"}
+    assert set(TimeSeries.__slots__) == {"value", "moment", "due"} | columns, WHY
+    assert set(AccountSeries.__slots__) == {"series", "whole"}, WHY
 
 
 def test_what_is_no_checkpoint_is_refused():

@@ -1,23 +1,25 @@
-"""Machines, slots and attempts by offer are those that there are, whatever happens."""
+"""Machines, slots and attempts by offer and account are those that there are, whatever happens."""
 
 from __future__ import annotations
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.state.anything import OFFERS, OWNERS, Anything
 
-from bursar.model.market import Offer
-from bursar.model.money import ZERO
 from bursar.state import recent
 from bursar.state.fleet_counts import FleetCounts, OfferCounts
-from bursar.testing import Scene
-
-OFFERS = (Offer("one", ZERO), Offer("two", ZERO, slots=2))
 
 
-def counted(state, name):
+def counted(state, names, accounts):
     """By looking at all of them."""
-    machines = [one for one in state.machines.values() if one.offer.name == name]
-    attempts = [one for one in state.attempts.values() if one.machine.offer.name == name]
+    machines = [
+        one
+        for one in state.machines.values()
+        if one.offer.name in names and one.account in accounts
+    ]
+    attempts = [one for one in state.attempts.values() if one.machine in machines]
     staying = [one for one in machines if not one.leaving]
     return OfferCounts(
         booting=sum(one.up is None for one in staying),
@@ -31,38 +33,25 @@ def counted(state, name):
     )
 
 
-@given(st.randoms(use_true_random=False), st.sampled_from((0, 3, 20_000)))
-def test_counts_are_those_of_a_look_at_everything(rng, kept):
-    before, recent.KEPT = recent.KEPT, kept
+@given(st.integers(0, 10**9), st.sampled_from((0, 3, 20_000)), st.booleans())
+def test_counts_are_those_of_a_look_at_everything(seed, kept, has_accounts):
+    rng, before, recent.KEPT = Random(seed), recent.KEPT, kept
+    names, accounts = [offer.name for offer in OFFERS], OWNERS if has_accounts else ("",)
     try:
-        scene, counts = Scene(*OFFERS, tasks=60), FleetCounts()
-        for _ in range(40):
-            happen(scene, rng)
+        run, counts = Anything(rng, has_accounts), FleetCounts()
+        for number in range(80):
+            run.happen()
+            if number == 50:
+                run.resume()
+                counts = FleetCounts()
             if rng.random() < 0.5:
-                counts.look(scene.state)
-                for offer in OFFERS:
-                    assert counts.of(offer.name) == counted(scene.state, offer.name)
+                counts.look(run.state)
+                assert set(counts.accounts) <= set(accounts)
+                for name in names:
+                    assert counts.of(name) == counted(run.state, [name], accounts)
+                for account in accounts:
+                    assert counts.of_account(account) == counted(run.state, names, [account])
+                    for name in names:
+                        assert counts.of(name, account) == counted(run.state, [name], [account])
     finally:
         recent.KEPT = before
-
-
-def happen(scene, rng):
-    state, what = scene.state, rng.random()
-    staying = [one.id for one in state.machines.values() if not one.leaving]
-    attempts = [one.id for one in state.attempts.values() if not one.cancelling]
-    if what < 0.2:
-        scene.rent(rng.choice(("one", "two")))
-    elif what < 0.3 and staying:
-        number = rng.choice(staying)
-        if state.machines[number].up is None:
-            scene.up(number)
-    elif what < 0.6 and state.idle and state.ready:
-        scene.start(rng.choice(list(state.ready)), rng.choice(list(state.idle)))
-    elif what < 0.7 and attempts:
-        scene.cancel(rng.choice(attempts))
-    elif what < 0.8 and state.attempts:
-        scene.end(rng.choice(list(state.attempts)), "cancelled")
-    elif what < 0.9 and staying:
-        scene.release(rng.choice(staying))
-    elif state.machines:
-        scene.down(rng.choice(list(state.machines)), "lost")

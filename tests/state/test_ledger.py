@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bursar.model.errors import InvariantError
 from bursar.model.goal import Budget
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.state.charges import Charge, ClosedCharges
 from bursar.state.ledger import Ledger
 
 HOURLY = Offer("hourly", Money.parse("0.10"))
@@ -149,3 +153,19 @@ def test_a_charge_that_is_void_never_was(ledger):
     assert ledger.committed == money("0.10")
     assert [charge.machine for charge in ledger.charges()] == [2]
     ledger.check()
+
+
+def test_closed_charges_are_kept_exactly_in_little_room():
+    spot = replace(HOURLY, name="spot", price=Money(7))
+    offers, accounts = (HOURLY, PER_SECOND, spot), ("", "ann", "bob")
+    charges = [
+        Charge(n, offers[n % 3], n * MINUTE, n * HOUR, is_open=False, account=accounts[n % 2])
+        for n in range(1, 50_000)
+    ]
+    began = tracemalloc.start() or tracemalloc.get_traced_memory()[0]
+    closed = ClosedCharges(charges)
+    taken = tracemalloc.get_traced_memory()[0] - began
+    tracemalloc.stop()
+    assert taken / len(charges) < 40
+    assert len(closed) == len(charges)
+    assert list(closed) == charges

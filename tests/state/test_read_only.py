@@ -180,5 +180,9 @@ def test_the_view_is_live_and_tells_what_the_state_tells(scene):
     assert view.ledger.can_pay(Money.parse("1")) == state.ledger.can_pay(Money.parse("1"))
     assert len(view.log) == len(state.log)
     assert [view.log.task[n] for n in range(len(view.log) + 1)] == list(state.log.task)
-    assert view.precedence.children(1) == ()
+    assert (view.precedence.children(1), view.precedence.parents(1)) == ((), ())
+    assert view.work[0] == state.work[0]
+    assert (view.work[:], len(view.work)) == (state.work[:], 1)
+    assert [view.work.before(0), view.work.left(0), view.work.arrived(0)] == [0, 5, 0]
+    assert (view.work.place_of(3), view.work.arrived_since(0)) == (0, range(1))
     assert view.may_replicate(2)

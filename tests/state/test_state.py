@@ -13,8 +13,10 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work, make_bag
 from bursar.state import events as ev
 from bursar.state.attempts import OUTCOMES
-from bursar.state.ledger import Charge
-from bursar.state.state import DONE, FAILED, READY, RUNNING, RunState, fold
+from bursar.state.charges import Charge
+from bursar.state.state import RunState, fold
+from bursar.state.task_status import DONE, FAILED, READY, RUNNING
+from bursar.state.time_series import TimeSeries
 from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"))
@@ -40,7 +42,7 @@ def test_a_run_begins_with_what_it_was_created_with(scene):
 
 def test_tasks_are_numbered_from_one_through_all_bags():
     scene = Scene(SMALL, tasks=make_bag(["echo"], [["a"], ["b"]]), arrivals_open=True)
-    scene.tell(ev.WorkArrived(5, Work.of(make_bag(["cat"], [["c"]]))))
+    scene.tell(ev.WorkArrived(5, Work(make_bag(["cat"], [["c"]]))))
     state = scene.state
     assert state.total == 3
     assert list(state.ready) == [1, 2, 3]
@@ -309,6 +311,12 @@ def cook_the_books(state):
     state.ledger._open[1] = Charge(1, LARGE, 0, 5 * HOUR, is_open=True)
 
 
+def one_more():
+    series = TimeSeries()
+    series.change(1, 0)
+    return series
+
+
 CORRUPTIONS = {
     "ready 2 of": lambda state: state.ready.add(1),
     "ready 0 of": lambda state: state.ready.discard(3),
@@ -319,9 +327,11 @@ CORRUPTIONS = {
     "running tasks without a live attempt": make_a_ready_task_run,
     "live attempts differ": lambda state: state.attempts.pop(2),
     "open charges differ from machines": lambda state: state.machines.pop(2),
+    "demand or supply of '' is 2": lambda state: state.demand.change(1, 0),
+    "demand or supply of 'ann' is 0": lambda state: state.supply.series.update(ann=one_more()),
     "fleet or leaving": lambda state: state.fleet.update(large=2),
     "fleet or leaving {'small': 1}": lambda state: state.leaving.update(small=1),
-    "runs more attempts than it has slots": lambda state: state._begun_on[1].update(
+    "runs more attempts than it has slots": lambda state: state.begun_on[1].update(
         {3: None, 4: None}
     ),
     "large-1 idle is not True": lambda state: state.idle.discard(1),
@@ -354,7 +364,7 @@ def test_an_invariant_of_a_task_is_told_with_its_story(scene):
 def test_a_million_tasks_fit():
     state = RunState()
     state.apply(Scene(SMALL).events[0])
-    state.apply(ev.WorkArrived(0, Work.of(Bag(1_000_000))))
+    state.apply(ev.WorkArrived(0, Work(Bag(1_000_000))))
     assert state.total == len(state.ready) == 1_000_000
     assert state.ready[999_999] == 1_000_000
 

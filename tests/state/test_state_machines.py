@@ -198,3 +198,12 @@ def test_a_machine_that_is_adopted_boots_again_with_its_lease_and_charge(scene):
     assert scene.state.ledger.committed == before
     scene.up(machine)
     assert machine in scene.state.idle
+
+
+def test_a_machine_that_is_adopted_while_it_boots_supplies_slots_once_it_is_up(scene):
+    machine = scene.rent("large")
+    scene.tell(ev.MachineAdopted(scene.at, machine))
+    assert scene.state.supply.now() == 0
+    scene.up(machine)
+    assert scene.state.supply.now() == LARGE.slots
+    scene.state.check()

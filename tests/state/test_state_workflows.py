@@ -7,31 +7,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bursar.engine.guard import Guard
-from bursar.model.flow import Flow
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.work import Work
 from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.state import events as ev
 from bursar.state.actions import Start
-from bursar.state.state import BLOCKED, DONE, FAILED, READY, WAITING
+from bursar.state.task_status import BLOCKED, DONE, FAILED, READY, WAITING
 from bursar.testing import Scene
 
 MANY = Offer("many", Money.parse("0.10"), slots=50)
 
 
 def flow_of(*needs):
-    work = Workflow("flow")
+    work = WorkflowBuilder("flow")
     for task, needed in enumerate(needs):
         work.task(f"t{task + 1}", needs=[f"t{one}" for one in needed])
-    return Flow.of(work.build())
+    return Workflow.of(work.build())
 
 
 @pytest.fixture
 def scene():
     """1 -> 2, 3; 2 and 3 -> 4; 5 alone -> 6."""
     made = Scene(MANY, budget="10", arrivals_open=True)
-    made.tell(ev.WorkArrived(0, Work.of(flow_of((), (1,), (1,), (2, 3), (), (5,)))))
+    made.tell(ev.WorkArrived(0, Work(flow_of((), (1,), (1,), (2, 3), (), (5,)))))
     made.machine()
     return made
 
@@ -82,7 +82,7 @@ def test_what_was_blocked_waits_again_when_the_failed_task_is_tried_again(scene)
 
 def test_what_needs_two_failed_tasks_stays_blocked_when_one_is_tried_again():
     scene = Scene(MANY, budget="10", arrivals_open=True)
-    scene.tell(ev.WorkArrived(0, Work.of(flow_of((), (), (1, 2), (3,)))))
+    scene.tell(ev.WorkArrived(0, Work(flow_of((), (), (1, 2), (3,)))))
     scene.machine()
     perform(scene, 1, "failed")
     perform(scene, 2, "failed")
@@ -99,7 +99,7 @@ def test_the_guard_starts_no_task_that_waits_not_even_to_measure(scene):
 
 
 def test_workflows_and_bags_share_one_numbering(scene):
-    scene.tell(ev.WorkArrived(0, Work.of(flow_of((), (1,)))))
+    scene.tell(ev.WorkArrived(0, Work(flow_of((), (1,)))))
     assert scene.state.total == 8
     assert scene.state.describe(8) == "t2"
     perform(scene, 7)
@@ -115,7 +115,7 @@ def test_any_order_of_successes_and_failures_keeps_every_invariant(data):
         for task in range(count)
     ]
     scene = Scene(MANY, budget="10", arrivals_open=True)
-    scene.tell(ev.WorkArrived(0, Work.of(flow_of(*needs))))
+    scene.tell(ev.WorkArrived(0, Work(flow_of(*needs))))
     scene.machine()
     while scene.state.ready:
         task = data.draw(st.sampled_from(sorted(scene.state.ready)))

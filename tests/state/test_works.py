@@ -1,10 +1,10 @@
 """Works that are done are forgotten where the journal can tell them again."""
 
-from bursar.model.flow import Flow
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR
 from bursar.model.work import Work, make_bag
+from bursar.model.workflow import Workflow
 from bursar.state import events as ev
 from bursar.testing import Scene
 
@@ -16,7 +16,7 @@ def bag(name, count=2):
 
 
 def chain(name):
-    return Flow(
+    return Workflow(
         name=name,
         names=("a", "b"),
         parents=((), (0,)),
@@ -31,13 +31,13 @@ class Told:
     """The journal of a scene, which can be asked for what arrived."""
 
     def __init__(self, scene):
-        self.scene, self.works, self.asked = scene, {2: Work.of(bag("first"))}, []
+        self.scene, self.works, self.asked = scene, {2: Work(bag("first"))}, []
         scene.state.work.recall = self.recall
         self.machine = scene.machine(stay=100 * HOUR)
 
     def arrive(self, work):
-        self.scene.tell(ev.WorkArrived(self.scene.at, Work.of(work)))
-        self.works[self.scene.state.events] = Work.of(work)
+        self.scene.tell(ev.WorkArrived(self.scene.at, Work(work)))
+        self.works[self.scene.state.events] = Work(work)
         return self.scene.state.total - work.count
 
     def recall(self, number):
@@ -79,7 +79,7 @@ def test_who_asks_for_a_forgotten_one_gets_it_from_the_journal():
     assert state.command(before + 1) == ("first", "one")
     assert len(told.asked) == 1, "what was asked for last is at hand"
     assert [before for before, _ in state.work] == [0, 2, 4]
-    assert state.work[1:][0] == (2, Work.of(chain("one")))
+    assert state.work[1:][0] == (2, Work(chain("one")))
     assert state.work[-1][0] == 4
 
 

@@ -26,7 +26,7 @@ class Books:
         goal = Goal(Money.parse("0.35"))
         self.tell(
             ev.RunCreated(0, "r", market, goal, Limits(), 0, {}, {}, 0.0),
-            ev.WorkArrived(0, Work.of(Bag(3))),
+            ev.WorkArrived(0, Work(Bag(3))),
             ev.MachineRented(0, 1, "hourly", HOUR),
             ev.MachineUp(0, 1),
             ev.MachineRented(0, 2, "fine", MINUTE),

@@ -138,7 +138,7 @@ class Spendthrift(OutlivingRenter):
 )
 def test_a_renter_that_breaks_the_contract_is_found_out(renter, test, complaint):
     contract = Emulated()
-    contract.renter, contract.patience = renter, 2 * SECOND
+    contract.renter, contract.longest_wait = renter, 2 * SECOND
     _expect_complaint(contract, test, complaint)
 
 

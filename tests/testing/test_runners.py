@@ -93,6 +93,6 @@ class Evasive(LocalRunner):
 )
 def test_a_runner_that_breaks_the_contract_is_found_out(runner, test, complaint, tmp_path):
     contract = Commands()
-    contract.runner, contract.patience, contract.outputs = runner, 2 * SECOND, tmp_path / "out"
+    contract.runner, contract.longest_wait, contract.outputs = runner, 2 * SECOND, tmp_path / "out"
     with pytest.raises(ContractBroken, match=complaint):
         getattr(contract, f"test_{test}")()

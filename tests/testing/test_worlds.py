@@ -51,7 +51,7 @@ class TestSimulatedWorld(Simulated):
 @pytest.mark.parametrize("seed", range(20))
 class TestErraticWorld(WorldContract):
     is_reliable = False
-    patience = 1000 * SECOND
+    longest_wait = 1000 * SECOND
 
     @pytest.fixture(autouse=True)
     def seeded(self, seed):

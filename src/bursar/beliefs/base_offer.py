@@ -5,8 +5,8 @@ offer comes from those tasks. What ran elsewhere is converted to the base by the
 and the base's complete sample is then told on every other offer. Between any two offers the line is
 the composition of the inverse to the base and the line from it.
 
-`book` goes another way: it keeps what was measured, relates every two offers directly, and doubts
-lines that do not fit.
+`samples` goes another way: it keeps what was measured, relates every two offers directly, and
+doubts lines that do not fit.
 """
 
 from __future__ import annotations

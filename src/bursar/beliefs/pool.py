@@ -1,4 +1,4 @@
-"""What is known of the unreliable pool, all together, and the book that learns it during a run."""
+"""What is known of the unreliable pool as a whole, and the observer that learns it in a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from bursar.beliefs.incidence import Incidence, current_reliability
 from bursar.beliefs.pool_forecast import foresee
 from bursar.beliefs.reliability import (
-    PATIENCE,
+    DEADLINE_IN_MEANS,
     History,
     Instance,
     InstanceEnd,
@@ -24,7 +24,7 @@ from bursar.model.errors import InputError
 from bursar.model.text import counted
 from bursar.model.time import Time, format_duration
 from bursar.state import events as ev
-from bursar.state.state import DONE
+from bursar.state.task_status import DONE
 from bursar.state.view import View
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Characterisation(msgspec.Struct, frozen=True):
                 f"none of {counted(len(seen), 'attempt')} on unreliable machines returned a result:"
                 " say how long results take"
             )
-        deadline = PATIENCE * _mean(times) if deadline is None else deadline
+        deadline = DEADLINE_IN_MEANS * _mean(times) if deadline is None else deadline
         end = int(seen.sent[-1]) if throughput_end is None else min(throughput_end, now)
         return cls(
             turnarounds=times,

@@ -31,6 +31,10 @@ LEAST_STRETCH: Final = 0.05
 MOST_STEPS: Final = 60
 """of Newton's method; it takes some ten"""
 LEAST_CHANCE: Final = 1e-12
+MOST_LONGEST: Final = 64
+"""Longest atoms of a row that are looked at for many tasks."""
+PRECISE: Final = 1_000_000.0
+"""Microseconds within which the longest task of a very large fleet is found."""
 
 ALIKE: Final = 1e-9
 """Tasks whose run times deviate by no more than this share of their mean are all alike."""
@@ -102,25 +106,45 @@ class PossibleRuntimes:
         from zero rises to where it is the chance that was drawn, and never beyond.
         """
         chance = -np.expm1(np.log1p(-rng.random(len(self.atoms))) / count)
+        return self._left_with(chance, np.zeros(len(self.atoms)), self.atoms, 1.0)
+
+    def longest_residuals(self, chance: Floats, counts: Sequence[int]) -> Floats:
+        """The same for large counts, one a column, each at the quantile that a row has drawn.
+
+        Only the longest atoms are looked at: the others are shorter than what is searched.
+        """
+        kinds = self.atoms.shape[1]
+        ranks = min(kinds, MOST_LONGEST)
+        atoms = np.partition(self.atoms, kinds - ranks, axis=1)[:, kinds - ranks :]
+        least = atoms.min(axis=1) if ranks < kinds else np.zeros(len(atoms))
+        columns = []
+        for count in counts:
+            beyond = -np.expm1(np.log1p(-chance) / count)
+            columns.append(self._left_with(beyond, least, atoms, PRECISE))
+        return np.stack(columns, axis=1)
+
+    def _left_with(self, chance: Floats, least: Floats, atoms: Floats, precision: float) -> Floats:
+        """What is exceeded with this chance by what is left of a task; not below the least."""
         wanted = chance * self.mean()
-        left = np.zeros(len(self.atoms))
+        left = least.copy()
         for _ in range(MOST_STEPS):
-            beyond, longer = self._beyond(left)
+            beyond, longer = self._beyond(left, atoms)
             step = np.maximum(beyond - wanted, 0.0) / np.maximum(longer, LEAST_CHANCE)
             left += step
-            if (step < 1).all():
+            if (step < precision).all():
                 break
         return left
 
-    def _beyond(self, bound: Floats) -> tuple[Floats, Floats]:
-        """E[(T - bound)+] and P(T > bound), of each row."""
-        above = self.atoms - bound[:, None]
+    def _beyond(self, bound: Floats, atoms: Floats) -> tuple[Floats, Floats]:
+        """E[(T - bound)+] and P(T > bound), of each row; other atoms are below the bound."""
+        share = (1 - self.unseen) / self.atoms.shape[1]
+        above = atoms - bound[:, None]
         is_above = above > 0
         excess = np.maximum(self._excess, 1.0)
         unseen = self.unseen * np.exp(-np.maximum(bound - self._longest, 0.0) / excess)
-        seen = (1 - self.unseen) * np.where(is_above, above, 0.0).mean(axis=1)
+        seen = share * np.where(is_above, above, 0.0).sum(axis=1)
         expected = seen + unseen * (np.maximum(self._longest - bound, 0.0) + excess)
-        return expected, (1 - self.unseen) * is_above.mean(axis=1) + unseen
+        return expected, share * is_above.sum(axis=1) + unseen
 
 
 def possible_runtimes(

@@ -98,11 +98,11 @@ def predict(
     return Prediction(
         tuple(int(value) for value in makespan),
         tuple(int(value) for value in cost),
-        tuple(_cautions(working, tasks)),
+        tuple(fleet_cautions(working, tasks)),
     )
 
 
-def _cautions(parts: Sequence[FleetPart], tasks: int) -> Iterator[str]:
+def fleet_cautions(parts: Sequence[FleetPart], tasks: int) -> Iterator[str]:
     """One sentence for each sample that is not sound, and one where the last tasks decide."""
     told: set[str] = set()
     for part in parts:

@@ -10,21 +10,22 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
 from itertools import accumulate
 from math import sqrt
 from typing import Final
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from bursar.beliefs.ascending import AscendingTimes, Integers
+from bursar.beliefs.past import SUCCESS, column, offers_of, past_successes
 from bursar.beliefs.sampling import sample_size
 from bursar.beliefs.survival import Survival
 from bursar.model.time import Time
 from bursar.state import events as ev
+from bursar.state.run_times import RunTimes
 from bursar.state.view import View
-
-Integers = NDArray[np.int64]
 
 MOST_KEPT: Final = 512
 """Run times kept one by one for each offer, spread over all that came; sums count them all."""
@@ -44,8 +45,8 @@ class Seen:
         self._each = 1
         self._sums: list[Time] = []
         """of `ordered` from each place to the end; empty where it must be made again"""
-        self._arrays: tuple[Integers, Integers] | None = None
-        """`ordered` and these sums; None where they must be made again"""
+        self._arrays: AscendingTimes | None = None
+        """`ordered`; None where it must be made again"""
         self.begun: set[int] = set()
         """live attempts that belong to the sample: the first of their offer to be started"""
         self.sampled: list[Time] = []
@@ -59,11 +60,22 @@ class Seen:
             return
         self._kept.append(runtime)
         insort(self.ordered, runtime)
-        self._sums, self._arrays = [], None
+        self._sums = []
+        if self._arrays is not None:
+            self._arrays = self._arrays.with_one(runtime)
         if len(self._kept) > MOST_KEPT:
             self._each *= 2
             self._kept = self._kept[1::2]
-            self.ordered = sorted(self._kept)
+            self.ordered, self._arrays = sorted(self._kept), None
+
+    def add_past(self, runtimes: Sequence[Time]) -> None:
+        """The first that are known, in the order in which they came: as `add` of each."""
+        self.count, self.total = len(runtimes), sum(runtimes)
+        self.squares = sum(runtime * runtime for runtime in runtimes)
+        while self.count // self._each > MOST_KEPT:
+            self._each *= 2
+        self._kept = list(runtimes[self._each - 1 :: self._each])
+        self.ordered = sorted(self._kept)
 
     def expected(self, elapsed: Time) -> Time:
         """The run time of an attempt that has run for so long: the mean of those seen that took
@@ -73,19 +85,16 @@ class Seen:
         if longer == len(self.ordered):
             return elapsed
         if not self._sums:
-            self._add_up()
+            self._sums = list(accumulate(reversed(self.ordered)))
+            self._sums.reverse()
         return self._sums[longer] // (len(self.ordered) - longer)
 
     def expected_each(self, elapsed: Integers) -> Integers:
         """`expected` of each."""
         if self._arrays is None:
-            if not self._sums:
-                self._add_up()
-            self._arrays = np.array(self.ordered), np.array([*self._sums, 0])
-        ordered, sums = self._arrays
-        longer = np.searchsorted(ordered, elapsed, side="right")
-        left = len(ordered) - longer
-        return np.where(left > 0, sums[longer] // np.maximum(left, 1), elapsed)
+            self._arrays = AscendingTimes.of(self.ordered)
+        longer, sums = self._arrays.above(elapsed)
+        return np.where(longer > 0, sums // np.maximum(longer, 1), elapsed)
 
     def expected_by_sample(self, elapsed: Time) -> Time:
         """tau_e as published (section 2.2.1): the mean of the sample's run times that are longer.
@@ -110,10 +119,6 @@ class Seen:
             return mean
         return sqrt(max(0.0, (self.squares - self.count * mean * mean) / (self.count - 1)))
 
-    def _add_up(self) -> None:
-        self._sums = list(accumulate(reversed(self.ordered)))
-        self._sums.reverse()
-
 
 class Deeds(msgspec.Struct):
     """What one machine did: tasks, and the time they took."""
@@ -122,7 +127,7 @@ class Deeds(msgspec.Struct):
     time: Time = 0
 
 
-class Progress:
+class Progress(RunTimes):
     """Run times by offer, and what each machine did.
 
     `sample` tasks tell enough of an offer; by default as many as equation 2.1 says for the bag.
@@ -137,9 +142,9 @@ class Progress:
         """those not down"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        if isinstance(event, ev.AttemptEnded):
+        if type(event) is ev.AttemptEnded:
             self._ended(event, state)
-        elif isinstance(event, ev.AttemptStarted):
+        elif type(event) is ev.AttemptStarted:
             seen = self.of(state.machines[event.machine].offer.name)
             if len(seen.sampled) + len(seen.begun) < self.sample_of(state.total):
                 seen.begun.add(event.attempt)
@@ -149,6 +154,46 @@ class Progress:
             self.machines.pop(event.machine, None)
             for seen in self.seen.values():
                 seen.begun &= state.attempts.keys()
+
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched."""
+        self.machines = {number: Deeds() for number in view.machines}
+        for past in past_successes(view):
+            runtimes = np.maximum(past.runtimes, 1)
+            self.of(past.offer).add_past(runtimes.tolist())
+            machines, places = np.unique(past.machines, return_inverse=True)
+            times = np.zeros(len(machines), dtype=np.int64)
+            np.add.at(times, places, runtimes)
+            for machine, *deeds in zip(
+                machines.tolist(), np.bincount(places).tolist(), times.tolist(), strict=True
+            ):
+                if machine in self.machines:
+                    self.machines[machine] = Deeds(*deeds)
+        self._find_sample(view)
+
+    def _find_sample(self, view: View) -> None:
+        """The first attempts on each offer; one that fails leaves its place to a later one."""
+        log, size = view.log, self.sample_of(view.total)
+        outcomes, runtimes = column(log.outcome), column(log.runtime)
+        starts, ends = column(log.started), column(log.ended)
+        offers = offers_of(column(log.machine)[1:], view)
+        for name in np.unique(offers).tolist():
+            seen, taken, failed = self.of(name), 0, list[Time]()
+            for attempt in (np.flatnonzero(offers == name) + 1).tolist():
+                while failed and failed[0] <= starts[attempt]:
+                    heappop(failed)
+                    taken -= 1
+                if taken == size:
+                    if not failed:
+                        break
+                    continue
+                taken += 1
+                if attempt in view.attempts:
+                    seen.begun.add(attempt)
+                elif outcomes[attempt] == SUCCESS:
+                    insort(seen.sampled, max(1, int(runtimes[attempt])))
+                else:
+                    heappush(failed, int(ends[attempt]))
 
     def _ended(self, event: ev.AttemptEnded, state: View) -> None:
         machine = state.machines[state.log.machine[event.attempt]]
@@ -198,14 +243,14 @@ class Progress:
         running = [seen.expected_by_sample(time) for time in elapsed]
         return max(1, (seen.total + sum(running)) // (seen.count + len(running)))
 
-    def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
+    def expected(self, offer: str, elapsed: Time = 0, task: int = 0) -> Time | None:
         """What a task takes in all that has run for so long; None: no task was done there."""
         seen = self.of(offer)
         if not seen.count:
             return None
         return seen.expected(elapsed) if elapsed else seen.total // seen.count
 
-    def expected_each(self, offer: str, elapsed: Integers) -> Integers | None:
+    def expected_each(self, offer: str, elapsed: Integers, tasks: Integers) -> Integers | None:
         """`expected` of each that has run for so long."""
         seen = self.of(offer)
         if not seen.count:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-PATIENCE: Final = 4
+DEADLINE_IN_MEANS: Final = 4
 """The default deadline of an instance, in mean turnaround times of results (section 5.3)."""
 SET_SIZE: Final = 20
 """Instances in a set; gamma of a set is then known to about a tenth."""

@@ -1,7 +1,7 @@
-"""The sample book: what the sampling phase has seen so far (BaTS thesis, section 3.1.3).
+"""The log of samples: what the sampling phase has seen so far (BaTS thesis, section 3.1.3).
 
 A few tasks are run on every offer, so that run times can be compared between offers; the rest of
-the sample runs wherever a machine is free. The book is an observer: it learns from the events of a
+the sample runs wherever a machine is free. The log is an observer: it learns from the events of a
 run, live or replayed from its journal, and policies read it.
 """
 

@@ -1,7 +1,7 @@
 """How many tasks to time before planning (BaTS thesis, sections 2.2.1 and 3.1.3).
 
 Which tasks run where is decided by the `sample` entries of the policies; what they have shown is in
-the sample book (`book`).
+the log of samples (`samples`).
 """
 
 from __future__ import annotations

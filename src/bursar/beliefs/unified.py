@@ -14,20 +14,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bursar.beliefs.ascending import AscendingTimes, Integers
+from bursar.beliefs.past import past_successes
 from bursar.model.time import HOUR, Time
 from bursar.state import events as ev
+from bursar.state.run_times import Elsewhere, RunTimes
 from bursar.state.view import View
-
-Integers = NDArray[np.int64]
 
 MILLION: Final = 1_000_000
 LARGEST_BUCKET: Final = 512
 RENEWAL: Final = 10
 """Lines are drawn again when the finished tasks have grown by one part in so many."""
-FEW: Final = 64
-"""Times that may be missing from the arrays, or one part in `RENEWAL` of all."""
+FEW: Final = 512
+"""Times that come one by one before they are put among all."""
 
 
 class SortedTimes:
@@ -38,10 +38,10 @@ class SortedTimes:
         self._least: list[Time] = []
         """of each bucket"""
         self._sums: list[int] = []
-        self._all = _Arrays(())
+        self._all = AscendingTimes.of(())
         """all times but the latest"""
-        self._latest: list[Time] | None = None
-        """those that came since, ascending; None: nobody asked for arrays yet"""
+        self._latest: AscendingTimes | None = None
+        """those that came since; None: nobody asked for arrays yet"""
 
     @classmethod
     def of(cls, times: Iterable[Time]) -> SortedTimes:
@@ -54,7 +54,7 @@ class SortedTimes:
 
     def add(self, time: Time) -> None:
         if self._latest is not None:
-            insort(self._latest, time)
+            self._latest = self._latest.with_one(time)
         if not self._buckets:
             self._buckets, self._least, self._sums = [[time]], [time], [time]
             return
@@ -79,35 +79,19 @@ class SortedTimes:
 
     def means_above(self, bounds: Integers) -> Integers:
         """`mean_above` of each bound; where none is longer, the bound itself."""
-        latest = self._latest
-        if latest is None or len(latest) > max(FEW, len(self._all) // RENEWAL):
-            self._all = _Arrays([time for bucket in self._buckets for time in bucket])
-            latest = self._latest = []
+        if self._latest is None:
+            self._all = AscendingTimes.of([time for bucket in self._buckets for time in bucket])
+            self._latest = AscendingTimes.of(())
+        elif len(self._latest) > FEW:
+            self._all, self._latest = self._all.with_all(self._latest), AscendingTimes.of(())
         counts, sums = self._all.above(bounds)
-        if latest:
-            more, much = _Arrays(latest).above(bounds)
+        if len(self._latest):
+            more, much = self._latest.above(bounds)
             counts, sums = counts + more, sums + much
         return np.where(counts > 0, sums // np.maximum(counts, 1), bounds)
 
 
-class _Arrays:
-    """Ascending times, and the sum from each place to the end."""
-
-    def __init__(self, times: Sequence[Time]) -> None:
-        self._times = np.array(times, dtype=np.int64)
-        self._sums = np.zeros(len(times) + 1, dtype=np.int64)
-        self._sums[:-1] = np.cumsum(self._times[::-1])[::-1]
-
-    def __len__(self) -> int:
-        return len(self._times)
-
-    def above(self, bounds: Integers) -> tuple[Integers, Integers]:
-        """How many are longer than each bound, and their sum."""
-        places = np.searchsorted(self._times, bounds, side="right")
-        return len(self._times) - places, self._sums[places]
-
-
-class UnifiedRuntimes:
+class UnifiedRuntimes(RunTimes):
     """Learns from finished tasks; an observer of the engine.
 
     `slopes` are millionths: a run time on an offer times its slope is that on the canonical one.
@@ -118,17 +102,28 @@ class UnifiedRuntimes:
         self._given = dict(slopes or {})
         self._slopes = dict(self._given)
         self._finished: dict[str, list[Time]] = {}
-        self._times = SortedTimes()
+        self._times: SortedTimes | None = SortedTimes()
+        """None: lines were drawn, and nobody has asked since"""
         self._count = 0
         self._drawn = 0
         """finished tasks when the lines were last drawn"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        if not isinstance(event, ev.AttemptEnded) or event.outcome != "success":
+        if type(event) is not ev.AttemptEnded or event.outcome != "success":
             return
         if state.winners[state.log.task[event.attempt]] == event.attempt:
             machine = state.machines[state.log.machine[event.attempt]]
             self.learn(machine.offer.name, event.runtime)
+
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched."""
+        for past in past_successes(view):
+            times = past.runtimes[past.are_results].tolist()
+            if times:
+                self._finished[past.offer] = times
+        self._count = sum(map(len, self._finished.values()))
+        if self._count:
+            self._draw_lines()
 
     def learn(self, offer: str, runtime: Time) -> None:
         self._finished.setdefault(offer, []).append(runtime)
@@ -138,8 +133,23 @@ class UnifiedRuntimes:
             offer not in self._given and self._count > self._drawn + self._drawn // RENEWAL
         ):
             self._draw_lines()
-        else:
+        elif self._times is not None:
             self._times.add(runtime * slope // MILLION)
+
+    def expected(self, offer: str, elapsed: Time = 0, task: int = 0) -> Time | None:
+        return self.expected_total(offer, elapsed)
+
+    def moved(self, source: str, elapsed: Time, offer: str, task: int = 0) -> Time | None:
+        return self.expected_total(source, elapsed, on=offer)
+
+    def may_end_sooner(self, sources: Iterable[str], offer: str) -> bool:
+        slopes = [known for name in sources if (known := self.slope(name))]
+        return bool(slopes) and self.slope(offer) > min(slopes)
+
+    def elsewhere(
+        self, offers: Sequence[str], sources: Integers, elapsed: Integers, tasks: Integers
+    ) -> Elsewhere:
+        return _Converted(self, offers, sources, elapsed)
 
     def expected_total(self, offer: str, elapsed: Time, on: str | None = None) -> Time | None:
         """What a task takes in all that has run for `elapsed` on an offer: there, or on another.
@@ -150,21 +160,22 @@ class UnifiedRuntimes:
         if source is None or target is None:
             return None
         so_far = elapsed * source // MILLION
-        mean = self._times.mean_above(so_far)
+        mean = self.histogram().mean_above(so_far)
         return (so_far if mean is None else mean) * MILLION // target
 
-    def canonical_totals(self, elapsed: Integers, slopes: Integers) -> Integers:
+    def canonical_totals(self, elapsed: Integers, slope: Integers | int) -> Integers:
         """What tasks take in all on the canonical offer that ran so long where slopes are these.
 
         With `of_canonical` it is what `expected_total` says of each.
         """
         # In two parts, as a product of years and millionths may not fit in an integer.
-        whole, rest = np.divmod(elapsed, MILLION)
-        return self._times.means_above(whole * slopes + rest * slopes // MILLION)
+        whole: Integers = elapsed // MILLION
+        rest: Integers = elapsed - whole * MILLION
+        return self.histogram().means_above(whole * slope + rest * slope // MILLION)
 
-    def slopes(self, offers: Sequence[str]) -> Integers:
-        """A value for each offer; 0 where its line is not known yet."""
-        return np.array([self._slopes.get(offer, 0) for offer in offers], dtype=np.int64)
+    def slope(self, offer: str) -> int:
+        """In millionths, the higher the faster; 0 where its line is not known yet."""
+        return self._slopes.get(offer, 0)
 
     def convert(self, time: Time, source: str, target: str) -> Time | None:
         """The run time on one offer of what takes `time` on another."""
@@ -179,14 +190,24 @@ class UnifiedRuntimes:
         return None if slope is None else HOUR * MILLION // slope
 
     @staticmethod
-    def of_canonical(totals: Integers, slopes: Integers | int) -> Integers:
+    def of_canonical(totals: Integers, slope: Integers | int) -> Integers:
         """The same times on offers that have these slopes, which are known."""
-        whole: Integers = totals // slopes
-        rest: Integers = totals % slopes
-        return whole * MILLION + rest * MILLION // slopes
+        whole: Integers = totals // slope
+        rest: Integers = totals - whole * slope
+        return whole * MILLION + rest * MILLION // slope
+
+    def histogram(self) -> SortedTimes:
+        """What finished, as on the canonical offer; sorted when somebody asks, as few do."""
+        if self._times is None:
+            self._times = SortedTimes.of(
+                time * slope // MILLION
+                for name, slope in self._slopes.items()
+                for time in self._finished.get(name, ())
+            )
+        return self._times
 
     def _draw_lines(self) -> None:
-        """Ratios of means for offers that have no given line, and a new histogram."""
+        """Ratios of means for offers that have no given line; the histogram is another then."""
         sums = {name: sum(times) for name, times in self._finished.items()}
         known = next((name for name in self._finished if name in self._given), None)
         anchor = known or next(iter(self._finished))
@@ -195,9 +216,26 @@ class UnifiedRuntimes:
             if name not in self._given and sums[name]:
                 scaled = height * len(times) // (len(self._finished[anchor]) * sums[name])
                 self._slopes[name] = max(1, scaled)
-        self._times = SortedTimes.of(
-            time * slope // MILLION
-            for name, slope in self._slopes.items()
-            for time in self._finished.get(name, ())
-        )
+        self._times = None
         self._drawn = self._count
+
+
+class _Converted:
+    """What running tasks take in all, each converted to the canonical offer once."""
+
+    def __init__(
+        self, runtimes: UnifiedRuntimes, offers: Sequence[str], sources: Integers, elapsed: Integers
+    ) -> None:
+        self._slopes = {name: runtimes.slope(name) for name in offers}
+        known = np.array([*self._slopes.values()])[sources]
+        self._totals = runtimes.canonical_totals(elapsed, known)
+        """what each one takes on the canonical offer; 0 where nothing is known"""
+        if not known.all():
+            self._totals, known = self._totals * (known > 0), np.maximum(known, 1)
+        self.here = runtimes.of_canonical(self._totals, known)
+
+    def on(self, offer: str) -> Integers:
+        slope = self._slopes[offer]
+        if not slope:
+            return np.zeros_like(self._totals)
+        return UnifiedRuntimes.of_canonical(self._totals, slope)

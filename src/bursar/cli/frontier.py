@@ -19,6 +19,7 @@ from bursar.cli.options import (
     settings,
 )
 from bursar.model.money import Money, format_money
+from bursar.model.option_words import COMMAND_LINE
 from bursar.model.text import counted
 from bursar.model.time import SECOND, format_duration, parse_duration, seconds
 from bursar.plan.pools.frontier import check_preference
@@ -179,7 +180,12 @@ def command(
     unreliable one.
     """  # noqa: D301 (click wants the character)
     options = Options(**given)
-    check_preference(wish, has_budget=budget is not None, has_deadline=deadline is not None)
+    check_preference(
+        wish,
+        has_budget=budget is not None,
+        has_deadline=deadline is not None,
+        asked=COMMAND_LINE,
+    )
     known = what_is_known(options, home())
     wanted = StrategyWish(
         prefer=wish,

@@ -103,11 +103,18 @@ files_option: Final = option(
     metavar="HOW",
     help="Files of a workflow: shared by all tasks (default), or copied for each attempt.",
 )
+runtime_option: Final = option(
+    WORK,
+    "--runtime",
+    metavar="TIME",
+    help="Known run time of a bag's tasks at speed 1; with --deviation 40s or 30%.",
+)
+
 deviation_option: Final = option(
     WORK,
     "--deviation",
-    metavar="SHARE",
-    help="Standard deviation of a workflow's run times as a share of their mean, e.g. 30%.",
+    metavar="SHARE|TIME",
+    help="Standard deviation of run times, e.g. 30% of their mean; of a bag's, 40s, too.",
 )
 
 number_option: Final = option(
@@ -142,7 +149,7 @@ goal_options: Final = together(
         "--budget",
         "-b",
         metavar="MONEY",
-        help="Never commit more money than this, e.g. 2.50.",
+        help="Never commit more money than this, e.g. 2.50, or 5/h for each hour.",
     ),
     option(
         GOAL,
@@ -160,6 +167,14 @@ goal_options: Final = together(
     budget_as_option,
 )
 """What a run may cost, and by when it is done."""
+
+best_effort_option: Final = option(
+    GOAL,
+    "--best-effort",
+    is_flag=True,
+    default=None,
+    help="Do as many tasks of a bag as the budget buys (default: stop early if it is too small).",
+)
 
 # --- machines ------------------------------------------------------------------------------------
 
@@ -213,6 +228,14 @@ policy_options: Final = together(
         "--replicator",
         metavar="NAME",
         help="Policy that starts further attempts of running tasks, e.g. stochastic.",
+    ),
+    option(
+        POLICIES,
+        "--advisor",
+        "--advise",
+        "advisor",
+        metavar="NAME",
+        help="Policy that proposes better plans while a run goes on: replan, tail or none.",
     ),
     option(
         POLICIES,

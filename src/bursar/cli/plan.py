@@ -37,6 +37,7 @@ from bursar.cli.options import (
     option,
     performance_option,
     run_name_options,
+    runtime_option,
     seed_option,
 )
 from bursar.cli.plan_table import caps_told, show, show_kinds
@@ -48,19 +49,25 @@ from bursar.journal.runs import RunDir
 from bursar.model.amount import money_in
 from bursar.model.codec import to_builtins
 from bursar.model.errors import InputError
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money, format_money
+from bursar.model.option_words import COMMAND_LINE
 from bursar.model.plan import Assumed
 from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
 from bursar.model.wish import CONFIDENCE
 from bursar.model.work import LARGEST_BAG
+from bursar.model.workflow import Workflow
 from bursar.report.plans import plan_list
 from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, tell
 from bursar.runs.choosing import default_plan, find_plan
-from bursar.runs.known_runtimes import check_reliability, plans_by_assumed, plans_by_joblog
+from bursar.runs.known_runtimes import (
+    check_reliability,
+    plans_by_assumed,
+    plans_by_joblog,
+    plans_by_runtime,
+)
 from bursar.runs.planning import (
     SAMPLE_UNITS,
     Asked,
@@ -72,12 +79,14 @@ from bursar.runs.planning import (
 from bursar.runs.session import Session
 from bursar.state.events import PlansOffered, RunEnded
 from bursar.state.state import RunState
+from bursar.state.work_plans import FIRST_WORK
 
 if TYPE_CHECKING:
     from bursar.runs.compare_planners import Compared
 
 MOST_WORKERS: Final = 10_000
 """Machines of each offer that a sample may have."""
+MOST_CHOICES: Final = 1_000
 LARGE_PART: Final = 4
 """A sample that may cost more than one part in so many of the budget is asked for."""
 
@@ -98,6 +107,7 @@ LARGE_PART: Final = 4
     metavar="RUNTIMES",
     help="Known run time per offer: small=1.66m,large=0.97m; small=90s~20s has a deviation of 20s.",
 )
+@runtime_option
 @option(
     WORK,
     "--joblog",
@@ -159,7 +169,7 @@ LARGE_PART: Final = 4
     POLICIES,
     "--faithful",
     is_flag=True,
-    help="Use the bounds of BaTS exactly as published, for comparison.",
+    help="Show the six choices of BaTS and their bounds exactly as published, for comparison.",
 )
 @attempt_options
 @option(
@@ -173,8 +183,14 @@ LARGE_PART: Final = 4
     OUTPUT,
     "--choices",
     metavar="N",
-    type=Whole(0, 50),
-    help="Show N more plans between those of the list (default: 0).",
+    type=Whole(0, MOST_CHOICES),
+    help="Show N more plans of the frontier (default: 0).",
+)
+@option(
+    OUTPUT,
+    "--wide",
+    is_flag=True,
+    help="Show what is set aside for the last tasks and may not fit.",
 )
 @run_name_options
 @option(OUTPUT, "--quiet", "-q", is_flag=True, default=None, help="Print no progress.")
@@ -186,6 +202,7 @@ def command(
     yes: bool,
     tasks: int | None,
     assume: str | None,
+    runtime: str | None,
     joblog: str | None,
     reliability: float | None,
     budget: str | None,
@@ -194,13 +211,15 @@ def command(
     confidence: float | None,
     faithful: bool,
     compare: bool,
+    wide: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Show plans from cheapest to fastest, each with time and cost as P50, P90 and upper bound.
+    """Show plans from cheapest to fastest, none beaten by another, with P50 and P90 of each.
 
     \b
     bursar plan --market ec2.toml './simulate.sh {}' ::: 1 2 3
+    bursar plan --market ec2.toml --tasks 500 --runtime 3m --deviation 40s --budget 1.10
     bursar plan --market ec2.toml --tasks 4841 --assume small=1.66m,large=0.97m
     bursar plan --market ec2.toml --tasks 4841 --joblog old.log
     bursar plan --market ec2.toml --budget 35 flow.yaml
@@ -209,37 +228,74 @@ def command(
     Run the plan later with bursar run PLAN --choose CHOICE. With the name of a PLAN, its choices
     are shown again. A workflow is not sampled: its plans are made from known run times.
     """  # noqa: D301 (click wants the character)
+    deviation = None if runtime is None else options.pop("deviation")
     goals = {"budget": budget, "deadline": deadline, "confidence": confidence}
     job = Job.from_command_line(words, {**options, **goals})
-    asked = Asked(job.goal(), choices or 0, confidence or CONFIDENCE, faithful)
+    if job.every is not None:
+        raise InputError(
+            "--budget: plans are for the money of a whole run; give an amount without an interval"
+        )
+    asked = Asked(job.goal(), choices or 0, confidence or CONFIDENCE, faithful, COMMAND_LINE)
     if is_workflow(words) or job.workflow is not None:
         return _plan_workflow(job, compared=compare, as_json=as_json)
     if not words:
-        market = _known_market(options["market"], assume, joblog, reliability)
-        job.check_currency(market)
-        if tasks is None:
-            raise InputError("nothing to plan: give a command with arguments, or --tasks N")
-        if assume is not None:
-            offered = plans_by_assumed(market, tasks, assume, reliability, asked)
-        else:
-            offered = plans_by_joblog(market, tasks, str(joblog), reliability, asked)
-        return _tell(offered, market, as_json=as_json)
+        known = KnownTimes(assume, runtime, deviation, joblog, reliability)
+        return _plan_known(job, options["market"], tasks, known, asked, as_json=as_json, wide=wide)
+    if runtime is not None:
+        raise InputError("--runtime is for --tasks N without a command; a sample measures it")
     if reliability is not None:
         raise InputError("--reliability needs --assume or --joblog; a sample measures it")
     known_run = _known_run(words)
     if known_run is not None:
         _refuse_wishes(options)
         is_as_before = not (budget or deadline or choices or confidence or faithful)
-        return _plan(known_run, job, None if is_as_before else asked, as_json=as_json)
+        return _plan(known_run, job, None if is_as_before else asked, as_json=as_json, wide=wide)
     run, ended = _sample(job, sample_workers, sample_budget, yes=yes)
     if ended.status not in ("planned", "budget", "done"):
         return EXIT_CODES[ended.status]
     try:
-        return _plan(run, job, asked, as_json=as_json, first=bool(job.quiet))
+        return _plan(run, job, asked, as_json=as_json, first=bool(job.quiet), wide=wide)
     except InputError as error:  # the sample was paid for
         raise InputError(
             f"{error}; the sample is kept: continue with bursar plan {run.name}"
         ) from error
+
+
+class KnownTimes(msgspec.Struct, frozen=True):
+    """What somebody tells of run times, in place of a sample; one of the first three."""
+
+    assume: str | None
+    runtime: str | None
+    deviation: str | None
+    joblog: str | None
+    reliability: float | None
+
+
+def _plan_known(
+    job: Job,
+    market: str | None,
+    tasks: int | None,
+    known: KnownTimes,
+    asked: Asked,
+    *,
+    as_json: bool,
+    wide: bool,
+) -> int:
+    """Show plans for tasks of which nothing is run."""
+    told = (known.assume, known.runtime, known.joblog)
+    found = _known_market(market, told, known.reliability)
+    job.check_currency(found)
+    if tasks is None:
+        raise InputError("nothing to plan: give a command with arguments, or --tasks N")
+    if known.assume is not None:
+        offered = plans_by_assumed(found, tasks, known.assume, known.reliability, asked)
+    elif known.runtime is not None:
+        offered = plans_by_runtime(
+            found, tasks, known.runtime, known.deviation, known.reliability, asked
+        )
+    else:
+        offered = plans_by_joblog(found, tasks, str(known.joblog), known.reliability, asked)
+    return _tell(offered, found, as_json=as_json, wide=wide)
 
 
 def _refuse_wishes(options: Mapping[str, Any]) -> None:
@@ -256,10 +312,11 @@ def _refuse_wishes(options: Mapping[str, Any]) -> None:
 
 def _plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
     """Show the plans, what a run would take, and perhaps what other planners would do."""
-    market, flow = job.load_market(), job.flow()
-    if market is None or flow is None:
+    market, work = job.load_market(), job.work()
+    flow = None if work is None else work.workflow
+    if market is None or work is None or flow is None:
         raise InputError("no market: add --market FILE")
-    offered = plans_of_workflow(flow, market, job.goal(), job.wish())
+    offered = plans_of_workflow(flow, market, work.goal(job.goal()), job.wish())
     try:
         best, why = default_plan(offered, market.currency), ""
     except InputError as error:
@@ -324,7 +381,15 @@ def _show_compared(others: Sequence[Compared], currency: str) -> None:
 # --- what is left of a run -----------------------------------------------------------------------
 
 
-def _plan(run: RunDir, job: Job, asked: Asked | None, *, as_json: bool, first: bool = True) -> int:
+def _plan(
+    run: RunDir,
+    job: Job,
+    asked: Asked | None,
+    *,
+    as_json: bool,
+    first: bool = True,
+    wide: bool = False,
+) -> int:
     """Show the plans for what a run has left; `first` if this command has shown no cap yet."""
     with open_planned(run) as planned:
         state = planned.state
@@ -336,7 +401,7 @@ def _plan(run: RunDir, job: Job, asked: Asked | None, *, as_json: bool, first: b
             return _no_result(state, first=first)
         offered = planned.offer(asked)
     kept = None if planned.why_read_only else run.name
-    _tell(offered, state.market, flow, kept, as_json=as_json, first=first)
+    _tell(offered, state.market, flow, kept, as_json=as_json, first=first, wide=wide)
     if not as_json and (caps := caps_told(offered, state.market)) is not None:
         say(caps)
     if kept is None:
@@ -366,7 +431,8 @@ def _nothing_left(state: RunState, asked: Asked, *, as_json: bool, first: bool) 
     """A small bag may be done by its sample: then there was no fleet to choose."""
     created = state.created
     is_sampled = created is not None and created.policies["provisioner"] == "sample"
-    lost = ", by its sample: there was no fleet to choose" if is_sampled and not state.plan else ""
+    is_lost = is_sampled and state.plans_of(FIRST_WORK).chosen is None
+    lost = ", by its sample: there was no fleet to choose" if is_lost else ""
     if as_json:
         cautions = (f"all tasks were run{lost}",) if lost else ()
         assumed = Assumed(
@@ -448,31 +514,36 @@ def _confirm(cap: Money, budget: Money | None, currency: str) -> None:
 def _tell(
     offered: PlansOffered,
     market: Market,
-    flow: Flow | None = None,
+    flow: Workflow | None = None,
     run: str | None = None,
     *,
     as_json: bool,
     first: bool = True,
+    wide: bool = False,
 ) -> int:
     if as_json:
         print_json(plan_list(offered, market, flow, run))
     else:
-        show(offered, market, flow, first=first)
+        show(offered, market, flow, first=first, wide=wide)
         if flow is not None:
             show_kinds(offered, flow)
     return 0
 
 
 def _known_market(
-    market: str | None, assume: str | None, joblog: str | None, reliability: float | None
+    market: str | None, told: Sequence[str | None], reliability: float | None
 ) -> Market:
     """A market, for which run times are assumed or were learned before."""
     if market is None:
         raise InputError("no market: add --market FILE")
     known = read_market(market)
-    if (assume is None) == (joblog is None):
+    given = sum(one is not None for one in told)
+    if given > 1:
+        raise InputError("run times are given twice: use one of --assume, --runtime and --joblog")
+    if not given:
         raise InputError(
-            "run times are missing: give a command to sample, --assume RUNTIMES or --joblog FILE"
+            "run times are missing: give a command to sample, --runtime TIME, --assume RUNTIMES or"
+            " --joblog FILE"
         )
-    check_reliability(known, reliability)
+    check_reliability(known, reliability, COMMAND_LINE)
     return known

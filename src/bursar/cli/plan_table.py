@@ -7,33 +7,43 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bursar.cli.common import print_line, print_table, say
+from bursar.cli.frontier_table import show_frontier, strategy_told
 from bursar.model.fleet import format_fleet
-from bursar.model.flow import Flow
 from bursar.model.market import Market
 from bursar.model.money import format_money
 from bursar.model.plan import Plan
-from bursar.model.strategy import read_strategy
 from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
+from bursar.model.workflow import Workflow
 from bursar.report.summary import prices_told
 from bursar.state.events import PlansOffered
 
+P90: Final = 0.9
 MOST_KINDS: Final = 24
 """kinds of tasks that the screen lists"""
 
 
 def show(
-    offered: PlansOffered, market: Market, flow: Flow | None = None, *, first: bool = True
+    offered: PlansOffered,
+    market: Market,
+    flow: Workflow | None = None,
+    *,
+    first: bool = True,
+    wide: bool = False,
 ) -> None:
     """The plan screen; the fleet stands below its choice, so that the table fits 100 columns."""
+    if is_frontier(offered):
+        show_frontier(offered, market, first=first, wide=wide)
+        return
     tasks, plans = counted(offered.assumed.tasks, "task"), offered.plans
     title = f"{tasks} left" if flow is None else f"{flow.name}: {tasks}"
     print_line(f"{title}. {prices_told(market, first=first)}.")
     columns = ["#", "choice" if flow is None else "choice, machines at most"]
-    columns += ["P50", "P90", "upper", "cost-P50", "cost-P90", "cost-upper"]
+    bounds = ["P90", "upper"] if _has_upper(offered) else ["P90"]
+    columns += ["P50", *bounds, "cost-P50", *(f"cost-{bound}" for bound in bounds)]
     columns += [] if plans[0].chance_within_budget is None else ["in-budget"]
     columns += [] if plans[0].chance_by_deadline is None else ["in-time"]
-    rows = [_row(number, plans, market.currency) for number in range(1, len(plans) + 1)]
+    rows = [_row(number, offered, market.currency) for number in range(1, len(plans) + 1)]
     print_table(columns, rows, right=" ".join(["#", *columns[2:]]))
     for line in _legend(offered, [row[1] for row in rows]):
         say(line)
@@ -41,7 +51,25 @@ def show(
         say(f"Caution: {caution.rstrip('.')}.")
 
 
-def show_kinds(offered: PlansOffered, flow: Flow) -> None:
+def is_frontier(offered: PlansOffered) -> bool:
+    """Whether it is a list for a bag in which no plan beats another, and some have names."""
+    return any(plan.names for plan in offered.plans)
+
+
+def _has_upper(offered: PlansOffered) -> bool:
+    """Whether the bounds are other figures than the P90; as published, they always are."""
+    assumed = offered.assumed
+    return assumed.wish is None or assumed.confidence != P90
+
+
+def bound_told(offered: PlansOffered) -> str:
+    """The column with the bounds of costs."""
+    if is_frontier(offered):
+        return f"cost-P{offered.assumed.confidence * 100:g}"
+    return "cost-upper" if _has_upper(offered) else "cost-P90"
+
+
+def show_kinds(offered: PlansOffered, flow: Workflow) -> None:
     """Which offers the tasks of each kind are meant for, in the plan that a run follows."""
     for number, plan in enumerate(offered.plans, 1):
         if not plan.is_default or plan.assigned is None:
@@ -70,14 +98,15 @@ def caps_told(offered: PlansOffered, market: Market) -> str | None:
     most = "" if budget is None else f", within {format_money(budget, currency)}"
     figures = (f"{n} {format_money(cap, currency)}" for n, cap in enumerate(caps, 1))
     return (
-        f"cap of each, which is {sample}cost-upper + a reserve for the last tasks{most}:"
+        f"cap of each, which is {sample}{bound_told(offered)} + a reserve for the last tasks{most}:"
         f" {', '.join(figures)}"
     )
 
 
 def _legend(offered: PlansOffered, marks: Sequence[str]) -> Iterator[str]:
     """What the columns and marks mean."""
-    upper = f"upper: not exceeded with {offered.assumed.confidence:.0%} confidence"
+    share = f"{offered.assumed.confidence:.0%}"
+    upper = f"{'upper' if _has_upper(offered) else 'P90'}: not exceeded with {share} confidence"
     is_workflow = offered.assumed.wish is not None
     executed = ", by simulated executions; default: what bursar run follows"
     yield f"{upper}{executed}" if is_workflow else upper
@@ -138,16 +167,19 @@ def _marks(number: int, plans: Sequence[Plan], currency: str) -> Iterator[str]:
         yield "<- default"
 
 
-def _row(number: int, plans: Sequence[Plan], currency: str) -> tuple[str, ...]:
+def _row(number: int, offered: PlansOffered, currency: str) -> tuple[str, ...]:
+    plans = offered.plans
     plan = plans[number - 1]
     span = plan.makespan_s
-    amounts = (plan.cost_p50, plan.cost_p90, plan.cost_upper)
+    shown = 3 if _has_upper(offered) else 2
+    times = (span.p50, span.p90, span.upper)[:shown]
+    amounts = (plan.cost_p50, plan.cost_p90, plan.cost_upper)[:shown]
     chances = (plan.chance_within_budget, plan.chance_by_deadline)
     title = ", ".join([plan.name, *_marks(number, plans, currency)]).replace(", <-", " <-")
     return (
         str(number),
         f"{title}\n{_machines(plan)}",
-        *(format_duration(seconds(value)) for value in (span.p50, span.p90, span.upper)),
+        *(format_duration(seconds(value)) for value in times),
         *(format_money(amount, currency) for amount in amounts),
         *(f"{chance:.0%}" for chance in chances if chance is not None),
     )
@@ -156,11 +188,4 @@ def _row(number: int, plans: Sequence[Plan], currency: str) -> tuple[str, ...]:
 def _machines(plan: Plan) -> str:
     """`50 spot + 2 sure, N=3 T=12 min D=25 min`."""
     fleet = format_fleet(plan.fleet)
-    if not plan.strategy:
-        return fleet
-    strategy = read_strategy(plan.strategy)
-    copies = "inf" if strategy.copies is None else strategy.copies
-    timeout, deadline = (
-        format_duration(time).replace(".0 ", " ") for time in (strategy.timeout, strategy.deadline)
-    )
-    return f"{fleet}, N={copies} T={timeout} D={deadline}"
+    return f"{fleet}, {strategy_told(plan)}" if plan.strategy else fleet

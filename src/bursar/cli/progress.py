@@ -8,11 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from bursar.model.budget_text import format_budget
 from bursar.model.fleet import format_fleet
+from bursar.model.goal import Budget
 from bursar.model.money import format_money
 from bursar.model.text import counted, printable
 from bursar.model.time import SECOND, format_duration
 from bursar.report.forecast import Forecast
+from bursar.report.summary import refill_told
+from bursar.state.digest import interval_money, refill_awaited
 from bursar.state.state import RunState
 
 if TYPE_CHECKING:
@@ -105,9 +109,11 @@ def _bar(state: RunState, length: int) -> str:
 
 
 def _awaited(state: RunState) -> str:
-    """While a run stops: what it still waits for."""
+    """While a run stops, or sleeps until there is money: what it waits for."""
     if state.stopping is None:
-        return ""
+        refill = refill_awaited(state)
+        began = 0.0 if state.created is None else state.created.began
+        return "" if refill is None else refill_told(began, refill)
     running = {attempt.task for attempt in list(state.attempts.values())}
     if running and not state.stopping.now:
         return f"stopping, waiting for {counted(len(running), 'task')} to finish"
@@ -130,5 +136,13 @@ def _money(state: RunState, *, budget: bool) -> str:
     if state.market.is_free:
         return ""
     currency, cap = state.market.currency, state.ledger.budget
-    committed = f"{format_money(state.ledger.committed, currency)} committed"
-    return f"{committed} of {format_money(cap, currency)}" if budget and cap else committed
+    total, interval = format_money(state.ledger.committed, currency), interval_money(state)
+    committed = f"{total} committed"
+    if not budget or not cap or len(state.ledger.accounts) > 1:
+        return committed
+    if interval is None:
+        return f"{committed} of {format_money(cap, currency)}"
+    now = format_money(interval.committed, currency)
+    return (
+        f"{now} committed of {format_budget(Budget(cap, interval.every), currency)}, {total} in all"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import msgspec
 import rich_click as click
@@ -10,13 +11,17 @@ import rich_click as click
 from bursar.cli.common import home, print_json, run_argument, say
 from bursar.cli.options import FAILURES, GOAL, OUTPUT, option, settings
 from bursar.cli.run import drive
-from bursar.journal.replay import load_state
+from bursar.journal.replay import load_digest, load_state
+from bursar.journal.runs import RunDir
+from bursar.model.budget_text import budget_in
 from bursar.model.goal import Goal
-from bursar.model.reading import read_duration, read_money
+from bursar.model.option_words import COMMAND_LINE
+from bursar.model.reading import read_duration
 from bursar.model.text import counted
 from bursar.model.time import format_duration
 from bursar.report.summary import EXIT_CODES, budget_told, summarise, tell
-from bursar.runs.session import Session, check_budget
+from bursar.runs.session import GoalOf, Session, check_budget
+from bursar.state.digest import Digest
 from bursar.state.state import RunState
 
 
@@ -27,7 +32,7 @@ from bursar.state.state import RunState
     "--budget",
     "-b",
     metavar="MONEY",
-    help="New budget for the whole run, including what is already committed.",
+    help="New budget for the whole run, including what is already committed; or 5/h.",
 )
 @option(GOAL, "--deadline", metavar="TIME", help="New deadline, counted from the start of the run.")
 @option(FAILURES, "--retry-failed", is_flag=True, help="Retry the tasks that failed.")
@@ -47,20 +52,14 @@ def command(
     recent run continues.
     """
     found = home().find(run)
-    state = load_state(found.journal)
-    goal = _new_goal(state, budget, deadline)
-    if _is_complete(state, retry_failed=retry_failed):
-        if not quiet:
-            for line in tell(state):
-                say(line)
-        if as_json:
-            print_json(summarise(state))
-        return EXIT_CODES["failed" if state.failed else "done"]
-    with Session.take_up(found, goal, retry_failed=retry_failed) as session:
+    new_goal = partial(_new_goal, budget=budget, deadline=deadline)
+    if _is_complete(load_digest(found.journal), retry_failed=retry_failed):
+        return _tell_complete(found, new_goal, quiet=quiet, as_json=as_json)
+    with Session.take_up(found, new_goal, retry_failed=retry_failed) as session:
         os.chdir(session.directory)
         left = session.state.total - session.state.settled
         state = session.state
-        cap = budget_told(state.market, state.goal.budget)
+        cap = budget_told(state.market, state.goal)
         told = f"{counted(left, 'task')} left, {cap}{_time_left(session)}"
         say(f"run {state.run}: {told}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=as_json)
@@ -77,19 +76,31 @@ def _time_left(session: Session) -> str:
     return f", and {format_duration(left)} until its deadline"
 
 
-def _is_complete(state: RunState, *, retry_failed: bool) -> bool:
-    if state.arrivals_open or state.settled < state.total or state.machines:
+def _is_complete(digest: Digest, *, retry_failed: bool) -> bool:
+    if digest.arrivals_open or digest.settled < digest.total or digest.machines:
         return False
-    return not (retry_failed and state.failed)
+    return not (retry_failed and digest.failed)
+
+
+def _tell_complete(run: RunDir, new_goal: GoalOf, *, quiet: bool, as_json: bool) -> int:
+    """Say how a run ended of which nothing is left to do."""
+    state = load_state(run.journal)
+    new_goal(state)
+    if not quiet:
+        for line in tell(state):
+            say(line)
+    if as_json:
+        print_json(summarise(state))
+    return EXIT_CODES["failed" if state.failed else "done"]
 
 
 def _new_goal(state: RunState, budget: str | None, deadline: str | None) -> Goal | None:
     """The goal that is asked for, checked even if nothing is left to do; None: as before."""
     changed = state.goal
     if budget is not None:
-        money = read_money(budget, state.market.currency)
-        changed = msgspec.structs.replace(changed, budget=money)
-        check_budget(state, changed)
+        new = budget_in(state.market.currency, budget)
+        changed = msgspec.structs.replace(changed, budget=new.amount, every=new.every)
+        check_budget(state, changed, COMMAND_LINE)
     if deadline is not None:
         until = state.begun + read_duration(deadline, least=1)
         changed = msgspec.structs.replace(changed, deadline=until)

@@ -27,6 +27,7 @@ from bursar.cli.options import (
     WORK,
     argument_options,
     attempt_options,
+    best_effort_option,
     deviation_option,
     files_option,
     fleet_option,
@@ -37,6 +38,7 @@ from bursar.cli.options import (
     policy_options,
     quiet_option,
     run_name_options,
+    runtime_option,
     seed_option,
 )
 from bursar.cli.progress import progress
@@ -46,10 +48,11 @@ from bursar.formats.job import Job
 from bursar.kernels.compiling import on_compilation
 from bursar.model.errors import EmptyListError, InputError, shown
 from bursar.model.fleet import format_fleet
-from bursar.model.flow import Flow
 from bursar.model.money import format_money
+from bursar.model.option_words import COMMAND_LINE
 from bursar.model.text import counted
 from bursar.model.work import Bag
+from bursar.model.workflow import Workflow
 from bursar.report.summary import (
     EXIT_CODES,
     NOT_INCLUDED,
@@ -62,6 +65,7 @@ from bursar.report.summary import (
 )
 from bursar.runs.request import Request
 from bursar.runs.session import Session, with_plan
+from bursar.runs.verdict import fleet_before, fleet_told, verdict
 
 if TYPE_CHECKING:
     from bursar.runs.choosing import Chosen
@@ -80,12 +84,19 @@ PLAN_OPTIONS: Final = ("budget", "deadline", "sabotage", "quiet", "json")
     metavar="CHOICE",
     help="Run this choice of a PLAN or workflow: cheapest, knee, fastest, or its number.",
 )
-@option(WORK, "--dry-run", is_flag=True, help="Print the commands and run nothing.")
+@option(
+    WORK,
+    "--dry-run",
+    is_flag=True,
+    help="Print the commands and run nothing; with --runtime, tell whether the budget will do.",
+)
 @argument_options
+@runtime_option
 @files_option
 @deviation_option
 @seed_option
 @goal_options
+@best_effort_option
 @market_option
 @fleet_option
 @option(
@@ -131,6 +142,7 @@ def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options
         on_compilation(None)
     try:
         if dry_run:
+            _tell_plan(job)
             return _print_commands(job)
         request = with_plan(request_of(job), choose)
     except EmptyListError as nothing:
@@ -153,8 +165,9 @@ def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -
         raise InputError("--choose needs the name of a plan: bursar run PLAN --choose knee")
     _check_plan_options(options)
     found = home().find(words[0])
-    wanted = (options.get(name) for name in ("budget", "deadline", "sabotage"))
-    with Session.take_up(found, chooser=Chooser(choice, *wanted)) as session:
+    budget, deadline, life = (options.get(name) for name in ("budget", "deadline", "sabotage"))
+    chooser = Chooser(choice, budget, deadline, life, COMMAND_LINE)
+    with Session.take_up(found, chooser=chooser) as session:
         os.chdir(session.directory)
         quiet, chosen = bool(options.get("quiet")), session.chosen
         assert chosen is not None  # noqa: S101
@@ -165,23 +178,37 @@ def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -
         return drive(session, quiet=quiet, as_json=bool(options.get("json")))
 
 
+def _tell_plan(job: Job) -> None:
+    """Whether the budget will do, and with which fleet, where run times are known."""
+    if job.runtime is None:
+        return
+    request = request_of(job)
+    request.check()
+    tasks = 0 if request.bag is None else request.bag.count
+    say(f"{counted(tasks, 'task')}, {_cap_and_verdict(request)}", quiet=bool(job.quiet))
+    if (known := fleet_before(request)) is not None:
+        say(fleet_told(known, request.market.currency), quiet=bool(job.quiet))
+
+
 def _print_commands(job: Job) -> int:
     """Each command as it would be typed, in the order of the tasks.
 
     Programs get them character by character; a terminal gets no control codes.
     """
-    work = job.flow() or job.bag()
+    work = job.work()
+    tasks = job.bag() if work is None else work.tasks
     show = print_line if sys.stdout.isatty() else click.echo
-    for index in range(work.count):
-        show(work.typed(index) or f"# {work.describe(index)}: no command")
+    for index in range(tasks.count):
+        show(tasks.typed(index) or f"# {tasks.describe(index)}: no command")
     return EXIT_CODES["done"]
 
 
 def _cap_told(session: Session, chosen: Chosen) -> str:
     """What may be committed, and what it is made of."""
-    market, budget, plan = session.state.market, session.state.goal.budget, chosen.plan
+    market, goal, plan = session.state.market, session.state.goal, chosen.plan
+    budget = goal.total_budget
     if market.is_free or budget is None:
-        return budget_told(market, budget)
+        return budget_told(market, goal)
     total, spent = format_money(budget, market.currency), chosen.spent
     if budget != spent + plan.bound + plan.reserve:
         included = ", the sample included" if spent else ""
@@ -207,16 +234,16 @@ def request_of(job: Job) -> Request:
     if market is not None and job.jobs is not None:
         raise InputError("-j is for this computer; with a market, use --fleet")
     market = market or local_market(job.jobs)
-    flow = job.flow()
-    bag = job.bag() if flow is None else None
-    for command in _programs(bag, flow):
+    work = job.work()
+    bag = job.bag() if work is None else None
+    for command in _programs(bag, None if work is None else work.workflow):
         _check_command(command)
     return Request(
         market=market,
-        goal=job.goal() if flow is None else flow.goal(job.goal()),
+        goal=job.goal() if work is None else work.goal(job.goal()),
         limits=job.limits(),
         bag=bag,
-        flow=flow,
+        work=work,
         wish=job.wish(),
         files=job.files or SHARED,
         fleet=job.load_fleet(market),
@@ -225,13 +252,17 @@ def request_of(job: Job) -> Request:
         prefer=job.prefer,
         strategy=job.strategy,
         sabotage=job.sabotage,
+        runtime=job.runtime,
+        best_effort=bool(job.best_effort),
+        deviation=job.spread() if work is None else None,
         seed=job.seed,
         name=job.name,
         output=job.output,
+        asked=COMMAND_LINE,
     )
 
 
-def _programs(bag: Bag | None, flow: Flow | None) -> Iterable[tuple[str, ...]]:
+def _programs(bag: Bag | None, flow: Workflow | None) -> Iterable[tuple[str, ...]]:
     """A command for each program that must be there; a task without any is reported later."""
     if bag is not None:
         return (bag.command(0) if bag.shell else bag.words(0),)
@@ -256,17 +287,23 @@ def _check_command(command: tuple[str, ...]) -> None:
 
 
 def _greeting(session: Session, request: Request) -> str:
-    cap = budget_told(request.market, request.goal.budget)
+    tasks = counted(session.state.total, "task")
     return (
-        f"run {session.state.run}: {counted(session.state.total, 'task')}, {cap}\n"
+        f"run {session.state.run}: {tasks}, {_cap_and_verdict(request)}\n"
         "Ctrl-C stops after the running tasks, twice stops now; nothing is lost"
     )
+
+
+def _cap_and_verdict(request: Request) -> str:
+    """What may be spent, and whether it will do, where run times are known."""
+    cap, known = budget_told(request.market, request.goal), fleet_before(request)
+    return cap if known is None else f"{cap}, {verdict(known, request.market.currency)}"
 
 
 def drive(session: Session, *, quiet: bool, as_json: bool) -> int:
     """Execute a session, show how it goes, and tell how it ended; the cap was shown before."""
     with progress(session.state, quiet=quiet) as live:
-        session.ask = lambda advice: live.while_hidden(lambda: ask_for_strategy(advice))
+        session.by_hand.ask = lambda advice: live.while_hidden(lambda: ask_for_strategy(advice))
         ended = session.execute([live.forecast])
     if not quiet:
         for line in tell(session.state, first=False):

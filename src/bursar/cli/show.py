@@ -15,6 +15,7 @@ from bursar.cli.common import print_json, print_line, say
 from bursar.cli.options import json_option, number_option, settings
 from bursar.formats.workflow import read_workflow
 from bursar.model.dag import Dag, Longs
+from bursar.model.option_words import COMMAND_LINE
 from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
 from bursar.plan.workflow.shape import Shape, shape
@@ -39,7 +40,7 @@ def command(flow: str, number: int | None, as_json: bool) -> None:
 
     FLOW is a file: bursar's own YAML or TOML, WfFormat 1.5 or 1.6, DAX, or a Nextflow trace.
     """
-    dag = read_workflow(flow, number)
+    dag = read_workflow(flow, number, COMMAND_LINE)
     found = shape(dag)
     if as_json:
         print_json(_as_data(dag, found))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import rich_click as click
@@ -16,6 +16,7 @@ from bursar.cli.options import (
     MACHINES,
     WORK,
     attempt_options,
+    best_effort_option,
     fleet_option,
     goal_options,
     json_option,
@@ -28,23 +29,25 @@ from bursar.cli.options import (
 from bursar.formats.job import Job
 from bursar.formats.market import read_market
 from bursar.formats.spot_trace import read_spot_trace
-from bursar.model.amount import money_in
+from bursar.model.budget_text import budget_in
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet, parse_fleet
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market
 from bursar.model.money import Money, format_money
 from bursar.model.numbers import LAST_SEED
+from bursar.model.option_words import COMMAND_LINE
 from bursar.model.reading import read_duration
 from bursar.model.text import counted
 from bursar.model.time import format_duration, parse_duration, seconds
-from bursar.model.work import LARGEST_BAG
+from bursar.model.work import LARGEST_BAG, Work
+from bursar.policies.registry import CHOSEN_BY_NAME
 from bursar.report.summary import FREE, NOT_INCLUDED
 from bursar.runs.faults import Faults
 from bursar.runs.request import Request
 from bursar.runs.study import RunQuantiles, Study, Subject, bag_subject, study, workflow_subject
 
-PATIENCE: Final = 10.0
+REPORTED_AFTER: Final = 10.0
 """seconds after which somebody wants to know how it goes"""
 MOST_RUNS = 1_000_000
 """Simulated runs of one study."""
@@ -67,6 +70,12 @@ MOST_RUNS = 1_000_000
     "--deviation",
     metavar="TIME|SHARE",
     help="Standard deviation of run times: 20s for a bag, 30% of the mean for a workflow.",
+)
+@option(
+    WORK,
+    "--known",
+    is_flag=True,
+    help="Let the policy know the run time and deviation of a bag (default: it learns them).",
 )
 @number_option
 @option(
@@ -92,6 +101,7 @@ MOST_RUNS = 1_000_000
     help="Seed of the first run; each further run has the next one (default: 0).",
 )
 @goal_options
+@best_effort_option
 @option(
     MACHINES,
     "--market",
@@ -152,33 +162,13 @@ MOST_RUNS = 1_000_000
 @json_option
 def command(
     flow: str | None,
-    number: int | None,
     market: str,
     tasks: int | None,
     runtime: str | None,
-    choose: str | None,
-    slower: float,
-    budget: str | None,
-    deadline: str | None,
-    fleet: str | None,
-    failing: float,
-    retries: int | None,
-    timeout: str | None,
     runs: int,
     seed: int,
-    faithful: bool | None,
-    prefer: str | None,
-    strategy: str | None,
     as_json: bool,
-    mean_life: str | None,
-    reliability: float,
-    spot_traces: tuple[str, ...],
-    notice: str,
-    performance: str | None,
-    deviation: str | None,
-    budget_as: str | None,
-    confidence: float | None,
-    **entries: str | None,
+    **options: Any,
 ) -> None:
     """Run a bag or a workflow on simulated machines, with the engine and policies of a real run.
 
@@ -187,44 +177,15 @@ def command(
     where machines cost money, it follows a plan. The same seed gives the same runs. With spot
     traces, each run starts at another point of the trace.
     """
-    known = read_market(market)
-    request = Request(
-        market=known,
-        goal=Goal(
-            None if budget is None else money_in(known.currency, budget),
-            None if deadline is None else parse_duration(deadline),
-        ),
-        limits=Limits(retries or 0, None if timeout is None else read_duration(timeout, least=1)),
-        fleet=None if fleet is None else parse_fleet(fleet, known),
-        policies={role: name for role, name in entries.items() if name is not None},
-        faithful=bool(faithful),
-        prefer=prefer,
-        strategy=strategy,
-    )
-    faults = Faults(
-        failing=failing,
-        reliability=reliability,
-        mean_life=None if mean_life is None else read_duration(mean_life, least=1),
-        notice=parse_duration(notice),
-        traces=tuple(read_spot_trace(path) for path in spot_traces),
-    )
+    request, faults = _request(read_market(market), options), _faults(options)
     if flow is None:
-        _refuse_flow(slower, choose, number)
-        subject = _bag(request, tasks, runtime, deviation or "0s")
+        _refuse_flow(options)
+        subject = _bag(
+            request, tasks, runtime, options["deviation"] or "0s", known=options["known"]
+        )
     else:
-        from bursar.formats.workflow import read_workflow  # late: it brings numpy
-
-        _refuse_bag(tasks, runtime)
-        asked = {
-            "deviation": deviation,
-            "performance": performance,
-            "budget_as": budget_as,
-            "confidence": confidence,
-            "seed": seed,
-        }
-        wish = Job.from_command_line((), asked).wish()
-        request = msgspec.structs.replace(request, wish=wish)
-        subject = workflow_subject(request, Flow.of(read_workflow(flow, number)), choose, slower)
+        _refuse_bag(tasks, runtime, known=options["known"])
+        subject = _workflow(request, flow, {**options, "seed": seed})
     found = study(subject, faults, range(seed, seed + runs), _watched)
     if as_json:
         print_json(found)
@@ -232,18 +193,66 @@ def command(
         _show(found, subject.request)
 
 
+def _request(market: Market, options: Mapping[str, Any]) -> Request:
+    """What is asked for, but for the work."""
+    budget, deadline = options["budget"], options["deadline"]
+    timeout, fleet = options["timeout"], options["fleet"]
+    return Request(
+        market=market,
+        goal=Goal.within(
+            None if budget is None else budget_in(market.currency, budget),
+            None if deadline is None else parse_duration(deadline),
+        ),
+        limits=Limits(
+            options["retries"] or 0,
+            None if timeout is None else read_duration(timeout, least=1),
+        ),
+        fleet=None if fleet is None else parse_fleet(fleet, market),
+        policies={role: options[role] for role in CHOSEN_BY_NAME if options[role] is not None},
+        faithful=bool(options["faithful"]),
+        best_effort=bool(options["best_effort"]),
+        prefer=options["prefer"],
+        strategy=options["strategy"],
+        asked=COMMAND_LINE,
+    )
+
+
+def _faults(options: Mapping[str, Any]) -> Faults:
+    life = options["mean_life"]
+    return Faults(
+        failing=options["failing"],
+        reliability=options["reliability"],
+        mean_life=None if life is None else read_duration(life, least=1),
+        notice=parse_duration(options["notice"]),
+        traces=tuple(read_spot_trace(path) for path in options["spot_traces"]),
+    )
+
+
+def _workflow(request: Request, flow: str, options: Mapping[str, Any]) -> Subject:
+    """The workflow of a file, with what is wanted of its plan."""
+    from bursar.formats.workflow import read_workflow  # late: it brings numpy
+
+    names = ("deviation", "performance", "budget_as", "confidence", "seed")
+    wish = Job.from_command_line((), {name: options[name] for name in names}).wish()
+    request = msgspec.structs.replace(request, wish=wish)
+    work = Work.of_dag(read_workflow(flow, options["number"], COMMAND_LINE))
+    return workflow_subject(request, work, options["choose"], options["slower"])
+
+
 def _watched(seeds: Sequence[int]) -> Iterator[int]:
     """The seeds; while their runs take long, people see how long they will."""
     began = told = monotonic()
     for number, seed in enumerate(seeds):
-        if monotonic() - told > PATIENCE:
+        if monotonic() - told > REPORTED_AFTER:
             told = monotonic()
             left = format_duration(seconds((told - began) / number * (len(seeds) - number)))
             say(f"{number:,} of {counted(len(seeds), 'run')} simulated, about {left} to go")
         yield seed
 
 
-def _bag(request: Request, tasks: int | None, runtime: str | None, deviation: str) -> Subject:
+def _bag(
+    request: Request, tasks: int | None, runtime: str | None, deviation: str, *, known: bool
+) -> Subject:
     if tasks is None:
         raise InputError(
             "nothing to simulate: give a workflow file, or --tasks N with --runtime TIME"
@@ -253,16 +262,20 @@ def _bag(request: Request, tasks: int | None, runtime: str | None, deviation: st
     mean, spread = parse_duration(runtime), parse_duration(deviation)
     if mean <= 0:
         raise InputError("--runtime must be above 0")
+    if known:
+        request = msgspec.structs.replace(request, runtime=mean, deviation=spread)
     return bag_subject(request, tasks, mean, spread)
 
 
-def _refuse_bag(tasks: int | None, runtime: str | None) -> None:
+def _refuse_bag(tasks: int | None, runtime: str | None, *, known: bool) -> None:
     if tasks is not None or runtime is not None:
         raise InputError("a workflow has its own tasks: leave out --tasks and --runtime")
+    if known:
+        raise InputError("--known is for bags: the run times of a workflow are known")
 
 
-def _refuse_flow(slower: float, choose: str | None, number: int | None) -> None:
-    if slower != 1 or choose is not None or number is not None:
+def _refuse_flow(options: Mapping[str, Any]) -> None:
+    if options["slower"] != 1 or options["choose"] is not None or options["number"] is not None:
         raise InputError("--slower, --choose and --number are for workflows: give the file of one")
 
 

@@ -15,6 +15,7 @@ from bursar.cli.common import (
 from bursar.cli.options import json_option, settings
 from bursar.journal.replay import load_digest, load_state
 from bursar.journal.runs import RunDir
+from bursar.model.budget_text import format_interval
 from bursar.model.errors import BursarError
 from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
@@ -77,13 +78,14 @@ def _row(found: RunDir) -> tuple[str, ...]:
         digest = load_digest(found.journal)
     except BursarError as error:
         return (found.name, f"unreadable: {_reason(found, error)}", "", "", "", "")
-    currency, budget = digest.currency, digest.budget
+    currency, budget, interval = digest.currency, digest.budget, digest.interval
+    every = "" if interval is None else format_interval(interval.every)
     return (
         found.name,
         _status(found, digest),
         f"{digest.done:,}/{digest.total:,}",
         format_money(digest.committed, currency),
-        "none" if budget is None else format_money(budget, currency),
+        "none" if budget is None else f"{format_money(budget, currency)}{every}",
         format_duration(digest.elapsed),
     )
 

@@ -8,12 +8,12 @@ import rich_click as click
 
 from bursar.cli.common import home, print_json, print_line, run_argument
 from bursar.cli.options import OUTPUT, WORK, json_option, option, settings
+from bursar.journal.reader import JournalReader
 from bursar.journal.replay import load_state
-from bursar.journal.store import JournalReader
 from bursar.model.errors import InputError, shown
-from bursar.model.flow import Flow
 from bursar.model.numbers import is_position
 from bursar.model.time import seconds
+from bursar.model.workflow import Workflow
 from bursar.report.decisions import clock, decisions, grouped
 from bursar.state.state import RunState
 
@@ -54,9 +54,9 @@ def _story(journal: Path, task: str, *, as_json: bool) -> None:
 
 def _number(task: str, state: RunState) -> int:
     """The task of this number, or of this name in a workflow."""
-    for before, work in state.work:
-        if isinstance(work.tasks, Flow) and task in work.tasks.names:
-            return before + work.tasks.names.index(task) + 1
     if is_position(task, state.total):
         return int(task)
+    for before, work in state.work:
+        if isinstance(work.tasks, Workflow) and task in work.tasks.names:
+            return before + work.tasks.names.index(task) + 1
     raise InputError(f"no task {shown(task)}: the run has tasks 1 to {state.total}")

@@ -46,17 +46,18 @@ _TYPES: Final[Mapping[type, tuple[type, ...]]] = {kind: _fields(kind) for kind i
 _SUBJECTS: Final = ("attempt", "task", "machine", "offer")
 
 
-def as_asked(action: act.AnyAction) -> Any:
+def as_asked(action: Any) -> Any:
     """The same action, made of Python's own types; or what is wrong with it."""
-    types = _TYPES[type(action)]
+    kind = type(action)
+    types = _TYPES[kind]
     if (*map(type, astuple(action)),) != types:
         return _mended(action, types)
-    if isinstance(action, act.Wake):
+    if kind is act.Wake:
         return action
     reason = action.reason
     if reason and not (len(reason) <= LONGEST_REASON and reason.isprintable()):
         action = replace(action, reason=one_line(reason[:LONGEST_REASON]))
-    if isinstance(action, act.Stop) and action.status not in STOPS:
+    if kind is act.Stop and action.status not in STOPS:
         return Wrong(f"no run ends as {shown(action.status)}; write {', '.join(STOPS)}")
     return action
 

@@ -30,7 +30,8 @@ from bursar.model.text import counted
 from bursar.model.time import LONGEST, MINUTE, SECOND, Time
 from bursar.state import actions as act
 from bursar.state import events as ev
-from bursar.state.state import BLOCKED, DONE, FAILED, RUNNING, WAITING, RunState
+from bursar.state.state import RunState
+from bursar.state.task_status import BLOCKED, DONE, FAILED, READY, WAITING
 from bursar.state.view import Machine, money_left
 
 HORIZON: Final[Time] = 5 * SECOND
@@ -65,6 +66,12 @@ class Guard:
         self.lead = lead
         self._leases: dict[str, list[tuple[Time, int]]] = {}
         """by offer, a heap of (end of a lease, machine); outdated entries are dropped when met"""
+        self._first: list[tuple[Time, Offer]] = []
+        """by offer, the end of its first lease; as of `_seen`"""
+        self._seen = -1
+        """the place in what changed of machines up to which `_first` is right"""
+        self._soonest: Time | None = None
+        """when a lease must next be looked at, by the leads of the last time somebody asked"""
         self.lacks_money = False
         """whether the last machine asked for could not be paid"""
         self._refused: dict[tuple[str, str], str] = {}
@@ -87,31 +94,48 @@ class Guard:
 
     def next_due(self) -> Time | None:
         """When a lease must next be looked at."""
-        soonest: Time | None = None
-        for name in self._leases:
-            due = self._next_due(name)
-            if due is not None and (soonest is None or due < soonest):
-                soonest = due
-        return soonest
+        if self._seen != self._state.changes.machines.end:
+            self._look()
+        self._soonest = None
+        for until, offer in self._first:
+            due = until - self.lead(offer)
+            if self._soonest is None or due < self._soonest:
+                self._soonest = due
+        return self._soonest
 
     def due(self, now: Time) -> list[int]:
         """Machines whose lease must be extended now, or ends; the most urgent first."""
+        if self._seen != self._state.changes.machines.end:
+            self.next_due()
+        if self._soonest is None or now < self._soonest:
+            return []
         found: list[tuple[Time, int]] = []
-        for name, leases in self._leases.items():
-            due = self._next_due(name)
-            while due is not None and due <= now:
-                found.append((due, heappop(leases)[1]))
-                due = self._next_due(name)
+        for first, offer in self._first:
+            end: Time | None = first
+            lead, leases = self.lead(offer), self._leases[offer.name]
+            while end is not None and end - lead <= now:
+                found.append((end - lead, heappop(leases)[1]))
+                end = self._first_end(leases)
+        self._seen = -1  # those that were found are watched again once they are extended
         return [number for _, number in sorted(found)]
 
-    def _next_due(self, name: str) -> Time | None:
-        """When the first lease of an offer's machines must be looked at."""
-        leases, machines = self._leases[name], self._state.machines
+    def _look(self) -> None:
+        """Find the first lease of each offer, after something changed."""
+        self._seen = self._state.changes.machines.end
+        self._first = []
+        for name, leases in self._leases.items():
+            end = self._first_end(leases)
+            if end is not None:
+                self._first.append((end, self._state.market[name]))
+
+    def _first_end(self, leases: list[tuple[Time, int]]) -> Time | None:
+        """When the first lease of an offer's machines ends."""
+        machines = self._state.machines
         while leases:
             until, number = leases[0]
             machine = machines.get(number)
             if machine is not None and not machine.releasing and until == machine.until:
-                return until - self.lead(machine.offer)
+                return until
             heappop(leases)
         return None
 
@@ -185,18 +209,25 @@ class Guard:
         if not 1 <= action.task <= state.total:
             return "there is no such task"
         status = state.status[action.task]
-        if status in (WAITING, BLOCKED):
-            return "the task needs others that are not done"
-        if not action.measure:
-            if status >= DONE:
-                return "the task is " + ("done" if status == DONE else "failed")
-            if status == RUNNING and not state.may_replicate(action.task):
-                return "the task has failed, and its retries are under way or used up"
+        if status != READY and (why := self._not_ready(action, status)):
+            return why
         if state.goal.accounts and not self._is_of_account(action):
             return "the machine belongs to another account"
         return ev.AttemptStarted(
             now, len(state.log) + 1, action.task, action.machine, action.reason, action.measure
         )
+
+    def _not_ready(self, action: act.Start, status: int) -> str:
+        """Why a task that is not ready cannot be started; empty: a replica of it can."""
+        if status in (WAITING, BLOCKED):
+            return "the task needs others that are not done"
+        if action.measure:
+            return ""
+        if status >= DONE:
+            return "the task is " + ("done" if status == DONE else "failed")
+        if self._state.may_replicate(action.task):
+            return ""
+        return "the task has failed, and its retries are under way or used up"
 
     def _is_of_account(self, action: act.Start) -> bool:
         machine = self._state.machines[action.machine]

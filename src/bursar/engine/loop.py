@@ -19,31 +19,29 @@ from functools import partial
 from heapq import heappop, heappush
 from itertools import islice
 from random import Random
-from traceback import extract_tb
-from typing import Final
+from typing import Any, Final, get_args
 
 import msgspec
 
 from bursar.engine.guard import Guard
-from bursar.engine.roles import Entry, Placer, Policy, learns
+from bursar.engine.learners import ROLES, Learner, fault_of, learning, own_copy, role_of
+from bursar.engine.roles import Entry, Placer, Policy
 from bursar.engine.world import Fate, Journal, Observer, World
-from bursar.model.errors import InvariantError, PolicyError, one_line
+from bursar.model.errors import InvariantError, PolicyError
 from bursar.model.text import counted
 from bursar.model.time import Time, format_duration
 from bursar.state import actions as act
 from bursar.state import events as ev
 from bursar.state.read_only import view_of
-from bursar.state.state import DONE, FAILED, RunState
+from bursar.state.state import RunState
+from bursar.state.task_status import DONE, FAILED
 from bursar.state.view import Machine, View, money_left
 
 PLENTY: Final = 4
 """Machines get tasks ahead while there are so many times more of them: none idles for it later."""
 MOST_ACTIONS: Final = 1_000_000
 """That an entry may ask for at once: an answer without end ends here."""
-LONGEST_FAULT: Final = 500
-"""Most letters of an error message of an entry."""
-_FOR_NO_WORLD: Final = (ev.ActionRefused, ev.StopRequested)
-ROLES: Final = ("provisioner", "placer", "replicator", "advisor")
+_FOR_WORLDS: Final = frozenset(get_args(ev.Decision))
 
 Think = Callable[[Callable[[], None]], object]
 """Does something that takes its time."""
@@ -77,12 +75,16 @@ class Engine:
         self._journal = journal
         self._rng = rng or Random(0)
         self._view = view_of(state)
-        learners = {id(entry): entry for entry in policy.entries if learns(entry)}
-        self._learners: Sequence[Entry] = tuple(learners.values())
+        state.runtimes = policy.known_runtimes
+        self._learners = learning(policy)
+        learners = {id(entry) for entry in self._learners}
         others = {id(one): one for one in observers if id(one) not in learners}
         self._observers: Sequence[Observer] = tuple(others.values())
         self._fault: tuple[str, Exception] | None = None
         """what an entry did, after which none is asked again"""
+        self._provision = policy.provisioner.provision
+        self._place = policy.placer.place
+        self._replicate = policy.replicator.replicate
         self._before_placing = policy.replicator.before_placing
         self._always = policy.replicator.always
         self._think = think
@@ -96,6 +98,13 @@ class Engine:
         self._fates: list[tuple[int, int, Fate]] = []
         self._money_moved = False
         self._dirty = False
+        self._followers: dict[type, Callable[[Any], None]] = {
+            ev.AttemptEnded: self._settle,
+            ev.RunCreated: self._expect_refills,
+            ev.GoalChanged: self._expect_refills,
+            ev.MachineDown: self._expect_after_refusal,
+        }
+        """what the engine itself does once an event was applied"""
         self._expect_refills()
 
     def run(self) -> ev.RunEnded:
@@ -124,37 +133,40 @@ class Engine:
             if expects(event):
                 self.record(event)
         now = self._world.now()
-        self._watch_refills(now)
+        if self._refills:
+            self._watch_refills(now)
         self._decide(now)
-        self._ask_advisors(now)
+        if self._policy.advisors:
+            self._ask_advisors(now)
         self._carry_out()
-        if self._may_end(now):
+        if not self.state.machines and self._may_end(now):
             self.record(self._ending(now))
             self._carry_out()
 
     # --- deciding --------------------------------------------------------------------------------
 
     def _decide(self, now: Time) -> None:
-        state, policy = self.state, self._policy
+        state, ready, idle = self.state, self.state.ready, self.state.idle
         while self._wakes and self._wakes[0] <= now:
             heappop(self._wakes)
-        self._watch_deadline(now)
+        if state.goal.deadline is not None:
+            self._watch_deadline(state.goal.deadline, now)
         if self._winding_down():
             self._release_all(now)
             return
         for number in self.guard.due(now):
             self._renew(number, now)
-        self._consult("provisioner", policy.provisioner.provision, now)
+        self._consult("provisioner", self._provision, now)
         few = self._before_placing
-        if few and state.idle and state.attempts and 0 < len(state.ready) <= few:
-            self._consult("replicator", policy.replicator.replicate, now)
+        if few and idle and state.attempts and 0 < len(ready) <= few:
+            self._consult("replicator", self._replicate, now)
         if state.stopping is None:
-            if state.ready and state.idle:
-                self._consult("placer", policy.placer.place, now)
+            if ready and idle:
+                self._consult("placer", self._place, now)
             if self._world.ahead:
                 self._place_ahead(self._world.ahead, now)
-        if self._always or (state.idle and state.attempts and not state.ready):
-            self._consult("replicator", policy.replicator.replicate, now)
+        if self._always or (idle and state.attempts and not ready):
+            self._consult("replicator", self._replicate, now)
 
     def _place_ahead(self, ahead: int, now: Time) -> None:
         """Give busy machines their next tasks, too, while there are more than enough of them."""
@@ -176,7 +188,7 @@ class Engine:
             return
         try:
             actions = question(self._view, now, self._rng)
-            if type(actions) is not tuple:
+            if type(actions) is not tuple:  # a list may be changed while it is carried out
                 actions = tuple(islice(actions, MOST_ACTIONS + 1))
             if len(actions) > MOST_ACTIONS:
                 raise ValueError(f"asks for more than {MOST_ACTIONS:,} actions at once")
@@ -187,13 +199,11 @@ class Engine:
             self._ask(actions, now)
 
     def _found_fault(
-        self, role: str, error: Exception, now: Time, entry: Entry | None = None
+        self, role: str, error: Exception, now: Time, entry: Learner | None = None
     ) -> None:
         """An entry failed: stop, and let what runs end within the time that is paid for."""
-        where = extract_tb(error.__traceback__)[-1]
-        told = one_line(f"{type(error).__name__}: {error}"[:LONGEST_FAULT])
-        fault = f"the {role} {type(entry or self._entry(role)).__name__} is faulty: {told}"
-        self._fault = (f"{fault} ({where.filename}:{where.lineno})", error)
+        fault, where = fault_of(role, entry or self._entry(role), error)
+        self._fault = (f"{fault} ({where})", error)
         if self.state.stopping is None and self.state.ended is None:
             self.record(ev.StopRequested(now, "failed", fault))
 
@@ -263,12 +273,12 @@ class Engine:
             verdict = review(action, now)
             if verdict is None:
                 continue
-            if isinstance(verdict, act.Wake):
+            if type(verdict) is act.Wake:
                 heappush(self._wakes, verdict.at)
                 continue
-            self.record(verdict)
-            if not isinstance(verdict, _FOR_NO_WORLD):
-                self._decisions.append(verdict)
+            self.record(verdict)  # type: ignore[arg-type]
+            if type(verdict) in _FOR_WORLDS:
+                self._decisions.append(verdict)  # type: ignore[arg-type]
             if type(action) is act.Rent and type(verdict) is ev.MachineRented:
                 self._rent_more(action, now)
 
@@ -303,10 +313,8 @@ class Engine:
                 return act.Release(machine.id, reason="it is idle, and will be taken away")
         return answer
 
-    def _watch_deadline(self, now: Time) -> None:
-        state = self.state
-        deadline = state.goal.deadline
-        if deadline is not None and now >= deadline and state.stopping is None:
+    def _watch_deadline(self, deadline: Time, now: Time) -> None:
+        if now >= deadline and self.state.stopping is None:
             self.record(ev.StopRequested(now, "deadline", "the deadline has passed", now=True))
 
     def _watch_refills(self, now: Time) -> None:
@@ -322,7 +330,7 @@ class Engine:
         if refill is not None:
             heappush(self._refills, (refill, account))
 
-    def _expect_refills(self) -> None:
+    def _expect_refills(self, event: ev.AnyEvent | None = None) -> None:
         """The budgets are new."""
         self._refills.clear()
         for account in self.state.ledger.accounts:
@@ -335,7 +343,7 @@ class Engine:
         state = self.state
         if state.stopping is not None and (state.stopping.now or not state.attempts):
             return True
-        return not state.arrivals_open and state.settled == state.total
+        return not (state.ready or state.arrivals_open) and state.settled == state.total
 
     def _release_all(self, now: Time) -> None:
         reason = "all tasks are settled" if self.state.stopping is None else "the run is stopping"
@@ -344,7 +352,8 @@ class Engine:
                 self._ask((act.Release(machine.id, at_once=True, reason=reason),), now)
 
     def _may_end(self, now: Time) -> bool:
-        return not self.state.machines and (self._winding_down() or self._is_stuck(now))
+        """Whether nothing more will happen, now that no machine is there."""
+        return self._winding_down() or self._is_stuck(now)
 
     def _is_stuck(self, now: Time) -> bool:
         """Tasks are ready, no machine is left, and none will be rented, now or later."""
@@ -385,11 +394,13 @@ class Engine:
             observer.saw(event, self.state)
         if self._learners:
             self._teach(event)
-        if isinstance(event, ev.AttemptEnded):
-            self._settle(event)
-        elif isinstance(event, ev.RunCreated | ev.GoalChanged):
-            self._expect_refills()
-        elif isinstance(event, ev.MachineDown) and event.cause == "refused":
+        follow = self._followers.get(type(event))
+        if follow is not None:
+            follow(event)
+
+    def _expect_after_refusal(self, event: ev.MachineDown) -> None:
+        """Look again when a machine that was not available may be."""
+        if event.cause == "refused":
             for refusal in self.state.refusals.values():
                 if not refusal.is_final:
                     heappush(self._wakes, refusal.over)
@@ -401,8 +412,7 @@ class Engine:
             try:
                 learner.saw(shown, self._view)
             except Exception as error:
-                place = next(n for n, one in enumerate(self._policy.entries) if one is learner)
-                role = ROLES[min(place, len(ROLES) - 1)]
+                role = role_of(self._policy, learner)
                 self._found_fault(role, error, event.at, learner)
                 return
 
@@ -436,16 +446,17 @@ class Engine:
 
     def next_look(self) -> Time | None:
         """When to look again even if nothing happens."""
-        state = self.state
-        times = [self._wakes[0]] if self._wakes else []
-        due = self.guard.next_due()
-        if due is not None:
-            times.append(due)
-        if state.goal.deadline is not None and state.stopping is None:
-            times.append(state.goal.deadline)
-        if self._refills and state.ready and state.stopping is None:
-            times.append(self._refills[0][0])
-        return min(times, default=None)
+        state, soonest = self.state, self.guard.next_due()
+        if self._wakes and (soonest is None or self._wakes[0] < soonest):
+            soonest = self._wakes[0]
+        if state.stopping is not None:
+            return soonest
+        deadline = state.goal.deadline
+        if deadline is not None and (soonest is None or deadline < soonest):
+            soonest = deadline
+        if self._refills and state.ready and (soonest is None or self._refills[0][0] < soonest):
+            soonest = self._refills[0][0]
+        return soonest
 
 
 def _one_ahead(placer: Placer, machine: int) -> Question:
@@ -454,16 +465,3 @@ def _one_ahead(placer: Placer, machine: int) -> Question:
         return () if task is None else (act.Start(task, machine, ahead=True),)
 
     return ask
-
-
-def own_copy(event: ev.AnyEvent) -> ev.AnyEvent:
-    """The event itself, or a copy of one that holds what can be changed."""
-    if isinstance(event, ev.RunCreated):
-        policies, settings = dict(event.policies), dict(event.settings)
-        options = event.options
-        if options is not None:
-            options = msgspec.structs.replace(options, fleet=dict(options.fleet))
-        return msgspec.structs.replace(event, policies=policies, settings=settings, options=options)
-    if isinstance(event, ev.PlanChosen | ev.AssignmentChanged):
-        return msgspec.structs.replace(event, fleet=dict(event.fleet))
-    return event

@@ -27,10 +27,16 @@ def checked(proposal: object, state: RunState, now: Time) -> ev.Proposal | str:
         return "the run is stopping"
     if not state.arrivals_open and state.settled == state.total:
         return "the work is over"
-    why = _wrong(event, state)
+    why = _wrong_work(event.work, state) or _wrong(event, state)
     if why is not None:
         return why
     return msgspec.structs.replace(event, why=one_line(event.why[:LONGEST_REASON]))
+
+
+def _wrong_work(work: int, state: RunState) -> str | None:
+    if not 1 <= work <= len(state.work):
+        return "it is about a work that is not there"
+    return None if state.work.left(work - 1) else "the work is over"
 
 
 def _wrong(event: ev.Proposal, state: RunState) -> str | None:
@@ -44,7 +50,9 @@ def _wrong(event: ev.Proposal, state: RunState) -> str | None:
 
 def _wrong_assignment(event: ev.AssignmentChanged, state: RunState) -> str | None:
     assigned, market = event.assigned, state.market
-    if len(assigned.tasks) > state.total:
+    place = event.work - 1
+    last = state.work.before(event.work) if event.work < len(state.work) else state.total
+    if len(assigned.tasks) > last - state.work.before(place):
         return "it is about tasks that are not there"
     if not all(0 <= offer < len(assigned.offers) for offer in assigned.tasks):
         return "it assigns tasks to offers that it does not name"

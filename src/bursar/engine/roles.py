@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -23,11 +23,8 @@ from bursar.model.errors import InputError, one_line
 from bursar.model.time import Time
 from bursar.state.actions import Cancel, Extend, Release, Rent, Start, Stop, Wake
 from bursar.state.events import AnyEvent, Proposal
+from bursar.state.run_times import UNKNOWN, RunTimes, TwoRunTimes
 from bursar.state.view import Machine, View
-
-if TYPE_CHECKING:
-    from numpy import int64
-    from numpy.typing import NDArray
 
 
 @runtime_checkable
@@ -38,6 +35,14 @@ class Entry(Protocol):
         """Called after each event was applied, also for those before a run was resumed.
 
         An entry that does not override this one is not called.
+        """
+        return
+
+    def saw_before(self, view: View) -> None:
+        """Learn from the view, at once, what all events so far would have taught.
+
+        A resumed run begins with a checkpoint where it can, and calls this once. Where an entry
+        that learns does not override it, the run shows every event again, which takes longer.
         """
         return
 
@@ -68,18 +73,10 @@ class Provisioner(Entry, Protocol):
         """Until when a machine is to be kept; by default as long as it is paid for."""
         return machine.until
 
-    def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
-        """The run time there of a task that has run for so long; None: nothing is known."""
+    @property
+    def runtimes(self) -> RunTimes | None:
+        """What it has learned of run times: the view tells it, unless the policy has a plug-in."""
         return None
-
-    def expected_each(self, offer: str, elapsed: NDArray[int64]) -> NDArray[int64] | None:
-        """The same of many tasks at once."""
-        if self.expected(offer) is None:
-            return None
-        found = elapsed.copy()
-        for place, one in enumerate(elapsed.tolist()):
-            found[place] = self.expected(offer, one) or one
-        return found
 
 
 @runtime_checkable
@@ -106,6 +103,11 @@ class Replicator(Entry, Protocol):
     """also asked before tasks are placed, while at most so many are ready"""
     always: bool = False
     """asked after every batch of events, not only when machines are idle and no task is ready"""
+
+    @property
+    def runtimes(self) -> RunTimes | None:
+        """What it has learned of run times on other offers, for the view as well."""
+        return None
 
     @abstractmethod
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
@@ -146,6 +148,8 @@ class Policy(msgspec.Struct, frozen=True):
     placer: Placer
     replicator: Replicator
     advisors: tuple[Advisor, ...] = ()
+    runtimes: RunTimes | None = None
+    """what `view.runtimes` tells, which sees all events; None: what entries have learned"""
 
     def __post_init__(self) -> None:
         _check(self.provisioner, Provisioner)
@@ -157,6 +161,16 @@ class Policy(msgspec.Struct, frozen=True):
     @property
     def entries(self) -> tuple[Entry, ...]:
         return (self.provisioner, self.placer, self.replicator, *self.advisors)
+
+    @property
+    def known_runtimes(self) -> RunTimes:
+        """What the view tells of run times."""
+        if self.runtimes is not None:
+            return self.runtimes
+        staying, moving = self.provisioner.runtimes, self.replicator.runtimes
+        if staying is not None and moving is not None:
+            return TwoRunTimes(staying, moving)
+        return staying or moving or UNKNOWN
 
 
 def _check(entry: object, role: type) -> None:
@@ -173,3 +187,16 @@ def learns(entry: Entry) -> bool:
     """Whether an entry wants to see events: it has a `saw` of its own."""
     kind = type(entry)
     return not (Entry in kind.__mro__ and kind.saw is Entry.saw)
+
+
+def learns_at_once(entry: Entry | RunTimes) -> bool:
+    """Whether an entry can learn from the view what happened before: it has a way of its own.
+
+    One that it inherited does not count where it sees events in another way than its parent.
+    """
+    line = type(entry).__mro__
+    one_by_one, at_once = (
+        next(place for place, kind in enumerate(line) if name in vars(kind))
+        for name in ("saw", "saw_before")
+    )
+    return line[at_once] is not Entry and at_once <= one_by_one

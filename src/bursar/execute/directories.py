@@ -29,7 +29,7 @@ MOST_EMPTY: Final = 8192
 """directories that stay while commands run: to remove them slows down making new ones"""
 BATCH: Final = 64
 """directories that one program removes"""
-MOST_AT_ONCE: Final = 16
+MOST_AT_ONCE: Final = 4
 """such programs"""
 NO_FILES: Final = tuple(
     (os.POSIX_SPAWN_OPEN, number, "/dev/null", os.O_RDWR, 0) for number in range(3)

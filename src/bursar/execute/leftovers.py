@@ -16,7 +16,7 @@ import errno
 import os
 import stat
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
@@ -24,10 +24,11 @@ from typing import Final, NamedTuple
 
 from bursar.execute.descriptors import DIRECTORY, free_name, opened
 from bursar.execute.outputs import LEFTOVERS, Outputs
-from bursar.model.flow import Flow
 from bursar.model.time import SECOND, Time
+from bursar.model.workflow import Workflow
 from bursar.state import events as ev
 from bursar.state.state import RunState
+from bursar.state.task_status import DONE
 
 SLACK: Final = 1.0
 """seconds by which the clock of a file system may lag behind when an attempt begins"""
@@ -35,7 +36,7 @@ DEEPEST: Final = 64
 """levels of directories that are looked at; what lies deeper stays"""
 
 
-def find_files(flow: Flow, directory: Path) -> ev.FilesFound:
+def find_files(flow: Workflow, directory: Path) -> ev.FilesFound:
     """What stands where a workflow's tasks will write."""
     names = [flow.files.names[file] for row in flow.files.written for file in row]
     there = tuple(name for name in names if os.path.lexists(directory / name))
@@ -71,11 +72,15 @@ class Leftovers:
         self._directory = directory
         self._outputs = outputs
         self._attempts: dict[int, list[int]] = {}
-        """by task, those before the one that is being prepared"""
+        """by task that is not done, those before the one that is being prepared"""
         for attempt in range(1, len(state.log) + 1):
-            self._attempts.setdefault(state.log.task[attempt], []).append(attempt)
+            task = state.log.task[attempt]
+            if state.status[task] != DONE:
+                self._attempts.setdefault(task, []).append(attempt)
         self._writers: dict[str, int] = {}
-        """by path, the task that writes it; filled when it is first asked for"""
+        """by path, the task that writes it"""
+        self._looked_at = 0
+        """works whose paths are among them"""
 
     def clear(self, task: int, attempt: int, names: Sequence[str]) -> None:
         """Move aside what earlier attempts of a task left at these outputs of it."""
@@ -84,9 +89,13 @@ class Leftovers:
         if found is not None and (spans := [self._span(one) for one in before if one != attempt]):
             for name in names:
                 if name not in found:
-                    self._clear(_Search(self._protected(task), spans), attempt, name)
+                    self._clear(_Search(self._protection(task), spans), attempt, name)
         if attempt not in before:
             before.append(attempt)
+
+    def forget(self, task: int) -> None:
+        """A task that is done is not prepared again."""
+        self._attempts.pop(task, None)
 
     def _clear(self, search: _Search, attempt: int, name: str) -> None:
         parent, base = _split(name)
@@ -116,15 +125,15 @@ class Leftovers:
                 free = free_name(f".{base}.{self._state.run}-{attempt}", holder)
                 os.rename(base, free, src_dir_fd=holder, dst_dir_fd=holder)
 
-    def _protected(self, task: int) -> set[str]:
-        """Paths that other tasks write."""
-        if not self._writers:
-            for before, work in self._state.work:
-                if isinstance(work.tasks, Flow):
-                    for index in range(work.count):
-                        for name in work.tasks.writes(index):
-                            self._writers[_plain(self._directory, name)] = before + 1 + index
-        return {path for path, writer in self._writers.items() if writer != task}
+    def _protection(self, task: int) -> Callable[[str], bool]:
+        """Tells whether another task writes a path; a work that arrived is looked at once."""
+        for before, work in self._state.work[self._looked_at :]:
+            if isinstance(work.tasks, Workflow):
+                for index in range(work.count):
+                    for name in work.tasks.writes(index):
+                        self._writers[_plain(self._directory, name)] = before + 1 + index
+        self._looked_at = len(self._state.work)
+        return lambda path: self._writers.get(path, task) != task
 
     def _span(self, attempt: int) -> Span:
         """From its start to its end, or to when it was seen to be gone."""
@@ -163,8 +172,8 @@ def _where_it_was() -> Iterator[None]:
 class _Search:
     """Goes through what stands at an output, and gathers what attempts wrote."""
 
-    def __init__(self, protected: set[str], spans: Sequence[Span]) -> None:
-        self._protected = protected
+    def __init__(self, is_protected: Callable[[str], bool], spans: Sequence[Span]) -> None:
+        self._is_protected = is_protected
         self._spans = spans
         self.theirs: list[str] = []
         """paths; of a directory all of which they wrote, only itself"""
@@ -175,7 +184,7 @@ class _Search:
             status = os.stat(name, dir_fd=directory, follow_symlinks=False)
         except FileNotFoundError:
             return True
-        if path in self._protected or level > DEEPEST:
+        if self._is_protected(path) or level > DEEPEST:
             return False
         inside: list[str] = []
         if stat.S_ISDIR(status.st_mode):

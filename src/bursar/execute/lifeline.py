@@ -42,7 +42,6 @@ class Lifeline:
         return descriptor
 
     def tie(self, descriptor: int, leader: int) -> None:
-        """Tie the process group of the one that inherited this end; the end is closed here."""
+        """Tie the process group of the one that inherited this end, and no other from now on."""
         with suppress(ProcessLookupError):  # it has ended before
             fcntl(descriptor, F_SETOWN, -leader)
-        os.close(descriptor)

@@ -27,10 +27,10 @@ from bursar.state.events import DownCause
 
 GRACE: Final[Time] = 2 * SECOND
 """from asking a process to end to making it end"""
-LONGEST_QUEUE: Final[Time] = SECOND // 50
+LONGEST_QUEUE: Final[Time] = SECOND // 20
 """Commands so short that some fit in this time begin one after the other without asking: a task
 waits no longer than this at a machine while another machine might be idle."""
-MOST_AHEAD: Final = 8
+MOST_AHEAD: Final = 16
 MOST_CALLS_AHEAD: Final = 160
 """Python calls may be much shorter than commands, and can be taken back while they wait."""
 MOST_LACKING: Final = 3
@@ -136,7 +136,7 @@ class LocalRunner:
             try:
                 self._settle_output(task, attempt, fate)
             except OSError as error:
-                raise self._outputs.trouble(error) from error
+                raise self._outputs.disk_error(error) from error
             self._unsettled.remove(attempt)  # last: what could not be moved is not lost
         answer = self._answers.pop(attempt, None)
         if answer is not None and self._calls is not None and fate != "drop":
@@ -163,7 +163,7 @@ class LocalRunner:
             return staging.prepare(task, attempt)
         except OSError as error:
             if error.errno in NO_SPACE:
-                raise self._outputs.trouble(error) from error
+                raise self._outputs.disk_error(error) from error
             return (*TELL_AND_FAIL, f"cannot prepare the files of the task: {error}")
 
     def _open_link(self) -> WardenLink:

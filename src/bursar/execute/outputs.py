@@ -22,6 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from bursar.execute.apart import make_apart
 from bursar.execute.descriptors import DIRECTORY, free_name, opened, remove
 from bursar.model.errors import BursarError, DiskError, InputError
 from bursar.state.state import RunState
@@ -52,7 +53,8 @@ class Outputs:
     def prepare(self) -> None:
         """Make the directories."""
         try:
-            self.attempts.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(parents=True, exist_ok=True)
+            make_apart(self.attempts)
             self._open()
         except OSError as error:
             raise self.unusable(error) from None
@@ -64,7 +66,7 @@ class Outputs:
             return DiskError(f"{problem}; free some space or inodes")
         return InputError(f"{problem}; choose another directory")
 
-    def trouble(self, error: OSError) -> DiskError:
+    def disk_error(self, error: OSError) -> DiskError:
         """Why something cannot be kept there any more."""
         if self._root is not None and os.fstat(self._root).st_nlink == 0:
             return DiskError(f"{self.root}: was deleted while the run was executed; start it again")
@@ -217,7 +219,7 @@ def repair(root: Path, state: RunState) -> float:
             elif failure is not None and failure.attempt == attempt:
                 outputs.keep_failure(task, attempt)
     except OSError as error:
-        raise outputs.trouble(error) from error
+        raise outputs.disk_error(error) from error
     outputs.close()
     return cut_off
 

@@ -29,6 +29,8 @@ PR_SET_CHILD_SUBREAPER: Final = 36
 
 CHUNK: Final = 1 << 16
 """bytes to read at once"""
+SHORT: Final = 1 << 10
+"""bytes: far less than a page"""
 PATIENCE: Final = 5.0
 """seconds to wait for killed processes; one that hangs in the kernel takes longer, or for ever"""
 
@@ -46,24 +48,42 @@ def become_subreaper() -> None:
         raise OSError(number, os.strerror(number))
 
 
-def children() -> list[int]:
+class Children:
     """Living and dead children of this process, which must have a single thread.
 
-    The kernel hands out a page at a time. Nobody is missed: a child stays in the list until this
-    process waits for it, and new ones are added at the end.
+    Nobody is missed: a child stays in the kernel's list until this process waits for it, and new
+    ones are added at the end. The list stays open, to be read at every look.
     """
-    me = os.getpid()
+
+    def __init__(self) -> None:
+        me = os.getpid()
+        try:
+            self._list = os.open(f"/proc/{me}/task/{me}/children", os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            self._list = -1
+
+    def look(self) -> list[int]:
+        """The kernel hands out a page at a time: what is much shorter is the last."""
+        if self._list < 0:
+            return children_by_scan()
+        found = os.pread(self._list, CHUNK, 0)
+        if len(found) > SHORT:
+            while page := os.pread(self._list, CHUNK, len(found)):
+                found += page
+        return [int(word) for word in found.split()]
+
+    def close(self) -> None:
+        if self._list >= 0:
+            os.close(self._list)
+
+
+def children() -> list[int]:
+    """The same, once."""
+    found = Children()
     try:
-        descriptor = os.open(f"/proc/{me}/task/{me}/children", os.O_RDONLY)
-    except FileNotFoundError:
-        return children_by_scan()
-    pages = []
-    try:
-        while page := os.read(descriptor, CHUNK):
-            pages.append(page)
+        return found.look()
     finally:
-        os.close(descriptor)
-    return [int(word) for word in b"".join(pages).split()]
+        found.close()
 
 
 def children_by_scan() -> list[int]:

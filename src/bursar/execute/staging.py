@@ -27,8 +27,9 @@ from bursar.execute.descriptors import opened, remove
 from bursar.execute.leftovers import Leftovers
 from bursar.execute.outputs import Outputs
 from bursar.model.errors import InputError, shown
-from bursar.model.flow import Flow
-from bursar.state.state import DONE, RunState
+from bursar.model.option_words import PYTHON, OptionWords
+from bursar.model.workflow import Workflow
+from bursar.state.state import RunState
 
 SHARED: Final = "shared"
 COPIED: Final = "copied"
@@ -58,7 +59,7 @@ def staging_of(state: RunState, mode: str, directory: Path, outputs: Outputs) ->
     return SharedFiles(state, directory, outputs)
 
 
-def check_files(flow: Flow, mode: str, directory: Path) -> None:
+def check_files(flow: Workflow, mode: str, directory: Path, asked: OptionWords = PYTHON) -> None:
     """Refuse a workflow of which a file is missing that no task writes, or cannot be copied."""
     if mode not in MODES:
         raise InputError(f"files {shown(mode)}; they are {SHARED} or {COPIED}")
@@ -76,11 +77,12 @@ def check_files(flow: Flow, mode: str, directory: Path) -> None:
             if path.is_absolute() or ".." in path.parts:
                 raise InputError(
                     f"the file {shown(name)} lies outside of the workflow's directory, so that it"
-                    f" cannot be copied to tasks; name it from there, or use --files {SHARED}"
+                    f" cannot be copied to tasks; name it from there, or use"
+                    f" {asked.given('files', SHARED)}"
                 )
 
 
-def check_outputs(flow: Flow, directory: Path, home: Path) -> None:
+def check_outputs(flow: Workflow, directory: Path, home: Path) -> None:
     """Refuse to write over the directory of the workflow, or that of all runs.
 
     What a name alone tells was refused when it was read (`workflow_checks.py`); links and where the
@@ -119,6 +121,7 @@ class SharedFiles:
 
     def publish(self, task: int) -> None:
         """They are where they should be."""
+        self._leftovers.forget(task)
 
 
 class CopiedFiles:
@@ -176,7 +179,7 @@ class CopiedFiles:
     def _is_written(self, name: str) -> bool:
         """Whether some task writes this file."""
         for _, work in self._state.work[self._looked_at :]:
-            if isinstance(work.tasks, Flow):
+            if isinstance(work.tasks, Workflow):
                 files = work.tasks.files
                 self._written.update(files.names[file] for row in files.written for file in row)
         self._looked_at = len(self._state.work)
@@ -184,22 +187,24 @@ class CopiedFiles:
 
 
 def publish_all(state: RunState, staging: Staging) -> None:
-    """Do again what a crash may have cut off: the files of all tasks that are done."""
-    for before, work in state.work:
-        if isinstance(work.tasks, Flow) and work.tasks.files.names:
-            for task in range(before + 1, before + work.count + 1):
-                if state.status[task] == DONE:
-                    staging.publish(task)
+    """Do again what a crash may have cut off: the files of tasks that were done since the run was
+    begun or taken up the last time before this one.
+    """
+    periods = [begun for begun, _ in state.periods]
+    since = periods[-2] if len(periods) > 1 else 0
+    for task, attempt in enumerate(state.winners):
+        if attempt and state.log.ended[attempt] >= since:
+            staging.publish(task)
 
 
 def _reads(state: RunState, task: int) -> Sequence[str]:
     work, index = state.locate(task)
-    return work.reads(index) if isinstance(work, Flow) else ()
+    return work.reads(index) if isinstance(work, Workflow) else ()
 
 
 def _writes(state: RunState, task: int) -> Sequence[str]:
     work, index = state.locate(task)
-    return work.writes(index) if isinstance(work, Flow) else ()
+    return work.writes(index) if isinstance(work, Workflow) else ()
 
 
 def _missing(directory: Path, names: Sequence[str]) -> list[str]:

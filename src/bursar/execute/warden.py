@@ -26,8 +26,8 @@ from bursar.execute.directories import AttemptDirectories
 from bursar.execute.orphans import Orphans
 from bursar.execute.processes import (
     PATIENCE,
+    Children,
     boottime,
-    children,
     end_descendants,
     kill_child,
     kill_group,
@@ -90,6 +90,7 @@ class Warden:
         self._masters = masters
         """descriptors that tell when bursar or the keeper has ended"""
         self._starter = Starter(mark, tag, lifeline)
+        self._children = Children()
         self._orphans = Orphans(mark, tag)
         self._directories = AttemptDirectories(attempts)
         self._grace = grace
@@ -276,8 +277,8 @@ class Warden:
         job_slot = machine.first + slot - 1
         slots = {b"BURSAR_SLOT": b"%d" % slot, b"BURSAR_JOB_SLOT": b"%d" % job_slot}
         environment = {**machine.environment, **extras, **slots}
-        pid = self._starter.start(key, argv, environment, actions)
-        ward = Ward(key, pid, machine, slot, boottime())
+        pid, end = self._starter.start(key, argv, environment, actions)
+        ward = Ward(key, pid, end, machine, slot, boottime())
         self._wards[key] = self._by_pid[pid] = machine.wards[slot] = ward
         self._in_want_since = None
 
@@ -364,7 +365,7 @@ class Warden:
         self._orphans_expected = False
         bound: set[int] = set()
         doubtful: set[int] = set()
-        for pid in children():
+        for pid in self._children.look():
             if pid in self._by_pid or pid in self._directories.removers:
                 continue
             owners = self._orphans.owners(pid, self._wards)
@@ -374,22 +375,32 @@ class Warden:
             else:
                 doubtful.update(owners)
         now = boottime()
-        for key, ward in list(self._ending.items()):
+        ended: list[tuple[Ward, str]] = []
+        for key, ward in self._ending.items():
             waited = now - ward.ended
             if waited < (LONGEST_DYING if key in bound else DOUBT if key in doubtful else 0):
                 self._timers.set(("hunt", 0), now + SECOND_LOOK)
             else:
-                self._ended(ward, STUCK if key in bound else "")
+                ended.append((ward, STUCK if key in bound else ""))
+        for ward, why in ended:
+            self._make_room(ward, wholly=not (why or ward.key in doubtful))
+        for ward, why in ended:
+            self._ended(ward, why)
 
-    def _ended(self, ward: Ward, why: str = "") -> None:
-        """A ward has ended. What ends with its machine is not told: `gone` says it all."""
+    def _make_room(self, ward: Ward, *, wholly: bool) -> None:
+        """A ward has ended: what waited for its slot begins, before anything else is done."""
         key, machine = ward.key, ward.machine
         del self._wards[key], self._ending[key], machine.wards[ward.slot]
-        self._timers.discard(("stuck", key))
+        self._starter.ended(ward.end, wholly=wholly)
+        if not machine.leaving:
+            self._begin_waiting(machine)
+
+    def _ended(self, ward: Ward, why: str) -> None:
+        """Tell that a ward has ended. What ends with its machine is not told: `gone` says it."""
+        key, machine = ward.key, ward.machine
         if not machine.leaving:
             code, cpu, memory = ward.result
             runtime = ward.ended - ward.started
-            self._begin_waiting(machine)
             wrote = code != 0 or key < 0 or bool(why) or self._directories.leave(key)
             cause = "stuck" if why else ward.cause
             self._note("ended", key, cause, code, runtime, cpu, memory, why, wrote)

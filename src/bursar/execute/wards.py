@@ -63,11 +63,15 @@ class KeptMachine:
 class Ward:
     """A process under watch, the leader of its own group, and all that comes of it."""
 
-    __slots__ = ("cause", "ended", "key", "machine", "pid", "result", "slot", "started")
+    __slots__ = ("cause", "end", "ended", "key", "machine", "pid", "result", "slot", "started")
 
-    def __init__(self, key: int, pid: int, machine: KeptMachine, slot: int, started: int) -> None:
+    def __init__(
+        self, key: int, pid: int, end: int, machine: KeptMachine, slot: int, started: int
+    ) -> None:
         self.key = key
         self.pid = pid
+        self.end = end
+        """of the lifeline"""
         self.machine = machine
         self.slot = slot
         self.started = started

@@ -16,7 +16,7 @@ import msgspec
 
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError, one_line, shown
-from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 
 
 class _Compact(msgspec.Struct, frozen=True):
@@ -55,7 +55,7 @@ def _read(compact: _Compact) -> Dag:
         if given != count and not (given == 0 and key in ("read", "written")):
             raise InputError(f"{key} has {given:,} entries, but there are {count:,} tasks")
     names = [f"{kind}_{number}" for number, kind in enumerate(compact.name, 1)]
-    flow = Workflow(compact.kind)
+    flow = WorkflowBuilder(compact.kind)
     for task, name in enumerate(names):
         for parent in compact.parents[task]:
             if not 0 <= parent < count:

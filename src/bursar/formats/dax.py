@@ -28,7 +28,7 @@ import msgspec
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError, one_line, shown
 from bursar.model.text import counted
-from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.model.workflow_checks import LARGEST_SIZE
 
 _LONGEST_NUMBER: Final = 400
@@ -104,7 +104,7 @@ class _Reader:
             if child not in self.jobs:
                 raise InputError(f"line {line}: child {shown(child)} is not a job; add it")
             self.jobs[child].needs.append(parent)
-        flow = Workflow(self.name or "dax")
+        flow = WorkflowBuilder(self.name or "dax")
         for job in self.jobs.values():
             flow.task(
                 job.id,

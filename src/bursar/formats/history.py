@@ -83,11 +83,11 @@ def _is_journal(path: Path) -> bool:
 
 
 def _from_journal(path: Path, source: str) -> PoolHistory:
-    book = PoolObserver()
-    state = load_state(path, [book])
-    history = book.history()
+    observer = PoolObserver()
+    state = load_state(path, [observer])
+    history = observer.history()
     now = max(state.now, history.end)
-    return PoolHistory(source_name(source), history, now, book.tail, book.reliable_time)
+    return PoolHistory(source_name(source), history, now, observer.tail, observer.reliable_time)
 
 
 def from_joblog(

@@ -14,21 +14,24 @@ A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--
 | `workflow` | a workflow file, in place of a command |
 | `confidence` | with which its plan is to keep the goal: `0.9` |
 | `budget_as` | its budget is kept with that, `"percentile"`, or on average, `"expectation"` |
-| `deviation` `performance` | of its run times: `"30%"`; a file with what machines perform |
+| `deviation` | of its run times: `"30%"`; of a bag's, with `runtime`: `"40s"`, too |
+| `performance` | a file with what machines perform, for its plan |
 | `files` | how its tasks get at their files: `"shared"` or `"copied"` |
 | `args` | arguments, or lists of them, as after `:::` |
 | `arg_file` | a file with an argument a line (or a list of files), as after `::::` |
 | `params` | a file of parameters, or `[[params]]` tables with a row each |
 | `colsep` `null` | what separates columns in an argument; true: NULs end arguments, not newlines |
+| `runtime` | what a task of a bag takes at speed 1, where that is known: `"3m"` |
 | `repeat` | how often to run it all; without arguments: how many tasks |
 | `jobs` | tasks at once on this computer, where no market is given: `4`, `"50%"`, `"+1"` |
 | `shell` | true: /bin/sh runs the command |
 | `market` | a market file, or its content as a table |
-| `budget` | the most money ever committed: `"5"`, or with the market's currency `"5 USD"` |
+| `budget` | the most money ever committed: `"5"`, `"5 USD"`; or in each interval: `"5/h"` |
+| `best_effort` | true: where the budget does not do for all tasks, go on for as many as it buys |
 | `deadline` | when everything must be done: `"2h"` |
 | `fleet` | `"small=10,large=3"`, or a table `{small = 10, large = 3}` |
 | `retries` `timeout` | further attempts of a task that failed; longest run time of one |
-| `provisioner` `placer` `replicator` | the policy: an entry for each role |
+| `provisioner` `placer` `replicator` `advisor` | the policy: an entry for each role |
 | `faithful` | true: the algorithm as published |
 | `prefer` | of strategies for machines that may vanish: `"makespan*cost"`, `"ask"`, ... |
 | `strategy` | that strategy itself: `"N=3,T=30m,D=1h,Mr=0.1"` |
@@ -55,16 +58,17 @@ from bursar.formats.files import read_text, source_name, stdin_is_given
 from bursar.formats.market import market_of, read_market
 from bursar.formats.params import Params, inline_params, read_params, text_of
 from bursar.formats.recognise import named_kind
-from bursar.model.amount import Amount, check_currency
+from bursar.model.amount import check_currency
+from bursar.model.budget_text import WrittenBudget, read_budget
+from bursar.model.deviation import Deviation, read_any_deviation
 from bursar.model.errors import EmptyListError, InputError, instead_of, shown
 from bursar.model.fleet import parse_fleet
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
-from bursar.model.numbers import LAST_SEED, parse_number
+from bursar.model.numbers import LAST_SEED
+from bursar.model.option_words import COMMAND_LINE
 from bursar.model.reading import (
-    read_amount,
     read_duration,
     read_flag,
     read_toml,
@@ -73,11 +77,10 @@ from bursar.model.reading import (
 )
 from bursar.model.time import Time
 from bursar.model.wish import CONFIDENCE, Wish
-from bursar.model.work import LARGEST_BAG, Bag
+from bursar.model.work import LARGEST_BAG, Bag, Work
 from bursar.policies import registry
 from bursar.rent.local import usable_cpus
 
-LARGEST_DEVIATION: Final = 10.0
 MOST_JOBS: Final = 1_000
 """tasks at once on this computer"""
 _JOBS: Final = re.compile(r"(?P<sign>[-+]?)(?P<number>\d{1,6})(?P<percent>%?)", re.ASCII)
@@ -95,7 +98,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     files: str | None = None
     confidence: float | None = None
     budget_as: str | None = None
-    deviation: float | None = None
+    deviation: Deviation | None = None
     performance: str | None = None
     sources: tuple[Source, ...] = ()
     """`args` and `arg_file`, or what follows `:::` and `::::`"""
@@ -103,6 +106,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """a file, or the rows themselves"""
     colsep: str | None = None
     null: bool | None = None
+    runtime: Time | None = None
+    """of a bag's tasks at speed 1, as far as somebody knows it"""
     repeat: int | None = None
     jobs: int | None = None
     """tasks at once on this computer"""
@@ -112,6 +117,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     budget: Money | None = None
     currency: str | None = None
     """of the budget, if it was written with it"""
+    every: Time | None = None
+    """interval of the budget; None: it is for the whole run"""
+    best_effort: bool | None = None
     deadline: Time | None = None
     fleet: str | None = None
     """as `parse_fleet` reads it: it needs the market"""
@@ -120,6 +128,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     provisioner: str | None = None
     placer: str | None = None
     replicator: str | None = None
+    advisor: str | None = None
     faithful: bool | None = None
     prefer: str | None = None
     strategy: str | None = None
@@ -185,7 +194,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         if other.sources or other.params is not None:
             given = {"sources": (), "params": None, **given}
         if other.budget is not None:
-            given["currency"] = other.currency
+            given |= {"currency": other.currency, "every": other.every}
         return msgspec.structs.replace(self, **given)
 
     # --- what a run is made of -------------------------------------------------------------------
@@ -211,8 +220,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             where = "" if self.file is None else f"{source_name(self.file)}: "
             raise InputError(f"{where}{error}") from None
 
-    def flow(self) -> Flow | None:
-        """The workflow; None: none was given."""
+    def work(self) -> Work | None:
+        """The workflow as it arrives; None: none was given."""
         if self.workflow is None:
             return None
         if self.command or self.sources or self.params is not None or self.repeat is not None:
@@ -222,18 +231,29 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             )
         from bursar.formats.workflow import read_workflow  # late: it brings numpy
 
-        return Flow.of(read_workflow(self.workflow))
+        return Work.of_dag(read_workflow(self.workflow, asked=COMMAND_LINE))
 
     def wish(self) -> Wish:
         """What is wanted of the plan for a workflow."""
+        deviation = self.deviation
+        if deviation is not None and deviation.share is None and self.runtime is None:
+            raise InputError("--deviation: must be a share of a workflow's run times, such as 30%")
         performance = None if self.performance is None else str(Path(self.performance).absolute())
         return Wish(
             confidence=self.confidence or CONFIDENCE,
             on_average=self.budget_as == "expectation",
-            deviation=self.deviation,
+            deviation=None if deviation is None else deviation.share,
             performance=performance,
             seed=self.seed or 0,
         )
+
+    def spread(self) -> Time | None:
+        """The deviation of a bag's run times; None: it was not said."""
+        if self.deviation is None:
+            return None
+        if self.runtime is None:
+            raise InputError("--deviation is for the run times of a workflow, or with --runtime")
+        return self.deviation.of(self.runtime)
 
     def load_market(self) -> Market | None:
         """The market, which must have the currency of the budget; None: none was given."""
@@ -254,7 +274,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return None if self.fleet is None else parse_fleet(self.fleet, market)
 
     def goal(self) -> Goal:
-        return Goal(budget=self.budget, deadline=self.deadline)
+        return Goal(budget=self.budget, deadline=self.deadline, every=self.every)
 
     def limits(self) -> Limits:
         return Limits(retries=self.retries or 0, timeout=self.timeout)
@@ -276,8 +296,9 @@ def _read(table: Mapping[str, Any], directory: Path, label: Callable[[str], str]
             found = _READERS[key](value, directory)
         except InputError as error:
             raise InputError(f"{label(key)}: {error}") from None
-        if isinstance(found, Amount):
-            fields |= {"budget": found.money, "currency": found.currency}
+        if isinstance(found, WrittenBudget):
+            amount = found.amount
+            fields |= {"budget": amount.money, "currency": amount.currency, "every": found.every}
             continue
         field = "sources" if key in ("args", "arg_file") else key
         fields[field] = (*fields.get(field, ()), *found) if field == "sources" else found
@@ -380,25 +401,6 @@ def read_confidence(value: Any) -> float:
     return float(value)
 
 
-def read_deviation(value: Any) -> float:
-    """A share of a run time, such as `30%` or `0.3`."""
-    problem = InputError("must be a share of a run time, such as 30%")
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise problem
-    try:
-        if not isinstance(value, str):
-            share = float(value)
-        elif value.endswith("%"):
-            share = parse_number(value[:-1]) / 100
-        else:
-            share = parse_number(value)
-    except (InputError, OverflowError):
-        raise problem from None
-    if not 0 <= share <= LARGEST_DEVIATION:
-        raise problem
-    return share
-
-
 def read_colsep(value: Any) -> str:
     """A regular expression."""
     if not isinstance(value, str) or not value:
@@ -439,18 +441,20 @@ _READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "files": _choice("shared", "copied"),
     "confidence": _simple(read_confidence),
     "budget_as": _choice("percentile", "expectation"),
-    "deviation": _simple(read_deviation),
+    "deviation": _simple(read_any_deviation),
     "performance": _read_path,
     "args": _read_args,
     "arg_file": _read_arg_file,
     "params": _read_params,
     "colsep": _simple(read_colsep),
     "null": _simple(read_flag),
+    "runtime": _simple(_read_time),
     "repeat": _simple(lambda value: read_whole(value, 1, LARGEST_BAG)),
     "jobs": _simple(read_jobs),
     "shell": _simple(read_flag),
     "market": _read_market,
-    "budget": _simple(read_amount),
+    "budget": _simple(read_budget),
+    "best_effort": _simple(read_flag),
     "deadline": _simple(_read_time),
     "fleet": _read_fleet,
     "retries": _simple(read_whole),
@@ -458,6 +462,7 @@ _READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "provisioner": _entry("provisioner"),
     "placer": _entry("placer"),
     "replicator": _entry("replicator"),
+    "advisor": _entry("advisor"),
     "faithful": _simple(read_flag),
     "prefer": _simple(read_words),
     "strategy": _simple(read_words),

@@ -16,7 +16,7 @@ from bursar.formats.recognise import is_trace
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError, instead_of, shown
 from bursar.model.time import SECOND, parse_duration
-from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 
 WITH_RESULT: Final = ("COMPLETED", "CACHED")
 COLUMNS: Final = ("task_id", "name", "process", "status", "realtime", "duration", "rchar", "wchar")
@@ -37,7 +37,7 @@ def parse_nextflow(text: str, source: str = "trace.txt") -> Dag:
     if not {"realtime", "duration"} & set(columns):
         known = instead_of("realtime", columns)
         raise InputError(f"{source}, line 1: no column realtime or duration; {known}")
-    flow = Workflow("trace")
+    flow = WorkflowBuilder("trace")
     seen: set[str] = set()
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
@@ -56,7 +56,7 @@ def parse_nextflow(text: str, source: str = "trace.txt") -> Dag:
     return flow.build()
 
 
-def _add(flow: Workflow, row: Row, seen: set[str], number: int) -> None:
+def _add(flow: WorkflowBuilder, row: Row, seen: set[str], number: int) -> None:
     if row.get("status", WITH_RESULT[0]) not in WITH_RESULT:
         return
     process = row.get("process", "")

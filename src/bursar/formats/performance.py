@@ -96,7 +96,7 @@ def add_measurements(
     except OSError as error:
         raise InputError(
             f"{source_name(path)}: cannot write the performance file: {error.strerror};"
-            " choose another with --file"
+            " choose another file"
         ) from None
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from bursar.model.dag import PARTS, UNKNOWN, Dag
 from bursar.model.errors import InputError, one_line, shown
-from bursar.model.workflow import Workflow, kind_of
+from bursar.model.workflow_builder import WorkflowBuilder, kind_of
 from bursar.plan.workflow.shape import shape
 
 VERSIONS: Final = ("1.5", "1.6")
@@ -129,7 +129,7 @@ def _version_told(version: str | None) -> str:
 def _read(instance: _Instance) -> Dag:
     extras, specification = instance.bursar, instance.workflow.specification
     executed = instance.workflow.execution
-    flow = Workflow(
+    flow = WorkflowBuilder(
         instance.name,
         owner=extras.owner,
         priority=extras.priority,

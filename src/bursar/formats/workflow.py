@@ -49,8 +49,9 @@ from bursar.formats.recognise import is_trace
 from bursar.formats.wfformat import parse_wfformat
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError, instead_of, one_line, shown
+from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.reading import read_duration, read_toml, read_words
-from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.model.workflow_checks import LARGEST_SIZE
 
 MOST_UNPACKED: Final = 2**30
@@ -71,7 +72,7 @@ _TOML_LINE: Final = re.compile(r"^\s*(?:\[|[\w.\"'-]+\s*=)")
 # --- any format ----------------------------------------------------------------------------------
 
 
-def read_workflow(path: str | Path, number: int | None = None) -> Dag:
+def read_workflow(path: str | Path, number: int | None = None, asked: OptionWords = PYTHON) -> Dag:
     """The workflow in a file, whichever format it is in; `-` is standard input.
 
     Of a file with several workflows, one a line, `number` (from 1) chooses.
@@ -80,7 +81,8 @@ def read_workflow(path: str | Path, number: int | None = None) -> Dag:
     data = _unpacked(path, source)
     if len(lines := _compact_lines(data)) > 1:
         if number is None:
-            raise InputError(f"{source}: holds {len(lines):,} workflows; choose one with --number")
+            choose = f"choose one with {asked.option('number')}"
+            raise InputError(f"{source}: holds {len(lines):,} workflows; {choose}")
         if not 1 <= number <= len(lines):
             raise InputError(f"{source}: has no workflow {number:,}; use 1 to {len(lines):,}")
         return parse_bharathi(lines[number - 1], f"{source}, workflow {number:,}")
@@ -183,7 +185,7 @@ def workflow_from_table(table: Any, source: str = "workflow") -> Dag:
         if not isinstance(tasks, dict) or not tasks:
             raise InputError("no tasks; add 'tasks' with a name and a table for each")
         _check_keys(defaults, _DEFAULT_KEYS, "defaults")
-        flow = Workflow(
+        flow = WorkflowBuilder(
             _read(table, "name", read_words, _named_after(source)),
             owner=_read(table, "owner", read_words, ""),
             priority=table.get("priority") or 0,
@@ -200,7 +202,7 @@ def _named_after(source: str) -> str:
     return Path(source).stem if Path(source).suffix else "workflow"
 
 
-def _add(flow: Workflow, name: str, task: Any, defaults: Mapping[str, Any]) -> None:
+def _add(flow: WorkflowBuilder, name: str, task: Any, defaults: Mapping[str, Any]) -> None:
     where = f"task {shown(name)}"
     if not isinstance(task, dict | None):
         raise InputError(f"{where}: must be a table with {', '.join(_TASK_KEYS)}")

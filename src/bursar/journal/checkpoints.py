@@ -18,7 +18,8 @@ from zlib import crc32
 
 import msgspec
 
-from bursar.journal.store import CHECKPOINTS, JournalReader, work_reader
+from bursar.journal.database import CHECKPOINTS
+from bursar.journal.reader import JournalReader, work_reader
 from bursar.model.codec import packed, unpacker
 from bursar.model.errors import BursarError
 from bursar.state import checkpoint as value
@@ -42,12 +43,18 @@ class Checkpoint(msgspec.Struct, frozen=True):
 _UNPACKER: Final = unpacker(Checkpoint)
 
 
-def write_checkpoint(journal: Path, state: RunState, crc: int) -> None:
-    """Keep the state after the last event, whose record has this checksum.
+def checkpoint_of(state: RunState, crc: int) -> Checkpoint:
+    """The state after the last event, whose record has this checksum; a copy, for any thread."""
+    return Checkpoint(value.VERSION, state.events, crc, msgspec.Raw(value.to_bytes(state)))
 
-    It is not synced: a power failure leaves a file whose checksum is wrong.
+
+def write_checkpoint(journal: Path, checkpoint: Checkpoint) -> None:
+    """Keep a checkpoint of a journal, of which nobody else writes one now.
+
+    It is not synced: a power failure leaves a file whose checksum is wrong. A process that dies
+    here leaves the ones before, and an unfinished file that nobody reads.
     """
-    data = packed(Checkpoint(value.VERSION, state.events, crc, msgspec.Raw(value.to_bytes(state))))
+    data = packed(checkpoint)
     newest, before, unfinished = (journal.with_name(journal.name + end) for end in CHECKPOINTS)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     with os.fdopen(os.open(unfinished, flags, _OWNER_ONLY), "wb") as file:

@@ -7,10 +7,11 @@ from pathlib import Path
 from signal import SIGHUP, SIGTERM
 from typing import Final, NamedTuple
 
+from bursar.journal.reader import JournalReader
+from bursar.journal.records import decode_event
 from bursar.journal.replay import apply
-from bursar.journal.store import JournalReader, decode
-from bursar.model.flow import Flow
 from bursar.model.time import SECOND, Time
+from bursar.model.workflow import Workflow
 from bursar.state import events as ev
 from bursar.state.attempts import OUTCOMES
 from bursar.state.state import RunState
@@ -65,7 +66,7 @@ def json_lines(path: str | Path) -> Iterator[bytes]:
 def read_json_lines(lines: Iterable[bytes | str], source: str) -> Iterator[ev.AnyEvent]:
     """The events that `json_lines` wrote; `source` is named in the error."""
     for number, line in enumerate(lines, 1):
-        yield decode(line, f"{source}: line {number}")
+        yield decode_event(line, source, number, "line")
 
 
 def _ended_by(event: ev.AnyEvent, state: RunState) -> list[Attempt]:
@@ -101,7 +102,7 @@ def _row(attempt: Attempt, event: ev.AnyEvent, state: RunState) -> EndedAttempt:
 def _command(task: int, state: RunState) -> str:
     """What was run, character by character, without the name that a task of a workflow has."""
     work, index = state.locate(task)
-    return work.typed(index) or (work.names[index] if isinstance(work, Flow) else "task")
+    return work.typed(index) or (work.names[index] if isinstance(work, Workflow) else "task")
 
 
 def _verdict(event: ev.AttemptEnded) -> tuple[int, int]:

@@ -20,7 +20,7 @@ DAMAGED: Final = (
     "the journal is damaged: restore it from a copy, or look at what is left with"
     " sqlite3 FILE .recover"
 )
-SQL_TROUBLE: Final = (sqlite3.Error, UnicodeDecodeError)
+SQL_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
 """What `sqlite3` raises; the latter for a message that quotes what a damaged file holds."""
 _SPACE: Final = (errno.ENOSPC, errno.EDQUOT)
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from math import inf
+from threading import Thread
 from typing import Final
 
-from bursar.journal.checkpoints import write_checkpoint
-from bursar.journal.store import JournalWriter, work_reader
+from bursar.journal.checkpoints import Checkpoint, checkpoint_of, write_checkpoint
+from bursar.journal.reader import work_reader
+from bursar.journal.writer import JournalWriter
 from bursar.model.codec import encode
 from bursar.state.digest import digest_of
 from bursar.state.state import RunState
@@ -20,6 +23,8 @@ APART: Final = 10_000
 """Events between two checkpoints, at least: so many are replayed in a tenth of a second."""
 SHARE: Final = 0.02
 """The most of the time that is spent on checkpoints."""
+LARGE: Final = 1_000_000
+"""Bytes of a checkpoint from which on a thread writes it: the run goes on meanwhile."""
 
 
 class Recorder:
@@ -34,6 +39,8 @@ class Recorder:
         """no checkpoint before this event ..."""
         self._rest = 0.0
         """... and this time, by the monotonic clock"""
+        self._thread: Thread | None = None
+        """which writes, or wrote, the last large checkpoint"""
 
     def commit(self, *, safely: bool) -> None:
         self._writer.commit(safely=safely, digest=encode(digest_of(self._state)))
@@ -42,15 +49,29 @@ class Recorder:
 
     def close(self) -> None:
         """Nothing more will be recorded; the journal itself stays open."""
+        if self._thread is not None:
+            self._thread.join()
         if self._state.events >= self._next:
             self._checkpoint()
+        if self._thread is not None:
+            self._thread.join()
 
     def _checkpoint(self) -> None:
         """Keep the state as of the last commit; where there is no room, readers do without it."""
-        began = time.monotonic()
-        if self._writer.seq == self._state.events:
-            with suppress(OSError):
-                write_checkpoint(self._writer.path, self._state, self._writer.crc)
+        began, self._next, self._rest = time.monotonic(), self._state.events + APART, inf
+        if self._writer.seq != self._state.events:
+            self._rest = began
+            return
+        checkpoint = checkpoint_of(self._state, self._writer.crc)
+        if memoryview(checkpoint.state).nbytes < LARGE:
+            self._write(checkpoint, began)
+        else:
+            self._thread = Thread(target=self._write, args=(checkpoint, began), daemon=True)
+            self._thread.start()
+
+    def _write(self, checkpoint: Checkpoint, began: float) -> None:
+        """Perhaps in a thread; no other checkpoint is begun before this one has ended."""
+        with suppress(OSError):
+            write_checkpoint(self._writer.path, checkpoint)
         now = time.monotonic()
-        self._next = self._state.events + APART
         self._rest = now + (now - began) / SHARE

@@ -10,10 +10,11 @@ from typing import Final, Self
 
 import msgspec
 
+from bursar.engine.learners import Learners
 from bursar.engine.world import Observer
 from bursar.journal.checkpoints import newest_checkpoint
 from bursar.journal.problems import AGAIN
-from bursar.journal.store import JournalReader, work_reader
+from bursar.journal.reader import JournalReader, work_reader
 from bursar.model.codec import decoder
 from bursar.model.errors import BursarError, InvariantError, JournalError, shown
 from bursar.state import events as ev
@@ -27,15 +28,23 @@ class Follower:
     """Keeps a state up to date with a journal that may still be written.
 
     Observers see what they would have seen in the engine, from the first event on. Without any, it
-    begins at the newest checkpoint.
+    begins at the newest checkpoint, and so it does with entries that can learn from a state.
     """
 
-    def __init__(self, path: str | Path, observers: Sequence[Observer] = ()) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        observers: Sequence[Observer] = (),
+        learners: Learners | None = None,
+    ) -> None:
         self.reader = JournalReader(path)
-        known = None if observers else newest_checkpoint(self.reader)
+        is_late = not observers and (learners is None or learners.may_begin_late)
+        known = newest_checkpoint(self.reader) if is_late else None
         self.state = RunState() if known is None else known
         self.state.work.recall = work_reader(self.reader.path)
-        self._observers = tuple(observers)
+        if known is not None and learners is not None:
+            learners.saw_before(known)
+        self._observers = (*observers, *(() if learners is None else (learners,)))
 
     @property
     def seen(self) -> int:
@@ -44,11 +53,11 @@ class Follower:
 
     def catch_up(self) -> int:
         """Apply what was committed since the last call; tells how many events that were."""
-        before = self.seen
+        before, state, observers = self.seen, self.state, self._observers
         for event in self.reader.events(after=before):
-            apply(event, self.state, f"{self.reader.path}: event {self.seen + 1}")
-            for observer in self._observers:
-                observer.saw(event, self.state)
+            apply(event, state, self.reader.path)
+            for observer in observers:
+                observer.saw(event, state)
         return self.seen - before
 
     def close(self) -> None:
@@ -67,13 +76,17 @@ class Follower:
 
 
 def load_state(
-    path: str | Path, observers: Sequence[Observer] = (), *, verified: bool = False
+    path: str | Path,
+    observers: Sequence[Observer] = (),
+    learners: Learners | None = None,
+    *,
+    verified: bool = False,
 ) -> RunState:
-    """The state that a journal tells; observers see it unfold.
+    """The state that a journal tells; observers see it unfold, and learners learn from it.
 
     With `verified` every event is checked, also those before a checkpoint.
     """
-    with Follower(path, observers) as follower:
+    with Follower(path, observers, learners) as follower:
         if verified and follower.seen:
             follower.reader.verify()
         follower.catch_up()
@@ -96,14 +109,14 @@ def load_digest(path: str | Path) -> Digest:
     return digest_of(load_state(path))
 
 
-def apply(event: ev.AnyEvent, state: RunState, where: str) -> None:
-    """Apply an event from outside this process, which may contradict those before it."""
+def apply(event: ev.AnyEvent, state: RunState, source: object) -> None:
+    """Apply the next event of a source outside this process, which may contradict itself."""
     try:
         if (state.created is None) is not isinstance(event, ev.RunCreated):
             raise InvariantError("a run is created once, before anything else")
         state.apply(event)
     except Exception as error:  # an event of nonsense may go wrong in any way
         raise JournalError(
-            f"{where} ({type(event).__name__}) contradicts those before it ({shown(repr(error))}):"
-            " restore the file from a copy"
+            f"{source}: event {state.events + 1} ({type(event).__name__}) contradicts those before"
+            f" it ({shown(repr(error))}): restore the file from a copy"
         ) from error

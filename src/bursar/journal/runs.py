@@ -2,7 +2,7 @@
 
 .bursar/                  or $BURSAR_HOME
     amber-finch/
-        journal.db        what happened (`bursar.journal.store`)
+        journal.db        what happened (`bursar.journal.database`)
         lock              held by the process that executes the run; as old as the run
         outputs/          what the tasks wrote
 
@@ -26,7 +26,8 @@ import msgspec
 from bursar.journal import lock as locks
 from bursar.journal.names import LAST, check_run_name, new_run_name
 from bursar.journal.problems import unreachable
-from bursar.journal.store import JournalReader, remove_journal
+from bursar.journal.reader import JournalReader
+from bursar.journal.writer import remove_journal
 from bursar.model.errors import BursarError, InputError, shown
 
 _DIRECTORY: Final = 0o700
@@ -105,7 +106,7 @@ class RunDir(msgspec.Struct, frozen=True):
             if not self.journal.exists() or self.journal.stat().st_size == 0:
                 return True
             with JournalReader(self.journal) as reader:
-                return next(reader.records(), None) is None
+                return reader.last == 0
         except (OSError, BursarError):
             return False
 

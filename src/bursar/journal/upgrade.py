@@ -7,10 +7,21 @@ from typing import Any, Final
 import msgspec
 
 from bursar.model.codec import decoder
-from bursar.model.flow import Flow
 from bursar.model.time import Time
 from bursar.model.work import Bag, Work
+from bursar.model.workflow import Workflow
 from bursar.state import events as ev
+
+
+class _OwnedWorkflow(Workflow, frozen=True, kw_only=True, tag="Workflow"):
+    """Until works had them, a workflow told these itself; then both did for a while."""
+
+    owner: str = ""
+    priority: int = 0
+    deadline: Time | None = None
+
+    def plain(self) -> Workflow:
+        return Workflow(**{name: getattr(self, name) for name in Workflow.__struct_fields__})
 
 
 class _BagArrived(msgspec.Struct, frozen=True, tag="WorkArrived", forbid_unknown_fields=True):
@@ -19,20 +30,51 @@ class _BagArrived(msgspec.Struct, frozen=True, tag="WorkArrived", forbid_unknown
     at: Time
     bag: Bag
 
+    def now(self) -> ev.WorkArrived:
+        return ev.WorkArrived(self.at, Work(self.bag))
+
 
 class _FlowArrived(msgspec.Struct, frozen=True, tag="WorkflowArrived", forbid_unknown_fields=True):
     at: Time
-    flow: Flow
+    flow: _OwnedWorkflow
+
+    def now(self) -> ev.WorkArrived:
+        flow = self.flow
+        work = Work(flow.plain(), flow.owner, flow.priority, flow.deadline)
+        return ev.WorkArrived(self.at, work)
 
 
-_OLD: Final[msgspec.json.Decoder[Any]] = decoder(_BagArrived | _FlowArrived)
+class _WorkOfOwned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    tasks: _OwnedWorkflow
+    owner: str = ""
+    priority: int = 0
+    deadline: Time | None = None
+
+
+class _OwnedArrived(msgspec.Struct, frozen=True, tag="WorkArrived", forbid_unknown_fields=True):
+    at: Time
+    work: _WorkOfOwned
+
+    def now(self) -> ev.WorkArrived:
+        old = self.work
+        work = Work(old.tasks.plain(), old.owner, old.priority, old.deadline)
+        return ev.WorkArrived(self.at, work)
+
+
+OLD_NAMES: Final = {"WorkArrived": ("WorkflowArrived",)}
+"""Names that records of a kind of event had, besides the one that it has now."""
+_OLD: Final[tuple[msgspec.json.Decoder[Any], ...]] = (
+    decoder(_BagArrived | _FlowArrived),
+    decoder(_OwnedArrived),
+)
 
 
 def upgraded(record: bytes | str) -> ev.AnyEvent | None:
     """The event that an old record tells; None: it is no record of an older journal."""
-    try:
-        old = _OLD.decode(record)
-    except msgspec.MsgspecError:
-        return None
-    tasks = old.bag if isinstance(old, _BagArrived) else old.flow
-    return ev.WorkArrived(old.at, Work.of(tasks))
+    for old in _OLD:
+        try:
+            found: _BagArrived | _FlowArrived | _OwnedArrived = old.decode(record)
+        except msgspec.MsgspecError:
+            continue
+        return found.now()
+    return None

@@ -37,14 +37,14 @@ def fill_levels(starts: Any, children: Any, order: Any, levels: Any) -> None:
                 levels[child] = below
 
 
-def fill_ranks(starts: Any, children: Any, order: Any, ranks: Any) -> None:
-    """To a task's own weight, which is there, the largest rank of its children is added."""
+def fill_ranks(starts: Any, parents: Any, order: Any, weights: Any, moves: Any, ranks: Any) -> None:
+    """Fill the ranks (zero at first) from the last task on; `moves` are by edge."""
     for number in range(len(order) - 1, -1, -1):
         task = order[number]
-        longest = 0.0
-        for at in range(starts[task], starts[task + 1]):
-            longest = max(longest, ranks[children[at]])
-        ranks[task] += longest
+        ranks[task] += weights[task]
+        for edge in range(starts[task], starts[task + 1]):
+            parent = parents[edge]
+            ranks[parent] = max(ranks[parent], moves[edge] + ranks[task])
 
 
 PLAIN: Final = Loops(fill_levels, fill_ranks)
@@ -67,16 +67,28 @@ def levels_of(children: Csr, order: Ints, *, large: bool | None = None) -> Ints:
     return np.array(listed, dtype=np.int32)
 
 
-def ranks_of(children: Csr, order: Ints, weights: Floats, *, large: bool | None = None) -> Floats:
-    """By task, the largest sum of weights on a way from it, itself included, to an end."""
-    if _is_large(children, large):
-        ranks = np.array(weights, dtype=np.float64)
-        compiled().fill_ranks(children.starts, children.items, order, ranks)
+def ranks_of(
+    parents: Csr,
+    order: Ints,
+    weights: Floats,
+    moves: Floats | None = None,
+    *,
+    large: bool | None = None,
+) -> Floats:
+    """The upward ranks of HEFT: the longest way from each task, itself included, to an end.
+
+    `weights` are by task; `moves`, by edge in the order of `parents`, lie between two tasks.
+    """
+    between = np.zeros(len(parents.items)) if moves is None else moves
+    if _is_large(parents, large):
+        ranks = np.zeros(len(order))
+        compiled().fill_ranks(parents.starts, parents.items, order, weights, between, ranks)
         return ranks
-    listed = weights.tolist()
-    PLAIN.fill_ranks(children.starts.tolist(), children.items.tolist(), order.tolist(), listed)
+    listed = [0.0] * len(order)
+    lists = (one.tolist() for one in (parents.starts, parents.items, order, weights, between))
+    PLAIN.fill_ranks(*lists, listed)
     return np.array(listed, dtype=np.float64)
 
 
-def _is_large(children: Csr, large: bool | None) -> bool:
-    return len(children.starts) + len(children.items) > LARGE if large is None else large
+def _is_large(edges: Csr, large: bool | None) -> bool:
+    return len(edges.starts) + len(edges.items) > LARGE if large is None else large

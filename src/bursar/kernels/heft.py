@@ -1,4 +1,4 @@
-"""HEFT in plain functions that numba compiles: upward ranks, and earliest ends with insertion.
+"""HEFT in plain functions that numba compiles: earliest ends with insertion.
 
 A machine's idle times are kept, not its busy ones: there are few, since tasks that follow each
 other leave none, and those that end too early are skipped by halving. The last has no end.
@@ -23,21 +23,6 @@ class Gaps(NamedTuple):
     begin: Array
     end: Array
     count: Array
-
-
-def rank_upward(
-    parents_start: Array, parents: Array, order: Array, runtimes: Array, moves: Array, ranks: Array
-) -> None:
-    """Fill the ranks (zero at first): the longest way from each task's begin to the end of all.
-
-    `runtimes[task]` and `moves[edge]` are means over machines.
-    """
-    for place in range(len(order) - 1, -1, -1):
-        task = order[place]
-        ranks[task] += runtimes[task]
-        for edge in range(parents_start[task], parents_start[task + 1]):
-            parent = parents[edge]
-            ranks[parent] = max(ranks[parent], moves[edge] + ranks[task])
 
 
 def place_all(

@@ -42,7 +42,7 @@ from bursar.kernels.tail_state import (
     finish,
     free,
     leave,
-    make_bench,
+    make_tail_state,
     start,
     take_over,
 )
@@ -154,7 +154,7 @@ def tail_many(
     ticks = setup.runtimes.ravel() * leaves(machines)
     row = setup.offer * tasks
     completions = np.empty(tasks, np.int64)
-    pair, tail = make_pair(machines, tasks), make_bench(setup)
+    pair, tail = make_pair(machines, tasks), make_tail_state(setup)
     begun = before_tail(tasks, early)
     drawn = np.uint64(GOLDEN) * np.uint64(begun // 2)
     for execution in range(first, last, 2):
@@ -189,7 +189,7 @@ def tail_once(
     machines = len(setup.offer)
     width = leaves(machines)
     tree, task = np.empty(2 * width, np.int64), np.full(machines, -1, np.int64)
-    tail = make_bench(setup)
+    tail = make_tail_state(setup)
     tail.draws[0] = draws
     plant(tree, setup.boot, machines, width)
     begun = before_tail(len(order), early)

@@ -107,7 +107,7 @@ NUMBERS: Final = 9
 LONG_AGO: Final = -(1 << 60)
 
 
-def make_bench(setup: BagOnFleet) -> TailState:
+def make_tail_state(setup: BagOnFleet) -> TailState:
     machines = len(setup.offer)
     offers, tasks = setup.runtimes.shape
     return TailState(
@@ -348,7 +348,7 @@ def find_lease(tail: TailState) -> None:
     tail.count[LEASE] = lease
 
 
-ALLOCATING: Final = (make_bench,)
+ALLOCATING: Final = (make_tail_state,)
 PARTS: Final = (
     put, ends, free, cancel, leave, start, enrol, strike, survey, finish, take_over, resume,
     begin_leases, find_lease,

@@ -33,6 +33,7 @@ from bursar.kernels.two_pools_state import (
     COMBINED_THEN_BOTH,
     COPIES,
     DEADLINE,
+    DEFAULT_DEADLINE,
     DUE,
     DUE_AT,
     ENDS,
@@ -58,7 +59,6 @@ from bursar.kernels.two_pools_state import (
     NOW,
     ON_RELIABLE,
     ORIGIN,
-    PATIENCE,
     QUEUED,
     RELIABLE,
     RELIABLE_END,
@@ -189,7 +189,7 @@ def send(model: PoolModel, rules: Array, rep: Repetition, luck: Any, task: int) 
     """To the unreliable pool. A result is paid for even if it comes too late to be of use."""
     counters = rep.counters
     now, is_tail = counters[NOW], counters[IS_TAIL] != 0
-    deadline = rules[DEADLINE] if is_tail else model.figures[PATIENCE]
+    deadline = rules[DEADLINE] if is_tail else model.figures[DEFAULT_DEADLINE]
     gamma = reliability_at(model, now - counters[ORIGIN])
     chance = drawn(luck, rep.tasks[NAME, task], rep.tasks[INSTANCES, task])
     if model.figures[HAS_OWN_TIMES]:
@@ -402,7 +402,7 @@ def resume(model: PoolModel, rules: Array, rep: Repetition, luck: Any) -> None:
         gamma = reliability_at(model, -age)
         chance = remaining_chance(model, drawn(luck, task, 0), gamma, age)
         takes = turnaround(model, chance, gamma)
-        follow(model, rep, task, origin - age, takes, max(figures[PATIENCE], age + 1))
+        follow(model, rep, task, origin - age, takes, max(figures[DEFAULT_DEADLINE], age + 1))
         if figures[IS_REAL]:
             counters[UNITS] -= age
 

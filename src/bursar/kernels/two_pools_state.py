@@ -13,7 +13,7 @@ from bursar.kernels.bag import Array
 
 TASKS: Final = 0
 MACHINES: Final = 1
-PATIENCE: Final = 2
+DEFAULT_DEADLINE: Final = 2
 RELIABLE_TIME: Final = 3
 UNRELIABLE_PERIOD: Final = 4
 RELIABLE_PERIOD: Final = 5

@@ -6,7 +6,7 @@ import msgspec
 
 
 class Assigned(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Task `n` of the run is meant for `offers[tasks[n - 1]]`."""
+    """Task `n` of the work is meant for `offers[tasks[n - 1]]`."""
 
     offers: tuple[str, ...]
     tasks: tuple[int, ...]

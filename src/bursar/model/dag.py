@@ -6,13 +6,14 @@ array each, so that a million of them fit; `task` gives everything of one, for p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.model.errors import InputError
 from bursar.model.time import Time
 
 Ints = NDArray[np.int32]
@@ -83,9 +84,9 @@ class DagTask(msgspec.Struct, frozen=True):
 
 
 class Dag(msgspec.Struct, frozen=True, eq=False, kw_only=True):  # noqa: PLW1641 -- arrays have no hash
-    """Tasks with precedence, one owner, a priority, perhaps a deadline.
+    """Tasks with precedence; perhaps with an owner, a priority and a deadline for their `Work`.
 
-    Invariants: there is at least one task; names are unique; `order` has every task once, and each
+    Invariants: names are unique; `order` has every task once, and each
     after all its parents; `parents` and `children` hold the same edges, each once; the arrays
     cannot be written.
     """
@@ -160,6 +161,45 @@ class Dag(msgspec.Struct, frozen=True, eq=False, kw_only=True):  # noqa: PLW1641
         if self.parts is None or np.isnan(self.parts[task]).any():
             return None
         return dict(zip(PARTS, self.parts[task].tolist(), strict=True))
+
+
+def dag_of(parents: Sequence[Sequence[int]]) -> Dag:
+    """A workflow of which nothing is known but the parents of each task; a cycle is refused.
+
+    Edges are numbered child by child, and within a child by the number of the parent.
+    """
+    count = len(parents)
+    row = np.repeat(np.arange(count), [len(one) for one in parents])
+    items = np.array([parent for one in parents for parent in one], dtype=np.int64)
+    if len(items) and not (items.min() >= 0 and items.max() < count):
+        raise InputError("a task waits for one that is not in the workflow; add it")
+    return dag_of_edges(grouped(row, items, count, count))
+
+
+def dag_of_edges(parents: Csr) -> Dag:
+    """The same, with the parents as they stand in a `Dag`."""
+    count = len(parents.starts) - 1
+    children = grouped(parents.items.astype(np.int64), parents.rows(), count, count)
+    order = topological_order(children, parents.counts())
+    if len(order) < count:
+        stuck = np.setdiff1d(np.arange(count), order)[0]
+        raise InputError(f"task {stuck} waits for itself, perhaps through others; break the cycle")
+    none = grouped(np.zeros(0, np.int64), np.zeros(0, np.int64), count, 0)
+    return Dag(
+        name="workflow",
+        names=tuple(map(str, range(count))),
+        kind_names=("task",),
+        kinds=frozen(np.zeros(count), np.int32),
+        commands=(),
+        runtimes=frozen(np.full(count, np.nan), np.float64),
+        parts=None,
+        priorities=frozen(np.zeros(count), np.int64),
+        volumes=None,
+        parents=parents,
+        children=children,
+        order=frozen(order, np.int32),
+        files=Files((), frozen(np.zeros(0), np.int64), none, none),
+    )
 
 
 def same_fields(one: msgspec.Struct, other: object) -> bool:

@@ -68,6 +68,18 @@ class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
             raise InputError("a budget for no time at all; give an interval above zero")
         return budgets
 
+    @classmethod
+    def within(cls, budget: Budget | None, deadline: Time | None = None) -> Goal:
+        """The goal of a run with one account."""
+        if budget is None:
+            return cls(deadline=deadline)
+        return cls(budget.amount, deadline, budget.every)
+
+    @property
+    def total_budget(self) -> Money | None:
+        """The most money that the whole run may commit; None: no amount limits it."""
+        return self.budget if self.every is None else None
+
     def until(self, deadline: Time | None) -> Goal:
         """The same with another deadline."""
         return msgspec.structs.replace(self, deadline=deadline)

@@ -39,7 +39,7 @@ class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def units(self, stay: Time) -> int:
         """Billing units entered by a machine that stayed this long: at least one."""
-        return max(1, -(-max(stay, self.minimum) // self.billing))
+        return -(-max(stay, self.minimum, 1) // self.billing)
 
     def charge(self, stay: Time) -> Money:
         return self.price * self.units(stay)

@@ -1,4 +1,8 @@
-"""In which words an option was asked for, so that a message names it as the user wrote it."""
+"""In which words an option was asked for, so that a message names it as the user wrote it.
+
+A check that programs, services and the command line share takes the words as an argument, and
+those of Python where nothing is said.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +26,22 @@ class OptionWords(msgspec.Struct, frozen=True):
     """an example of a fleet"""
 
     def option(self, name: str) -> str:
-        """`--budget`, or `budget=`."""
+        """`--budget`, `budget=`, or `"budget"`."""
         return f"{self.before}{self._words(name)}{self.after}"
 
     def given(self, name: str, value: str) -> str:
-        """`--files copied`, or `files="copied"`."""
+        """`--files copied`, `files="copied"`, or `"files": "copied"`."""
         return f"{self.before}{self._words(name)}{self.binds}{self.quote}{value}{self.quote}"
+
+    def number(self, name: str, value: str) -> str:
+        """`--reliability 0.9`, `reliability=0.9`, or `"reliability": 0.9`."""
+        return f"{self.before}{self._words(name)}{self.binds}{value}"
 
     def _words(self, name: str) -> str:
         return name.replace("_", self.joint)
 
 
 COMMAND_LINE: Final = OptionWords("--", "", "-", " ", "", "--fleet small=10,large=3")
+HTTP: Final = OptionWords('"', '"', "_", '": ', '"', '"fleet": {"small": 10, "large": 3}')
+"""fields of a JSON object"""
 PYTHON: Final = OptionWords("", "=", "_", "=", '"', 'fleet={"small": 10, "large": 3}')

@@ -23,6 +23,12 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """how the strategy of the tail is chosen; `ask`: by hand"""
     strategy: Strategy | None = None
     """the strategy itself"""
+    runtime: Time | None = None
+    """of a bag's tasks at speed 1, as far as somebody knew it before"""
+    deviation: Time | None = None
+    """of these run times"""
+    best_effort: bool = False
+    """as many tasks as the money buys, where it does not do for all"""
     files: str | None = None
     """of a workflow: how its tasks get at files"""
     sabotage: Time | None = None

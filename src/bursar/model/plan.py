@@ -29,6 +29,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A fleet and how it is used, with predicted time and cost and their bounds."""
 
     name: str
+    names: tuple[str, ...] = ()
+    """of a bag: all that it is, such as cheapest, knee, budget; empty: nothing in particular"""
     fleet: dict[str, int]
     """of a workflow: the most machines of each offer"""
     strategy: str = ""

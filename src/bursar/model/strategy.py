@@ -73,12 +73,12 @@ class Strategy(msgspec.Struct, frozen=True):
         """Whether it is known how long its instances are waited for."""
         return self.deadline < LONGEST
 
-    def timed(self, patience: Time) -> Strategy:
+    def timed(self, deadline: Time) -> Strategy:
         """The same, with a deadline where it has none yet, and a timeout no longer than that."""
         if self.is_timed:
             return self
-        timeout = min(self.timeout, patience)
-        return msgspec.structs.replace(self, timeout=timeout, deadline=patience)
+        timeout = min(self.timeout, deadline)
+        return msgspec.structs.replace(self, timeout=timeout, deadline=deadline)
 
     def __str__(self) -> str:
         """As people write it; `read_strategy` reads it."""

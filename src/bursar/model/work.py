@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from bursar.model import shell as sh
 from bursar.model.errors import InputError, one_line, shown
-from bursar.model.flow import Flow
+from bursar.model.goal import Goal
 from bursar.model.template import Hole, holes, missing, perl_in, pieces
 from bursar.model.time import Time
+from bursar.model.workflow import Workflow
+
+if TYPE_CHECKING:
+    from bursar.model.dag import Dag
 
 LARGEST_BAG: Final = 10_000_000
 """the most tasks in one bag; more of them need several bags"""
@@ -73,7 +77,7 @@ class Bag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A bag or a workflow as it arrives: whose it is, and how much it matters."""
 
-    tasks: Bag | Flow
+    tasks: Bag | Workflow
     owner: str = ""
     """whose account pays, where a run has several"""
     priority: int = 0
@@ -81,15 +85,22 @@ class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """since its arrival"""
 
     @classmethod
-    def of(cls, tasks: Bag | Flow) -> Work:
-        """Tasks with the owner, priority and deadline that a workflow says itself."""
-        if isinstance(tasks, Bag):
-            return cls(tasks)
-        return cls(tasks, tasks.owner, tasks.priority, tasks.deadline)
+    def of_dag(cls, dag: Dag) -> Work:
+        """A workflow as it was read or built, with the owner, priority and deadline it tells."""
+        return cls(Workflow.of(dag), dag.owner, dag.priority, dag.deadline)
 
     @property
     def count(self) -> int:
         return self.tasks.count
+
+    @property
+    def workflow(self) -> Workflow | None:
+        """Its tasks, where they are a workflow."""
+        return self.tasks if isinstance(self.tasks, Workflow) else None
+
+    def goal(self, told: Goal) -> Goal:
+        """What is wanted: as told, with its own deadline where none was."""
+        return told.until(self.deadline) if told.deadline is None else told
 
 
 def _has_slot(word: str, columns: tuple[str, ...]) -> bool:
@@ -124,7 +135,7 @@ def make_bag(
     With named columns every `{name}` must be one of them; without, other braces are left alone.
     """
     if not rows:
-        raise InputError("the bag is empty: give arguments after ':::', or --params FILE")
+        raise InputError("the bag is empty: give arguments for at least one task")
     _check_size(len(rows))
     width = len(rows[0])
     names = tuple(columns) or tuple(str(number) for number in range(1, width + 1))

@@ -6,8 +6,10 @@ in HEFT, by the run times that were given; then what was given first.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from bursar.model.assigned import Assigned
-from bursar.model.flow import Flow
+from bursar.model.workflow import Workflow
 from bursar.plan.workflow.urgency import urgency
 from bursar.policies.idle_machines import IdleMachines
 from bursar.state import events as ev
@@ -19,12 +21,12 @@ class AssignedWork:
     """Follows a run: `look` first."""
 
     def __init__(self) -> None:
-        self.assigned: Assigned | None = None
-        """None: any task may go to any machine"""
+        self._assigned: dict[int, Assigned] = {}
+        """by the number of a work; of others, any task may go to any machine"""
         self._place: list[int] = [0]
         """by task, where it stands in the order of its workflow"""
-        self._works = 0
-        """whose tasks have a place"""
+        self._before: list[int] = []
+        """by work whose tasks have a place, the number before its first task"""
         self.ready: ReadyQueue[str | None] = ReadyQueue(self._place_of, self._meant_for)
         """by the offer that they are meant for; None: any"""
         self._has_moved = False
@@ -35,7 +37,7 @@ class AssignedWork:
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         match event:
             case ev.PlanChosen() | ev.AssignmentChanged():
-                self.assigned = event.assigned
+                self._assign(event.work, event.assigned)
                 self.ready.forget()
             case ev.MachineDown() | ev.RetryRequested() if self._has_moved:
                 self._has_moved = False
@@ -43,10 +45,10 @@ class AssignedWork:
 
     def look(self, view: View) -> None:
         """Follow what changed."""
-        for _, work in view.work[self._works :]:
+        for before, work in view.work[len(self._before) :]:
             tasks = work.tasks
-            self._place += urgency(tasks) if isinstance(tasks, Flow) else range(tasks.count)
-            self._works += 1
+            self._place += urgency(tasks) if isinstance(tasks, Workflow) else range(tasks.count)
+            self._before.append(before)
         self.ready.look(view)
         self.idle.look(view)
 
@@ -55,8 +57,18 @@ class AssignedWork:
         self._has_moved = True
         self.ready.move(offer, other)
 
+    def _assign(self, work: int, assigned: Assigned | None) -> None:
+        if assigned is None:
+            self._assigned.pop(work, None)
+        else:
+            self._assigned[work] = assigned
+
     def _place_of(self, task: int) -> int:
         return self._place[task]
 
     def _meant_for(self, task: int) -> str | None:
-        return None if self.assigned is None else self.assigned.of(task)
+        if not self._assigned:
+            return None
+        work = bisect_left(self._before, task)
+        assigned = self._assigned.get(work)
+        return None if assigned is None else assigned.of(task - self._before[work - 1])

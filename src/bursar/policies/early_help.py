@@ -7,6 +7,7 @@ take. Where instances are still given up one after the other, reliable machines 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from bursar.model.fleet import Fleet
@@ -24,17 +25,20 @@ class EarlyHelp:
     """Looks at a pool from which too little comes back."""
 
     def __init__(
-        self, fleet: Fleet, unreliable: int, patience: PoolTimeout, counts: FleetCounts
+        self, fleet: Fleet, unreliable: int, timeout: PoolTimeout, counts: FleetCounts
     ) -> None:
         self._fleet = fleet
         self._counts = counts
         """of machines and attempts; looked at before anything is asked here"""
         self._unreliable = unreliable
-        self._patience = patience
+        self._timeout = timeout
         self._tested: Time | None = None
         """when tasks were last sent to reliable machines to see how long they take"""
         self.is_barren = False
         """what is given up goes to reliable machines"""
+
+    def resize(self, fleet: Fleet, unreliable: int) -> None:
+        self._fleet, self._unreliable = fleet, unreliable
 
     @property
     def limit(self) -> int:
@@ -43,16 +47,16 @@ class EarlyHelp:
             return self._unreliable
         return ENOUGH if self._is_unknown and self._tested is not None else 0
 
-    def look(self, view: View, now: Time, strategy: Strategy | None) -> None:
+    def look(self, view: View, now: Time, strategies: Sequence[Strategy | None]) -> None:
         left = view.total - view.done - view.failed
         row = max(ENOUGH, ROUNDS * min(self._unreliable, left))
-        in_vain = self._patience.in_vain
-        self.is_barren = in_vain >= row and self.may_help(view, now, strategy)
-        self._patience.is_short = self.is_barren
+        in_vain = self._timeout.in_vain
+        self.is_barren = in_vain >= row and self.may_help(view, now, strategies)
+        self._timeout.is_short = self.is_barren
 
-    def may_help(self, view: View, now: Time, strategy: Strategy | None) -> bool:
-        """Whether reliable machines are rented, or available, and not ruled out."""
-        if strategy is not None and strategy.copies is None and strategy.kind == Kind.NTDMR:
+    def may_help(self, view: View, now: Time, strategies: Sequence[Strategy | None]) -> bool:
+        """Whether reliable machines are rented, or available, and not ruled out by all."""
+        if all(one and one.copies is None and one.kind == Kind.NTDMR for one in strategies):
             return False
         left = view.ledger.left
         for offer in view.market.offers:
@@ -65,10 +69,10 @@ class EarlyHelp:
 
     def tests(self, view: View, now: Time) -> bool:
         """Whether a few tasks are to be sent to reliable machines now."""
-        pause = self._patience.shortest
+        pause = self._timeout.shortest
         if not self._is_unknown or (self._tested is not None and now < self._tested + pause):
             return False
-        oldest = self._patience.oldest(view)
+        oldest = self._timeout.oldest(view)
         if oldest is None or now < oldest + pause or self.is_testing(view, now, waiting=False):
             return False
         self._tested = now
@@ -87,4 +91,4 @@ class EarlyHelp:
 
     @property
     def _is_unknown(self) -> bool:
-        return self._patience.known is None and not self._patience.is_surely_known
+        return self._timeout.known is None and not self._timeout.is_surely_known

@@ -51,7 +51,7 @@ class MachineSlots:
         offer = machine.offer
         free = offer.slots - len(machine.attempts)
         begin = 0 if machine.up is not None else machine.rented + offer.boot
-        self._columns.put(number, (number, self._offers[offer.name], free, begin, stays))
+        self._columns.put((number, self._offers[offer.name], free, begin, stays))
 
     # --- reading ---------------------------------------------------------------------------------
 

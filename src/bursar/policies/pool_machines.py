@@ -64,7 +64,7 @@ def at_work(view: View, counts: FleetCounts, cancels: Sequence[Cancel]) -> int:
 
 
 def doomed_tasks(
-    view: View, announced: Iterable[int], patience: PoolTimeout, now: Time
+    view: View, announced: Iterable[int], timeout: PoolTimeout, now: Time
 ) -> Iterator[int]:
     """Tasks all of whose instances go with these and other machines before they are likely over."""
     for number in announced:
@@ -76,7 +76,7 @@ def doomed_tasks(
             rivals = (view.attempts[one] for one in view.attempts_of(live.task))
             is_safe = any(not (one.machine.leaving or one.cancelling) for one in rivals)
             age, later = now - live.started, machine.doomed - live.started
-            if not is_safe and not patience.is_likely_over(age, later):
+            if not is_safe and not timeout.is_likely_over(age, later):
                 yield live.task
 
 

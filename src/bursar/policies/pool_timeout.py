@@ -13,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from typing import Final
 
-from bursar.beliefs.reliability import PATIENCE
+from bursar.beliefs.reliability import DEADLINE_IN_MEANS
 from bursar.model.time import HOUR, Time
 from bursar.state.view import View
 
@@ -62,7 +62,7 @@ class PoolTimeout:
     def known(self) -> Time | None:
         """The deadline of an instance in the throughput phase; None: not known yet."""
         if self.told is None and self.results >= ENOUGH:
-            return PATIENCE * (self.turnaround // self.results)
+            return DEADLINE_IN_MEANS * (self.turnaround // self.results)
         return self.told
 
     @property
@@ -75,8 +75,8 @@ class PoolTimeout:
         """After this an instance may be given up; nothing is before."""
         if self.known is not None:
             return self.known
-        first = PATIENCE * self._sure_time // self._sure if self._sure else FIRST
-        return max(first, PATIENCE * max(self._recent, default=0))
+        first = DEADLINE_IN_MEANS * self._sure_time // self._sure if self._sure else FIRST
+        return max(first, DEADLINE_IN_MEANS * max(self._recent, default=0))
 
     def longer_with(self, task: int) -> Time:
         """Twice as long each time that it was given up, where that is rare; 0: no longer.

@@ -20,6 +20,8 @@ IN_ORDER: Final = {"provisioner": "fixed", "placer": "fifo", "replicator": "none
 """For free machines: there is nothing to learn from the first tasks."""
 BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "at-risk"}
 """For machines that cost money."""
+FRONTIER: Final = {"provisioner": "frontier", "placer": "kept", "replicator": "at-risk"}
+"""For machines that cost money, billed by the second or minute."""
 FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
 """BaTS as published."""
 PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "at-risk"}
@@ -32,6 +34,12 @@ EXPERT: Final = {
     "advisor": "tail",
 }
 """For unreliable machines."""
+UNIFORM_PROGRESS: Final = {
+    "provisioner": "uniform-progress",
+    "placer": "kept",
+    "replicator": "none",
+}
+"""For a deadline on unreliable machines, as Can't Be Late has it."""
 PROB: Final = {
     "provisioner": "prob",
     "placer": "assigned",
@@ -47,25 +55,36 @@ PRESETS: Final[Mapping[str, Entries]] = {
     "in-order": IN_ORDER,
     "bats": BATS,
     "bats-published": FAITHFUL,
+    "frontier": FRONTIER,
     "planned": PLANNED,
     "sample": SAMPLING,
     "expert": EXPERT,
+    "uniform-progress": UNIFORM_PROGRESS,
     "prob": PROB,
     "workflow": UNPLANNED,
 }
 
 SUITED: Final[Mapping[str, Entries]] = {
     "bats": BATS,
+    "frontier": FRONTIER,
     "mixed": EXPERT,
     "planned": PLANNED,
     "prob": PROB,
     "sample": SAMPLING,
+    "uniform-progress": UNIFORM_PROGRESS,
 }
 """What goes with a provisioner, unless the user says otherwise."""
-FOR_BAGS: Final = ("bats", "mixed", "planned", "sample")
+FOR_BAGS: Final = ("bats", "frontier", "mixed", "planned", "sample", "uniform-progress")
 """Provisioners that count on tasks which do not wait for each other."""
+FOR_SEVERAL_ACCOUNTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "provisioner": ("fixed",),
+    "placer": ("fifo", "random"),
+    "replicator": ("none",),
+    "advisor": ("none",),
+}
+"""Entries by role that serve a run with several accounts, each with its own money and machines."""
 
-_KNOW_RUN_TIMES: Final = ("bats", "planned")
+_KNOW_RUN_TIMES: Final = ("bats", "frontier", "planned")
 GOES_WITH: Final[Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]] = {
     # `mixed` rents for the process that `ntdmr` starts attempts of; `pooled` leaves them to it.
     ("provisioner", "mixed"): {"placer": ("pooled",), "replicator": ("ntdmr",)},
@@ -93,6 +112,17 @@ def check_together(policies: Entries) -> None:
                     f"the {role} '{name}' goes with the {other} '{partners[0]}' only;"
                     " choose another"
                 )
+
+
+def check_accounts(policies: Entries, count: int, own: Mapping[str, Entries]) -> None:
+    """Refuse bursar's own entries that serve one account, where there are several."""
+    for role, name in policies.items() if count > 1 else ():
+        able = FOR_SEVERAL_ACCOUNTS[role]
+        if name in own[role] and name not in able:
+            raise InputError(
+                f"the {role} '{name}' serves one account, and the run has {count}; choose"
+                f" {' or '.join(able)}"
+            )
 
 
 def advisor_for(provisioner: str) -> str | None:

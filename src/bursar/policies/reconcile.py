@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import groupby
 
 import msgspec
 
+from bursar.model.errors import InputError
 from bursar.model.text import counted
 from bursar.model.time import Time
+from bursar.policies.presets import FOR_SEVERAL_ACCOUNTS
 from bursar.state.actions import Release, Rent, Stop
 from bursar.state.fleet_counts import IdleChanges
 from bursar.state.view import Machine, View, money_left
@@ -38,13 +41,33 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 def reconcile(view: View, target: Target, now: Time, account: str = "") -> list[Rent | Release]:
     """Rent what the target has more, and let go of what it has less.
 
-    With several accounts the target is that of one of them: its money, and its machines.
+    With several accounts the target is that of one of them: its money, and its machines. A
+    provisioner that names none serves a run with one account, whatever that is called.
 
     Machines that leave work to the end of their paid time: first those without an attempt, then
     those whose paid time ends first.
     """
+    account = _payer(view, account)
     releases = list(_surplus(view, target, account)) if target.release else []
     return [*releases, *_missing(view, target, now, account)]
+
+
+def _payer(view: View, account: str) -> str:
+    """The account that pays; a provisioner that knows none cannot serve several."""
+    names = [one.name for one in view.goal.accounts]
+    if account or not names or account in names:
+        return account
+    if len(names) > 1:
+        raise InputError(several_accounts(len(names)))
+    return names[0]
+
+
+def several_accounts(count: int) -> str:
+    """Why a provisioner does not serve a run, and which do."""
+    return (
+        f"the run has {count} accounts, and this provisioner rents for one;"
+        f" {' and '.join(FOR_SEVERAL_ACCOUNTS['provisioner'])} can serve several"
+    )
 
 
 def _surplus(view: View, target: Target, account: str) -> Iterator[Release]:
@@ -62,10 +85,21 @@ def _order_of_leaving(machine: Machine) -> tuple[bool, Time, int]:
 
 
 def _missing(view: View, target: Target, now: Time, account: str) -> Iterator[Rent]:
-    """What is lacking, as far as slots are wanted and the money goes."""
+    """What is lacking, as far as slots are wanted and the money goes.
+
+    Machines of one offer that follow each other are asked for at once. The guard rents them one by
+    one, until the money or the limit is reached.
+    """
+    wanted = _one_by_one(view, target, now, account)
+    for name, same in groupby(wanted):
+        count = sum(1 for _ in same)
+        yield Rent(name, count, account, target.rent)
+
+
+def _one_by_one(view: View, target: Target, now: Time, account: str) -> Iterator[str]:
+    """The offers of the machines that are lacking, in the order in which they are rented."""
     lacking = _lacking(view, target, now, account)
-    ledger, slots = view.ledger, target.slots
-    left = ledger.left_of(account, now) if account in ledger.accounts else ledger.left
+    slots, left = target.slots, view.ledger.left_of(account, now)
     while lacking and (slots is None or slots > 0):
         for name in list(lacking):
             offer = view.market[name]
@@ -79,7 +113,7 @@ def _missing(view: View, target: Target, now: Time, account: str) -> Iterator[Re
                 left = None if left is None else left - offer.entry_charge
                 slots = None if slots is None else slots - offer.slots
                 lacking[name] -= 1
-                yield Rent(name, account=account, reason=target.rent)
+                yield name
             if not lacking[name]:
                 del lacking[name]
 
@@ -114,7 +148,8 @@ class Refunding:
     def look(self, view: View, now: Time) -> AbstractSet[int]:
         """One that gives nothing back gives nothing later, unless its lease is extended."""
         self._some.update(self._changes.take(view))
-        self._some = {n for n in self._some if n in view.idle and view.machines[n].refunds(now)}
+        if self._some:
+            self._some = {n for n in self._some if n in view.idle and view.machines[n].refunds(now)}
         return self._some
 
 

@@ -1,9 +1,9 @@
 """Entries by name: bursar's own, and those of other packages through entry points.
 
-A package offers an entry under the group `bursar.provisioner`, `bursar.placer` or
-`bursar.replicator`; the object is called and returns the entry. A provisioner that has a parameter
-`fleet` gets the fleet that was asked for; a placer or replicator that has a parameter `provisioner`
-gets the provisioner.
+A package offers an entry under the group `bursar.provisioner`, `bursar.placer`,
+`bursar.replicator` or `bursar.advisor`; the object is called and returns the entry. A provisioner
+that has a parameter `fleet` gets the fleet that was asked for; an entry of another role that has a
+parameter `provisioner` gets the provisioner.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bursar.engine.roles import Policy
 from bursar.model.errors import InputError, instead_of, one_line, shown
-from bursar.policies.presets import check_together
+from bursar.policies.advise.none import NoAdvice
+from bursar.policies.presets import check_accounts, check_together
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -23,15 +24,18 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     "provisioner": {
         "bats": "bursar.policies.provision.bats:Bats",
         "fixed": "bursar.policies.provision.fixed:Fixed",
+        "frontier": "bursar.policies.provision.frontier:Frontier",
         "mixed": "bursar.policies.provision.mixed:Mixed",
         "prob": "bursar.policies.provision.prob:Prob",
         "planned": "bursar.policies.provision.planned:Planned",
         "sample": "bursar.policies.provision.sample:Sample",
+        "uniform-progress": "bursar.policies.provision.uniform_progress:UniformProgress",
     },
     "placer": {
         "assigned": "bursar.policies.place.assigned:AssignedPlacer",
         "fifo": "bursar.policies.place.fifo:FifoPlacer",
         "fitting": "bursar.policies.place.fitting:FittingPlacer",
+        "kept": "bursar.policies.place.kept:KeptPlacer",
         "pooled": "bursar.policies.place.pooled:PooledPlacer",
         "random": "bursar.policies.place.random:RandomPlacer",
         "sample": "bursar.policies.place.sample:SamplePlacer",
@@ -47,7 +51,8 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "perfect": "bursar.policies.replicate.perfect:Perfect",
     },
     "advisor": {
-        "replan": "bursar.policies.advise.workflow:FlowAdvisor",
+        "none": "bursar.policies.advise.none:NoAdvice",
+        "replan": "bursar.policies.advise.workflow:WorkflowAdvisor",
         "tail": "bursar.policies.advise.tail:TailAdvisor",
     },
 }
@@ -58,9 +63,14 @@ FORMER: Final = {("replicator", "insured"): "at-risk"}
 
 SIMULATED_ONLY: Final = {("replicator", "perfect"): "knows true run times"}
 """Entries that a real run cannot have, with what they need."""
-CHOSEN_BY_NAME: Final = ("provisioner", "placer", "replicator")
-"""Roles whose entries users choose; an advisor comes with the others."""
-OFFERED: Final = {"provisioner": "fleet", "placer": "provisioner", "replicator": "provisioner"}
+CHOSEN_BY_NAME: Final = ("provisioner", "placer", "replicator", "advisor")
+"""Roles whose entries users choose."""
+OFFERED: Final = {
+    "provisioner": "fleet",
+    "placer": "provisioner",
+    "replicator": "provisioner",
+    "advisor": "provisioner",
+}
 """What an entry of another package may have a parameter for."""
 
 
@@ -118,7 +128,9 @@ def arguments(role: str, name: str, offered: Mapping[str, Any]) -> dict[str, Any
     return given
 
 
-def check_policies(policies: Mapping[str, str], *, simulated: bool = False) -> None:
+def check_policies(
+    policies: Mapping[str, str], *, simulated: bool = False, accounts: int = 1
+) -> None:
     """Refuse entries that do not exist, cannot be imported, or cannot be made for this run."""
     for role, name in policies.items():
         find(role, name)
@@ -130,6 +142,7 @@ def check_policies(policies: Mapping[str, str], *, simulated: bool = False) -> N
         if name not in BUILT_IN[role]:
             arguments(role, name, {OFFERED[role]: None})
     check_together(policies)
+    check_accounts(policies, accounts, BUILT_IN)
 
 
 def make_entry(role: str, name: str, offered: Mapping[str, Any]) -> Any:
@@ -141,12 +154,16 @@ def make_policy(
     provisioner: str = "fixed",
     placer: str = "random",
     replicator: str = "none",
+    advisor: str = "none",
     options: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Policy:
     """Build a policy; `options` are keyword arguments for the entries, by role."""
     given = options or {}
+    made = find("advisor", advisor)(**given.get("advisor", {}))
+    advisors = () if isinstance(made, NoAdvice) else (made,)  # which need not be asked all the time
     return Policy(
         provisioner=find("provisioner", provisioner)(**given.get("provisioner", {})),
         placer=find("placer", placer)(**given.get("placer", {})),
         replicator=find("replicator", replicator)(**given.get("replicator", {})),
+        advisors=advisors,
     )

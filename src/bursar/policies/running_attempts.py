@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import numpy as np
@@ -11,7 +12,8 @@ from bursar.policies.columns import Columns, Integers, Truths
 from bursar.state.view import Attempt, View
 
 _KEY: Final = 36
-"""Bits of an attempt's number in a key that has its machine's number above it."""
+"""Bits of an attempt's number in a key that has that of its offer or machine above it."""
+_STARTED: Final = 4
 LARGEST: Final = 2**63 - 1
 
 
@@ -23,10 +25,15 @@ class RunningAttempts:
 
     def __init__(self, wanted: Callable[[Attempt], bool]) -> None:
         self._wanted = wanted
-        self._columns = Columns(6)
+        self._columns = Columns(7)
+        """by offer, then in the order of their numbers, which is that of time"""
+        self._keys: dict[int, int] = {}
+        """by attempt, that of its row"""
         self._seen: int | None = None
         """the place in what changed from which on it is not known yet; None: nothing is"""
         self._offers: dict[str, int] = {}
+        self._counts: Counter[int] = Counter()
+        """rows by offer, as its place in the market"""
         self._groups: dict[int, list[int]] = {}
         """by task, its place among the tasks, and how many rows it has"""
         self._free: list[int] = []
@@ -48,25 +55,32 @@ class RunningAttempts:
     def _begin(self, view: View) -> None:
         self._offers = {offer.name: place for place, offer in enumerate(view.market.offers)}
         self._columns.clear()
+        self._keys.clear()
+        self._counts.clear()
         self._groups, self._free = {}, []
         self._barred = set()
         for number in view.attempts:
             self._update(number, view)
 
     def _update(self, number: int, view: View) -> None:
-        columns, attempt = self._columns, view.attempts.get(number)
-        if number in columns:
-            self._leave(view.log.task[number])
-        task = view.log.task[number]
+        columns, attempt, task = self._columns, view.attempts.get(number), view.log.task[number]
+        key = self._keys.get(number)
         if view.failures[task]:
             self._barred.add(task)
         if attempt is None or not self._wanted(attempt):
-            columns.drop(number)
-            return
-        machine = attempt.machine
-        group = self._join(task)
-        offer = self._offers[machine.offer.name]
-        columns.put(number, (number, task, machine.id, attempt.started, offer, group))
+            if key is not None:
+                self._counts[key >> _KEY] -= 1
+                self._leave(task)
+                columns.drop(self._keys.pop(number))
+        elif key is not None:
+            columns.change(key, _STARTED, attempt.started)  # all else stays as it is
+        else:
+            machine = attempt.machine
+            offer = self._offers[machine.offer.name]
+            self._counts[offer] += 1
+            key = self._keys[number] = (offer << _KEY) + number
+            group = self._join(task)
+            columns.put((key, number, task, machine.id, attempt.started, offer, group))
 
     def _join(self, task: int) -> int:
         group = self._groups.get(task)
@@ -89,27 +103,34 @@ class RunningAttempts:
 
     @property
     def attempts(self) -> Integers:
-        return self._columns[0]
-
-    @property
-    def tasks(self) -> Integers:
         return self._columns[1]
 
     @property
-    def machines(self) -> Integers:
+    def tasks(self) -> Integers:
         return self._columns[2]
 
     @property
-    def started(self) -> Integers:
+    def machines(self) -> Integers:
         return self._columns[3]
+
+    @property
+    def started(self) -> Integers:
+        return self._columns[_STARTED]
 
     @property
     def offers(self) -> Integers:
         """Places in the market."""
-        return self._columns[4]
+        return self._columns[5]
 
-    def row_of(self, attempt: int) -> int | None:
-        return self._columns.row_of.get(attempt)
+    @property
+    def run_on(self) -> Iterable[int]:
+        """Offers on whose machines some of them run, as places in the market."""
+        return [place for place, count in self._counts.items() if count]
+
+    def rows_of(self, offer: int) -> slice:
+        """The rows of an offer's machines."""
+        begin = sum(count for place, count in self._counts.items() if place < offer)
+        return slice(begin, begin + self._counts[offer])
 
     @property
     def keys(self) -> Integers:
@@ -125,7 +146,7 @@ class RunningAttempts:
         """For each row, the least value that a row of the same task has."""
         if self.is_single:
             return values
-        groups = self._columns[5]
+        groups = self._columns[6]
         least = np.full(len(self._groups) + len(self._free), LARGEST)
         np.minimum.at(least, groups, values)
         found: Integers = least[groups]

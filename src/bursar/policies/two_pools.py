@@ -27,6 +27,7 @@ from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import Time
 from bursar.model.work import Bag, Work
 from bursar.plan.pools.split import by_price
+from bursar.policies.deadline_help import DeadlineHelp
 from bursar.policies.early_help import EarlyHelp
 from bursar.policies.pool_machines import (
     Free,
@@ -36,10 +37,11 @@ from bursar.policies.pool_machines import (
     slots_to_be_had,
 )
 from bursar.policies.pool_timeout import ENOUGH, PoolTimeout
+from bursar.policies.work_strategies import WorkStrategies
 from bursar.state import events as ev
 from bursar.state.actions import Cancel, Start
 from bursar.state.fleet_counts import FleetCounts
-from bursar.state.state import DONE
+from bursar.state.task_status import DONE
 from bursar.state.view import View
 
 ENDLESS: Final = 1 << 40
@@ -54,12 +56,13 @@ class TwoPools:
         fleet: Fleet,
         unreliable: int,
         strategy: Strategy | None = None,
-        patience: Time | None = None,
+        timeout: Time | None = None,
         *,
         in_order: bool = False,
         runs_on: bool = False,
     ) -> None:
-        self.strategy = strategy
+        self.strategies = WorkStrategies(strategy)
+        """of each work its own; `strategy` is of those that have none"""
         self.is_tail = False
         self.opened: Time | None = None
         """since when the strategy is followed in the tail"""
@@ -73,10 +76,11 @@ class TwoPools:
         self._fleet = fleet
         self.unreliable = unreliable
         """the size of the pool, in slots; what a strategy's ratio refers to"""
-        self._patience = PoolTimeout(patience)
+        self._timeout = PoolTimeout(timeout)
         self.counts = FleetCounts()
         """of machines and attempts, as at the last look"""
-        self._early_help = EarlyHelp(fleet, unreliable, self._patience, self.counts)
+        self._early_help = EarlyHelp(fleet, unreliable, self._timeout, self.counts)
+        self._deadline_help = DeadlineHelp()
         self._in_order = in_order
         """tasks are sent by their numbers, not at random, which makes a fair sample of the first"""
         self._runs_on = runs_on
@@ -85,9 +89,8 @@ class TwoPools:
         """tasks that have no live attempt any more, or were given up, and are not yet queued"""
         self._settled = bytearray(1)
         self._queued: set[int] = set()
-        """tasks in `queue`"""
         self._queued_reliably: set[int] = set()
-        """tasks in `reliable_queue`"""
+        """tasks in `queue`, and in `reliable_queue`"""
         self._settled_waiting = 0
         """those of them that are settled"""
         self._stage: dict[int, int] = {}
@@ -115,9 +118,16 @@ class TwoPools:
         self.is_forsaken = False
         """unreliable machines are no longer available: all goes to reliable ones"""
 
+    def resize(self, fleet: Fleet, unreliable: int) -> None:
+        """Another fleet, with so many unreliable slots."""
+        self._fleet, self.unreliable = fleet, unreliable
+        self._early_help.resize(fleet, unreliable)
+
     # --- what happened ---------------------------------------------------------------------------
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
+        self.strategies.saw(event, state)
+        self._deadline_help.saw(event, state)
         match event:
             case ev.WorkArrived(work=Work(tasks=Bag())):
                 first = state.total - event.work.count + 1
@@ -132,7 +142,7 @@ class TwoPools:
             case ev.MachineDown() | ev.RetryRequested():
                 self._returned.extend(state.ready)
             case ev.StrategyChosen() | ev.PlanChosen(strategy=Strategy()):
-                self.strategy, self.opened = event.strategy, None
+                self.opened = None
             case ev.RunResumed():
                 self._begin_again()
             case _:
@@ -141,15 +151,16 @@ class TwoPools:
     def _attempt_started(self, event: ev.AttemptStarted, state: View) -> None:
         if state.machines[event.machine].offer.pool == "reliable":
             return
-        limit = self._patience.longer_with(event.task)
+        limit = self._timeout.longer_with(event.task)
         if (event.task, event.machine) in self._tail_starts:
             self._tail_starts.remove((event.task, event.machine))
-            if self.strategy is not None and self.strategy.is_timed:
-                limit = max(self.strategy.deadline, limit)
+            strategy = self.strategies.of(event.task)
+            if strategy is not None and strategy.is_timed:
+                limit = max(strategy.deadline, limit)
         if limit:
             heappush(self._deadlines, (event.at + limit, event.attempt))
         else:
-            self._patience.watch(event.attempt, event.at)
+            self._timeout.watch(event.attempt, event.at)
 
     def _attempt_ended(self, event: ev.AttemptEnded, state: View) -> None:
         task = state.log.task[event.attempt]
@@ -164,19 +175,19 @@ class TwoPools:
         if event.outcome != "success" or machine is None:
             return
         if is_unreliable(machine):
-            self._patience.returned(event.at - state.log.started[event.attempt])
+            self._timeout.returned(event.at - state.log.started[event.attempt])
         else:
             offers = (one for one in state.market.offers if one.pool == "unreliable")
             slowest = min((one.speed for one in offers), default=1.0)
             time = max(1, round(event.runtime * machine.offer.speed / slowest))
-            self._patience.returned_surely(time)
+            self._timeout.returned_surely(time)
 
     def _begin_again(self) -> None:
         """What ran before is gone: the tail is opened again with what remains."""
         self.is_tail, self.opened = False, None
         self._paid_all = False
         self._settled_waiting = 0
-        self._patience.forget()
+        self._timeout.forget()
         for one in (
             self.queue,
             self.reliable_queue,
@@ -202,11 +213,12 @@ class TwoPools:
         self.counts.look(view)
         self._adopt(view)
         free = Free(view)
-        self._early_help.look(view, now, self.strategy)
+        self._early_help.look(view, now, self.strategies.in_force)
+        self._look_at_deadline(view, now)
         self._seek_help(view, now)
         self._give_up(view, now)
         doomed, self._announced = self._announced, []
-        self._returned += doomed_tasks(view, doomed, self._patience, now)
+        self._returned += doomed_tasks(view, doomed, self._timeout, now)
         # What runs on machines that will be taken away is no longer among those available.
         self._spare = max(0, self._slots(view) - at_work(view, self.counts, self.cancels))
         self._lacks_machines = self._has_no_more(view)
@@ -216,7 +228,7 @@ class TwoPools:
         self._spend_budget(view)
         self._dispatch(free, now)
         self.is_tail = self.is_tail or self.begins_tail(view)
-        if self.is_tail and self.opened is None and self.strategy is not None:
+        if self.is_tail and self.opened is None and None not in self.strategies.in_force:
             self._open(now)
         while True:
             self._spend_budget(view)
@@ -239,61 +251,86 @@ class TwoPools:
     def next_look(self) -> Time | None:
         """When something is due next."""
         times = [heap[0][0] for heap in (self._dues, self._deadlines) if heap]
-        ends = (self._patience.next_end(), self._first_end)
+        ends = (self._timeout.next_end(), self._first_end, self._deadline_help.moment)
         times += [end for end in ends if end is not None]
         return min(times, default=None)
 
     def due_by(self, moment: Time, *, reliable: bool) -> int:
         """How many tasks may get another instance for this pool until then."""
-        copies = 0 if self.strategy is None else _copies(self.strategy)
         return sum(
-            due <= moment and (self._stage.get(task, 0) >= copies) == reliable
+            due <= moment and (self._stage.get(task, 0) >= self._copies_of(task)) == reliable
             for task, due in self._due.items()
         )
 
     @property
     def results(self) -> int:
         """Results of the unreliable pool."""
-        return self._patience.results
+        return self._timeout.results
 
     @property
-    def patience(self) -> Time | None:
+    def timeout(self) -> Time | None:
         """The deadline of an instance in the throughput phase (section 5.3); None: not known."""
-        return self._patience.known
+        return self._timeout.known
 
     @property
     def reliable_limit(self) -> int:
         """Reliable slots that may be used at once."""
-        strategy = self.strategy
-        limit = 0 if strategy is None else strategy.reliable_machines(self.unreliable)
+        force = self.strategies.in_force
+        limit = max(0 if one is None else one.reliable_machines(self.unreliable) for one in force)
         if self.opened is None:
             limit = max(limit, self._early_help.limit)
+        limit = max(limit, self._deadline_help.slots)
         return max(limit, self.unreliable) if self.is_forsaken else limit
 
     @property
     def reliable_demand(self) -> int:
         """Tasks that wait for a reliable machine."""
         waiting = len(self._queued_reliably) - self._settled_waiting
-        return waiting + (max(0, len(self.queue) - self._spare) if self._combines else 0)
+        return waiting + (max(0, len(self.queue) - self._left_to_spot) if self._combines else 0)
+
+    @property
+    def helps_deadline(self) -> bool:
+        """Whether reliable machines take part for the sake of the deadline."""
+        return self._deadline_help.slots > 0
+
+    @property
+    def _left_to_spot(self) -> int:
+        """Queued tasks that find an unreliable slot; close to the deadline nobody counts on it."""
+        return 0 if self.helps_deadline else max(0, self._spare)
 
     @property
     def _combines(self) -> bool:
         """Whether reliable machines take what finds no unreliable one."""
         if self.opened is None and self._has_kind(Kind.COMBINED_THEN_BOTH):
             return True
+        if self.helps_deadline:
+            return True
         is_barren = self._early_help.is_barren and self.opened is None
         lacks = self.is_forsaken or self._lacks_machines or is_barren
         return lacks or self._has_kind(Kind.COMBINED)
 
     def _has_kind(self, kind: Kind) -> bool:
-        return self.strategy is not None and self.strategy.kind == kind
+        return any(one is not None and one.kind == kind for one in self.strategies.in_force)
+
+    def _copies_of(self, task: int) -> int:
+        strategy = self.strategies.of(task)
+        return 0 if strategy is None else _copies(strategy)
 
     # --- the steps -------------------------------------------------------------------------------
+
+    def _look_at_deadline(self, view: View, now: Time) -> None:
+        """Close to the deadline reliable machines take part, also in what runs elsewhere."""
+        self._deadline_help.look(view, now, self._fleet)
+        if self.helps_deadline and not self.queue:
+            for task in sorted(self._sent)[: self._deadline_help.slots]:
+                rivals = (view.attempts[one].machine for one in view.attempts_of(task))
+                if all(map(is_unreliable, rivals)):
+                    self._enqueue_reliable(task)
 
     def _give_up(self, view: View, now: Time) -> None:
         waiting = len(self.reliable_queue) > 0
         if self.opened is not None or not self._early_help.is_testing(view, now, waiting=waiting):
-            for attempt in self._patience.overdue(view, now):
+            for attempt in self._timeout.overdue(view, now):
                 self._cancel(view, attempt)
         while self._deadlines:
             deadline, attempt = self._deadlines[0]
@@ -307,8 +344,9 @@ class TwoPools:
         if live is None or live.cancelling:
             return
         self.cancels.append(Cancel(attempt, reason="no result by its deadline", give_up=True))
-        self._patience.gave_up(live.task)
-        is_timed = self.opened is not None and self.strategy is not None and self.strategy.is_timed
+        self._timeout.gave_up(live.task)
+        strategy = self.strategies.of(live.task)
+        is_timed = self.opened is not None and strategy is not None and strategy.is_timed
         rivals = (view.attempts[one].machine for one in view.attempts_of(live.task))
         if not is_timed and not self._settled[live.task] and all(map(is_unreliable, rivals)):
             self._returned.append(live.task)
@@ -317,7 +355,7 @@ class TwoPools:
         """Let reliable machines help where nothing comes back; without them all is sent again."""
         if self.opened is not None or self._has_kind(Kind.ALL_RELIABLE) or self._paid_all:
             return
-        if not self._early_help.may_help(view, now, self.strategy):
+        if not self._early_help.may_help(view, now, self.strategies.in_force):
             while self.reliable_queue:
                 self._enqueue(self._unqueue_reliable())
         elif self._early_help.tests(view, now):
@@ -344,7 +382,7 @@ class TwoPools:
             enqueue(task)
 
     def _return_in_tail(self, task: int, view: View, now: Time) -> None:
-        strategy = self.strategy
+        strategy = self.strategies.of(task)
         assert strategy is not None  # noqa: S101
         if task in self._queued:
             return
@@ -354,10 +392,14 @@ class TwoPools:
             self._enqueue_reliable(task)
 
     def _move_all_to_reliable(self) -> None:
-        while self.queue:
-            task = self.queue.popleft()
-            self._queued.discard(task)
-            self._enqueue_reliable(task)
+        """All tasks of works whose strategy is that; the others stay in their order."""
+        for _ in range(len(self.queue)):
+            task = self._unqueue()
+            strategy = self.strategies.of(task)
+            if strategy is not None and strategy.kind == Kind.ALL_RELIABLE:
+                self._enqueue_reliable(task)
+            else:
+                self._enqueue(task)
 
     def _enqueue_reliable(self, task: int) -> None:
         if task not in self._queued_reliably:
@@ -387,16 +429,17 @@ class TwoPools:
 
     def _has_no_more(self, view: View) -> bool:
         """Whether a tail that ends on reliable machines finds no other unreliable one."""
-        if self.opened is None or self.strategy is None or not self.strategy.needs_reliable:
+        force = self.strategies.in_force
+        if self.opened is None or not any(one and one.needs_reliable for one in force):
             return False
         offers = (offer for offer in view.market.offers if offer.pool == "unreliable")
         return all(offer.name in view.refusals for offer in offers if offer.name in self._fleet)
 
     def _open(self, now: Time) -> None:
-        strategy = self.strategy
-        assert strategy is not None  # noqa: S101
         self.opened = now
         for task in sorted(self._sent):
+            strategy = self.strategies.of(task)
+            assert strategy is not None  # noqa: S101
             if task in self._queued or self._stage.get(task, 0) > _copies(strategy):
                 continue
             if strategy.kind == Kind.COMBINED_THEN_BOTH:
@@ -413,10 +456,13 @@ class TwoPools:
             if self._due.get(task) != moment:
                 continue
             del self._due[task]
-            strategy = self.strategy
+            strategy = self.strategies.of(task)
             assert strategy is not None  # noqa: S101
-            stage = self._stage.get(task, 0)
-            if self._settled[task] or stage > _copies(strategy) or self._paid_all:
+            stage, is_paid = (
+                self._stage.get(task, 0),
+                self._paid_all and strategy.budget is not None,
+            )
+            if self._settled[task] or stage > _copies(strategy) or is_paid:
                 continue
             if stage < _copies(strategy):
                 self._enqueue(task)
@@ -429,18 +475,19 @@ class TwoPools:
 
         Section 5.3, B=7.5.
         """
-        strategy = self.strategy
-        if strategy is None or strategy.budget is None or self._paid_all:
+        budgets = [one.budget for one in self.strategies.in_force if one and one.budget is not None]
+        if not budgets or self._paid_all:
             return
-        mean = self._patience.turnaround // max(1, self.results)
+        mean = self._timeout.turnaround // max(1, self.results)
         offer = by_price(offer for offer in view.market.offers if offer.pool == "reliable")[0]
         remaining = view.total - view.done - view.failed
         cost = offer.charge(round(mean / offer.speed)) * remaining
-        if not self.results or cost + view.ledger.committed > strategy.budget:
+        if not self.results or cost + view.ledger.committed > min(budgets):
             return
         self._paid_all = True
         for task in range(1, view.total + 1):
-            if not self._settled[task]:
+            strategy = self.strategies.of(task)
+            if not self._settled[task] and strategy is not None and strategy.budget is not None:
                 self._enqueue_reliable(task)
 
     # --- sending ---------------------------------------------------------------------------------
@@ -457,8 +504,8 @@ class TwoPools:
             if not self._settled[task]:
                 self._send_reliable(task, free.reliable.pop())
         # What is just being given up leaves a slot to the first in the queue.
-        combines = self._combines and not self.cancels
-        while combines and len(self.queue) > max(0, self._spare) and free.reliable:
+        combines = self._combines and (self.helps_deadline or not self.cancels)
+        while combines and len(self.queue) > self._left_to_spot and free.reliable:
             task = self._unqueue()
             if not self._settled[task]:
                 self._send_reliable(task, free.reliable.pop())
@@ -479,14 +526,15 @@ class TwoPools:
         reason = "no result so far: sent again" if task in self._sent else ""
         self._sent[task] = now
         self._spare -= 1
-        limit = self._patience.shortest
+        limit = self._timeout.shortest
         if self.opened is not None:
-            assert self.strategy is not None  # noqa: S101
-            limit = self.strategy.deadline if self.strategy.is_timed else limit
+            strategy = self.strategies.of(task)
+            assert strategy is not None  # noqa: S101
+            limit = strategy.deadline if strategy.is_timed else limit
             self._tail_starts.add((task, machine))
             reason = f"no result so far: attempt {self._stage.get(task, 0)} of the tail"
-            if self._stage.get(task, 0) <= _copies(self.strategy):
-                self._set_due(task, now + self.strategy.timeout)
+            if self._stage.get(task, 0) <= _copies(strategy):
+                self._set_due(task, now + strategy.timeout)
         self._first_end = now + limit
         self.starts.append(Start(task, machine, reason, measure=self._runs_on))
 

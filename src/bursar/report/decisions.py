@@ -8,11 +8,12 @@ from typing import Final
 
 import msgspec
 
+from bursar.model.budget_text import format_budget
 from bursar.model.fleet import format_fleet, write_fleet
 from bursar.model.money import Money, format_money
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, SECOND, Time, format_duration, seconds
-from bursar.report.summary import STATUS_TOLD
+from bursar.report.summary import STATUS_TOLD, goal_money
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -115,15 +116,40 @@ def _together(event: ev.AnyEvent, state: RunState) -> tuple[str, str]:
 def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
     match event:
         case ev.RunCreated():
-            budget = event.goal.budget
-            money = "no budget" if budget is None else format_money(budget, event.market.currency)
+            money = goal_money(event.goal, event.market.currency)
             roles = ", ".join(f"{role} {entry}" for role, entry in event.policies.items())
             fleet = write_fleet(event.made_with.fleet) or "?"
             return "run created", f"{money}; {roles}; fleet {fleet}"
         case ev.BudgetRefilled():
             whose = f" of {event.account}" if event.account else ""
-            waiting = f"{counted(len(state.ready), 'task')} ready"
+            budget, currency = state.ledger.budget_of(event.account), state.market.currency
+            money = "" if budget is None else f"{format_budget(budget, currency)}; "
+            waiting = f"{money}{counted(len(state.ready), 'task')} ready"
             return f"a new interval of the budget{whose} has begun", waiting
+        case ev.ActionRefused():
+            return f"refused: {event.action} {event.about}", event.why
+        case ev.StopRequested():
+            return "stop at once" if event.now else "stop after the running tasks", event.why
+        case ev.PlanChosen():
+            cost = format_money(event.cost_upper, state.market.currency)
+            promise = f"{format_duration(event.makespan_upper)} and {cost} at most"
+            what = f"plan '{event.name}' chosen{_for_work(event, state)}"
+            return f"{what}: {format_fleet(event.fleet)}", promise
+        case ev.AssignmentChanged():
+            what = f"plan changed{_for_work(event, state)}"
+            return f"{what}: {format_fleet(event.fleet)} at most", event.why
+        case ev.StrategyChosen():
+            what = f"tail begins{_for_work(event, state)}"
+            return f"{what}: {event.strategy}", _tell_strategy(event, state)
+        case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():
+            return _changes(event, state), "requested"
+        case ev.RunEnded():
+            return f"run ended: {STATUS_TOLD[event.status]}", event.why
+    return _tell_machine(event, state) or _tell_attempt(event, state)
+
+
+def _tell_machine(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
+    match event:
         case ev.MachineRented():
             price = format_money(state.market[event.offer].price, state.market.currency)
             what = f"+1 {event.offer} ({event.offer}-{event.machine}) at {price} a unit"
@@ -144,6 +170,11 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             )
         case ev.MachineDown(cause=cause) if cause != "released":
             return f"{_name(state, event.machine)} is gone ({cause})", event.why
+    return None
+
+
+def _tell_attempt(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
+    match event:
         case ev.AttemptStarted() if state.attempts_of(event.task):
             what = f"start a replica of task {event.task} on {_name(state, event.machine)}"
             return what, event.reason or _unexplained(state)
@@ -152,23 +183,12 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
         case ev.CancelOrdered():
             task = state.attempts[event.attempt].task
             return f"cancel attempt {event.attempt} of task {task}", event.reason
-        case ev.ActionRefused():
-            return f"refused: {event.action} {event.about}", event.why
-        case ev.StopRequested():
-            return "stop at once" if event.now else "stop after the running tasks", event.why
-        case ev.PlanChosen():
-            cost = format_money(event.cost_upper, state.market.currency)
-            promise = f"{format_duration(event.makespan_upper)} and {cost} at most"
-            return f"plan '{event.name}' chosen: {format_fleet(event.fleet)}", promise
-        case ev.AssignmentChanged():
-            return f"plan changed: {format_fleet(event.fleet)} at most", event.why
-        case ev.StrategyChosen():
-            return f"tail begins: {event.strategy}", _tell_strategy(event, state)
-        case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():
-            return _changes(event, state), "requested"
-        case ev.RunEnded():
-            return f"run ended: {STATUS_TOLD[event.status]}", event.why
     return None
+
+
+def _for_work(event: ev.PlanEvent, state: RunState) -> str:
+    """Which work it is for, where there are several."""
+    return f" for work {event.work}" if len(state.work) > 1 else ""
 
 
 def _tell_strategy(event: ev.StrategyChosen, state: RunState) -> str:
@@ -184,8 +204,8 @@ def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested, state: R
     if isinstance(event, ev.RunResumed):
         return "run resumed"
     new, changes = event.goal, []
-    if new.budget != state.goal.budget and new.budget is not None:
-        changes.append(f"budget is now {format_money(new.budget, state.market.currency)}")
+    if new.budgets() != state.goal.budgets():
+        changes.append(f"budget is now {goal_money(new, state.market.currency)}")
     if new.deadline != state.goal.deadline and new.deadline is not None:
         changes.append(f"deadline is now {format_duration(new.deadline - state.begun)}")
     return ", ".join(changes) or "goal is unchanged"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from bursar.model.flow import Flow
 from bursar.model.market import Market
 from bursar.model.plan import Plan
+from bursar.model.workflow import Workflow
 from bursar.state.events import PlansOffered
 
 
@@ -32,7 +32,7 @@ class PlanList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_list(
-    offered: PlansOffered, market: Market, flow: Flow | None = None, run: str | None = None
+    offered: PlansOffered, market: Market, flow: Workflow | None = None, run: str | None = None
 ) -> PlanList:
     assumed = offered.assumed
     default = next((n for n, plan in enumerate(offered.plans, 1) if plan.is_default), None)
@@ -50,7 +50,7 @@ def plan_list(
     )
 
 
-def _by_name(flow: Flow | None, plan: Plan) -> dict[str, str]:
+def _by_name(flow: Workflow | None, plan: Plan) -> dict[str, str]:
     if flow is None or plan.assigned is None:
         return {}
     names, of_task = plan.assigned.offers, plan.assigned.tasks

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
+from bursar.model.budget_text import format_budget
+from bursar.model.goal import Budget, Goal
 from bursar.model.market import Market
-from bursar.model.money import Money, format_money
+from bursar.model.money import format_money
 from bursar.model.text import counted, cut
 from bursar.model.time import SECOND, Time, format_duration
 from bursar.model.work import Bag
@@ -50,12 +53,16 @@ class Tasks(msgspec.Struct, frozen=True, omit_defaults=True):
     """never to begin, since they need one that failed"""
 
 
-class Spending(msgspec.Struct, frozen=True):
+class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
     """Exact decimals, as text."""
 
     budget: str | None
     committed: str
     currency: str
+    every_s: float | None = None
+    """the budget is for each interval of so many seconds"""
+    committed_in_interval: str | None = None
+    """in that of the last event"""
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -79,12 +86,19 @@ def summary_of(digest: Digest) -> Summary:
         status=digest.status,
         why=digest.why,
         tasks=Tasks(digest.total, digest.done, digest.failed, digest.blocked),
-        money=Spending(
-            None if digest.budget is None else str(digest.budget),
-            str(digest.committed),
-            digest.currency,
-        ),
+        money=_spending(digest),
         makespan_s=digest.makespan / SECOND,
+    )
+
+
+def _spending(digest: Digest) -> Spending:
+    interval = digest.interval
+    return Spending(
+        None if digest.budget is None else str(digest.budget),
+        str(digest.committed),
+        digest.currency,
+        None if interval is None else interval.every / SECOND,
+        None if interval is None else str(interval.committed),
     )
 
 
@@ -96,11 +110,23 @@ def prices_told(market: Market, *, first: bool = True) -> str:
     return f"{prices}, {market.currency}{f'; {NOT_INCLUDED}' if first else ''}"
 
 
-def budget_told(market: Market, budget: Money | None) -> str:
+def goal_money(goal: Goal, currency: str) -> str:
+    """`$2.50`, `$5.00/h`, `no budget`, or that of each account."""
+    told = {
+        name: "no budget" if budget is None else format_budget(budget, currency)
+        for name, budget in goal.budgets().items()
+    }
+    if not goal.accounts:
+        return told[""]
+    return ", ".join(f"{name} {money}" for name, money in told.items())
+
+
+def budget_told(market: Market, goal: Goal) -> str:
     """The cap where it is first shown: `budget $2.50 (storage and transfer are not included)`."""
     if market.is_free:
         return FREE
-    told = "no budget" if budget is None else f"budget {format_money(budget, market.currency)}"
+    money = goal_money(goal, market.currency)
+    told = money if goal.budget is None and not goal.accounts else f"budget {money}"
     return f"{told} ({NOT_INCLUDED})"
 
 
@@ -108,10 +134,23 @@ def money_line(digest: Digest, *, first: bool = True) -> str:
     """`$0.40 committed of $2.50`, and if it is the first to show the cap, what that leaves out."""
     if digest.is_free:
         return FREE
-    currency, budget = digest.currency, digest.budget
-    cap = "without a budget" if budget is None else f"of {format_money(budget, currency)}"
-    told = f"{format_money(digest.committed, currency)} committed {cap}"
+    told = f"{format_money(digest.committed, digest.currency)} committed{_limit(digest)}"
     return f"{told} ({NOT_INCLUDED})" if first else told
+
+
+def _limit(digest: Digest) -> str:
+    """What the committed money was limited to; of an interval, how it stands in this one."""
+    currency, budget, interval = digest.currency, digest.budget, digest.interval
+    if digest.accounts > 1:
+        return f" within the budgets of {counted(digest.accounts, 'account')}"
+    if budget is None:
+        return " without a budget"
+    if interval is None:
+        return f" of {format_money(budget, currency)}"
+    cap = format_budget(Budget(budget, interval.every), currency)
+    if digest.status is not None:
+        return f" within {cap}"
+    return f", {format_money(interval.committed, currency)} of {cap} in this interval"
 
 
 ABANDONED: Final = "abandoned"
@@ -140,6 +179,8 @@ def tell_digest(
         f"{digest.run}: {told}. {digest.done:,} of {counted(digest.total, 'task')} done"
         f" in {_span(digest.elapsed, digest.was_paused)}, {money_line(digest, first=first)}"
     )
+    if digest.refill_awaited is not None and not is_abandoned:
+        yield refill_told(digest.began, digest.refill_awaited)
     if digest.promise is not None:
         yield _tell_promise(digest, digest.promise)
     if digest.replanned is not None:
@@ -156,8 +197,17 @@ def tell_digest(
         yield f"continue with: bursar resume {digest.run}{more}"
 
 
-def _span(time: Time, was_paused: bool) -> str:
-    told = format_duration(time)
+def refill_told(began: float, refill: Time) -> str:
+    """`waits for the next budget at 14:00:00`, as clocks show it; with the day if not today."""
+    at = time.localtime(began + refill / SECOND)
+    is_today = at[:3] == time.localtime()[:3]
+    return time.strftime(
+        f"waits for the next budget at %H:%M:%S{'' if is_today else ' on %Y-%m-%d'}", at
+    )
+
+
+def _span(length: Time, was_paused: bool) -> str:
+    told = format_duration(length)
     return f"{told} of running time" if was_paused else told
 
 
@@ -184,8 +234,8 @@ def _tell_promise(digest: Digest, plan: Promise) -> str:
 
 def tell_failures(state: RunState) -> Iterator[str]:
     """Which tasks failed and why, those together that failed alike, and what to do about it."""
-    groups = _alike(state)
-    for tasks in groups[:_FAILURES_SHOWN]:
+    shown = _alike(state)[:_FAILURES_SHOWN]
+    for tasks in shown:
         failure = state.failed_tasks[tasks[0]]
         code = f"exit code {failure.exit_code}" if (failure.exit_code or 0) > 0 else ""
         told = f"{f' ({code})' if code else ''}: {cut(state.describe(tasks[0]))}"
@@ -193,9 +243,10 @@ def tell_failures(state: RunState) -> Iterator[str]:
             yield f"failed: task {tasks[0]}{told}"
         else:
             yield f"failed: {counted(len(tasks), 'task')} alike, such as task {tasks[0]}{told}"
-        yield from (f"    {cut(line)}" for line in failure.why.splitlines() if line != code)
-    if groups[_FAILURES_SHOWN:]:
-        yield f"... and {sum(map(len, groups[_FAILURES_SHOWN:])):,} more failed"
+        lines = (failure.why or "").splitlines()
+        yield from (f"    {cut(line)}" for line in lines if line != code)
+    if more := state.failed - sum(map(len, shown)):
+        yield f"... and {more:,} more failed"
     if state.blocked:
         needs = "needs" if state.blocked == 1 else "need"
         yield f"not started: {counted(state.blocked, 'task')} that {needs} a failed one"
@@ -209,11 +260,13 @@ def tell_failures(state: RunState) -> Iterator[str]:
 def _alike(state: RunState) -> list[list[int]]:
     """Failed tasks, those together that ended alike but for numbers and their own arguments.
 
-    What befell most tasks comes first.
+    What befell most tasks comes first. Those whose text is in the journal alone are left out.
     """
     groups: dict[tuple[int | None, str], list[int]] = {}
     for task, failure in sorted(state.failed_tasks.items()):
         why = failure.why
+        if why is None:
+            continue
         for word in sorted(_arguments(state, task), key=len, reverse=True):
             if word in why:
                 why = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", "{}", why)

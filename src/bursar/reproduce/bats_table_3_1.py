@@ -84,11 +84,14 @@ def _means(market: Market) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 def _with_regression(market: Market, seed: int) -> tuple[float, float, float]:
     """Sample on seven workers of each cluster for an hour; the rest by the estimates."""
-    book, size = SampleLog(), sample_size(TASKS)
-    policy = Policy(Sample(book, size, workers=7), SamplePlacer(book, size), NoReplicas())
-    state = _simulate(market, policy, PLENTY, seed, book)
+    sample_log, size = SampleLog(), sample_size(TASKS)
+    policy = Policy(
+        Sample(sample_log, size, workers=7), SamplePlacer(sample_log, size), NoReplicas()
+    )
+    state = _simulate(market, policy, PLENTY, seed, sample_log)
     means: dict[str, Time | None] = {
-        name: round(float(np.mean(times))) for name, times in book.samples(market.offers).items()
+        name: round(float(np.mean(times)))
+        for name, times in sample_log.samples(market.offers).items()
     }
     return _costs(market, state, means)
 
@@ -121,9 +124,9 @@ def _fixed(fleet: dict[str, int]) -> Policy:
 
 
 def _simulate(
-    market: Market, policy: Policy, goal: Goal, seed: int, book: SampleLog | None = None
+    market: Market, policy: Policy, goal: Goal, seed: int, sample_log: SampleLog | None = None
 ) -> RunState:
-    observers = [] if book is None else [book]
+    observers = [] if sample_log is None else [sample_log]
     behaviour = ModelledBehaviour(given(bag(seed)))
     return simulate(
         market, goal, Bag(count=TASKS), policy, behaviour, seed=seed, observers=observers

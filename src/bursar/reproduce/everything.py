@@ -1,4 +1,4 @@
-"""All reproductions, two at a time; those that measure seconds come last, one after the other."""
+"""All reproductions, two at a time; some come last, one after the other."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
 AT_ONCE: Final = 2
 TIMED: Final = frozenset({"expert-runtime", "prob-overhead"})
 """what else runs would be measured with them"""
+ALONE: Final = TIMED | {"regret"}
+"""those, and what uses all processors itself"""
 
 
 def compute(names: Iterable[str] = ENTRIES) -> Iterator[tuple[str, Reproduction | InputError]]:
@@ -20,9 +22,9 @@ def compute(names: Iterable[str] = ENTRIES) -> Iterator[tuple[str, Reproduction 
     wanted = list(names)
     found: dict[str, Reproduction | InputError] = {}
     with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
-        others = [name for name in wanted if name not in TIMED]
+        others = [name for name in wanted if name not in ALONE]
         found.update(zip(others, pool.map(_computed, others), strict=True))
-    found.update((name, _computed(name)) for name in wanted if name in TIMED)
+    found.update((name, _computed(name)) for name in wanted if name in ALONE)
     yield from ((name, found[name]) for name in wanted)
 
 

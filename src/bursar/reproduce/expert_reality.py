@@ -257,7 +257,7 @@ class RealRun(msgspec.Struct, frozen=True):
     tail_start: Time
     tail: Time
     """its makespan"""
-    patience: Time
+    timeout: Time
     """deadline of instances in the throughput phase"""
     instances: dict[int, SentInstance]
     in_tail: set[int]
@@ -272,7 +272,7 @@ class RealRun(msgspec.Struct, frozen=True):
         return sum(done > self.tail_start for done in self.results.values())
 
     def deadline(self, attempt: int, strategy: Strategy) -> Time:
-        return strategy.deadline if attempt in self.in_tail else self.patience
+        return strategy.deadline if attempt in self.in_tail else self.timeout
 
 
 class _TailWatch:
@@ -297,8 +297,8 @@ def execute(experiment: Experiment, seed: int, observers: Sequence[Observer] = (
     )
     market = Market("USD", "2011-01-01", offers)
     fleet = {"grid": experiment.machines, "sure": RELIABLE if experiment.has_reliable else 0}
-    patience = default_deadline(experiment.mean)
-    mixed = Mixed(market, fleet, experiment.strategy, patience, faithful=True)
+    timeout = default_deadline(experiment.mean)
+    mixed = Mixed(market, fleet, experiment.strategy, timeout, faithful=True)
     grid, watch = Grid(experiment, seed), _TailWatch()
     policy = Policy(mixed, PooledPlacer(), Ntdmr(mixed))
     state = simulate(
@@ -316,7 +316,7 @@ def execute(experiment: Experiment, seed: int, observers: Sequence[Observer] = (
     return RealRun(
         tail_start=opened,
         tail=state.last_settled - opened,
-        patience=patience,
+        timeout=timeout,
         instances=grid.instances,
         in_tail=watch.in_tail,
         reliable=grid.reliable,

@@ -291,13 +291,13 @@ class Seer:
 
     def _known(self, way: Way) -> PoolForecast:
         """When the tail began, or in the end."""
-        history, tail, patience = self._history, self._run.tail_start, self._run.patience
+        history, tail, timeout = self._history, self._run.tail_start, self._run.timeout
         if way == ONLINE:
             return foresee(history, tail)
         known, gamma, now = history, offline_reliability(history), history.end
         if way.is_online:
             of = current_reliability if way.told else online_reliability
-            known, gamma, now = history.seen_at(tail), of(history, tail, patience), tail
+            known, gamma, now = history.seen_at(tail), of(history, tail, timeout), tail
         if not way.told:
             return PoolForecast(known.turnarounds(), NOTHING, gamma)
         incidence = Incidence.of(known, now)
@@ -308,7 +308,7 @@ class Seer:
         """The effective size of the unreliable pool until the tail."""
         run = self._run
         seen = self._history.seen_at(run.tail_start)
-        return effective_size(seen, run.patience, run.tail_start, self._experiment.machines)
+        return effective_size(seen, run.timeout, run.tail_start, self._experiment.machines)
 
     def _estimate(
         self,

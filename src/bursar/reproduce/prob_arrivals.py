@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from bursar.engine.roles import Policy
 from bursar.model.assigned import Assigned
 from bursar.model.errors import InvariantError
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND, Time
 from bursar.model.work import Work
+from bursar.model.workflow import Workflow
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
@@ -117,18 +117,21 @@ def run_stream(
     billing: Time = SECOND,
 ) -> Stream:
     """All jobs with the same assignment, by the engine."""
-    drawn, each, arrivals = executions.task_times(offers), case.graph.tasks, poisson(jobs)
+    drawn, each, arrivals = executions.task_times(offers), len(case.dag), poisson(jobs)
     market = Market("USD", "2015-09-09", tuple(_offer(number, billing) for number in range(4)))
-    assigned = Assigned(NAMES, tuple(offers.tolist()) * jobs)
-    fleet = {name: count * jobs for name, count in assigned.counts().items()}
-    plan = ev.PlanChosen(0, "plan", fleet, 0, 0, ZERO, ZERO, assigned=assigned)
-    flow, prob, watch = Flow.of(case.dag), Prob(), _DoneWatch()
+    assigned = Assigned(NAMES, tuple(offers.tolist()))
+    flow, prob, watch = Workflow.of(case.dag), Prob(), _DoneWatch()
 
     def runtime(task: int, machine: Machine) -> Time:
         job, place = divmod(task - 1, each)
         return max(1, round(float(drawn[place, job]) * SECOND))
 
-    work: list[ev.AnyEvent] = [plan, *(ev.WorkArrived(at, Work.of(flow)) for at in arrivals)]
+    work: list[ev.AnyEvent] = []
+    for number, at in enumerate(arrivals, 1):
+        plan = ev.PlanChosen(
+            at, "plan", assigned.counts(), 0, 0, ZERO, ZERO, assigned=assigned, work=number
+        )
+        work += [plan, ev.WorkArrived(at, Work(flow))]
     policy = Policy(prob, AssignedPlacer(prob), NoReplicas())
     state = simulate(
         market, Goal(), work, policy, ModelledBehaviour(runtime), observers=(prob, watch)

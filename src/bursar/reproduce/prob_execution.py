@@ -55,7 +55,7 @@ class WorkflowExecutions:
     ) -> None:
         self._case = case
         rng = np.random.default_rng(seed)
-        shape = (1 if is_shared else case.graph.tasks, count)
+        shape = (1 if is_shared else len(case.dag), count)
         self._disk_luck = rng.integers(0, QUANTILES, shape)
         self._network_luck = rng.integers(0, QUANTILES, shape)
         self._disks = 1 / np.array(disks())
@@ -74,10 +74,10 @@ class WorkflowExecutions:
 
     def ends(self, offers: Integers) -> Floats:
         """[task, execution]: when each task ends, if it begins as soon as its parents have ended"""
-        graph, ends = self._case.graph, self.task_times(offers)
-        starts = graph.parents_start.tolist()
-        for task in graph.order.tolist():
-            parents = graph.parents[starts[task] : starts[task + 1]]
+        dag, ends = self._case.dag, self.task_times(offers)
+        starts = dag.parents.starts.tolist()
+        for task in dag.order.tolist():
+            parents = dag.parents.items[starts[task] : starts[task + 1]]
             if len(parents):
                 ends[task] += ends[parents].max(axis=0)
         return ends

@@ -13,9 +13,9 @@ import numpy as np
 
 from bursar.beliefs.histogram import Histogram
 from bursar.beliefs.performance import Profile, time_on
+from bursar.model.dag import dag_of
 from bursar.model.time import SECOND
 from bursar.plan.published.prob_operations import Tally, add, maximum
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.makespan import WorkflowTimes
 from bursar.reproduce.prob_setting import ASSUMED as SETTING_ASSUMED
 from bursar.reproduce.prob_setting import NAMES, performances
@@ -107,7 +107,7 @@ def _sampled(
     found = []
     for copies, told in ((1, "makespan"), (2, "two in parallel")):
         chains = [parents for one in range(copies) for parents in _chains(4 * one)]
-        times = WorkflowTimes(Graph.of(chains), [[one] for one in tasks * copies])
+        times = WorkflowTimes(dag_of(chains), [[one] for one in tasks * copies])
         drawn = float(times.sample(np.zeros(4 * copies, dtype=np.int64), samples).mean())
         ratio = drawn / _greatest(*[first, second] * copies)
         what = f"{told}: {samples:,} executions by Prob"

@@ -49,7 +49,7 @@ class Methods:
 
     @cached_property
     def paths(self) -> Paths:
-        return preprocess(self.case.graph)
+        return preprocess(self.case.dag)
 
     @cached_property
     def _average(self) -> WorkflowTimes:

@@ -112,7 +112,7 @@ class Measured(msgspec.Struct, frozen=True, eq=False):
 
 def measure(case: ProbCase, samples: int = SAMPLES, states: int = STATES) -> Measured:
     began = time.perf_counter()
-    paths = preprocess(case.graph)
+    paths = preprocess(case.dag)
     preparing = time.perf_counter() - began
     problem, on = case.problem(case.budget(TIGHT)), case.performances
     prob, prob_seconds = _searched(problem, Distributions(on), paths, PUBLISHED)

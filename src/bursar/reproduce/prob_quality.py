@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bursar.model.dag import Dag
 from bursar.model.errors import InvariantError
-from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.plan.published.prob_problem import by_level_and_kind
 from bursar.plan.workflow.makespan import WorkflowTimes
 from bursar.reproduce.prob_execution import WorkflowExecutions
@@ -62,7 +62,7 @@ def small_cases() -> list[ProbCase]:
 
 
 def _flow(name: str, parents: Sequence[Sequence[int]], parts: Sequence[dict[str, float]]) -> Dag:
-    flow = Workflow(name)
+    flow = WorkflowBuilder(name)
     for number, (needs, runtime) in enumerate(zip(parents, parts, strict=True)):
         needed = [f"task_{one}" for one in needs]
         flow.task(f"task_{number}", needs=needed, runtime=runtime, kind=f"kind{number}")
@@ -71,7 +71,7 @@ def _flow(name: str, parents: Sequence[Sequence[int]], parts: Sequence[dict[str,
 
 def least_of_all(case: ProbCase, budget: float, executions: WorkflowExecutions) -> float:
     """The least mean makespan of all assignments whose expected cost is within the budget."""
-    tasks = case.graph.tasks
+    tasks = len(case.dag)
     every = np.array(list(product(range(len(TYPES)), repeat=tasks)))
     costs = (case.expected * PRICES)[np.arange(tasks), every].sum(axis=1)
     affordable = every[costs <= budget]
@@ -83,10 +83,10 @@ def least_of_all(case: ProbCase, budget: float, executions: WorkflowExecutions) 
 
 def _makespans(case: ProbCase, times: Floats, assignments: Integers) -> Floats:
     """[assignment]: the means, of `times[offer, task, execution]`."""
-    graph = case.graph
+    dag = case.dag
     ends: dict[int, Floats] = {}
-    for task in graph.order.tolist():
-        parents = graph.parents[graph.parents_start[task] : graph.parents_start[task + 1]]
+    for task in dag.order.tolist():
+        parents = dag.parents.items[dag.parents.starts[task] : dag.parents.starts[task + 1]]
         ends[task] = times[assignments[:, task], task]
         if len(parents):
             ends[task] = ends[task] + np.max([ends[one] for one in parents.tolist()], axis=0)

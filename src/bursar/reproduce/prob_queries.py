@@ -13,7 +13,7 @@ import msgspec
 
 from bursar.beliefs.calibrated import REFERENCE_DISK, REFERENCE_NETWORK
 from bursar.model.dag import Dag
-from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 
 GIGABYTE: Final = 1e9
 WORK: Final = 12.0
@@ -58,7 +58,7 @@ ASSUMED: Final = (
 
 def query(name: str, jobs: Sequence[MapReduceJob]) -> Dag:
     """The jobs one after the other, each level as tasks of one kind."""
-    flow = Workflow(name)
+    flow = WorkflowBuilder(name)
     before: list[str] = []
     for number, job in enumerate(jobs):
         shared = (job.read / job.maps, job.moved / job.maps)
@@ -69,7 +69,7 @@ def query(name: str, jobs: Sequence[MapReduceJob]) -> Dag:
 
 
 def _level(
-    flow: Workflow,
+    flow: WorkflowBuilder,
     kind: str,
     count: int,
     before: Sequence[str],

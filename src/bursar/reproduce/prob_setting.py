@@ -26,7 +26,6 @@ from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import SECOND
 from bursar.plan.published.prob_problem import Problem
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.makespan import WorkflowTimes
 from bursar.reproduce.prob_queries import ASSUMED as QUERIES_ASSUMED
 from bursar.reproduce.prob_queries import Q1, Q9, query
@@ -135,7 +134,6 @@ class ProbCase:
 
     def __init__(self, name: str, dag: Dag) -> None:
         self.name, self.dag = name, dag
-        self.graph = Graph.of_dag(dag)
         self.kinds = dag.kinds.astype(np.int64)
         self.profiles: Profiles = profiles(dag)
         self.performances = performances()
@@ -149,7 +147,7 @@ class ProbCase:
         """As a method takes them that sees machines like that."""
         seen = {name: static(one) for name, one in zip(NAMES, self.performances, strict=True)}
         found: TaskTimes = workflow_times(self.dag, _offers(), seen)
-        return WorkflowTimes.from_table(self.graph, found.table, found.rows)
+        return WorkflowTimes.from_table(self.dag, found.table, found.rows)
 
     @cached_property
     def expected(self) -> Floats:
@@ -169,8 +167,8 @@ class ProbCase:
             Profile(round(work * SECOND), round(disk), round(network))
             for work, disk, network in rows
         ]
-        moved = np.zeros(self.graph.tasks) if network_costs is None else network_costs
-        return Problem(self.graph, self.kinds, given, self.performances, PRICES, moved, budget)
+        moved = np.zeros(len(self.dag)) if network_costs is None else network_costs
+        return Problem(self.dag, self.kinds, given, self.performances, PRICES, moved, budget)
 
 
 def _offers() -> list[Offer]:

@@ -58,7 +58,7 @@ def rows(case: ProbCase, drawn: int = DRAWN) -> Iterator[Row]:
     chosen = Methods(case).published(budget)[PROB]
     if chosen is None:
         raise InvariantError(f"{case.name}: Prob found nothing within ${budget:.2f}")
-    every, levels = np.arange(case.graph.tasks), case.problem(budget).levels()
+    every, levels = np.arange(len(case.dag)), case.problem(budget).levels()
     seen = case.seen_by(of_average)
     static = seen.table.mean(axis=1)[seen.rows][every, chosen.offers]
     ends = _until(WorkflowExecutions(case, drawn).ends(chosen.offers), levels)
@@ -94,9 +94,9 @@ def rows(case: ProbCase, drawn: int = DRAWN) -> Iterator[Row]:
 
 def _ends(case: ProbCase, times: Floats) -> Floats:
     """[task]: when each task ends, with these times."""
-    graph, ends = case.graph, times.copy()
-    for task in graph.order.tolist():
-        parents = graph.parents[graph.parents_start[task] : graph.parents_start[task + 1]]
+    dag, ends = case.dag, times.copy()
+    for task in dag.order.tolist():
+        parents = dag.parents.items[dag.parents.starts[task] : dag.parents.starts[task + 1]]
         if len(parents):
             ends[task] += ends[parents].max()
     return ends

@@ -228,6 +228,8 @@ ENTRIES: Final[Mapping[str, str]] = {
     "expert-tail-start": "expert_tail_start",
     "expert-runtime": "expert_runtime",
     "spot-traces": "spot_traces",
+    "spot-deadlines": "spot_deadlines",
+    "regret": "regret",
     "prob-fig-3": "prob_fig_3",
     "prob-fig-6": "prob_fig_6",
     "prob-fig-7": "prob_fig_7",

@@ -115,15 +115,20 @@ class SpotPool(msgspec.Struct, frozen=True):
         return lost / hours
 
 
-def read_pools(folder: Path = DATA) -> list[SpotPool]:
-    """Single-node traces of one type and date are one pool; those of several nodes one each."""
-    paths = sorted(folder.glob("*_*-node_*.json"))
+def trace_files(pattern: str, folder: Path = DATA) -> list[Path]:
+    """The recorded traces of this name; at least one."""
+    paths = sorted(folder.glob(pattern))
     if not paths:
         raise InputError(
             f"{folder}: no spot traces; get those of Can't Be Late (NSDI 2024) and put them there"
         )
+    return paths
+
+
+def read_pools(folder: Path = DATA) -> list[SpotPool]:
+    """Single-node traces of one type and date are one pool; those of several nodes one each."""
     grouped: dict[str, list[Path]] = {}
-    for path in paths:
+    for path in trace_files("*_*-node_*.json", folder):
         _, nodes, where, zone, kind = path.stem.split("_", 4)
         cloud, _, date = where.partition("-")
         name = f"{cloud} {date} {kind}"
@@ -207,7 +212,7 @@ def _policy(rule: str, market: Market, seats: int, seed: int) -> Policy:
         both = SpotThenOnDemand(seats)
         return Policy(both, both, NoReplicas())
     fleet = {offer.name: seats for offer in market.offers}
-    mixed = Mixed(market, fleet, patience=LONGEST if rule == RETRY else None)
+    mixed = Mixed(market, fleet, timeout=LONGEST if rule == RETRY else None)
     advisors = () if rule == RETRY else (TailAdvisor(mixed, WISH, seed=seed),)
     return Policy(mixed, PooledPlacer(), Ntdmr(mixed), advisors)
 

@@ -7,23 +7,24 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import structs
 
-from bursar.beliefs.pool import PoolObserver
-from bursar.beliefs.samples import SampleLog
-from bursar.model.amount import money_in
+from bursar.journal.replay import load_digest
+from bursar.journal.runs import RunDir
+from bursar.model.budget_text import budget_in, format_budget
 from bursar.model.errors import InputError, shown
-from bursar.model.flow import Flow
-from bursar.model.goal import Goal
-from bursar.model.money import Money, format_money
+from bursar.model.goal import Budget, Goal
+from bursar.model.market import Market
+from bursar.model.money import ZERO, Money
 from bursar.model.numbers import is_position
+from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.plan import Assumed, Plan
 from bursar.model.reading import read_duration
 from bursar.model.strategy import read_strategy
 from bursar.model.time import Time, format_duration, seconds
+from bursar.model.workflow import Workflow
 from bursar.plan.workflow.plans import why_none_fits
-from bursar.runs.planning import Asked, current_plans, plans_of, plans_of_workflow
-from bursar.runs.request import Request, check_sabotage
+from bursar.runs.planning import PlannedRun, current_plans, plans_of_workflow
+from bursar.runs.request import WHOLE_RUN, Request, check_sabotage
 from bursar.state.events import PlanChosen, PlansOffered
-from bursar.state.state import RunState
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -34,8 +35,6 @@ class Chosen(msgspec.Struct, frozen=True):
     goal: Goal
     spent: Money
     """committed before the choice"""
-    offered: PlansOffered | None = None
-    """the list, where it was made for this choice and stands in no journal"""
     notes: tuple[str, ...] = ()
     """what to tell of the goal, a line each"""
 
@@ -44,7 +43,7 @@ class Chooser:
     """Chooses among the plans that a run has in its journal.
 
     A run whose journal has no list for what is left (it went on since, or an earlier version made
-    it) gets one now.
+    it) is planned again first, as by `bursar plan RUN`.
     """
 
     def __init__(
@@ -53,25 +52,28 @@ class Chooser:
         budget: str | None = None,
         deadline: str | None = None,
         sabotage: str | None = None,
+        asked: OptionWords = PYTHON,
     ) -> None:
+        self._asked = asked
         self._choice, self._budget, self._deadline = choice, budget, deadline
         self._life = None if sabotage is None else read_duration(sabotage, least=1)
-        self.pool = PoolObserver()
-        """sees the events of the run before the choice, as the sample book does"""
 
-    def choose(self, state: RunState, book: SampleLog) -> Chosen:
+    def choose(self, run: RunDir, market: Market, offered: PlansOffered | None) -> Chosen:
+        """From what was offered last, before the journal is replayed."""
         if self._life is not None:
-            check_sabotage(state.market)
-        current = current_plans(state)
-        offered = current or plans_of(state, book, self.pool, Asked())
+            check_sabotage(market, self._asked)
+        now = load_digest(run.journal)
+        current = current_plans(offered, now) or PlannedRun(run).offer()
+        return self.choose_from(current, market.currency, now.committed)
+
+    def choose_from(self, offered: PlansOffered, currency: str, spent: Money = ZERO) -> Chosen:
         plan = find_plan(offered.plans, self._choice)
-        goal, notes = self._goal(plan, offered.assumed, state.market.currency)
+        goal, notes = self._goal(plan, offered.assumed, currency)
         return Chosen(
             plan=plan,
             event=choice_of(plan, self._life),
             goal=goal,
-            spent=state.ledger.committed,
-            offered=offered if current is None else None,
+            spent=spent,
             notes=tuple(notes),
         )
 
@@ -83,12 +85,14 @@ class Chooser:
         """
         notes = []
         planned_until = None if assumed.wish is None else assumed.goal.deadline
-        budget, deadline = plan.cap, planned_until
+        budget, deadline = None if plan.cap is None else Budget(plan.cap), planned_until
         if self._budget is not None:
-            budget = money_in(currency, self._budget)
+            budget = budget_in(currency, self._budget)
+            if budget.every is not None and assumed.wish is not None:
+                raise InputError(WHOLE_RUN)
             planned = assumed.goal.budget
-            if planned is not None and planned != budget:
-                notes.append(f"a budget of {format_money(planned, currency)}")
+            if planned is not None and Budget(planned) != budget:
+                notes.append(f"a budget of {format_budget(Budget(planned), currency)}")
         if self._deadline is not None:
             deadline = read_duration(self._deadline, least=1)
             if planned_until not in (None, deadline):
@@ -96,7 +100,7 @@ class Chooser:
         if notes:
             planned_for = " and ".join(notes)
             notes = [f"the plans were made for {planned_for}; this one is run as it was offered"]
-        return Goal(budget, deadline), notes
+        return Goal.within(budget, deadline), notes
 
 
 def find_plan(plans: Sequence[Plan], choice: str) -> Plan:
@@ -104,9 +108,11 @@ def find_plan(plans: Sequence[Plan], choice: str) -> Plan:
     if is_position(choice, len(plans)):
         return plans[int(choice) - 1]
     for plan in plans:
-        if _plain(choice) == _plain(plan.name) or (choice == "knee" and plan.is_knee):
+        known = {_plain(plan.name), *map(_plain, plan.names)}
+        if _plain(choice) in known or (choice == "knee" and plan.is_knee):
             return plan
-    names = [f"'{plan.name}'" if " " in plan.name else plan.name for plan in plans]
+    each = (name for plan in plans for name in plan.names or (plan.name,))
+    names = [f"'{name}'" if " " in name else name for name in each if name != "knee"]
     raise InputError(
         f"no choice {shown(choice)}; write {', '.join(dict.fromkeys(names))}, knee or a number up"
         f" to {len(plans)}"
@@ -151,7 +157,7 @@ def plan_to_follow(offered: PlansOffered, choice: str | None, currency: str) -> 
     return find_plan(offered.plans, choice)
 
 
-def planned(request: Request, flow: Flow, choice: str | None) -> Request:
+def planned(request: Request, flow: Workflow, choice: str | None) -> Request:
     """The request of a workflow with its plans, and the one that it follows."""
     offered = plans_of_workflow(flow, request.market, request.goal, request.wish)
     plan = plan_to_follow(offered, choice, request.market.currency)

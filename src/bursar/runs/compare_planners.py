@@ -13,19 +13,19 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import numpy as np
 
+from bursar.model.dag import Dag
 from bursar.model.errors import InputError
 from bursar.model.fleet import format_fleet
-from bursar.model.flow import Flow
 from bursar.model.market import Market
 from bursar.model.money import Money, format_money
 from bursar.model.plan import Assumed, Plan
 from bursar.model.time import SECOND, Time, format_duration
+from bursar.model.workflow import Workflow
 from bursar.plan.published.bmct import bmct
 from bursar.plan.published.dpds import dpds
 from bursar.plan.published.ensemble import EnsemblePlan, Member
 from bursar.plan.published.icpcp import icpcp
 from bursar.plan.published.spss import spss
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.heft import Network, Placement, heft
 from bursar.plan.workflow.packing import Packing, whole_runtimes
 from bursar.plan.workflow.schedule import Schedule, microseconds
@@ -45,27 +45,27 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Given(msgspec.Struct, frozen=True):
-    graph: Graph
+    dag: Dag
     means: np.ndarray[tuple[int, int], np.dtype[np.float64]]
     """[task, offer] in seconds"""
     market: Market
     """the offers of the columns"""
 
 
-def compare(flow: Flow, market: Market, plan: Plan, assumed: Assumed) -> list[Compared]:
+def compare(flow: Workflow, market: Market, plan: Plan, assumed: Assumed) -> list[Compared]:
     """What others make of a workflow, by what its plan assumed; bursar's plan first."""
     wish, of_task = assumed.wish, plan.assigned
     assert wish is not None and of_task is not None  # noqa: S101
     known = KnownWorkflow.assuming(flow, market, assumed.goal, wish, assumed.measured)
     offers = known.planned_offers
     given = _Given(
-        Graph.of_dag(flow.dag()),
+        flow.dag,
         known.planned_times.means(),
         Market(market.currency, market.date, offers),
     )
     machines = [plan.fleet.get(offer.name, 0) for offer in offers]
-    runtimes = whole_runtimes(given.means[np.arange(given.graph.tasks), of_task.tasks])
-    packing = Packing(given.graph, urgency(flow), offers)
+    runtimes = whole_runtimes(given.means[np.arange(len(given.dag)), of_task.tasks])
+    packing = Packing(given.dag, urgency(flow), offers)
     own = packing.run(of_task.tasks, machines, runtimes[np.newaxis])
     makespan, cost = int(own.makespans[0]), own.cost(0)
     told = [_told(f"bursar, {plan.name}", format_fleet(plan.fleet), makespan, cost)]
@@ -89,7 +89,7 @@ def _placed(
     """On these machines, all of which are there from the begin."""
     offer = np.repeat(np.arange(len(machines)), machines)
     network = Network.even(len(machines))
-    found = planner(given.graph, given.means, np.zeros(given.graph.edges), offer, network)
+    found = planner(given.dag, given.means, np.zeros(given.dag.edges), offer, network)
     used, place = np.unique(found.machine, return_inverse=True)
     boot = max(given.market.offers[number].boot for number in offer[used])
     begin, end = microseconds(found.begin) + boot, microseconds(found.end) + boot
@@ -97,9 +97,9 @@ def _placed(
 
 
 def _by_icpcp(given: _Given, deadline: Time) -> Compared:
-    network, moved = Network.even(len(given.market.offers)), np.zeros(given.graph.edges)
+    network, moved = Network.even(len(given.market.offers)), np.zeros(given.dag.edges)
     try:
-        schedule = icpcp(given.graph, given.means, moved, given.market, network, deadline)
+        schedule = icpcp(given.dag, given.means, moved, given.market, network, deadline)
     except InputError as error:
         return Compared(planner="IC-PCP", machines="", makespan_s=None, cost=None, why=str(error))
     return _scheduled("IC-PCP", schedule, given)
@@ -124,10 +124,10 @@ def _ensembles(given: _Given, budget: Money, deadline: Time) -> Iterator[Compare
         found: list[tuple[Money, Compared]] = []
         for number, offer in enumerate(given.market.offers):
             alone = Market(given.market.currency, given.market.date, (offer,))
-            member = Member(given.graph, np.ascontiguousarray(given.means[:, number]))
+            member = Member(given.dag, np.ascontiguousarray(given.means[:, number]))
             plan = planner([member], offer, budget, deadline)
             if plan.finished:
-                one = _Given(given.graph, given.means[:, [number]], alone)
+                one = _Given(given.dag, given.means[:, [number]], alone)
                 found.append((plan.schedule.cost(alone), _scheduled(name, plan.schedule, one)))
         if found:
             yield min(found, key=lambda pair: pair[0])[1]

@@ -12,6 +12,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -25,9 +26,9 @@ from bursar.execute.worker import call_all
 from bursar.formats.market import given_market
 from bursar.journal.names import check_run_name
 from bursar.journal.runs import Home, RunDir
-from bursar.model.amount import money_in
+from bursar.model.budget_text import budget_in
 from bursar.model.errors import InputError, shown
-from bursar.model.goal import Goal, Limits
+from bursar.model.goal import Budget, Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.option_words import PYTHON
@@ -76,23 +77,24 @@ class BudgetExecutor(Executor):
         name: str | None = None,
         seed: int | None = None,
     ) -> None:
-        known = _market(market, max_workers, fleet)
-        request = Request(
-            market=known,
-            goal=Goal(_money(budget, known), _duration("deadline", deadline)),
-            limits=Limits(
-                _whole("retries", retries, 0, MOST_RETRIES), _duration("timeout", timeout)
-            ),
-            fleet=_table("fleet", fleet, int, '{"small": 10}'),
-            policies={
-                "placer": "fifo",
-                **(_table("policies", policies, str, '{"replicator": "stochastic"}') or {}),
-            },
-            name=_name(name),
-            seed=None if seed is None else _whole("seed", seed, 0, LARGEST_SEED),
-            asked=PYTHON,
-        )
-        self._run = CallRun(request)
+        with _as_arguments():
+            known = _market(market, max_workers, fleet)
+            request = Request(
+                market=known,
+                goal=Goal.within(_budget(budget, known), _duration("deadline", deadline)),
+                limits=Limits(
+                    _whole("retries", retries, 0, MOST_RETRIES), _duration("timeout", timeout)
+                ),
+                fleet=_table("fleet", fleet, int, '{"small": 10}'),
+                policies={
+                    "placer": "fifo",
+                    **(_table("policies", policies, str, '{"replicator": "stochastic"}') or {}),
+                },
+                name=_name(name),
+                seed=None if seed is None else _whole("seed", seed, 0, LARGEST_SEED),
+                asked=PYTHON,
+            )
+            self._run = CallRun(request)
         fleet_slots = ((request.market[k].slots, n) for k, n in request.full_fleet().items())
         self._max_workers = sum(slots * count for slots, count in fleet_slots)
         """calls that can run at once; dask and others look for it under this name"""
@@ -170,6 +172,17 @@ def _one_by_one(results: Iterator[list[T]]) -> Iterator[T]:
 # --- arguments -----------------------------------------------------------------------------------
 
 
+@contextmanager
+def _as_arguments() -> Iterator[None]:
+    """What a run refuses that is to begin is an argument that cannot be used."""
+    try:
+        yield
+    except ArgumentError:
+        raise
+    except InputError as error:
+        raise ArgumentError(str(error)) from None
+
+
 def _market(
     market: Market | str | os.PathLike[str] | None,
     workers: int | None,
@@ -191,12 +204,15 @@ def _market(
     return msgspec.structs.replace(given, offers=(msgspec.structs.replace(offer, limit=count),))
 
 
-def _money(value: str | float | Decimal | Money | None, market: Market) -> Money | None:
-    if value is None or isinstance(value, Money):
-        return value
-    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+def _budget(value: str | float | Decimal | Money | None, market: Market) -> Budget | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal | Money):
         raise ArgumentError(f'budget= is an amount such as "2.50", not {shown(value)}')
-    return money_in(market.currency, value)
+    try:
+        return budget_in(market.currency, value)
+    except InputError as error:
+        raise ArgumentError(f"budget=: {error}") from None
 
 
 def _duration(name: str, value: Duration | None) -> Time | None:

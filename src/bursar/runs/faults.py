@@ -32,20 +32,23 @@ class Faults(msgspec.Struct, frozen=True):
 
     def check(self, request: Request) -> None:
         """Refuse what has no effect, and what never ends."""
+        words = request.asked
         offers = [offer for offer in request.market.offers if offer.pool == "unreliable"]
         if not offers and (self.traces or self.reliability < 1):
             raise InputError(
                 'no offer of this market is unreliable; write pool = "unreliable" in its file, or'
-                " leave out --reliability and --spot-trace"
+                f" leave out {words.option('reliability')} and {words.option('spot_trace')}"
             )
         if self.notice and self.mean_life is None and not self.traces:
             raise InputError(
-                "--notice needs --mean-life or --spot-trace: otherwise no machine is lost"
+                f"{words.option('notice')} needs {words.option('mean_life')} or"
+                f" {words.option('spot_trace')}: otherwise no machine is lost"
             )
         endless = request.limits.timeout is None and request.goal.deadline is None
         if self.reliability < 1 and endless and not all(offer.price for offer in offers):
             raise InputError(
-                "an attempt that hangs on a free machine never ends; give --timeout or --deadline"
+                "an attempt that hangs on a free machine never ends; give"
+                f" {words.option('timeout')} or {words.option('deadline')}"
             )
 
     def behaviour(self, market: Market, runtimes: Runtimes, seed: int) -> Behaviour:

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from bursar.formats.history import from_joblog
 from bursar.formats.joblog import HERE, JoblogRow, read_joblog
+from bursar.model.deviation import read_any_deviation
 from bursar.model.errors import InputError, shown
 from bursar.model.market import Market
+from bursar.model.option_words import PYTHON, OptionWords
+from bursar.model.reading import read_duration
 from bursar.model.time import parse_duration, seconds
 from bursar.plan.bag.plans import known_runtimes, make_plans
 from bursar.plan.pools.plans import (
@@ -38,7 +41,30 @@ def plans_by_assumed(
 ) -> PlansOffered:
     """By run times that somebody tells: `small=1.66m,large=0.97m~0.2m`."""
     samples = _assumed(assume, market)
-    pool = _assumed_pool(market, samples, tasks, reliability)
+    pool = _assumed_pool(market, samples, tasks, reliability, asked.words)
+    return _plans(market, tasks, samples, pool, asked, paired=True)
+
+
+def plans_by_runtime(
+    market: Market,
+    tasks: int,
+    runtime: str,
+    deviation: str | None,
+    reliability: float | None,
+    asked: Asked,
+) -> PlansOffered:
+    """By one run time, at speed 1; its deviation is a time or a share of it.
+
+    Unreliable offers are left out without a word on their reliability.
+    """
+    mean = read_duration(runtime, least=1)
+    spread = 0 if deviation is None else read_any_deviation(deviation).of(mean)
+    samples = {
+        offer.name: known_runtimes(max(1, round(mean / offer.speed)), round(spread / offer.speed))
+        for offer in market.offers
+        if offer.pool == "reliable" or reliability is not None
+    }
+    pool = _assumed_pool(market, samples, tasks, reliability, asked.words)
     return _plans(market, tasks, samples, pool, asked, paired=True)
 
 
@@ -51,7 +77,7 @@ def plans_by_joblog(
     if samples:
         return _plans(market, tasks, samples, pool, asked, paired=False)
     samples = _of_this_computer(rows, path, market, reliability)
-    pool = _assumed_pool(market, samples, tasks, reliability)
+    pool = _assumed_pool(market, samples, tasks, reliability, asked.words)
     return _plans(market, tasks, samples, pool, asked, paired=True, caution=OF_THIS_COMPUTER)
 
 
@@ -85,10 +111,14 @@ def _plans(
 # --- what is given -------------------------------------------------------------------------------
 
 
-def check_reliability(market: Market, reliability: float | None) -> None:
+def check_reliability(
+    market: Market, reliability: float | None, asked: OptionWords = PYTHON
+) -> None:
     """Refuse a reliability where no machine may be lost."""
     if reliability is not None and not unreliable_offers(market):
-        raise InputError("--reliability: no offer of this market is unreliable; leave it out")
+        raise InputError(
+            f"{asked.option('reliability')}: no offer of this market is unreliable; leave it out"
+        )
 
 
 def _assumed(text: str, market: Market) -> Runtimes:
@@ -111,7 +141,11 @@ def _assumed(text: str, market: Market) -> Runtimes:
 
 
 def _assumed_pool(
-    market: Market, samples: Runtimes, tasks: int, reliability: float | None
+    market: Market,
+    samples: Runtimes,
+    tasks: int,
+    reliability: float | None,
+    asked: OptionWords,
 ) -> PoolKnowledge | None:
     """What is assumed of unreliable machines; None: nothing.
 
@@ -124,7 +158,7 @@ def _assumed_pool(
     if reliability is None:
         raise InputError(
             f"{offers[0].name} is unreliable: give the share of its attempts that return a result,"
-            " e.g. --reliability 0.9"
+            f" e.g. {asked.number('reliability', '0.9')}"
         )
     return PoolKnowledge(pooled_runtimes(offers, samples), reliability=reliability)
 

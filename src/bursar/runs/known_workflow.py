@@ -17,22 +17,23 @@ from bursar.beliefs.task_times import TaskTimes, workflow_times
 from bursar.formats.performance import FILE_NAME, read_performance
 from bursar.journal.runs import Home
 from bursar.model.errors import InputError
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.plan import Assumed, MeasuredOffer
 from bursar.model.time import seconds
 from bursar.model.wish import DEVIATION, Wish
-from bursar.plan.workflow.plans import FlowPlanner, offered_plans, reliable_offers
-from bursar.policies.advise.workflow import FlowAdvisor
+from bursar.model.workflow import Workflow
+from bursar.plan.workflow.plans import WorkflowPlanner, offered_plans, reliable_offers
+from bursar.policies.advise.workflow import WorkflowAdvisor
 from bursar.state.events import PlansOffered
 from bursar.state.state import RunState
+from bursar.state.work_plans import FIRST_WORK
 
 
 class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that plans for a workflow are made of."""
 
-    flow: Flow
+    flow: Workflow
     market: Market
     goal: Goal
     wish: Wish
@@ -44,7 +45,7 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """of each task on each of these offers"""
 
     @classmethod
-    def of(cls, flow: Flow, market: Market, goal: Goal, wish: Wish) -> KnownWorkflow:
+    def of(cls, flow: Workflow, market: Market, goal: Goal, wish: Wish) -> KnownWorkflow:
         """Run times as machines were measured until now, else as the workflow tells them."""
         offers = tuple(offer for offer in market.offers if offer.limit != 0)
         return cls.assuming(flow, market, goal, wish, _measured(offers, wish.performance))
@@ -52,7 +53,7 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @classmethod
     def assuming(
         cls,
-        flow: Flow,
+        flow: Workflow,
         market: Market,
         goal: Goal,
         wish: Wish,
@@ -67,24 +68,26 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return cls(
             flow=flow,
             market=market,
-            goal=flow.goal(goal),
+            goal=goal,
             wish=wish,
             offers=offers,
             measured=measured,
-            times=workflow_times(flow.dag(), offers, performances, deviation),
+            times=workflow_times(flow.dag, offers, performances, deviation),
         )
 
     @classmethod
-    def recalled(cls, flow: Flow, state: RunState) -> KnownWorkflow:
-        """As it was known when the plans of the run were offered.
+    def recalled(cls, flow: Workflow, state: RunState, work: int) -> KnownWorkflow:
+        """As it was known when the plans of the work of this number were offered.
 
         Journals of earlier versions do not tell that: there it is as known now.
         """
-        if state.offered is not None and (wish := state.offered.assumed.wish) is not None:
-            measured = state.offered.assumed.measured
-            return cls.assuming(flow, state.market, state.goal, wish, measured)
+        goal = state.work[work - 1][1].goal(state.goal)
+        offered = state.plans_of(work).offered
+        if offered is not None and (wish := offered.assumed.wish) is not None:
+            measured = offered.assumed.measured
+            return cls.assuming(flow, state.market, goal, wish, measured)
         assert state.created is not None  # noqa: S101
-        return cls.of(flow, state.market, state.goal, Wish.of(state.created.settings))
+        return cls.of(flow, state.market, goal, Wish.of(state.created.settings))
 
     @cached_property
     def planned_offers(self) -> tuple[Offer, ...]:
@@ -99,7 +102,9 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def offer_plans(self) -> PlansOffered:
         """A short list, cheapest to fastest, with the best for the goal."""
         wish, goal = self.wish, self.goal
-        planner = FlowPlanner(self.flow, self.planned_offers, self.planned_times, seed=wish.seed)
+        planner = WorkflowPlanner(
+            self.flow, self.planned_offers, self.planned_times, seed=wish.seed
+        )
         return PlansOffered(
             at=0,
             plans=offered_plans(planner.plans(), goal, wish, self.market),
@@ -115,13 +120,14 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             ),
         )
 
-    def advisor(self, before: int = 0) -> FlowAdvisor:
+    def advisor(self, work: int = FIRST_WORK, before: int = 0) -> WorkflowAdvisor:
         """What watches a run of it, and replans; `before` is the number before its first task."""
-        return FlowAdvisor(
+        return WorkflowAdvisor(
             self.flow,
             self.planned_offers,
             self.planned_times,
             self.wish,
+            work=work,
             before=before,
         )
 
@@ -129,8 +135,8 @@ class KnownWorkflow(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         cautions = []
         if self.wish.deviation is None and len(self.measured) < len(self.offers):
             cautions.append(
-                f"run times are assumed to vary by {DEVIATION:.0%}: give --deviation, or measure"
-                " with bursar calibrate"
+                f"run times are assumed to vary by {DEVIATION:.0%}: give their deviation, or"
+                " measure with bursar calibrate"
             )
         if left := [offer.name for offer in self.offers if offer.pool == "unreliable"]:
             cautions.append(f"workflow plans do not use unreliable machines: {', '.join(left)}")

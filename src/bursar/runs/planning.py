@@ -18,15 +18,17 @@ from bursar.beliefs.sampling import missing_caution, sample_size, size_caution
 from bursar.journal.recorder import Recorder
 from bursar.journal.replay import load_state
 from bursar.journal.runs import Home, RunDir
-from bursar.journal.store import JournalWriter
+from bursar.journal.writer import JournalWriter
 from bursar.model.errors import BursarError, InputError
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money, format_money
+from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.plan import Plan
 from bursar.model.wish import CONFIDENCE, Wish
-from bursar.plan.bag.plans import BudgetTooSmallError, Candidate, Samples, make_plans
+from bursar.model.workflow import Workflow
+from bursar.plan.bag.candidate import BudgetTooSmallError, Candidate, Samples
+from bursar.plan.bag.plans import make_plans
 from bursar.plan.pools.plans import (
     PoolKnowledge,
     known_unreliable,
@@ -37,8 +39,10 @@ from bursar.plan.reserve import reserve_of
 from bursar.rent.local import slots_caution
 from bursar.runs.request import Request
 from bursar.runs.session import Session
+from bursar.state.digest import Digest, digest_of
 from bursar.state.events import PlansOffered
 from bursar.state.state import RunState
+from bursar.state.work_plans import FIRST_WORK
 
 SAMPLE_UNITS: Final = 4
 """Billing units (or minimum charges) of each sampling machine that the sample may cost."""
@@ -55,6 +59,8 @@ class Asked(msgspec.Struct, frozen=True):
     """of the upper bounds"""
     faithful: bool = False
     """bounds as published"""
+    words: OptionWords = PYTHON
+    """in which options are written"""
 
 
 class PlannedRun:
@@ -64,15 +70,15 @@ class PlannedRun:
         self.run = run
         self.why_read_only = why_read_only
         """why nothing can be added to its journal; empty: it can"""
-        self._book, self._pool = SampleLog(), PoolObserver()
-        self.state = load_state(run.journal, [self._book, self._pool])
+        self._sample_log, self._pool = SampleLog(), PoolObserver()
+        self.state = load_state(run.journal, [self._sample_log, self._pool])
 
     def offer(self, asked: Asked | None = None) -> PlansOffered:
         """The plans for what is left, kept for a choice; unless asked for, those of before."""
-        current = current_plans(self.state)
+        current = current_plans(self.state.plans_of(FIRST_WORK).offered, digest_of(self.state))
         if asked is None and current is not None:
             return current
-        offered = plans_of(self.state, self._book, self._pool, asked or Asked())
+        offered = plans_of(self.state, self._sample_log, self._pool, asked or Asked())
         if not self.why_read_only:
             self._keep(structs.replace(offered, at=self.state.now))
         return offered
@@ -97,20 +103,20 @@ def open_planned(run: RunDir) -> Iterator[PlannedRun]:
         yield PlannedRun(run, why)
 
 
-def current_plans(state: RunState) -> PlansOffered | None:
+def current_plans(offered: PlansOffered | None, now: Digest) -> PlansOffered | None:
     """The list that was offered last, if it is for what is left now; None: there is none."""
-    offered, left = state.offered, state.total - state.settled
-    if offered is None or offered.assumed.tasks != left:
+    if offered is None or offered.assumed.tasks != now.total - now.settled:
         return None
-    return offered if offered.assumed.spent == state.ledger.committed else None
+    return offered if offered.assumed.spent == now.committed else None
 
 
-def plans_of(state: RunState, book: SampleLog, pool: PoolObserver, asked: Asked) -> PlansOffered:
+def plans_of(
+    state: RunState, sample_log: SampleLog, pool: PoolObserver, asked: Asked
+) -> PlansOffered:
     """The plans for what is left of a run; the same run, the same plans."""
-    flow = next((flow for _, flow in state.workflows()), None)
-    if flow is not None:
-        return _workflow_again(state, flow, asked)
-    return _with_crowding(_plans_of_sample(state, book, pool, asked), state.market)
+    for number, flow in state.workflows():
+        return _workflow_again(state, number, flow, asked)
+    return _with_crowding(_plans_of_sample(state, sample_log, pool, asked), state.market)
 
 
 def _with_crowding(offered: PlansOffered, market: Market) -> PlansOffered:
@@ -126,18 +132,17 @@ def _with_crowding(offered: PlansOffered, market: Market) -> PlansOffered:
 
 
 def _plans_of_sample(
-    state: RunState, book: SampleLog, pool: PoolObserver, asked: Asked
+    state: RunState, sample_log: SampleLog, pool: PoolObserver, asked: Asked
 ) -> PlansOffered:
     """The budget of the goal is for all of the run: what the sample has cost counts against it."""
     left, market, goal = state.total - state.settled, state.market, asked.goal
     created, spent = state.created, state.ledger.committed
     if created is None or not left:
         raise InputError(f"run {state.run} has no task left to plan for")
-    samples = book.samples(market.offers)
+    samples = sample_log.samples(market.offers)
     if not samples:
         raise InputError(
-            f"run {state.run} has no successful task to plan from;"
-            " give another sample more money with --sample-budget"
+            f"run {state.run} has no successful task to plan from; give another sample more money"
         )
     rest = _for_the_rest(goal, state)
     try:
@@ -152,8 +157,8 @@ def _plans_of_sample(
             seed=created.seed,
             mixed=_mixed_of(state, samples, pool, left, asked.between),
             known_cautions=[
-                *book.cautions(market.offers),
-                *_size_cautions(state.total, book.seen()),
+                *sample_log.cautions(market.offers),
+                *_size_cautions(state.total, sample_log.seen()),
             ],
         )
     except BudgetTooSmallError as error:
@@ -224,22 +229,25 @@ def sample_cap(market: Market, workers: int) -> Money:
 # --- a workflow ----------------------------------------------------------------------------------
 
 
-def plans_of_workflow(flow: Flow, market: Market, goal: Goal, wish: Wish) -> PlansOffered:
+def plans_of_workflow(flow: Workflow, market: Market, goal: Goal, wish: Wish) -> PlansOffered:
     """By what is known of its run times now."""
     from bursar.runs.known_workflow import KnownWorkflow  # late: it brings much of the planner
 
     return _with_crowding(KnownWorkflow.of(flow, market, goal, wish).offer_plans(), market)
 
 
-def _workflow_again(state: RunState, flow: Flow, asked: Asked) -> PlansOffered:
-    if state.plan is not None:
+def _workflow_again(state: RunState, number: int, flow: Workflow, asked: Asked) -> PlansOffered:
+    plans = state.plans_of(number)
+    if plans.chosen is not None:
         raise InputError(
-            f"run {state.run} follows the plan '{state.plan.name}', and replans by itself where"
+            f"run {state.run} follows the plan '{plans.chosen.name}', and replans by itself where"
             f" it must; continue with: bursar resume {state.run}"
         )
-    before = None if state.offered is None else state.offered.assumed.wish
+    before = None if plans.offered is None else plans.offered.assumed.wish
     wish = structs.replace(before or Wish(), confidence=asked.confidence)
-    return plans_of_workflow(flow, state.market, asked.goal, wish)
+    goal = state.work[number - 1][1].goal(asked.goal)
+    offered = plans_of_workflow(flow, state.market, goal, wish)
+    return structs.replace(offered, work=number)
 
 
 def keep_workflow_plans(home: Home, request: Request, offered: PlansOffered) -> RunDir:

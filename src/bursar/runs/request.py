@@ -10,28 +10,37 @@ from typing import Final
 import msgspec
 
 from bursar.execute.staging import COPIED, SHARED, check_files
+from bursar.model.budget_text import format_interval
 from bursar.model.errors import InputError, shown
 from bursar.model.fleet import Fleet, check_fleet
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import format_money
-from bursar.model.option_words import COMMAND_LINE, OptionWords
+from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.options import RunOptions
 from bursar.model.strategy import read_strategy
-from bursar.model.time import Time
+from bursar.model.time import MINUTE, Time
 from bursar.model.wish import Wish
 from bursar.model.work import Bag, Work
+from bursar.model.workflow import Workflow
 from bursar.plan.pools.frontier import check_preference
 from bursar.policies.presets import FAITHFUL, FOR_BAGS, IN_ORDER, ROUND_ROBIN, SUITED, UNPLANNED
 from bursar.policies.registry import check_policies
 from bursar.state.events import PlanChosen, PlansOffered, WorkArrived
 
+LONG_UNIT, LONG_TASKS = 5 * MINUTE, 4
+"""With billing units that are longer, or longer than so many tasks, it matters most which of them a
+machine enters."""
 ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
 
 
-def check_sabotage(market: Market, asked: OptionWords = COMMAND_LINE) -> None:
+WHOLE_RUN: Final = (
+    "the plan of a workflow is for the money of a whole run: give a budget without an interval"
+)
+
+
+def check_sabotage(market: Market, asked: OptionWords = PYTHON) -> None:
     """Whether there is anything that could be taken away."""
     if all(offer.pool == "reliable" for offer in market.offers):
         raise InputError(
@@ -40,13 +49,13 @@ def check_sabotage(market: Market, asked: OptionWords = COMMAND_LINE) -> None:
         )
 
 
-def check_tasks(flow: Flow, files: str, directory: Path) -> None:
+def check_tasks(flow: Workflow, files: str, directory: Path, asked: OptionWords = PYTHON) -> None:
     """Every task of a workflow has a command, no file has two writers, and all are found."""
     check_commands(flow)
-    check_files(flow, files, directory)
+    check_files(flow, files, directory, asked)
 
 
-def check_commands(flow: Flow) -> None:
+def check_commands(flow: Workflow) -> None:
     """A workflow can be run, not only planned and simulated."""
     for index, name in enumerate(flow.names):
         if not flow.command(index):
@@ -69,7 +78,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     bag: Bag | None = None
     """None: a workflow, or work that arrives later"""
-    flow: Flow | None = None
+    work: Work | None = None
+    """a workflow as it arrives"""
     files: str = SHARED
     """how the tasks of a workflow get at files: `shared` or `copied`"""
     wish: Wish = Wish()
@@ -89,19 +99,27 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """how the strategy of the tail is chosen where machines may vanish; `ask`: by hand"""
     strategy: str | None = None
     """the strategy itself: `N=3,T=30m,D=1h,Mr=0.1`, or the name of a static one"""
+    runtime: Time | None = None
+    """of a bag's tasks at speed 1, as far as somebody knows it"""
+    deviation: Time | None = None
+    """of these run times; None: as most bags have"""
+    best_effort: bool = False
+    """as many tasks of a bag as the money buys, where it does not do for all"""
     sample_workers: int = 1
     """machines of each offer in the sampling phase"""
     seed: int | None = None
     name: str | None = None
     output: str | None = None
-    asked: OptionWords = COMMAND_LINE
+    asked: OptionWords = PYTHON
     """how options are written by the user, for messages"""
 
     def check(self, *, simulated: bool = False) -> None:
         """Refuse what could not even begin."""
         self._check_strategy()
-        check_policies(self.all_policies(), simulated=simulated)
+        accounts = max(1, len(self.goal.accounts))
+        check_policies(self.all_policies(), simulated=simulated, accounts=accounts)
         self._check_faithful()
+        self._check_bag()
         if self.sabotage:
             check_sabotage(self.market, self.asked)
         if self.flow is not None:
@@ -118,8 +136,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if budget is not None and budget < cheapest.entry_charge:
             least = format_money(cheapest.entry_charge, self.market.currency, up=True)
             given = format_money(budget, self.market.currency, down=True)
+            each = format_interval(self.goal.every)
             raise InputError(
-                f"a budget of {given} buys no machine: "
+                f"a budget of {given}{each} buys no machine: "
                 f"the cheapest, {cheapest.name}, costs {least} at least; "
                 f"raise {self.asked.option('budget')}"
             )
@@ -130,13 +149,18 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             budget = self.asked.option("budget")
             raise InputError(f"this market costs money: set a limit with {budget}")
 
-    def check_tasks(self, flow: Flow) -> None:
+    def check_tasks(self, flow: Workflow) -> None:
         """Every task of a workflow has a command and finds its files."""
-        check_tasks(flow, self.files, Path.cwd())
+        check_tasks(flow, self.files, Path.cwd(), self.asked)
 
-    def _check_workflow(self, flow: Flow, *, simulated: bool) -> None:
+    def _check_workflow(self, flow: Workflow, *, simulated: bool) -> None:
         """Its policies suit it, and every task can be executed."""
         policies = self.all_policies()
+        if policies["provisioner"] == "prob" and self.goal.every is not None:
+            raise InputError(
+                "the provisioner 'prob' plans with the money of a whole run: give"
+                f" {self.asked.option('budget')} without an interval, or leave it out"
+            )
         if policies["provisioner"] == "prob" and not self.is_planned:
             raise InputError(
                 "the provisioner 'prob' follows a plan, and there is none for free machines"
@@ -161,11 +185,31 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     def _check_faithful(self) -> None:
+        if self.faithful and self.goal.every is not None:
+            raise InputError(
+                "the published algorithm spends the money of a whole run: give"
+                f" {self.asked.option('budget')} without an interval, or leave out"
+                f" {self.asked.option('faithful')}"
+            )
         if self.faithful and self.all_policies()["provisioner"] not in ("bats", "mixed"):
             raise InputError(
                 "the published algorithm chooses machines for a bag and a budget:"
                 f" use {self.asked.option('faithful')} without {self.asked.option('fleet')},"
                 " on a market that costs money"
+            )
+
+    def _check_bag(self) -> None:
+        """What is for bags is said of one, and a deviation is one of a run time."""
+        if self.runtime is not None and self.bag is None:
+            raise InputError(
+                f"{self.asked.option('runtime')} is for the tasks of a bag: leave it out"
+            )
+        if self.best_effort and self.flow is not None:
+            option = self.asked.option("best_effort")
+            raise InputError(f"{option} is for bags: of a workflow all tasks are needed")
+        if self.deviation is not None and self.runtime is None:
+            raise InputError(
+                f"{self.asked.option('deviation')} needs {self.asked.option('runtime')}"
             )
 
     def _check_strategy(self) -> None:
@@ -185,23 +229,41 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             )
             if strategy.needs_reliable and not has_reliable:
                 raise InputError("this strategy needs reliable machines, and the market has none")
+        self._check_advisor()
         if self.prefer is not None and self.prefer != ASK:
             goal = self.goal
-            has_budget, has_deadline = goal.budget is not None, goal.deadline is not None
-            check_preference(self.prefer, has_budget=has_budget, has_deadline=has_deadline)
+            has_budget, has_deadline = goal.total_budget is not None, goal.deadline is not None
+            check_preference(
+                self.prefer, has_budget=has_budget, has_deadline=has_deadline, asked=self.asked
+            )
+
+    def _check_advisor(self) -> None:
+        """What is said of a strategy, and who chooses it, do not contradict each other."""
+        asked = self.policies.get("advisor")
+        if asked is not None and asked != "tail" and self.prefer is not None:
+            raise InputError(
+                f"{self.asked.option('prefer')} is a wish for the advisor 'tail': leave it out, or"
+                f" leave out {self.asked.given('advisor', asked)}"
+            )
+        if asked == "tail" and self.strategy and read_strategy(self.strategy).is_timed:
+            raise InputError(
+                f"{self.asked.option('strategy')} says all that the advisor 'tail' would choose:"
+                f" leave out one of them"
+            )
 
     def all_policies(self) -> dict[str, str]:
         """An entry for each role: what was asked for, else what suits.
 
-        `mixed` is for a bag on machines that may vanish. `bats` spends money on a bag that is
-        known, and `prob` on a workflow with a plan; calls that arrive one by one, machines that
-        cost nothing, and a fleet that the user chose are left to `fixed`.
+        `mixed` is for a bag on machines that may vanish. `frontier` spends a budget on a bag that
+        is known, `bats` where there is a deadline, or units are long and nobody knows run times,
+        and `prob` on a workflow with a plan; calls that arrive one by one, machines that cost
+        nothing, and a fleet that the user chose are left to `fixed`.
         """
         suits = "prob" if self.is_planned else "fixed"
         if self.bag is not None and self.may_lose_machines:
             suits = "mixed"
         elif self.bag is not None and self.fleet is None and not self.market.is_free:
-            suits = "bats"
+            suits = "frontier" if self._follows_frontier else "bats"
         provisioner = self.policies.get("provisioner", suits)
         plain = IN_ORDER if self.market.is_free else ROUND_ROBIN
         suited = SUITED.get(provisioner, plain if self.flow is None else UNPLANNED)
@@ -209,14 +271,37 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             suited = FAITHFUL
         return {**suited, "provisioner": provisioner, **self.policies}
 
+    @property
+    def _follows_frontier(self) -> bool:
+        """Whether one budget is for a bag, and machines can leave soon after their tasks end.
+
+        Tasks are as long as the budget allows, as far as anybody knows. Where somebody knows more,
+        the fleet can be chosen before, whatever the units.
+        """
+        goal = self.goal
+        if self.faithful or goal.budget is None or goal.deadline is not None or self.bag is None:
+            return False
+        offers = [offer for offer in self.market.offers if offer.limit != 0 and offer.price]
+        if goal.every is not None or not offers:
+            return False
+        if self.runtime is not None:
+            return True
+        work = min(o.price.nanos / (o.billing * o.slots * o.speed) for o in offers)
+        believed = goal.budget.nanos / (work * max(1, self.bag.count))
+        return min(offer.billing for offer in offers) <= min(LONG_UNIT, LONG_TASKS * believed)
+
     def arrivals(self) -> list[WorkArrived | PlansOffered | PlanChosen]:
         """The work, and the plans for it; nothing if it arrives later."""
         if self.bag is not None:
             return [WorkArrived(0, Work(self.bag))]
-        if self.flow is None:
+        if self.work is None:
             return []
         plans = [event for event in (self.offered, self.plan) if event is not None]
-        return [WorkArrived(0, Work.of(self.flow)), *plans]
+        return [WorkArrived(0, self.work), *plans]
+
+    @property
+    def flow(self) -> Workflow | None:
+        return None if self.work is None else self.work.workflow
 
     @property
     def is_planned(self) -> bool:
@@ -230,9 +315,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_to_be_planned(self) -> bool:
-        """Whether it is a workflow on machines that cost money, and nobody said which to rent."""
+        """Whether it is a workflow on machines that cost money, and nobody said which to rent.
+
+        Plans are for the money of a whole run.
+        """
         provisioner = self.policies.get("provisioner", "prob")
-        asked_for = provisioner == "prob" and self.fleet is None
+        asked_for = provisioner == "prob" and self.fleet is None and self.goal.every is None
         return self.flow is not None and asked_for and not self.market.is_free
 
     @property
@@ -262,6 +350,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             faithful=self.faithful,
             prefer=self.prefer,
             strategy=None if self.strategy is None else read_strategy(self.strategy),
+            runtime=self.runtime,
+            deviation=self.deviation,
+            best_effort=self.best_effort,
             files=None if self.flow is None else self.files,
             sabotage=self.sabotage,
         )

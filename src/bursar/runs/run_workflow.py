@@ -1,6 +1,6 @@
 """run_workflow: a workflow of Python's `Workflow` on the market's machines, within a budget.
 
-flow = Workflow("variants")
+flow = WorkflowBuilder("variants")
 flow.task("split", run=["./split", "genome.fa"], writes=["a.fa"], runtime=30)
 flow.task("align", run="./align a.fa > a.bam", reads=["a.fa"], runtime=60)
 summary = run_workflow(flow, "market.toml", budget="2.50")
@@ -13,27 +13,28 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from bursar.execute.staging import SHARED
-from bursar.formats.job import read_confidence, read_deviation
+from bursar.formats.job import read_confidence
 from bursar.formats.market import given_market
 from bursar.journal.runs import Home
-from bursar.model.amount import money_in
+from bursar.model.budget_text import budget_in
 from bursar.model.dag import Dag
+from bursar.model.deviation import read_deviation
 from bursar.model.errors import InputError
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.option_words import PYTHON
 from bursar.model.time import parse_duration
 from bursar.model.wish import CONFIDENCE, Wish
-from bursar.model.workflow import Workflow
+from bursar.model.work import Work
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.report.summary import Summary, summarise
 from bursar.runs.request import Request
 from bursar.runs.session import Session, with_plan
 
 
 def run_workflow(
-    workflow: Workflow | Dag,
+    workflow: WorkflowBuilder | Dag,
     market: Market | str | os.PathLike[str] | None = None,
     budget: str | int | Decimal | Money | None = None,
     *,
@@ -53,16 +54,16 @@ def run_workflow(
     The summary tells how it ended: `status` is `done`, `failed`, `budget`, `deadline` or
     `interrupted`. A mistake that shows before anything runs raises a `BursarError`.
     """
-    dag = workflow.build() if isinstance(workflow, Workflow) else workflow
-    flow = Flow.of(dag)
+    dag = workflow.build() if isinstance(workflow, WorkflowBuilder) else workflow
+    work = Work.of_dag(dag)
     until = None if deadline is None else parse_duration(deadline)
     known = given_market(market)
-    money = None if budget is None else money_in(known.currency, budget)
+    money = None if budget is None else budget_in(known.currency, budget)
     request = Request(
         market=known,
-        goal=flow.goal(Goal(money, until)),
+        goal=work.goal(Goal.within(money, until)),
         limits=Limits(retries, None if timeout is None else parse_duration(timeout)),
-        flow=flow,
+        work=work,
         files=files,
         fleet=fleet,
         wish=Wish(

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from bursar.beliefs.samples import SampleLog
+from bursar.engine.learners import Learners
 from bursar.engine.loop import Engine
-from bursar.engine.roles import Entry, learns
+from bursar.engine.roles import Policy
 from bursar.engine.world import External, Observer
 from bursar.execute.calls import Calls
 from bursar.execute.clock import RunClock, read_clocks
@@ -29,25 +30,29 @@ from bursar.execute.outputs import Outputs, repair
 from bursar.execute.staging import SHARED, Staging, check_outputs, publish_all, staging_of
 from bursar.execute.world import RealWorld
 from bursar.journal.recorder import Recorder
-from bursar.journal.replay import Follower, load_state
 from bursar.journal.runs import Home, RunDir
-from bursar.journal.store import JournalReader, JournalWriter
+from bursar.journal.writer import JournalWriter
+from bursar.model.budget_text import format_budget
 from bursar.model.errors import InputError
 from bursar.model.goal import Budget, Goal
-from bursar.model.money import ZERO, format_money
+from bursar.model.money import format_money
+from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.time import Time
-from bursar.policies.presets import SAMPLING
 from bursar.rent.emulated import Losses, Saboteur
 from bursar.runs.output_claim import Claim
-from bursar.runs.policy import policy_of
-from bursar.runs.request import Request, check_tasks
+from bursar.runs.policy import ByHand, policy_of, takes_sample
+from bursar.runs.recall import Recalled, recall
+from bursar.runs.request import WHOLE_RUN, Request
 from bursar.runs.worlds import local_world
 from bursar.state import events as ev
 from bursar.state.state import RunState
+from bursar.state.work_plans import FIRST_WORK
 
 if TYPE_CHECKING:
-    from bursar.policies.advise.tail import Advice
     from bursar.runs.choosing import Chooser, Chosen
+
+GoalOf = Callable[[RunState], Goal | None]
+"""The goal that is asked for, by how the run stands; None: as before."""
 
 
 class Session:
@@ -60,10 +65,9 @@ class Session:
         journal: JournalWriter,
         resources: ExitStack,
         calls: Calls | None = None,
-        book: SampleLog | None = None,
     ) -> None:
-        self.book = book or SampleLog()
-        """what is known of run times, from the whole journal"""
+        self.sample_log = SampleLog()
+        """what its sample has shown, while it takes one"""
         self.run_dir = run
         self.state = state
         self.calls = calls
@@ -72,10 +76,15 @@ class Session:
         self._resources = resources
         self._world: RealWorld | None = None
         self._stops = 0
-        self.ask: Callable[[Advice], int] | None = None
-        """lets somebody choose a strategy, if that is preferred"""
+        self.by_hand = ByHand()
         self.chosen: Chosen | None = None
         """the plan that it was taken up with, if one was chosen"""
+        self._policy: Policy | None = None
+        """which has learned all that was recorded; None: it is made of the opening"""
+        self._observers: Sequence[Observer] = ()
+        """who sees what is recorded before an engine drives the policy"""
+        self._opening: Sequence[ev.AnyEvent] = ()
+        """what a new run began with"""
 
     # --- beginning -------------------------------------------------------------------------------
 
@@ -100,7 +109,8 @@ class Session:
             journal = JournalWriter.create(run.journal, run.name, clocks.wall)
             resources.enter_context(journal)
             session = cls(run, RunState(), journal, resources, calls)
-            for event in _opening(run, request, clocks):
+            session._opening = tuple(_opening(run, request, clocks))
+            for event in session._opening:
                 session._record(event)
             session._journal.commit(safely=True)
             unmade.pop_all()
@@ -115,7 +125,7 @@ class Session:
     def take_up(
         cls,
         run: RunDir,
-        goal: Goal | None = None,
+        goal: Goal | GoalOf | None = None,
         *,
         retry_failed: bool = False,
         plan: ev.PlanChosen | None = None,
@@ -124,7 +134,7 @@ class Session:
         """Go on with a run that was interrupted or crashed: what ran is gone, the rest holds.
 
         With a plan, or somebody who chooses one, it is begun to be executed now, and the deadline
-        of its goal counts from now.
+        of its goal counts from now. A new goal may depend on how the run stands.
 
         What ran is ended first, and its tasks go back to the bag. Machines of before that live are
         kept where their renter can; the others are charged for the units they may have entered.
@@ -132,15 +142,14 @@ class Session:
         with ExitStack() as resources:
             resources.enter_context(run.acquire())
             run.shut_others_out()
-            state, book = load_run(run, () if chooser is None else [chooser.pool])
-            _check_resumable(run, state)
-            chosen = None if chooser is None else chooser.choose(state, book)
+            recalled = recall(run, by_hand := ByHand(), plan, chooser)
+            state, plan, chosen = recalled.state, recalled.plan, recalled.chosen
             if chosen is not None:
-                plan, goal = chosen.event, chosen.goal
-            _check_planned(run, state, plan)
+                goal = chosen.goal
+            new_goal = goal(state) if callable(goal) else goal
             journal = resources.enter_context(JournalWriter(run.journal))
-            session = cls(run, state, journal, resources, book=book)
-            session.chosen = chosen
+            session = cls(run, state, journal, resources)
+            session._goes_on(recalled, by_hand)
             if session._shares_files and lives_elsewhere(state, run.place()):
                 raise InputError(
                     f"run {run.name} is a copy of a run that is running and would write the"
@@ -165,19 +174,22 @@ class Session:
             for event in world.take_over():
                 session._record(event)
             now = world.now()
-            if chosen is not None and chosen.offered is not None:
-                session._record(msgspec.structs.replace(chosen.offered, at=now))
             if plan is not None:
                 session._look_for_files(now)
                 session._record(msgspec.structs.replace(plan, at=now))
-                goal = None if goal is None else goal.later(now)
-            if goal is not None:
-                session._change_goal(goal, now)
+                new_goal = None if new_goal is None else new_goal.later(now)
+            if new_goal is not None:
+                session._change_goal(new_goal, now)
             if retry_failed and state.failed_tasks:
                 session._record(ev.RetryRequested(now, tuple(sorted(state.failed_tasks))))
             session._journal.commit(safely=True)
             session._resources = resources.pop_all()
         return session
+
+    def _goes_on(self, recalled: Recalled, by_hand: ByHand) -> None:
+        """With the policy that has learned what happened before this process."""
+        self.by_hand, self.chosen, self.sample_log = by_hand, recalled.chosen, recalled.sample_log
+        self._policy, self._observers = recalled.policy, recalled.observers
 
     def _look_for_files(self, now: Time) -> None:
         """See what stands at the outputs of a workflow that waited for its plan."""
@@ -214,20 +226,20 @@ class Session:
         created = self.state.created
         assert created is not None  # noqa: S101
         rng = Random(f"{created.seed}/{len(self.state.log)}")
-        policy = policy_of(self.state, self.book, self.ask)
-        learners = [entry for entry in policy.entries if learns(entry)]
-        has_past = len(self.state.log) or any(self.state.workflows())
-        if learners and has_past:
-            self._teach(learners)
-        seen_by = (self.book, *observers)
+        policy = self._policy or self._new_policy()
+        seen_by = (self.sample_log, *observers) if takes_sample(self.state) else observers
         engine = Engine(self.state, policy, self.world, self._journal, rng, seen_by, beside)
         with _signals(self._interrupted):
             return engine.run()
 
-    def _teach(self, learners: Sequence[Entry]) -> None:
-        """Let the policy learn what happened before this process."""
-        with Follower(self.run_dir.journal, learners) as follower:
-            follower.catch_up()
+    def _new_policy(self) -> Policy:
+        """The policy of a new run; its entries learn what it began with."""
+        policy = policy_of(self.state, self.sample_log, self.by_hand)
+        learners, state = Learners(policy), RunState()
+        for event in self._opening if learners.entries else ():
+            state.apply(event)
+            learners.saw(event, state)
+        return policy
 
     def post(self, event: External) -> None:
         """Let something happen from outside, from any thread."""
@@ -266,7 +278,7 @@ class Session:
             clock=clock or _clock_of(self.state),
             mark=mark_of(self.state, self.run_dir.place()),
             calls=self.calls,
-            losses=_saboteur_of(self.state, plan or self.state.plan),
+            losses=_saboteur_of(self.state, plan or self.state.plans_of(FIRST_WORK).chosen),
             staging=self._staging(),
         )
         self._resources.callback(self._world.close)
@@ -288,6 +300,8 @@ class Session:
     def _record(self, event: ev.AnyEvent) -> None:
         self._journal.append(event)
         self.state.apply(event)
+        for observer in self._observers:
+            observer.saw(event, self.state)
 
 
 def beside(work: Callable[[], None]) -> None:
@@ -366,7 +380,8 @@ def with_plan(request: Request, choice: str | None = None) -> Request:
     if not request.is_to_be_planned or request.flow is None:
         if choice is not None:
             raise InputError(
-                "only workflows on machines that cost money have plans to choose: choose none"
+                "only workflows on machines that cost money, with a budget for the whole run,"
+                " have plans to choose: choose none"
             )
         return request
     request.check_money()
@@ -376,62 +391,24 @@ def with_plan(request: Request, choice: str | None = None) -> Request:
     return planned(request, request.flow, choice)
 
 
-def check_budget(state: RunState, goal: Goal) -> None:
+def check_budget(state: RunState, goal: Goal, asked: OptionWords = PYTHON) -> None:
     """Refuse a new goal whose budget does not even cover what is committed."""
     if goal.budget is None and state.goal.budget is not None and not state.market.is_free:
-        raise InputError("this market costs money: set a limit with --budget")
-    most = ZERO if goal.budget is None else state.ledger.most_by(Budget(goal.budget, goal.every))
-    if goal.budget is not None and goal.budget < most:
-        currency = state.market.currency
-        committed = format_money(most, currency, up=True)
-        raise InputError(
-            f"{committed} is committed already: a budget of "
-            f"{format_money(goal.budget, currency)} would be below it; give more"
-        )
-
-
-def load_run(run: RunDir, others: Sequence[Observer] = ()) -> tuple[RunState, SampleLog]:
-    """State and sample book of a run, from its journal, of which every event is checked.
-
-    The book of a run that takes no sample stays empty, so that a checkpoint may tell the rest.
-    Where there is a sample, others see it unfold, too.
-    """
-    book = SampleLog()
-    observers = [book, *others] if _takes_sample(run) else []
-    return load_state(run.journal, observers, verified=True), book
-
-
-def _takes_sample(run: RunDir) -> bool:
-    with JournalReader(run.journal) as reader:
-        created = reader.event(1) if reader.last else None
-    return isinstance(created, ev.RunCreated) and SAMPLING["placer"] in created.policies.values()
-
-
-def _check_planned(run: RunDir, state: RunState, plan: ev.PlanChosen | None) -> None:
-    """A workflow that waits for a choice cannot go on without one, nor without its files."""
-    created = state.created
-    is_planned = created is not None and created.policies["provisioner"] == "prob"
-    if is_planned and plan is None and state.plan is None:
-        raise InputError(
-            f"run {run.name} waits for a choice among its plans: bursar run {run.name} --choose"
-            " knee"
-        )
-    if created is None or plan is None or len(state.log):
+        raise InputError(f"this market costs money: set a limit with {asked.option('budget')}")
+    if goal.budget is None:
         return
-    options = created.made_with
-    for _, flow in state.workflows():
-        check_tasks(flow, options.files or SHARED, Path(options.directory))
-
-
-def _check_resumable(run: RunDir, state: RunState) -> None:
-    created = state.created
-    if created is not None and state.is_of_calls:
+    budget, currency = Budget(goal.budget, goal.every), state.market.currency
+    plan = state.plans_of(FIRST_WORK).chosen
+    if budget.every is not None and plan is not None and plan.assigned is not None:
+        raise InputError(WHOLE_RUN)
+    most = state.ledger.most_by(budget)
+    if budget.amount < most:
+        committed = format_money(most, currency, up=True)
+        where = "" if budget.every is None else " in one interval"
         raise InputError(
-            f"run {run.name} consists of Python calls, which are not in the journal: run your"
-            " program again"
+            f"{committed} is committed already{where}: a budget of "
+            f"{format_budget(budget, currency)} would be below it; give more"
         )
-    if created is not None and not Path(created.made_with.directory).is_dir():
-        raise InputError(f"run {run.name} ran in {created.made_with.directory}, which is gone")
 
 
 @contextmanager

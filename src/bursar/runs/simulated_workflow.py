@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.model.errors import InputError
-from bursar.model.flow import Flow
 from bursar.model.money import Money
 from bursar.model.release import is_long
 from bursar.model.time import SECOND, Time
-from bursar.plan.workflow.graph import Graph
+from bursar.model.work import Work
 from bursar.plan.workflow.packing import Packing, whole_runtimes
 from bursar.plan.workflow.urgency import urgency
 from bursar.policies.presets import PROB
@@ -33,16 +32,18 @@ SHORT_OF_MONEY: Final = 0.9
 the budget may be held up by it."""
 
 
-def prepared(request: Request, flow: Flow, choose: str | None) -> tuple[Request, KnownWorkflow]:
+def prepared(request: Request, work: Work, choose: str | None) -> tuple[Request, KnownWorkflow]:
     """The request with the workflow and its plan, and what they were made of."""
-    known = KnownWorkflow.of(flow, request.market, request.goal, request.wish)
-    request = msgspec.structs.replace(request, flow=flow, goal=known.goal)
+    request = msgspec.structs.replace(request, work=work, goal=work.goal(request.goal))
+    assert request.flow is not None  # noqa: S101
+    known = KnownWorkflow.of(request.flow, request.market, request.goal, request.wish)
     if request.is_to_be_planned:
         request.check_money()
         plan = plan_to_follow(known.offer_plans(), choose, request.market.currency)
         request = msgspec.structs.replace(request, plan=choice_of(plan))
     elif choose is not None:
-        raise InputError("--choose needs machines that cost money and no --fleet")
+        choice, fleet = request.asked.option("choose"), request.asked.option("fleet")
+        raise InputError(f"{choice} needs machines that cost money and no {fleet}")
     return request, known
 
 
@@ -104,7 +105,7 @@ def _packed(
     rows = times.rows[np.arange(flow.count), assigned]
     luck = np.array([_luck(known, seed) for seed in seeds])
     runtimes = whole_runtimes(times.table[rows, luck])
-    packing = Packing(Graph.of_dag(flow.dag()), urgency(flow), offers)
+    packing = Packing(flow.dag, urgency(flow), offers)
     machines = [fleet.get(offer.name, 0) for offer in offers]
     runs = packing.run(assigned, machines, runtimes, threads=os.cpu_count() or 1)
     share = 1.0 if all(map(is_long, offers)) else SHORT_OF_MONEY

@@ -15,9 +15,8 @@ from msgspec import structs
 
 from bursar.beliefs.samples import SampleLog
 from bursar.engine.roles import Policy
-from bursar.model.flow import Flow
 from bursar.model.time import Time
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.report.summary import Summary, summarise
 from bursar.runs.faults import Faults
 from bursar.runs.policy import policy_of
@@ -79,11 +78,11 @@ def bag_subject(request: Request, tasks: int, mean: Time, deviation: Time) -> Su
     return Subject(request, lambda seed: drawn(draw, seed))
 
 
-def workflow_subject(request: Request, flow: Flow, choice: str | None, slower: float) -> Subject:
+def workflow_subject(request: Request, work: Work, choice: str | None, slower: float) -> Subject:
     """A workflow with its plan; tasks take so many times longer than was planned for."""
     from bursar.runs.simulated_workflow import prepared, runtimes_of  # late: they bring numpy
 
-    request, known = prepared(request, flow, choice)
+    request, known = prepared(request, work, choice)
     return Subject(request, runtimes_of(known, slower), known, slower)
 
 
@@ -117,25 +116,26 @@ def _by_kernel(subject: Subject, faults: Faults, seeds: Sequence[int]) -> dict[i
 
 
 def _by_engine(subject: Subject, faults: Faults, seed: int) -> Summary:
-    request, runtimes, book = subject.request, subject.runtimes(seed), SampleLog()
+    request, runtimes, sample_log = subject.request, subject.runtimes(seed), SampleLog()
     state = simulate(
         request.market,
         request.goal,
         request.arrivals(),
-        _policy(subject, runtimes, book, seed),
+        _policy(subject, runtimes, sample_log, seed),
         faults.behaviour(request.market, runtimes, seed),
         limits=request.limits,
         seed=seed,
-        observers=[book],
+        observers=[sample_log],
     )
     return summarise(state)
 
 
-def _policy(subject: Subject, runtimes: Runtimes, book: SampleLog, seed: int) -> Policy:
+def _policy(subject: Subject, runtimes: Runtimes, sample_log: SampleLog, seed: int) -> Policy:
     """The policy that a real run would have; `perfect` knows run times."""
     request = subject.request
     policies = request.all_policies()
-    if request.flow is not None:  # replanned only where run times are not as planned for
+    replans = policies.get("advisor") == "replan"
+    if replans:  # only where run times are not as planned for
         policies = {**policies, "advisor": "none"}
     state = RunState()
     state.apply(
@@ -154,8 +154,8 @@ def _policy(subject: Subject, runtimes: Runtimes, book: SampleLog, seed: int) ->
     )
     for event in request.arrivals():
         state.apply(event)
-    policy = policy_of(state, book, extra={"runtimes": runtimes})
+    policy = policy_of(state, sample_log, extra={"runtimes": runtimes})
     known = subject.workflow
-    if known is not None and subject.slower != 1 and request.plan is not None:
+    if known is not None and replans and subject.slower != 1 and request.plan is not None:
         policy = structs.replace(policy, advisors=(known.advisor(),))
     return policy

@@ -8,10 +8,10 @@ from random import Random
 from bursar.engine.loop import Engine
 from bursar.engine.roles import Policy
 from bursar.engine.world import Journal, Observer
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.work import Bag, Work
+from bursar.model.workflow import Workflow
 from bursar.simulate.world import Behaviour, SimulatedWorld
 from bursar.state import events as ev
 from bursar.state.state import RunState
@@ -20,7 +20,7 @@ from bursar.state.state import RunState
 def simulate(
     market: Market,
     goal: Goal,
-    arrivals: Bag | Flow | Sequence[ev.AnyEvent],
+    arrivals: Bag | Workflow | Sequence[ev.AnyEvent],
     policy: Policy,
     behaviour: Behaviour,
     *,
@@ -57,8 +57,8 @@ def simulate(
 
 
 def _arriving(
-    arrivals: Bag | Flow | Sequence[ev.AnyEvent],
+    arrivals: Bag | Workflow | Sequence[ev.AnyEvent],
 ) -> list[ev.AnyEvent]:
-    if isinstance(arrivals, Bag | Flow):
-        return [ev.WorkArrived(0, Work.of(arrivals))]
+    if isinstance(arrivals, Bag | Workflow):
+        return [ev.WorkArrived(0, Work(arrivals))]
     return list(arrivals)

@@ -87,9 +87,8 @@ class SimulatedWorld:
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
         agenda, leases = self._agenda, self._leases
-        self._drop_cancelled()
-        then = agenda[0][0] if agenda else until
-        if until is not None and then is not None and until < then:
+        then = self._next()
+        if then is None or (until is not None and until < then):
             then = until
         while leases and (then is None or leases[0][0] < then):
             if expired := self._expire():
@@ -102,14 +101,15 @@ class SimulatedWorld:
             happened.append(heappop(agenda)[2])
         return happened
 
-    def _drop_cancelled(self) -> None:
-        """Nothing happens when an attempt would have ended that was cancelled or lost before."""
+    def _next(self) -> Time | None:
+        """When something happens: not the end of an attempt that was cancelled or lost before."""
         agenda, alive = self._agenda, self._state.attempts
         while agenda:
-            event = agenda[0][2]
-            if not isinstance(event, ev.AttemptEnded) or event.attempt in alive:
-                return
+            at, _, event = agenda[0]
+            if type(event) is not ev.AttemptEnded or event.attempt in alive:
+                return at
             heappop(agenda)
+        return None
 
     def _expire(self) -> Sequence[ev.AnyEvent]:
         """The end of the first lease, unless it was extended or its machine is gone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from typing import Final
 
 from bursar.model.time import Time
@@ -16,6 +17,7 @@ OUTCOMES: Final[tuple[ev.Outcome, ...]] = (
     "lost",
     "released",
 )
+CODES: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 
 
 class AttemptLog:
@@ -35,6 +37,16 @@ class AttemptLog:
     def __len__(self) -> int:
         return len(self.task) - 1
 
+    def attempts_of(self, task: int) -> Iterator[int]:
+        """All attempts of a task, ended or not."""
+        attempt = 0
+        while True:
+            try:
+                attempt = self.task.index(task, attempt + 1)
+            except ValueError:
+                return
+            yield attempt
+
     def begin(self, task: int, machine: int, at: Time) -> None:
         self.task.append(task)
         self.machine.append(machine)
@@ -46,7 +58,11 @@ class AttemptLog:
     def end(self, attempt: int, at: Time, runtime: Time, outcome: ev.Outcome) -> None:
         self.ended[attempt] = at
         self.runtime[attempt] = runtime
-        self.outcome[attempt] = OUTCOMES.index(outcome)
+        self.outcome[attempt] = CODES[outcome]
+
+
+MOST_TEXTS: Final = 1_000
+"""Failed tasks of which it is kept in memory what they said; the journal has it of all."""
 
 
 class Failure:
@@ -54,7 +70,8 @@ class Failure:
 
     __slots__ = ("attempt", "exit_code", "why")
 
-    def __init__(self, attempt: int, exit_code: int | None, why: str) -> None:
+    def __init__(self, attempt: int, exit_code: int | None, why: str | None) -> None:
         self.attempt = attempt
         self.exit_code = exit_code
         self.why = why
+        """None: more than `MOST_TEXTS` had failed before"""

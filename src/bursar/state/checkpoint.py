@@ -20,23 +20,27 @@ import msgspec
 
 from bursar.model.codec import packed, unpacker
 from bursar.model.collection import IndexedSet
-from bursar.model.flow import Flow
 from bursar.model.goal import Budget, Goal, Limits
 from bursar.model.money import Money
 from bursar.model.time import Time
 from bursar.model.work import Work
+from bursar.model.workflow import Workflow
 from bursar.state import events as ev
 from bursar.state.attempts import Failure
-from bursar.state.ledger import Charge, Ledger
+from bursar.state.charges import Charge, ClosedCharges
+from bursar.state.ledger import Ledger
 from bursar.state.state import RunState
+from bursar.state.time_series import AccountSeries, TimeSeries
 from bursar.state.view import Attempt, Machine, Refusal
+from bursar.state.work_plans import WorkPlans
 
-VERSION: Final = f"3 {sys.byteorder} {array('l').itemsize}"
+VERSION: Final = f"6 {sys.byteorder} {array('l').itemsize}"
 """Which checkpoints can be read: of the same fields, on a computer with the same numbers."""
 
-COLUMNS: Final = ("status", "failures", "winners")
+COLUMNS: Final = ("status", "failures", "winners", "offers_rented")
 LOG_COLUMNS: Final = ("task", "machine", "started", "ended", "runtime", "outcome")
 SETS: Final = ("ready", "idle")
+SERIES: Final = ("demand", "supply")
 REBUILT: Final = (
     "market",
     "ledger",
@@ -46,10 +50,10 @@ REBUILT: Final = (
     "machines",
     "attempts",
     "log",
-    "_begun_on",
+    "begun_on",
     "live_of",
-    "_appliers",
     "changes",  # of one process only: an index begins with all that is there
+    "runtimes",  # of one process only: who makes the policy sets it up
 )
 """Fields that have a form of their own in a checkpoint, or follow from others."""
 
@@ -76,11 +80,7 @@ class Plain(msgspec.Struct, frozen=True):
     fleet: dict[str, int]
     leaving: dict[str, int]
     refusals: dict[str, Refusal]
-    offered: ev.PlansOffered | None
-    plan: ev.PlanChosen | None
-    strategy: ev.StrategyChosen | None
-    assignment: ev.AssignmentChanged | None
-    committed_before_plan: Money
+    plans: dict[int, WorkPlans]
     arrivals_open: bool
     files_found: set[str] | None
     file_links: dict[str, str]
@@ -133,7 +133,7 @@ class _Failed(msgspec.Struct, frozen=True, array_like=True):
     task: int
     attempt: int
     exit_code: int | None
-    why: str
+    why: str | None
 
 
 class _WorkPart(msgspec.Struct, frozen=True, array_like=True):
@@ -142,6 +142,20 @@ class _WorkPart(msgspec.Struct, frozen=True, array_like=True):
     before: int
     left: int
     """tasks that are not done"""
+    arrived: Time
+
+
+class _SeriesPart(msgspec.Struct, frozen=True, array_like=True):
+    """The fields of a `TimeSeries`."""
+
+    account: str
+    value: int
+    moment: str
+    """a whole number of any length"""
+    due: Time
+    times: memoryview
+    notes: memoryview
+    sums: memoryview
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
@@ -151,6 +165,7 @@ class _Snapshot(msgspec.Struct, frozen=True):
     log: dict[str, memoryview]
     missing: memoryview
     sets: dict[str, memoryview]
+    series: dict[str, list[_SeriesPart]]
     ledger: _LedgerPart
     failed_tasks: list[_Failed]
     machines: list[_Machine]
@@ -166,13 +181,19 @@ def to_bytes(state: RunState) -> bytes:
         _Snapshot(
             plain=Plain(*(getattr(state, name) for name in Plain.__struct_fields__)),
             works=[
-                _WorkPart(event, state.work.before(place), state.work.left(place))
+                _WorkPart(
+                    event,
+                    state.work.before(place),
+                    state.work.left(place),
+                    state.work.arrived(place),
+                )
                 for place, event in enumerate(state.work.events)
             ],
             columns={name: memoryview(getattr(state, name)) for name in COLUMNS},
             log={name: memoryview(getattr(state.log, name)) for name in LOG_COLUMNS},
             missing=memoryview(state.precedence._missing),
             sets={name: memoryview(array("q", getattr(state, name))) for name in SETS},
+            series={name: _series(getattr(state, name)) for name in SERIES},
             ledger=_ledger(state.ledger),
             failed_tasks=[
                 _Failed(task, one.attempt, one.exit_code, one.why)
@@ -201,6 +222,8 @@ def from_bytes(data: bytes | memoryview, recall: Recall) -> RunState:
         _fill(getattr(state.log, name), column)
     for name, members in found.sets.items():
         setattr(state, name, IndexedSet(members.cast("q")))
+    for name, parts in found.series.items():
+        _restore_series(getattr(state, name), parts)
     _restore_work(state, found, recall)
     state.ledger = _restored_ledger(found.ledger, state)
     for one in found.failed_tasks:
@@ -218,18 +241,41 @@ def _fill(column: Any, data: memoryview) -> None:
         column.frombytes(data)
 
 
+def _series(stored: AccountSeries) -> list[_SeriesPart]:
+    return [
+        _SeriesPart(
+            account,
+            one.value,
+            str(one.moment),
+            one.due,
+            memoryview(one.times),
+            memoryview(one.notes),
+            memoryview(one.sums),
+        )
+        for account, one in stored.series.items()
+    ]
+
+
+def _restore_series(series: AccountSeries, parts: list[_SeriesPart]) -> None:
+    for part in parts:
+        one = series.series.setdefault(part.account, TimeSeries())
+        one.value, one.moment, one.due = part.value, int(part.moment), part.due
+        for name in ("times", "notes", "sums"):
+            _fill(getattr(one, name), getattr(part, name))
+
+
 def _restore_work(state: RunState, found: _Snapshot, recall: Recall) -> None:
     """Those that are done stay in the journal until somebody asks for them."""
     ends = [*(one.before for one in found.works), state.total][1:]
     for place, (one, end) in enumerate(zip(found.works, ends, strict=True)):
         work = recall(one.event) if one.left else None
         if work is None:
-            state.work.add_forgotten(one.before, one.event)
+            state.work.add_forgotten(one.before, one.event, one.arrived)
         else:
-            state.work.add(one.before, work, one.event)
+            state.work.add(one.before, work, one.event, one.arrived)
             state.work.count_left(place, one.left)
-        if work is not None and isinstance(work.tasks, Flow):
-            deque(state.precedence.add_flow(work.tasks), maxlen=0)
+        if work is not None and isinstance(work.tasks, Workflow):
+            deque(state.precedence.add_workflow(work.tasks), maxlen=0)
         else:
             state.precedence.add_free(end - one.before)
     state.work.recall = recall
@@ -254,7 +300,7 @@ def _machine(machine: Machine) -> _Machine:
 
 def _restore_machines(state: RunState, found: _Snapshot) -> None:
     for one in found.machines:
-        begun = state._begun_on[one.id] = dict.fromkeys(one.attempts)
+        begun = state.begun_on[one.id] = dict.fromkeys(one.attempts)
         state.machines[one.id] = Machine(
             one.id,
             state.market[one.offer],
@@ -300,6 +346,6 @@ def _restored_ledger(stored: _LedgerPart, state: RunState) -> Ledger:
     ledger.now = state.now
     ledger.committed, ledger.spent = stored.committed, stored.spent
     ledger._open = {one.machine: charge(one, is_open=True) for one in stored.live}
-    ledger._closed = [charge(one, is_open=False) for one in stored.closed]
+    ledger._closed = ClosedCharges(charge(one, is_open=False) for one in stored.closed)
     ledger.change(stored.budgets)
     return ledger

@@ -8,6 +8,7 @@ from bursar.model.money import Money
 from bursar.model.time import Time
 from bursar.state.events import PlanChosen, Status
 from bursar.state.state import RunState
+from bursar.state.work_plans import FIRST_WORK, NO_PLANS
 
 
 class Promise(msgspec.Struct, frozen=True):
@@ -19,6 +20,14 @@ class Promise(msgspec.Struct, frozen=True):
     cost_p50: Money
     cost_upper: Money
     committed_before: Money
+
+
+class IntervalMoney(msgspec.Struct, frozen=True):
+    """How a budget for each interval stands, in that of the last event."""
+
+    every: Time
+    committed: Money
+    """in this interval"""
 
 
 class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -38,6 +47,12 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
     currency: str
     committed: Money
     budget: Money | None = None
+    """of all accounts, for the whole run or for each interval"""
+    interval: IntervalMoney | None = None
+    """None: the budget is for the whole run, or there are several accounts"""
+    accounts: int = 1
+    refill_awaited: Time | None = None
+    """nothing is rented and tasks wait for the money of the interval that begins then"""
     failed: int = 0
     blocked: int = 0
     is_free: bool = False
@@ -49,9 +64,12 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
     """None: it has not ended"""
     why: str = ""
     promise: Promise | None = None
+    """of a run with one work"""
     replanned: tuple[Time, str] | None = None
     """when the rest of a workflow was last replanned, and why"""
     outputs: str = "none"
+    arrivals_open: bool = False
+    """more work may come"""
     is_of_calls: bool = False
     """its tasks are Python calls: it cannot be resumed"""
     fleet: dict[str, int] = {}
@@ -68,7 +86,9 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def digest_of(state: RunState) -> Digest:
     """Its cost does not grow with the run."""
-    created, ended, assignment = state.created, state.ended, state.assignment
+    created, ended = state.created, state.ended
+    # Figures of a whole run tell nothing of a plan that was for one of its works.
+    plans = state.plans_of(FIRST_WORK) if len(state.work) <= 1 else NO_PLANS
     begun, settled, pauses = state.begun, state.last_settled, state.pauses
     paused = paused_within(pauses, 0, state.now) if pauses else 0
     unsettled = paused_within(pauses, begun, settled) if pauses else 0
@@ -83,6 +103,9 @@ def digest_of(state: RunState) -> Digest:
         currency=state.market.currency,
         committed=state.ledger.committed,
         budget=state.ledger.budget,
+        interval=interval_money(state),
+        accounts=len(state.ledger.accounts),
+        refill_awaited=refill_awaited(state),
         failed=state.failed,
         blocked=state.blocked,
         is_free=state.market.is_free,
@@ -90,14 +113,42 @@ def digest_of(state: RunState) -> Digest:
         makespan_was_paused=unsettled > 0,
         status=None if ended is None else ended.status,
         why="" if ended is None else ended.why,
-        promise=None if state.plan is None else _promise(state.plan, state.committed_before_plan),
-        replanned=None if assignment is None else (assignment.at, assignment.why),
+        promise=None if plans.chosen is None else _promise(plans.chosen, plans.committed_before),
+        replanned=None if plans.assignment is None else (plans.assignment.at, plans.assignment.why),
         outputs=(created.made_with.outputs if created is not None else "") or "none",
+        arrivals_open=state.arrivals_open,
         is_of_calls=state.is_of_calls,
         fleet=state.fleet,
         machines=len(state.machines),
         attempts=len(state.attempts),
     )
+
+
+def interval_money(state: RunState) -> IntervalMoney | None:
+    """How the one account of a run stands; None: its budget is for the whole run."""
+    ledger = state.ledger
+    if len(ledger.accounts) != 1:
+        return None
+    (account,) = ledger.accounts
+    budget = ledger.budget_of(account)
+    if budget is None or budget.every is None:
+        return None
+    interval = budget.interval(state.now)
+    return IntervalMoney(budget.every, ledger.committed_in(account, interval))
+
+
+def refill_awaited(state: RunState) -> Time | None:
+    """When a run goes on that sleeps until the next interval of a budget; None: it does not."""
+    if state.machines or not state.ready or state.stopping is not None or state.ended is not None:
+        return None
+    ledger = state.ledger
+    refills = []
+    for account in ledger.accounts:
+        budget, left = ledger.budget_of(account), ledger.left_of(account, state.now)
+        refill = ledger.next_refill(account, state.now)
+        if budget is not None and left is not None and refill is not None:
+            refills += [refill] if left < budget.amount else []
+    return min(refills, default=None)
 
 
 def paused_within(pauses: list[tuple[Time, Time]], begin: Time, end: Time) -> Time:

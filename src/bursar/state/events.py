@@ -110,6 +110,8 @@ class PlansOffered(Event, frozen=True, tag=True, omit_defaults=True):
 
     plans: tuple[Plan, ...]
     assumed: Assumed
+    work: int = 1
+    """the number of the work that this is for, here and below"""
 
 
 class PlanChosen(Event, frozen=True, tag=True, omit_defaults=True):
@@ -129,6 +131,7 @@ class PlanChosen(Event, frozen=True, tag=True, omit_defaults=True):
     """of a workflow: the offer of each task; the fleet is then the most machines of each offer"""
     sabotage: Time | None = None
     """mean life of unreliable machines from here on; None: as the run was made"""
+    work: int = 1
 
 
 class AssignmentChanged(Event, frozen=True, tag=True, omit_defaults=True):
@@ -137,6 +140,7 @@ class AssignmentChanged(Event, frozen=True, tag=True, omit_defaults=True):
     assigned: Assigned
     fleet: dict[str, int]
     why: str = ""
+    work: int = 1
 
 
 class StrategyChosen(Event, frozen=True, tag=True, omit_defaults=True):
@@ -148,6 +152,7 @@ class StrategyChosen(Event, frozen=True, tag=True, omit_defaults=True):
     """expected from the choice on; 0: not estimated"""
     cost: float = 0.0
     """expected from the choice on, in the market's currency"""
+    work: int = 1
 
 
 class BudgetRefilled(Event, frozen=True, tag=True, omit_defaults=True):
@@ -343,6 +348,9 @@ Decision = (
     MachineRented | LeaseExtended | ReleaseOrdered | ReleaseMarked | AttemptStarted | CancelOrdered
 )
 """What a world is asked to carry out."""
+
+PlanEvent = PlansOffered | PlanChosen | StrategyChosen | AssignmentChanged
+"""What is about the plan of one work."""
 
 Proposal = StrategyChosen | AssignmentChanged
 """What an advisor may answer."""

@@ -1,8 +1,8 @@
-"""Machines, slots and attempts by offer, without looking at all machines at every event."""
+"""Machines, slots and attempts by offer and account, kept up to date by what changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -10,7 +10,7 @@ from bursar.state.view import Machine, View
 
 
 class OfferCounts(msgspec.Struct):
-    """What there is of one offer."""
+    """What there is of one offer, or of some of its machines."""
 
     booting: int = 0
     idle: int = 0
@@ -64,8 +64,7 @@ class ChangedMachines:
         theirs, others = attempts.since(before[0]), machines.since(before[1])
         if theirs is None or others is None:
             return None
-        at = view.log.machine
-        return {*others, *(at[attempt] for attempt in theirs)}
+        return {*others, *map(view.log.machine.__getitem__, theirs)}
 
 
 class IdleChanges:
@@ -95,28 +94,57 @@ class FleetCounts:
 
     def __init__(self) -> None:
         self._changed = ChangedMachines()
-        self._by_offer: dict[str, OfferCounts] = {}
-        self._of: dict[int, tuple[str, OfferCounts]] = {}
-        """by machine, its offer and how it was counted"""
+        self._by_account: dict[str, dict[str, OfferCounts]] = {}
+        """by account, then by offer"""
+        self._of: dict[int, tuple[OfferCounts, OfferCounts]] = {}
+        """by machine, where and as what it was counted"""
 
     def look(self, view: View) -> None:
         numbers = self._changed.take(view)
         if numbers is None:
-            self._by_offer, self._of = {}, {}
+            self._by_account, self._of = {}, {}
             numbers = view.machines
         for number in numbers:
             if number in self._of:
-                name, counted = self._of.pop(number)
-                self._by_offer[name].add(counted, -1)
+                whole, counted = self._of.pop(number)
+                whole.add(counted, -1)
             machine = view.machines.get(number)
             if machine is not None:
-                name, counted = machine.offer.name, _counts_of(machine, view)
-                self._of[number] = name, counted
-                self._by_offer.setdefault(name, OfferCounts()).add(counted, +1)
+                whole, counted = self._whole(machine), _counts_of(machine, view)
+                self._of[number] = whole, counted
+                whole.add(counted, +1)
 
-    def of(self, offer: str) -> OfferCounts:
-        """Not to be changed."""
-        return self._by_offer.get(offer) or OfferCounts()
+    def _whole(self, machine: Machine) -> OfferCounts:
+        """That in which a machine is counted."""
+        by_offer = self._by_account.setdefault(machine.account, {})
+        found = by_offer.get(machine.offer.name)
+        if found is None:
+            found = by_offer[machine.offer.name] = OfferCounts()
+        return found
+
+    @property
+    def accounts(self) -> Sequence[str]:
+        """Those that have had machines."""
+        return tuple(self._by_account)
+
+    def of(self, offer: str, account: str | None = None) -> OfferCounts:
+        """Machines of an offer, of all accounts or of one; not to be changed."""
+        if account is None and len(self._by_account) > 1:
+            found = OfferCounts()
+            for by_offer in self._by_account.values():
+                if offer in by_offer:
+                    found.add(by_offer[offer], +1)
+            return found
+        if account is None:
+            account = next(iter(self._by_account), "")
+        return self._by_account.get(account, {}).get(offer) or OfferCounts()
+
+    def of_account(self, account: str) -> OfferCounts:
+        """Its machines of all offers."""
+        found = OfferCounts()
+        for counts in self._by_account.get(account, {}).values():
+            found.add(counts, +1)
+        return found
 
 
 def _counts_of(machine: Machine, view: View) -> OfferCounts:

@@ -6,7 +6,8 @@ from collections import Counter
 from itertools import pairwise
 
 from bursar.model.errors import InvariantError
-from bursar.state.state import BLOCKED, DONE, FAILED, READY, RUNNING, WAITING, RunState, TaskStatus
+from bursar.state.state import RunState
+from bursar.state.task_status import BLOCKED, DONE, FAILED, READY, RUNNING, WAITING, TaskStatus
 from bursar.state.view import Machine
 
 
@@ -44,6 +45,25 @@ def check(state: RunState) -> None:
         _expect(state, has_winner == (state.status[task] == DONE), "winner", task)
         held = state.status[task] in (WAITING, BLOCKED)
         _expect(state, held == state.precedence.waits(task), "waits for others", task)
+    _check_load(state)
+
+
+def _check_load(state: RunState) -> None:
+    demand: Counter[str] = Counter()
+    for place in range(len(state.work)):
+        if state.work.left(place):
+            before, work = state.work[place]
+            statuses = state.status[before + 1 : before + 1 + work.count]
+            for account in {"", work.owner}:
+                demand[account] += statuses.count(READY) + statuses.count(RUNNING)
+    supply: Counter[str] = Counter()
+    for machine in state.machines.values():
+        for account in {"", machine.account}:
+            supply[account] += 0 if machine.up is None else machine.offer.slots
+    for series, counted in ((state.demand, demand), (state.supply, supply)):
+        for account in {*series.accounts, *counted}:
+            told = f"demand or supply of {account!r} is {counted[account]}"
+            _expect(state, series.now(account) == counted[account], told)
 
 
 def _check_machine(state: RunState, machine: Machine) -> None:
@@ -56,7 +76,7 @@ def _check_machine(state: RunState, machine: Machine) -> None:
         _expect(state, state.attempts[attempt].machine is machine, f"attempt {attempt} is astray")
 
 
-def _having(state: RunState, status: TaskStatus) -> set[int]:
+def _having(state: RunState, status: int) -> set[int]:
     return {task for task in range(1, state.total + 1) if state.status[task] == status}
 
 

@@ -15,27 +15,7 @@ from bursar.model.goal import Budget
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import Time
-
-
-class Charge(msgspec.Struct, frozen=True):
-    """What one machine costs: its offer's price, as it was made, times the units it entered."""
-
-    machine: int
-    offer: Offer
-    begin: Time
-    end: Time
-    """paid until, while the machine is up; gone since, afterwards"""
-    is_open: bool
-    """more may follow, and what is not used is given back"""
-    account: str = ""
-
-    @property
-    def units(self) -> int:
-        return self.offer.units(self.end - self.begin)
-
-    @property
-    def amount(self) -> Money:
-        return self.offer.charge(self.end - self.begin)
+from bursar.state.charges import Charge, ClosedCharges
 
 
 class AccountSums:
@@ -124,7 +104,7 @@ class Ledger:
         self.spent = ZERO
         """charges closed"""
         self._open: dict[int, Charge] = {}
-        self._closed: list[Charge] = []
+        self._closed = ClosedCharges()
         self._accounts = {name: AccountSums(budget) for name, budget in budgets.items()}
 
     def change(self, budgets: Mapping[str, Budget | None]) -> None:

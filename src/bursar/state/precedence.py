@@ -6,9 +6,10 @@ Tasks of bags wait for nobody and take no room here.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-from bursar.model.flow import Flow
+from bursar.model.workflow import Rows, Workflow
 
 
 class Precedence:
@@ -19,14 +20,20 @@ class Precedence:
         """per task, how many of those that it needs are not done"""
         self._children: dict[int, list[int]] = {}
         """tasks that need this one; none where nobody does"""
+        self._firsts = array("q")
+        """the first task of each workflow that is not forgotten, ascending"""
+        self._rows: dict[int, Rows] = {}
+        """by the first task of a workflow, whom its tasks need, as places in it"""
 
     def add_free(self, count: int) -> None:
         """So many more tasks, which wait for nobody."""
         self._missing.frombytes(bytes(count * self._missing.itemsize))
 
-    def add_flow(self, flow: Flow) -> Iterator[bool]:
+    def add_workflow(self, flow: Workflow) -> Iterator[bool]:
         """The tasks of a workflow; tells of each whether it waits for others."""
         first = len(self._missing)
+        self._firsts.append(first)
+        self._rows[first] = flow.parents
         for index, parents in enumerate(flow.parents):
             self._missing.append(len(parents))
             for parent in parents:
@@ -40,15 +47,31 @@ class Precedence:
         """Those that need this one."""
         return self._children.get(task, ())
 
-    def done(self, task: int) -> Iterator[int]:
+    def parents(self, task: int) -> Sequence[int]:
+        """Those that this one needs; of a workflow that is forgotten, none."""
+        place = bisect_right(self._firsts, task) - 1
+        first = self._firsts[place] if place >= 0 else 0
+        rows = self._rows.get(first, ())
+        if task - first >= len(rows):
+            return ()
+        return tuple(first + parent for parent in rows[task - first])
+
+    def done(self, task: int) -> Sequence[int]:
         """Tell that a task is done; gives those that waited for nothing else."""
-        for child in self.children(task):
+        children = self._children.get(task)
+        if children is None:
+            return ()
+        free = []
+        for child in children:
             self._missing[child] -= 1
             if not self._missing[child]:
-                yield child
+                free.append(child)
+        return free
 
     def forget(self, tasks: range) -> None:
-        """Who needs these, which are all done, matters no more."""
+        """Who needs these, which are all tasks of a work and done, matters no more."""
+        if self._rows.pop(tasks.start, None) is not None:
+            del self._firsts[bisect_left(self._firsts, tasks.start)]
         for task in tasks if self._children else ():
             self._children.pop(task, None)
 

@@ -6,9 +6,9 @@ that is faulty. Python has no wall against code that means harm.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import msgspec
 
@@ -17,8 +17,9 @@ from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.time import Time
 from bursar.model.work import Work
-from bursar.state.events import StopRequested
-from bursar.state.ledger import Charge
+from bursar.state.charges import Charge
+from bursar.state.events import AnyEvent, StopRequested
+from bursar.state.run_times import Elsewhere, RunTimes
 from bursar.state.view import (
     Attempt,
     ChangesView,
@@ -30,8 +31,16 @@ from bursar.state.view import (
     PrecedenceView,
     RecentView,
     Refusal,
+    SeriesView,
+    StatusColumn,
     View,
+    WorksView,
 )
+from bursar.state.work_plans import FollowedPlan
+
+if TYPE_CHECKING:
+    from numpy import int64
+    from numpy.typing import NDArray
 
 
 class _Log(msgspec.Struct, frozen=True):
@@ -58,11 +67,98 @@ class _Recent(msgspec.Struct, frozen=True):
 
 class _Changes(msgspec.Struct, frozen=True):
     attempts: RecentView
+    blocked: RecentView
     machines: RecentView
     ready: RecentView
 
 
+class _WorksView(msgspec.Struct, frozen=True):
+    place_of: Callable[[int], int]
+    before: Callable[[int], int]
+    left: Callable[[int], int]
+    arrived: Callable[[int], Time]
+    arrived_since: Callable[[Time], range]
+    _at: Callable[[int], tuple[int, Work]]
+    _length: Callable[[], int]
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[int, Work]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[tuple[int, Work]]: ...
+    def __getitem__(self, place: int | slice) -> tuple[int, Work] | Sequence[tuple[int, Work]]:
+        if isinstance(place, slice):
+            return [self._at(one) for one in range(*place.indices(len(self)))]
+        return self._at(place)
+
+    def __len__(self) -> int:
+        return self._length()
+
+    def __iter__(self) -> Iterator[tuple[int, Work]]:
+        return map(self._at, range(len(self)))
+
+
+class _SeriesView(msgspec.Struct, frozen=True):
+    _accounts: Callable[[], Sequence[str]]
+    _now: Callable[[str], int]
+    _at: Callable[[Time, str], int]
+    _mean: Callable[[Time, Time, str], float]
+    _means: Callable[[Time, int, Time, str], Sequence[float]]
+
+    @property
+    def accounts(self) -> Sequence[str]:
+        return self._accounts()
+
+    def now(self, account: str = "") -> int:
+        return self._now(account)
+
+    def at(self, moment: Time, account: str = "") -> int:
+        return self._at(moment, account)
+
+    def mean(self, begin: Time, end: Time, account: str = "") -> float:
+        return self._mean(begin, end, account)
+
+    def means(self, every: Time, count: int, now: Time, account: str = "") -> Sequence[float]:
+        return self._means(every, count, now, account)
+
+
+class _RunTimesView(msgspec.Struct, frozen=True):
+    _all: Callable[[], RunTimes]
+
+    def saw(self, event: AnyEvent, state: View) -> None:
+        """It has learned from the event already."""
+
+    def saw_before(self, view: View) -> None:
+        """It has learned what happened before."""
+
+    def expected(self, offer: str, elapsed: Time = 0, task: int = 0) -> Time | None:
+        return self._all().expected(offer, elapsed, task)
+
+    def expected_each(
+        self, offer: str, elapsed: NDArray[int64], tasks: NDArray[int64]
+    ) -> NDArray[int64] | None:
+        return self._all().expected_each(offer, elapsed, tasks)
+
+    def moved(self, source: str, elapsed: Time, offer: str, task: int = 0) -> Time | None:
+        return self._all().moved(source, elapsed, offer, task)
+
+    def may_end_sooner(self, sources: Iterable[str], offer: str) -> bool:
+        return self._all().may_end_sooner(sources, offer)
+
+    def elsewhere(
+        self,
+        offers: Sequence[str],
+        sources: NDArray[int64],
+        elapsed: NDArray[int64],
+        tasks: NDArray[int64],
+    ) -> Elsewhere:
+        return self._all().elsewhere(offers, sources, elapsed, tasks)
+
+    def pace(self, offer: str) -> Time | None:
+        return self._all().pace(offer)
+
+
 class _Precedence(msgspec.Struct, frozen=True):
+    parents: Callable[[int], Sequence[int]]
     children: Callable[[int], Sequence[int]]
 
 
@@ -104,14 +200,20 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
     attempts: Mapping[int, Attempt]
     fleet: Mapping[str, int]
     refusals: Mapping[str, Refusal]
-    status: Column
+    status: StatusColumn
     winners: Column
     failures: Column
     log: LogView
     changes: ChangesView
     precedence: PrecedenceView
+    work: WorksView
+    demand: SeriesView
+    supply: SeriesView
+    runtimes: RunTimes
     attempts_of: Callable[[int], Sequence[int]]
+    plan_of: Callable[[int], FollowedPlan | None]
     account_of: Callable[[int], str]
+    offer_of: Callable[[int], str]
     may_replicate: Callable[[int], bool]
     _now: Callable[[], Time]
     _market: Callable[[], Market]
@@ -124,7 +226,6 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
     _waiting: Callable[[], int]
     _arrivals_open: Callable[[], bool]
     _stopping: Callable[[], StopRequested | None]
-    _work: Callable[[], Sequence[tuple[int, Work]]]
     _pauses: Callable[[], Sequence[tuple[Time, Time]]]
 
     @property
@@ -172,10 +273,6 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
         return self._stopping()
 
     @property
-    def work(self) -> Sequence[tuple[int, Work]]:
-        return self._work()
-
-    @property
     def pauses(self) -> Sequence[tuple[Time, Time]]:
         return self._pauses()
 
@@ -183,19 +280,21 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
 def view_of(state: View) -> ReadOnlyView:
     """What entries see of this state, now and later; nothing of it can be written."""
 
-    def children(task: int) -> Sequence[int]:
-        return tuple(state.precedence.children(task))
-
     def attempts_of(task: int) -> Sequence[int]:
         return tuple(state.attempts_of(task))
+
+    def plan_of(work: int) -> FollowedPlan | None:
+        return state.plan_of(work)
 
     def account_of(task: int) -> str:
         return state.account_of(task)
 
+    def offer_of(machine: int) -> str:
+        return state.offer_of(machine)
+
     def may_replicate(task: int) -> bool:
         return state.may_replicate(task)
 
-    work = _proxy(state.work)
     return ReadOnlyView(
         ledger=_ledger_of(state),
         ready=_proxy(state.ready),
@@ -209,9 +308,15 @@ def view_of(state: View) -> ReadOnlyView:
         failures=_proxy(state.failures),
         log=_log_of(state.log),
         changes=_changes_of(state.changes),
-        precedence=_Precedence(children),
+        precedence=_precedence_of(state.precedence),
+        work=_works_of(state.work),
+        demand=_series_of(state.demand),
+        supply=_series_of(state.supply),
+        runtimes=_RunTimesView(lambda: state.runtimes),
         attempts_of=attempts_of,
+        plan_of=plan_of,
         account_of=account_of,
+        offer_of=offer_of,
         may_replicate=may_replicate,
         _now=lambda: state.now,
         _market=lambda: state.market,
@@ -224,7 +329,6 @@ def view_of(state: View) -> ReadOnlyView:
         _waiting=lambda: state.waiting,
         _arrivals_open=lambda: state.arrivals_open,
         _stopping=lambda: state.stopping,
-        _work=lambda: work,
         _pauses=lambda: tuple(state.pauses),
     )
 
@@ -275,9 +379,63 @@ def _log_of(log: LogView) -> LogView:
 def _changes_of(changes: ChangesView) -> ChangesView:
     return _Changes(
         attempts=_recent_of(changes.attempts),
+        blocked=_recent_of(changes.blocked),
         machines=_recent_of(changes.machines),
         ready=_recent_of(changes.ready),
     )
+
+
+def _precedence_of(precedence: PrecedenceView) -> PrecedenceView:
+    def parents(task: int) -> Sequence[int]:
+        return tuple(precedence.parents(task))
+
+    def children(task: int) -> Sequence[int]:
+        return tuple(precedence.children(task))
+
+    return _Precedence(parents, children)
+
+
+def _works_of(works: WorksView) -> WorksView:
+    def place_of(task: int) -> int:
+        return works.place_of(task)
+
+    def before(place: int) -> int:
+        return works.before(place)
+
+    def left(place: int) -> int:
+        return works.left(place)
+
+    def arrived(place: int) -> Time:
+        return works.arrived(place)
+
+    def arrived_since(moment: Time) -> range:
+        return works.arrived_since(moment)
+
+    return _WorksView(
+        place_of=place_of,
+        before=before,
+        left=left,
+        arrived=arrived,
+        arrived_since=arrived_since,
+        _at=lambda place: works[place],
+        _length=lambda: len(works),
+    )
+
+
+def _series_of(series: SeriesView) -> SeriesView:
+    def value(account: str) -> int:
+        return series.now(account)
+
+    def at(moment: Time, account: str) -> int:
+        return series.at(moment, account)
+
+    def mean(begin: Time, end: Time, account: str) -> float:
+        return series.mean(begin, end, account)
+
+    def means(every: Time, count: int, now: Time, account: str) -> Sequence[float]:
+        return series.means(every, count, now, account)
+
+    return _SeriesView(lambda: series.accounts, value, at, mean, means)
 
 
 def _recent_of(recent: RecentView) -> RecentView:

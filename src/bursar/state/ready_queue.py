@@ -70,6 +70,9 @@ class ReadyQueue(Generic[Group]):
         """Those that have tasks."""
         return [group for group, count in self._counts.items() if count]
 
+    def __len__(self) -> int:
+        return len(self._group_of)
+
     def count(self, group: Group) -> int:
         return self._counts.get(group, 0)
 

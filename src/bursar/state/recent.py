@@ -12,29 +12,24 @@ KEPT: Final = 20_000
 class Recent:
     """The numbers of what changed, in order; each has a place in the order of all that ever did."""
 
-    __slots__ = ("_first", "_items")
+    __slots__ = ("_items", "end")
 
     def __init__(self) -> None:
-        self._first = 0
-        """the place of the first that is kept"""
+        self.end = 0
+        """the place of the next change: a reader that has seen all of them continues from here"""
         self._items: list[int] = []
-
-    @property
-    def end(self) -> int:
-        """The place of the next change: a reader that has seen all of them continues from here."""
-        return self._first + len(self._items)
+        """the last of them"""
 
     def note(self, number: int) -> None:
-        items = self._items
-        items.append(number)
-        if len(items) > 2 * KEPT:
-            del items[:KEPT]
-            self._first += KEPT
+        self.end += 1
+        self._items.append(number)
+        if len(self._items) > 2 * KEPT:
+            del self._items[:KEPT]
 
     def note_all(self, numbers: range) -> None:
         """So many that they need not be kept: it is faster to look at everything again."""
         if len(numbers) > KEPT:
-            self._first = self.end + len(numbers)
+            self.end += len(numbers)
             self._items.clear()
         else:
             for number in numbers:
@@ -42,20 +37,21 @@ class Recent:
 
     def since(self, place: int) -> Sequence[int] | None:
         """What changed from a place on, perhaps several times; None: too much, look at all."""
-        if place < self._first:
-            return None
-        return self._items[place - self._first :]
+        first = self.end - len(self._items)
+        return None if place < first else self._items[place - first :]
 
 
 class Changes:
     """What changed lately, by kind. What each number is now, the state tells."""
 
-    __slots__ = ("attempts", "machines", "ready")
+    __slots__ = ("attempts", "blocked", "machines", "ready")
 
     def __init__(self) -> None:
         self.attempts = Recent()
         """attempts that were started, began, are being cancelled, ended, or whose machine is being
         released"""
+        self.blocked = Recent()
+        """tasks that became BLOCKED, or WAITING again"""
         self.machines = Recent()
         """machines in any other way than by their attempts: rented, up, extended, leaving, down"""
         self.ready = Recent()

@@ -7,7 +7,7 @@ what `read_only.view_of` makes of it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, overload
 
 import msgspec
 
@@ -16,8 +16,10 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
 from bursar.model.time import DAY, MINUTE, SECOND, Time
 from bursar.model.work import Work
+from bursar.state.charges import Charge
 from bursar.state.events import StopRequested
-from bursar.state.ledger import Charge
+from bursar.state.run_times import RunTimes
+from bursar.state.work_plans import FollowedPlan
 
 SHORTEST_PAUSE: Final[Time] = 15 * SECOND
 """Between asking for a machine that was not available and asking again ..."""
@@ -59,7 +61,7 @@ class Machine(msgspec.Struct, frozen=True, eq=False):
     @property
     def is_open(self) -> bool:
         """Whether attempts may begin on it, if it has a free slot."""
-        return self.up is not None and not self.leaving and not self.down
+        return self.up is not None and not self.releasing and self.doomed is None and not self.down
 
     @property
     def is_full(self) -> bool:
@@ -147,9 +149,84 @@ class LogView(Protocol):
     def __len__(self) -> int: ...
 
 
+class StatusColumn(Column, Protocol):
+    """A `TaskStatus` for each task, a byte each."""
+
+    @overload
+    def __getitem__(self, number: int) -> int: ...
+    @overload
+    def __getitem__(self, number: slice) -> bytes | bytearray: ...
+
+
+class WorksView(Protocol):
+    """What arrived, in that order: the number before its first task, and the work.
+
+    Works count from 1; they stand here from place 0 on. Those that are done may have to be read
+    from the journal.
+    """
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[int, Work]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[tuple[int, Work]]: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[tuple[int, Work]]: ...
+    def place_of(self, task: int) -> int:
+        """Where the work stands that a task belongs to."""
+        ...
+
+    def before(self, place: int) -> int:
+        """The number before the first task of a work."""
+        ...
+
+    def left(self, place: int) -> int:
+        """Tasks of a work that are not done."""
+        ...
+
+    def arrived(self, place: int) -> Time:
+        """When a work arrived."""
+        ...
+
+    def arrived_since(self, moment: Time) -> range:
+        """Places of the works that arrived at a moment or later."""
+        ...
+
+
+class SeriesView(Protocol):
+    """A number over time by account; the account "" is the whole run."""
+
+    @property
+    def accounts(self) -> Sequence[str]:
+        """Those that had any, and the whole run."""
+        ...
+
+    def now(self, account: str = "") -> int: ...
+    def at(self, moment: Time, account: str = "") -> int:
+        """What it was, after all that happened then.
+
+        Exact at multiples of 5 s that are not long ago, else what it was at the one before.
+        """
+        ...
+
+    def mean(self, begin: Time, end: Time, account: str = "") -> float:
+        """Over a time that is not empty; exact if both are such multiples."""
+        ...
+
+    def means(self, every: Time, count: int, now: Time, account: str = "") -> Sequence[float]:
+        """Those of the last intervals of a length that have ended, oldest first.
+
+        An interval begins at a multiple of its length. There are fewer while the run is young.
+        """
+        ...
+
+
 class PrecedenceView(Protocol):
+    def parents(self, task: int) -> Sequence[int]:
+        """Those that this one needs; none where all of its work is done."""
+        ...
+
     def children(self, task: int) -> Sequence[int]:
-        """Those that need this one."""
+        """Those that need this one; none where all of its work is done."""
         ...
 
 
@@ -174,6 +251,11 @@ class ChangesView(Protocol):
         """Those that were started, began, are being cancelled, ended, or whose machine is being
         released.
         """
+        ...
+
+    @property
+    def blocked(self) -> RecentView:
+        """Tasks that became blocked by one that failed, or wait again since that is retried."""
         ...
 
     @property
@@ -249,6 +331,16 @@ class View(Protocol):
         ...
 
     @property
+    def demand(self) -> SeriesView:
+        """Slots that tasks could use over time: those that are ready or run, by owner."""
+        ...
+
+    @property
+    def supply(self) -> SeriesView:
+        """Slots of the machines that are up over time."""
+        ...
+
+    @property
     def arrivals_open(self) -> bool: ...
     @property
     def stopping(self) -> StopRequested | None: ...
@@ -257,7 +349,7 @@ class View(Protocol):
     @property
     def refusals(self) -> Mapping[str, Refusal]: ...
     @property
-    def status(self) -> Column:
+    def status(self) -> StatusColumn:
         """A `TaskStatus` per task."""
         ...
 
@@ -278,8 +370,13 @@ class View(Protocol):
     @property
     def precedence(self) -> PrecedenceView: ...
     @property
-    def work(self) -> Sequence[tuple[int, Work]]:
-        """What arrived: the number before its first task, and the work."""
+    def work(self) -> WorksView:
+        """What arrived."""
+        ...
+
+    @property
+    def runtimes(self) -> RunTimes:
+        """What tasks are expected to take."""
         ...
 
     @property
@@ -288,8 +385,16 @@ class View(Protocol):
         """Live attempts of a task, oldest first."""
         ...
 
+    def plan_of(self, work: int) -> FollowedPlan | None:
+        """The plan that the work of this number follows now; None: it follows none."""
+        ...
+
     def account_of(self, task: int) -> str:
         """Who pays for a task: its owner, where the run has several accounts."""
+        ...
+
+    def offer_of(self, machine: int) -> str:
+        """The offer of a machine, also of one that is down."""
         ...
 
     def may_replicate(self, task: int) -> bool:

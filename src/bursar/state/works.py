@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
+from bursar.model.time import Time
 from bursar.model.work import Work
 
 Arrived = tuple[int, Work]
@@ -23,32 +24,43 @@ class Works(Sequence[Arrived]):
     def __init__(self) -> None:
         self.events = array("q")
         """per work, the number of the event it came with"""
+        self._arrived = array("q")
+        """per work, the time of that event; ascending"""
         self._before = array("q")
         """per work, the number before its first task; ascending"""
         self._left = array("q")
         """per work, its tasks that are not done"""
         self._kept: dict[int, Work] = {}
         """by place, all that are not forgotten"""
+        self.have_owners = False
+        """whether any that was not done when it was added has one"""
         self._latest: tuple[int, Work] | None = None
         """the one that was forgotten or recalled last: what has just ended is asked for most"""
         self.recall: Callable[[int], Work] | None = None
         """what came with the event of this number; None: nothing is forgotten"""
 
-    def add(self, before: int, work: Work, event: int) -> None:
+    def add(self, before: int, work: Work, event: int, arrived: Time) -> None:
         self._kept[len(self.events)] = work
-        self.events.append(event)
-        self._before.append(before)
-        self._left.append(work.count)
+        self.have_owners = self.have_owners or bool(work.owner)
+        self._add(before, event, arrived, work.count)
 
-    def add_forgotten(self, before: int, event: int) -> None:
+    def add_forgotten(self, before: int, event: int, arrived: Time) -> None:
         """One whose tasks are all done."""
+        self._add(before, event, arrived, 0)
+
+    def _add(self, before: int, event: int, arrived: Time, left: int) -> None:
         self.events.append(event)
+        self._arrived.append(arrived)
         self._before.append(before)
-        self._left.append(0)
+        self._left.append(left)
 
     def place_of(self, task: int) -> int:
         """Where the work stands that a task belongs to."""
         return bisect_left(self._before, task) - 1
+
+    def owner_of(self, task: int) -> str:
+        """Whose a task is that is not done."""
+        return self._kept[self.place_of(task)].owner if self.have_owners else ""
 
     def before(self, place: int) -> int:
         return self._before[place]
@@ -56,6 +68,13 @@ class Works(Sequence[Arrived]):
     def left(self, place: int) -> int:
         """Tasks of a work that are not done."""
         return self._left[place]
+
+    def arrived(self, place: int) -> Time:
+        return self._arrived[place]
+
+    def arrived_since(self, moment: Time) -> range:
+        """Places of the works that arrived at a moment or later."""
+        return range(bisect_left(self._arrived, moment), len(self))
 
     def done(self, task: int) -> range | None:
         """Tell that a task is done; gives all tasks of its work if that is forgotten now."""

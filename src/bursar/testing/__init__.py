@@ -12,6 +12,7 @@ from bursar.testing.entries import (
 from bursar.testing.erratic import ErraticWorld
 from bursar.testing.hostile import Hostile
 from bursar.testing.renters import RenterContract
+from bursar.testing.run_times import check_run_times
 from bursar.testing.runners import RunnerContract
 from bursar.testing.scene import Scene
 from bursar.testing.worlds import WorldContract
@@ -32,6 +33,7 @@ __all__ = [
     "check_placer",
     "check_provisioner",
     "check_replicator",
+    "check_run_times",
     "hard_cases",
     "play",
 ]

@@ -12,7 +12,7 @@ from bursar.engine.loop import Engine
 from bursar.engine.roles import Policy
 from bursar.engine.world import Observer
 from bursar.model.errors import PolicyError
-from bursar.model.goal import Goal, Limits
+from bursar.model.goal import Account, Budget, Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND, Time
@@ -79,6 +79,19 @@ def calm_case() -> Case:
         goal=Goal(Money.parse("100")),
         runtimes=tuple((5 + number % 7) * MINUTE for number in range(12)),
         outside=arriving(8, 4, every=2 * HOUR),
+    )
+
+
+def shared_case() -> Case:
+    """The same for two accounts, one with a budget for each interval; each has work."""
+    calm = calm_case()
+    hourly = Account("ann", Budget(Money.parse("1"), HOUR))
+    works = (Work(Bag(5), "ann"), Work(Bag(4), "bob"), Work(Bag(3), "ann"))
+    arrivals = [ev.WorkArrived(number * HOUR, work) for number, work in enumerate(works)]
+    return msgspec.structs.replace(
+        calm,
+        goal=Goal(accounts=(hourly, Account("bob", Budget(Money.parse("100"))))),
+        outside=(*arrivals, ev.ArrivalsEnded(2 * HOUR)),
     )
 
 
@@ -188,7 +201,8 @@ def play(
     try:
         engine.tell_fault()
     except PolicyError as error:
-        if isinstance(error.__cause__, ContractBroken):
-            raise error.__cause__ from None
+        broken = error.__cause__
+        if isinstance(broken, ContractBroken):
+            raise broken from broken.__cause__
         raise ContractBroken(str(error)) from error
     return state

@@ -31,7 +31,7 @@ class RenterContract:
     offer: Offer = Offer("machine", Money.parse("0.01"), SECOND, limit=3)
     stay: Time = SECOND
     """a short lease, but longer than a machine boots"""
-    patience: Time = 20 * SECOND
+    longest_wait: Time = 20 * SECOND
     """for anything that must happen"""
     quick: Time = SECOND // 4
     """No order and no poll takes longer: the loop waits for it."""
@@ -43,7 +43,7 @@ class RenterContract:
     @property
     def ample(self) -> Time:
         """A lease that ends after anything that must happen."""
-        return 3 * self.patience
+        return 3 * self.longest_wait
 
     def make_renter(self, mark: str, now: Callable[[], Time]) -> Renter:
         """The renter of the run with this mark; the same run may have had another before."""
@@ -200,7 +200,7 @@ class _RenterDrill:
     # --- looking ---------------------------------------------------------------------------------
 
     def until(self, holds: Callable[[], bool], complaint: str) -> None:
-        last = self.now() + self._contract.patience
+        last = self.now() + self._contract.longest_wait
         while not holds():
             expect(self.now() < last, complaint)
             self.look(min(last, self.now() + self._contract.stay // 4))

@@ -40,16 +40,16 @@ class RunnerContract:
 
     offer: Offer = Offer("machine", Money.parse("0.01"), SECOND, slots=2)
     commands: dict[int, Command] = COMMANDS
-    """by task: 1 to 4 soon succeed, 5 and 6 outlast `patience`, 7 soon fails; empty: a call"""
+    """by task: 1 to 4 soon succeed, 5 and 6 outlast `longest_wait`, 7 soon fails; empty: a call"""
     stay: Time = SECOND
     """a short lease, but longer than a machine takes to join"""
-    patience: Time = 20 * SECOND
+    longest_wait: Time = 20 * SECOND
     """for anything that must happen"""
 
     @property
     def ample(self) -> Time:
         """A lease that ends after anything that must happen."""
-        return 3 * self.patience
+        return 3 * self.longest_wait
 
     def make_runner(self, mark: str, clock: RunClock) -> Runner:
         """The runner of the run with this mark."""
@@ -156,7 +156,7 @@ class RunnerContract:
             drill.order(drill.runner.stop, attempt)
             drill.order(drill.runner.leave, machine, "released")
             drill.until(lambda: machine in drill.gone, "the machine is not gone")
-            drill.order(drill.runner.lease, machine, drill.now() + self.patience)
+            drill.order(drill.runner.lease, machine, drill.now() + self.longest_wait)
             drill.order(drill.runner.leave, machine, "released")
             drill.order(drill.runner.start, 99, QUICK[1], machine, self.commands[QUICK[1]])
             drill.look(drill.now() + self.stay // 2)
@@ -173,8 +173,8 @@ class RunnerContract:
             timer = Timer(self.stay / SECOND / 4, drill.runner.wake)
             timer.start()
             began = drill.now()
-            drill.runner.poll(began + self.patience)
-            expect(drill.now() - began < self.patience // 2, "nothing woke it")
+            drill.runner.poll(began + self.longest_wait)
+            expect(drill.now() - began < self.longest_wait // 2, "nothing woke it")
             timer.join()
 
     def test_outputs_are_settled_whatever_becomes_of_them(self) -> None:
@@ -246,7 +246,7 @@ class _RunnerDrill:
     # --- looking ---------------------------------------------------------------------------------
 
     def until(self, holds: Callable[[], bool], complaint: str) -> None:
-        last = self.now() + self._contract.patience
+        last = self.now() + self._contract.longest_wait
         while not holds():
             expect(self.now() < last, complaint)
             self.look(min(last, self.now() + self._contract.stay // 4))

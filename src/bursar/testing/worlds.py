@@ -45,10 +45,10 @@ class WorldContract:
 
     offer: Offer = Offer("machine", Money.parse("0.01"), SECOND, slots=2)
     bags: tuple[Bag, Bag, Bag] = (Bag(len(QUICK)), Bag(len(SLOW)), Bag(1))
-    """tasks that soon succeed, tasks that outlast `patience`, and one that soon fails"""
+    """tasks that soon succeed, tasks that outlast `longest_wait`, and one that soon fails"""
     stay: Time = SECOND
     """a short lease, but longer than a machine boots"""
-    patience: Time = 20 * SECOND
+    longest_wait: Time = 20 * SECOND
     """for anything that must happen"""
     is_reliable: bool = True
     """whether machines stay to the end of their leases, and events are seen when they happen"""
@@ -62,7 +62,7 @@ class WorldContract:
 
     def test_every_machine_that_is_rented_comes_up_or_goes_down(self) -> None:
         with self._drill() as drill:
-            machines = [drill.rent(self.patience) for _ in range(3)]
+            machines = [drill.rent(self.longest_wait) for _ in range(3)]
             drill.until(lambda: not drill.booting(), "machines neither came up nor went down")
             expect(
                 sorted(drill.came_up | drill.went_down.keys()) == machines,
@@ -71,7 +71,7 @@ class WorldContract:
 
     def test_every_attempt_that_is_started_ends_once(self) -> None:
         with self._drill() as drill:
-            first, second = drill.machine(self.patience), drill.machine(self.patience)
+            first, second = drill.machine(self.longest_wait), drill.machine(self.longest_wait)
             drill.start(QUICK[0], first)
             drill.start(QUICK[1], second)
             drill.start(FAILING, second)
@@ -82,7 +82,7 @@ class WorldContract:
 
     def test_an_attempt_may_be_started_where_another_has_ended(self) -> None:
         with self._drill() as drill:
-            machine = drill.machine(self.patience)
+            machine = drill.machine(self.longest_wait)
             for task in QUICK:
                 drill.start(task, machine)
                 drill.until(lambda: not drill.state.attempts, "an attempt did not end")
@@ -91,7 +91,7 @@ class WorldContract:
 
     def test_an_attempt_that_is_cancelled_ends_and_its_machine_goes_on(self) -> None:
         with self._drill() as drill:
-            machine = drill.machine(self.patience)
+            machine = drill.machine(self.longest_wait)
             attempt = drill.start(SLOW[0], machine)
             drill.cancel(attempt)
             drill.until(lambda: not drill.state.attempts, "the attempt did not end")
@@ -102,7 +102,7 @@ class WorldContract:
 
     def test_a_machine_that_is_released_goes_down_with_what_runs_on_it(self) -> None:
         with self._drill() as drill:
-            machine = drill.machine(self.patience)
+            machine = drill.machine(self.longest_wait)
             drill.start(SLOW[0], machine)
             drill.start(SLOW[1], machine)
             drill.release(machine)
@@ -128,7 +128,7 @@ class WorldContract:
             machine = drill.machine(self.stay)
             before = drill.lease_ends(machine)
             attempt = drill.start(SLOW[0], machine)
-            drill.extend(machine, self.patience)
+            drill.extend(machine, self.longest_wait)
             drill.until(lambda: drill.tell_time() > before, "time does not pass", before + 1)
             if self.is_reliable:
                 expect(attempt in drill.state.attempts, "it ended with the lease of before")
@@ -149,7 +149,7 @@ class WorldContract:
             drill.world.post(ev.StopRequested(0, "interrupted", "an event"))
             drill.world.post(lambda now: ev.StopRequested(now, "interrupted", "made of the time"))
             drill.world.post(lambda now: [ev.StopRequested(now, "interrupted", "several")])
-            happened = drill.look(drill.tell_time() + self.patience)
+            happened = drill.look(drill.tell_time() + self.longest_wait)
             told = [event.why for event in happened if isinstance(event, ev.StopRequested)]
             expect(told == ["an event", "made of the time", "several"], f"what came was {told}")
 
@@ -159,12 +159,12 @@ class WorldContract:
             other = Thread(target=drill.world.post, args=[stop])
             other.start()
             other.join()
-            drill.look(drill.tell_time() + self.patience)
+            drill.look(drill.tell_time() + self.longest_wait)
             expect(drill.state.stopping is not None, "what was posted did not happen")
 
     def test_an_order_to_cancel_what_has_just_ended_is_ignored(self) -> None:
         with self._drill() as drill:
-            machine = drill.machine(self.patience)
+            machine = drill.machine(self.longest_wait)
             attempt = drill.start(QUICK[0], machine)
             drill.until(lambda: not drill.state.attempts, "the attempt did not end")
             drill.world.perform([ev.CancelOrdered(drill.tell_time(), attempt)])
@@ -184,7 +184,7 @@ class WorldContract:
 
     def test_outputs_are_settled_whatever_becomes_of_them(self) -> None:
         with self._drill() as drill:
-            machine = drill.machine(self.patience)
+            machine = drill.machine(self.longest_wait)
             for task in (QUICK[0], FAILING, QUICK[1]):
                 drill.start(task, machine)
                 drill.until(lambda: not drill.state.attempts, "an attempt did not end")
@@ -194,7 +194,7 @@ class WorldContract:
 
     def test_a_world_may_be_closed_at_any_time_and_twice(self) -> None:
         with self._drill() as drill:
-            machine = drill.machine(self.patience)
+            machine = drill.machine(self.longest_wait)
             drill.start(SLOW[0], machine)
             drill.world.close()
 
@@ -218,7 +218,7 @@ class WorldContract:
         scene.tell(ev.ArrivalsEnded(0))
         world = self.make_world(scene.state)
         try:
-            yield _Drill(scene, world, self.patience)
+            yield _Drill(scene, world, self.longest_wait)
         finally:
             world.close()
 
@@ -231,13 +231,13 @@ def _unique_name() -> str:
 class _Drill:
     """A world driven by hand; what it tells is treated as the engine does."""
 
-    def __init__(self, scene: Scene, world: World, patience: Time) -> None:
+    def __init__(self, scene: Scene, world: World, longest_wait: Time) -> None:
         self.scene = scene
         self.state = scene.state
         self.world = world
         self.came_up: set[int] = set()
         self.went_down: dict[int, ev.MachineDown] = {}
-        self._patience = patience
+        self._longest_wait = longest_wait
         self._now = world.now()
 
     # --- looking ---------------------------------------------------------------------------------
@@ -248,8 +248,8 @@ class _Drill:
         return happened
 
     def until(self, holds: Callable[[], bool], complaint: str, end: Time | None = None) -> None:
-        """Look on until something holds; complain if that takes longer than one has patience."""
-        last = self.tell_time() + self._patience
+        """Look on until something holds; complain if that takes longer than `longest_wait`."""
+        last = self.tell_time() + self._longest_wait
         while not holds():
             expect(self.tell_time() < last, complaint)
             self.look(last if end is None else end)

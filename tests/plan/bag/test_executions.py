@@ -72,6 +72,10 @@ class WithDraws(Replicator):
         self.rng = Counted(begin)
         self.before_placing = inner.before_placing
 
+    @property
+    def runtimes(self):
+        return self.inner.runtimes
+
     def saw(self, event, state):
         self.inner.saw(event, state)
 

@@ -92,7 +92,7 @@ def test_arithmetic_without_a_value_is_told_with_the_point(text):
 
 @pytest.mark.parametrize(
     ("preference", "given", "missing"),
-    [("within-budget", {"deadline": 60.0}, "--budget"), ("within-deadline", {}, "--deadline")],
+    [("within-budget", {"deadline": 60.0}, "budget="), ("within-deadline", {}, "deadline=")],
 )
 def test_a_limit_that_is_preferred_must_be_told(preference, given, missing):
     with pytest.raises(InputError, match=f"give {missing}, too"):

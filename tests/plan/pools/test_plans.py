@@ -282,8 +282,9 @@ def test_bounds_are_not_far_from_what_comes_true():
 
 def test_plans_of_both_kinds_are_one_list_by_cost():
     found = make_plans(MARKET, SAMPLES, 60, Goal(), mixed=candidates())
-    names = [plan.name for plan in found.plans]
-    assert {"cheapest", "fastest", "mixed-cheapest", "mixed-fastest"} <= set(names)
-    costs = [plan.cost_p50 for plan in found.plans]
+    assert "cheapest" in found.plans[0].names
+    assert "fastest" in found.plans[-1].names
+    assert any(plan.strategy for plan in found.plans)
+    costs = [plan.cost_upper for plan in found.plans]
     assert costs == sorted(costs)
     assert sum(plan.is_knee for plan in found.plans) == 1

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.plan.published.shapes import random_members
 
+from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.plan.published.dpds import Admission, Thresholds, dpds
 from bursar.plan.published.ensemble import Member
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.schedule import NOWHERE
 
 DOLLAR = Money.parse("1")
@@ -22,7 +22,7 @@ SMALL = Offer("small", DOLLAR)
 
 
 def workflow(parents, minutes, priority=0):
-    return Member(Graph.of(parents), np.array(minutes, float) * 60, priority)
+    return Member(dag_of(parents), np.array(minutes, float) * 60, priority)
 
 
 def bags(tasks, minutes):
@@ -222,7 +222,7 @@ def test_with_money_and_time_enough_all_workflows_finish(ensemble):
     members, offer, _, _ = ensemble
     work = sum(float(member.runtimes.sum()) for member in members)
     deadline = int((work + 1200) * SECOND)
-    tasks = sum(member.graph.tasks for member in members)
+    tasks = sum(len(member.dag) for member in members)
     units = deadline // offer.billing + 700
     plan = dpds(members, offer, offer.price * (units * tasks), deadline)
     assert plan.finished == tuple(range(len(members)))

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.plan.published.icpcp import icpcp
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.heft import Network
 from bursar.plan.workflow.schedule import microseconds
 
@@ -28,10 +28,10 @@ def minutes(*rows):
 
 
 def planned(parents, runtimes, deadline, volumes=None, network=FREE, market=MARKET):
-    graph = Graph.of(parents)
-    moved = np.zeros(graph.edges) if volumes is None else np.array(volumes, float)
-    plan = icpcp(graph, runtimes, moved, market, network, deadline)
-    plan.check(graph, runtimes, moved, network, market)
+    dag = dag_of(parents)
+    moved = np.zeros(dag.edges) if volumes is None else np.array(volumes, float)
+    plan = icpcp(dag, runtimes, moved, market, network, deadline)
+    plan.check(dag, runtimes, moved, network, market)
     assert plan.makespan <= deadline
     return plan
 
@@ -177,7 +177,7 @@ def problems(draw, *, is_even):
     degree = draw(st.sampled_from([0.3, 1, 3]))
     for place, name in enumerate(names):
         count = min(place, rng.poisson(degree))
-        parents[name] = rng.choice(names[:place], count, replace=False).tolist()
+        parents[name] = sorted(rng.choice(names[:place], count, replace=False).tolist())
     speeds = 1.0 + np.arange(offers)
     work = rng.lognormal(6, 1, (tasks, 1 if is_even else offers))
     if draw(st.booleans()):
@@ -204,17 +204,17 @@ def problems(draw, *, is_even):
 
 def shortest(parents, runtimes, volumes, market, network):
     """The earliest end with a machine for each task, and its offer, by the slowest moves."""
-    graph = Graph.of(parents)
+    dag = dag_of(parents)
     times = microseconds(runtimes)
-    end, offer = np.zeros(graph.tasks, np.int64), np.zeros(graph.tasks, np.int64)
-    for task in graph.order:
+    end, offer = np.zeros(len(dag), np.int64), np.zeros(len(dag), np.int64)
+    for task in dag.order:
         ready = 0
-        for edge in range(graph.parents_start[task], graph.parents_start[task + 1]):
+        for edge in range(dag.parents.starts[task], dag.parents.starts[task + 1]):
             move = microseconds(network.latency + volumes[edge] * network.pace).max()
-            ready = max(ready, end[graph.parents[edge]] + move)
+            ready = max(ready, end[dag.parents.items[edge]] + move)
         ends = [max(ready, each.boot) + times[task, n] for n, each in enumerate(market.offers)]
         offer[task], end[task] = np.argmin(ends), min(ends)
-    stays = times[np.arange(graph.tasks), offer]
+    stays = times[np.arange(len(dag)), offer]
     charges = [
         market.offers[number].charge(int(stay) + market.offers[number].boot).nanos
         for number, stay in zip(offer, stays, strict=True)

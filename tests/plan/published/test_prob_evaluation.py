@@ -10,13 +10,13 @@ from tests.plan.published.shapes import montage
 
 from bursar.beliefs.histogram import Histogram
 from bursar.beliefs.performance import Performance, Profile, time_on
+from bursar.model.dag import dag_of
 from bursar.model.time import SECOND
 from bursar.plan.published.prob_evaluation import Evaluation
 from bursar.plan.published.prob_operations import EXACT, PUBLISHED, Techniques
 from bursar.plan.published.prob_paths import preprocess
 from bursar.plan.published.prob_problem import Problem, by_level_and_kind, by_task
 from bursar.plan.published.prob_times import Distributions, Scalars
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.makespan import WorkflowTimes
 
 
@@ -33,14 +33,14 @@ def problem(parents, profiles, kinds=None, budget=1e9, offers=(SLOW, FAST)):
     tasks = len(parents)
     prices = 1e-3 * 3.0 ** np.arange(len(offers))
     given = np.zeros(tasks) if kinds is None else kinds
-    return Problem(Graph.of(parents), given, profiles, offers, prices, np.full(tasks, 0.25), budget)
+    return Problem(dag_of(parents), given, profiles, offers, prices, np.full(tasks, 0.25), budget)
 
 
 def evaluation(given, techniques=EXACT, times=None, groups=None, **options):
     return Evaluation(
         given,
         Distributions(given.performances) if times is None else times,
-        preprocess(given.graph, **options),
+        preprocess(given.dag, **options),
         by_task(given) if groups is None else groups,
         techniques,
     )
@@ -68,7 +68,7 @@ def test_the_published_operations_are_those_that_are_done():
     given = problem(FORK, MIXED)
     found = evaluation(given)
     found.makespan((0,) * 6)
-    expected = preprocess(given.graph).bound
+    expected = preprocess(given.dag).bound
     tally = found.times.tally
     assert (tally.adds, tally.maxima) == (expected.adds, expected.maxima) == (3, 2)
     assert (tally.generated, tally.evaluated_fully) == (6, 1)
@@ -104,7 +104,7 @@ def test_paths_that_share_tasks_are_not_independent_so_the_makespan_is_too_long(
     given = problem([[], [0], [0]], [shared, way, way])
     found = evaluation(given).makespan((0, 0, 0)).mean
     times = [[time_on(one, SLOW)] for one in (shared, way, way)]
-    sampled = WorkflowTimes(given.graph, times).makespan((0, 0, 0), 20_000).mean
+    sampled = WorkflowTimes(given.dag, times).makespan((0, 0, 0), 20_000).mean
     assert found > 1.2 * sampled
 
 
@@ -124,7 +124,7 @@ def test_prob_finds_a_montage_longer_than_it_is():
     groups = by_level_and_kind(given)
     found = evaluation(given, Techniques(cluster=1), groups=groups).makespan((0,) * 6)
     times = [[time_on(one, SLOW)] for one in profiles]
-    sampled = WorkflowTimes(given.graph, times).makespan([0] * len(parents), 4000)
+    sampled = WorkflowTimes(given.dag, times).makespan([0] * len(parents), 4000)
     assert 1.02 * sampled.mean < found.mean < 1.6 * sampled.mean
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
 from bursar.plan.published.prob_paths import preprocess
-from bursar.plan.workflow.graph import Graph
 
 
 @st.composite
@@ -72,7 +72,7 @@ FIGURE_4 = montage(4, [(0,), (0, 1), (0, 2), (1, 2), (1, 3), (2, 3)])
 
 
 def test_the_published_example_becomes_one_path():
-    found = preprocess(Graph.of(FIGURE_4))
+    found = preprocess(dag_of(FIGURE_4))
     assert found.enumerated.paths == 48
     assert (found.pruned.paths, found.pruned.adds, found.pruned.maxima) == (44, 352, 43)
     assert (found.bound.paths, found.bound.adds, found.bound.maxima) == (1, 8, 11)
@@ -82,21 +82,21 @@ def test_the_published_example_becomes_one_path():
 
 
 def test_each_pruning_can_be_switched_off():
-    graph = Graph.of(FIGURE_4)
-    plain = preprocess(graph, prune=False, binding=False)
+    dag = dag_of(FIGURE_4)
+    plain = preprocess(dag, prune=False, binding=False)
     assert sorted(as_tasks(plain)) == sorted(
         tuple((task,) for task in path) for path in all_paths(FIGURE_4)
     )
     assert plain.enumerated == plain.pruned == plain.bound
-    assert preprocess(graph, binding=False).bound.paths == 44
-    assert preprocess(graph, prune=False).pruned.paths == 48
+    assert preprocess(dag, binding=False).bound.paths == 44
+    assert preprocess(dag, prune=False).pruned.paths == 48
 
 
 @given(parents_of_tasks())
 def test_a_path_is_pruned_exactly_where_another_has_all_its_tasks(parents):
     paths = all_paths(parents)
     critical = [one for one in paths if not any(set(one) < set(other) for other in paths)]
-    found = preprocess(Graph.of(parents), binding=False)
+    found = preprocess(dag_of(parents), binding=False)
     assert sorted(as_tasks(found)) == sorted(tuple((t,) for t in path) for path in critical)
     assert found.enumerated.paths == len(paths)
     assert found.enumerated.adds == sum(len(path) - 1 for path in paths)
@@ -105,8 +105,8 @@ def test_a_path_is_pruned_exactly_where_another_has_all_its_tasks(parents):
 
 @given(parents_of_tasks() | layers_of_tasks())
 def test_bound_paths_cover_all_paths_and_take_no_more_operations(parents):
-    graph = Graph.of(parents)
-    plain, bound = preprocess(graph, binding=False), preprocess(graph)
+    dag = dag_of(parents)
+    plain, bound = preprocess(dag, binding=False), preprocess(dag)
     for path in as_tasks(plain):
         assert any(
             len(path) == len(other)
@@ -120,7 +120,7 @@ def test_bound_paths_cover_all_paths_and_take_no_more_operations(parents):
 
 @given(parents_of_tasks() | layers_of_tasks())
 def test_paths_are_bound_until_there_is_no_gain(parents):
-    paths = as_tasks(preprocess(Graph.of(parents)))
+    paths = as_tasks(preprocess(dag_of(parents)))
     for number, one in enumerate(paths):
         for other in paths[:number]:
             if len(one) == len(other):
@@ -131,24 +131,24 @@ def test_paths_are_bound_until_there_is_no_gain(parents):
 def test_paths_that_differ_at_two_places_apart_are_bound_as_well():
     first, second = [[], []], [[1, 0], [0], [1], [1, 0]]
     third, fourth = [[5, 4], [3, 2, 4], [5, 3]], [[7, 6, 8], [8], [7], [7, 6, 8]]
-    found = preprocess(Graph.of([*first, *second, *third, *fourth])).bound
+    found = preprocess(dag_of([*first, *second, *third, *fourth])).bound
     assert (found.paths, found.total) == (5, 33)
 
 
 @given(layers_of_tasks(), st.integers(0, 10))
 def test_no_more_pairs_are_bound_than_allowed(parents, most):
-    graph = Graph.of(parents)
-    before = preprocess(graph, binding=False).bound.paths
-    found = preprocess(graph, most_bindings=most)
+    dag = dag_of(parents)
+    before = preprocess(dag, binding=False).bound.paths
+    found = preprocess(dag, most_bindings=most)
     assert before - found.bound.paths <= most
     if before - found.bound.paths < most:
-        assert found.bound.paths == preprocess(graph, most_bindings=before).bound.paths
+        assert found.bound.paths == preprocess(dag, most_bindings=before).bound.paths
 
 
 def test_paths_of_two_tasks_are_not_bound():
-    assert preprocess(Graph.of([[], [], [0, 1]])).bound.paths == 2
-    assert preprocess(Graph.of([[], [], []])).bound.paths == 3
-    assert preprocess(Graph.of([[], [], [0, 1], [2]])).bound.paths == 1
+    assert preprocess(dag_of([[], [], [0, 1]])).bound.paths == 2
+    assert preprocess(dag_of([[], [], []])).bound.paths == 3
+    assert preprocess(dag_of([[], [], [0, 1], [2]])).bound.paths == 1
 
 
 def test_millions_of_paths_become_one_in_seconds():
@@ -157,7 +157,7 @@ def test_millions_of_paths_become_one_in_seconds():
     overlaps += [(at, at + side) for at in range(side * (side - 1))]
     parents = montage(side * side, overlaps)
     begin = time.perf_counter()
-    found = preprocess(Graph.of(parents))
+    found = preprocess(dag_of(parents))
     assert time.perf_counter() - begin < 20
     assert found.enumerated.paths == 2 * len(overlaps) * side**2 + side**2
     assert found.pruned.paths == 2 * len(overlaps) * side**2
@@ -170,8 +170,8 @@ def test_too_many_paths_are_refused():
         last = len(parents) - 1
         parents += [[last], [last + 1], [last], [last + 2, last + 3]]
     with pytest.raises(InputError, match=r"1,073,741,824 paths.*sampling"):
-        preprocess(Graph.of(parents))
+        preprocess(dag_of(parents))
     with pytest.raises(InputError, match="48 paths to evaluate, more than 47"):
-        preprocess(Graph.of(FIGURE_4), prune=False, binding=False, most_paths=47)
+        preprocess(dag_of(FIGURE_4), prune=False, binding=False, most_paths=47)
     with pytest.raises(InputError, match="without tasks"):
-        preprocess(Graph.of([]))
+        preprocess(dag_of([]))

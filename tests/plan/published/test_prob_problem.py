@@ -8,14 +8,14 @@ import pytest
 
 from bursar.beliefs.histogram import Histogram
 from bursar.beliefs.performance import Performance, Profile
+from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
 from bursar.model.time import SECOND
 from bursar.plan.published.prob_problem import Problem, by_level_and_kind, by_task, checked_groups
-from bursar.plan.workflow.graph import Graph
 
 OFFER = Performance(1.0, Histogram.constant(0.0), Histogram.constant(0.0))
 PROBLEM = Problem(
-    Graph.of([[], [], [0, 1], [0], [2, 3]]),
+    dag_of([[], [], [0, 1], [0], [2, 3]]),
     [0, 0, 1, 2, 1],
     [Profile(task * SECOND, 10 * task, 100) for task in range(5)],
     [OFFER, OFFER],
@@ -48,7 +48,7 @@ def test_tasks_of_one_level_and_kind_are_a_group():
         ({"budget": -1.0}, "a budget of -1"),
         ({"budget": float("nan")}, "a budget of nan"),
         ({"profiles": [Profile(-1)] * 5}, "less than no time"),
-        ({"graph": Graph.of([])}, "without tasks"),
+        ({"dag": dag_of([])}, "without tasks"),
     ],
 )
 def test_a_problem_that_cannot_be_solved_is_refused(change, message):

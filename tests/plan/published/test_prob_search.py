@@ -13,6 +13,7 @@ from tests.plan.published.shapes import montage
 
 from bursar.beliefs.histogram import Histogram
 from bursar.beliefs.performance import Performance, Profile
+from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
 from bursar.model.time import SECOND
 from bursar.plan.published.prob_evaluation import Evaluation
@@ -21,7 +22,6 @@ from bursar.plan.published.prob_paths import preprocess
 from bursar.plan.published.prob_problem import Problem, by_level_and_kind, by_task
 from bursar.plan.published.prob_search import Method, search
 from bursar.plan.published.prob_times import Distributions, Samples, Scalars
-from bursar.plan.workflow.graph import Graph
 
 
 def performance(speed, disk, spread, seed):
@@ -43,7 +43,7 @@ def problem(parents, profiles, budget, kinds=None, network=0.0):
     tasks = len(parents)
     given = np.zeros(tasks) if kinds is None else kinds
     costs = np.full(tasks, network)
-    return Problem(Graph.of(parents), given, profiles, OFFERS, PRICES, costs, budget)
+    return Problem(dag_of(parents), given, profiles, OFFERS, PRICES, costs, budget)
 
 
 def spending(given, share):
@@ -72,7 +72,7 @@ def diamonds(draw):
 @settings(max_examples=15, deadline=None)
 @given(diamonds())
 def test_the_static_search_finds_the_optimum_of_small_problems(given):
-    times, paths = Scalars.worst(OFFERS, 0.6), preprocess(given.graph)
+    times, paths = Scalars.worst(OFFERS, 0.6), preprocess(given.dag)
     evaluation = Evaluation(given, times, paths, by_task(given), EXACT)
     affordable = [
         evaluation.makespan(state)
@@ -107,7 +107,7 @@ CHAIN = spending(
 
 def test_prob_finds_nearly_the_least_expected_makespan():
     times = Distributions(OFFERS)
-    paths, groups = preprocess(CHAIN.graph), by_task(CHAIN)
+    paths, groups = preprocess(CHAIN.dag), by_task(CHAIN)
     evaluation = Evaluation(CHAIN, times, paths, groups, EXACT)
     least = min(
         evaluation.makespan(state).mean
@@ -154,7 +154,7 @@ def test_the_worst_case_finds_nothing_or_something_slow():
     )
     assert true_cost(loose, worst.offers) < true_cost(loose, prob.offers)
     evaluation = Evaluation(
-        loose, Distributions(OFFERS), preprocess(loose.graph), by_task(loose), EXACT
+        loose, Distributions(OFFERS), preprocess(loose.dag), by_task(loose), EXACT
     )
     slow, quick = (evaluation.makespan(tuple(one.offers.tolist())).mean for one in (worst, prob))
     assert slow > 1.05 * quick
@@ -186,7 +186,7 @@ def test_a_dearer_offer_that_costs_less_in_the_end_is_found():
     slow = Performance(0.01, Histogram.constant(0.0), Histogram.constant(0.0))
     quick = Performance(1.0, Histogram.constant(0.0), Histogram.constant(0.0))
     given = Problem(
-        Graph.of([[], [0]]), [0, 1], [Profile(SECOND)] * 2, [quick, slow], [2, 1], [0, 0], 10.0
+        dag_of([[], [0]]), [0, 1], [Profile(SECOND)] * 2, [quick, slow], [2, 1], [0, 0], 10.0
     )
     for method in Method:
         found = search(given, Distributions([quick, slow]), method=method)
@@ -212,7 +212,7 @@ def test_a_large_montage_is_assigned_group_by_group_in_seconds():
     groups = by_level_and_kind(given)
     for group in range(groups.max() + 1):
         assert len(np.unique(found.offers[groups == group])) == 1
-    cheap = Evaluation(given, Distributions(OFFERS), preprocess(given.graph), groups, PUBLISHED)
+    cheap = Evaluation(given, Distributions(OFFERS), preprocess(given.dag), groups, PUBLISHED)
     assert found.expected_time < 0.6 * cheap.makespan((0,) * 6).mean
 
 
@@ -223,7 +223,7 @@ def test_more_money_does_not_make_it_slower():
         for share in (0.1, 0.3, 0.5, 0.7, 0.9, 1.2)
     ]
     assert all(after <= 1.01 * before for before, after in pairwise(found))
-    paths, groups = preprocess(given.graph), by_level_and_kind(given)
+    paths, groups = preprocess(given.dag), by_level_and_kind(given)
     evaluation = Evaluation(given, Distributions(OFFERS), paths, groups, EXACT)
     assert found[-1] == pytest.approx(evaluation.makespan((3,) * 6).mean)
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.plan.published.shapes import random_members
 
+from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.plan.published.ensemble import Ensemble, Member
 from bursar.plan.published.spss import share_out, spss
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.schedule import NOWHERE
 
 DOLLAR = Money.parse("1")
@@ -22,7 +22,7 @@ SMALL = Offer("small", DOLLAR)
 
 
 def workflow(parents, minutes, priority=0):
-    return Member(Graph.of(parents), np.array(minutes, float) * 60, priority)
+    return Member(dag_of(parents), np.array(minutes, float) * 60, priority)
 
 
 def cost(plan, offer=SMALL):
@@ -62,7 +62,7 @@ def test_spare_time_is_shared_out_over_levels():
 
     By tasks they get 17.5 and 52.5 s; by run times 10 and 60 s.
     """
-    members = [Member(Graph.of([[], [0], [0], [0]]), np.array([10.0, 20, 20, 20]))]
+    members = [Member(dag_of([[], [0], [0], [0]]), np.array([10.0, 20, 20, 20]))]
     ensemble = Ensemble.of(members, SMALL, DOLLAR, 100 * SECOND)
     by_tasks, by_times = share_out(ensemble, 0, 1.0), share_out(ensemble, 0, 0.0)
     assert [by_tasks[task] for task in range(4)] == [27_500_000, *[100 * SECOND] * 3]
@@ -175,9 +175,9 @@ def test_with_money_and_machines_enough_only_the_deadline_leaves_workflows_out(e
     plan = spss(members, boundless, Money.parse("9000000000"), deadline)
     plan.check(members, boundless)
     for number, member in enumerate(members):
-        end = np.zeros(member.graph.tasks)
-        for task in member.graph.order:
-            start, stop = member.graph.parents_start[task : task + 2]
-            before = end[member.graph.parents[start:stop]].max(initial=offer.boot)
+        end = np.zeros(len(member.dag))
+        for task in member.dag.order:
+            start, stop = member.dag.parents.starts[task : task + 2]
+            before = end[member.dag.parents.items[start:stop]].max(initial=offer.boot)
             end[task] = before + round(member.runtimes[task] * SECOND)
         assert (number in plan.finished) == (end.max() <= deadline)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bursar.beliefs.histogram import Histogram
+from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
 from bursar.plan.workflow.assignment import (
     AssignmentGoal,
@@ -17,7 +18,6 @@ from bursar.plan.workflow.assignment import (
     choose,
     frontier,
 )
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.makespan import WorkflowTimes
 
 BINS = 50
@@ -38,7 +38,7 @@ def typical(rng, parents, offers=3):
         for task in range(tasks)
     ]
     prices = 2.0 ** np.arange(offers) * rng.uniform(0.9, 1.3, offers)
-    return WorkflowTimes(Graph.of(parents), times), prices
+    return WorkflowTimes(dag_of(parents), times), prices
 
 
 def random_parents(rng, tasks):
@@ -79,7 +79,7 @@ def budget_between(workflow, prices, tightness):
 
 def all_assignments(workflow, prices):
     """Every one, what it costs, and its makespans [assignment, sample]."""
-    tasks = workflow.graph.tasks
+    tasks = len(workflow.dag)
     every = np.array(list(product(range(workflow.offers), repeat=tasks)))
     costs = costs_of(workflow, prices)[np.arange(tasks), every].sum(axis=1)
     return every, costs, np.array([workflow.sample(one, 512, seed=77) for one in every])
@@ -150,15 +150,15 @@ def test_a_budget_is_kept_with_the_chance_that_is_asked_for(seed):
 
 def greedy(workflow, prices, budget):
     """Upgrade the task of the longest path, by mean times, that gains most for its money."""
-    graph = workflow.graph
+    dag = workflow.dag
     means = workflow.table.mean(axis=1)[workflow.rows]
     costs = means * prices
     offers = costs.argmin(axis=1)
-    tasks = np.arange(graph.tasks)
+    tasks = np.arange(len(dag))
     while True:
-        ends, via = np.zeros(graph.tasks), np.full(graph.tasks, -1)
-        for task in graph.order:
-            row = graph.parents[graph.parents_start[task] : graph.parents_start[task + 1]]
+        ends, via = np.zeros(len(dag)), np.full(len(dag), -1)
+        for task in dag.order:
+            row = dag.parents.items[dag.parents.starts[task] : dag.parents.starts[task + 1]]
             if len(row):
                 via[task] = row[ends[row].argmax()]
             ends[task] = means[task, offers[task]] + (ends[via[task]] if len(row) else 0.0)
@@ -200,7 +200,7 @@ def test_the_money_goes_to_the_long_branch():
     """Two tasks side by side: the short one may be slow for nothing."""
     slow, fast = Histogram.constant(100.0), Histogram.constant(60.0)
     short = [Histogram.constant(50.0), Histogram.constant(30.0)]
-    workflow = WorkflowTimes(Graph.of([[], []]), [[slow, fast], short])
+    workflow = WorkflowTimes(dag_of([[], []]), [[slow, fast], short])
     found = choose(workflow, [1.0, 2.0], AssignmentGoal(budget=175.0))
     assert found.offers.tolist() == [1, 0]
     assert found.expected_cost == 170.0
@@ -211,7 +211,7 @@ def test_the_money_goes_to_the_long_branch():
 
 def test_the_cheapest_by_a_deadline_slows_what_has_time():
     slow, fast = Histogram.constant(100.0), Histogram.constant(60.0)
-    workflow = WorkflowTimes(Graph.of([[], [0], []]), [[slow, fast]] * 3)
+    workflow = WorkflowTimes(dag_of([[], [0], []]), [[slow, fast]] * 3)
     found = choose(workflow, [1.0, 2.0], AssignmentGoal(deadline=165.0))
     assert sorted(found.offers[:2].tolist()) == [0, 1]
     assert found.offers[2] == 0
@@ -222,7 +222,7 @@ def test_the_cheapest_by_a_deadline_slows_what_has_time():
 
 def test_of_offers_that_cost_the_same_the_fastest_is_taken():
     rows = [[Histogram.constant(80.0 / 2**offer) for offer in range(4)]] * 3
-    workflow = WorkflowTimes(Graph.of([[], [0], []]), rows)
+    workflow = WorkflowTimes(dag_of([[], [0], []]), rows)
     found = choose(workflow, [1.0, 2.0, 4.0, 8.0], AssignmentGoal(budget=240.0))
     assert found.offers.tolist() == [3, 3, 3]
 
@@ -297,7 +297,7 @@ def test_both_limits_are_kept_or_the_fastest_within_the_budget_is_named():
     assert refused.value.nearest.makespan.quantile(0.9) == pytest.approx(at, rel=0.02)
 
 
-ONE = WorkflowTimes(Graph.of([[]]), [[Histogram.constant(1.0)] * 2])
+ONE = WorkflowTimes(dag_of([[]]), [[Histogram.constant(1.0)] * 2])
 GOAL = AssignmentGoal(budget=9.0)
 
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from bursar.engine.roles import Policy
 from bursar.model.assigned import Assigned
+from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Work
-from bursar.plan.workflow.graph import Graph
+from bursar.model.workflow import Workflow
 from bursar.plan.workflow.packing import Packing
 from bursar.plan.workflow.urgency import urgency
 from bursar.policies.place.assigned import AssignedPlacer
@@ -41,7 +41,7 @@ class Plan(msgspec.Struct):
     @property
     def flow(self):
         tasks = len(self.parents)
-        return Flow(
+        return Workflow(
             name="drawn",
             names=tuple(f"t{task}" for task in range(tasks)),
             parents=tuple(map(tuple, self.parents)),
@@ -53,7 +53,7 @@ class Plan(msgspec.Struct):
 
     @property
     def packing(self):
-        return Packing(Graph.of(self.parents), urgency(self.flow), self.offers)
+        return Packing(dag_of(self.parents), urgency(self.flow), self.offers)
 
     def trace(self):
         return self.packing.trace(self.assigned, self.fleet, self.runtimes)
@@ -71,7 +71,7 @@ class Plan(msgspec.Struct):
         state = simulate(
             Market("USD", "undated", tuple(self.offers)),
             Goal(),
-            [WorkArrived(0, Work.of(self.flow)), plan],
+            [WorkArrived(0, Work(self.flow)), plan],
             Policy(prob, AssignedPlacer(prob), NoReplicas()),
             ModelledBehaviour(lambda task, machine: self.runtimes[task - 1]),
         )
@@ -356,7 +356,7 @@ def test_a_machine_that_boots_beyond_its_lease_is_kept_only_if_it_is_needed():
 )
 def test_what_cannot_be_executed_is_refused(change, words):
     given = {"assigned": [0, 0], "fleet": [1], "runtimes": [5, 5]} | change
-    packing = Packing(Graph.of([[], [0]]), [0, 1], [Offer("small", ZERO)])
+    packing = Packing(dag_of([[], [0]]), [0, 1], [Offer("small", ZERO)])
     with pytest.raises(InputError, match=words):
         packing.trace(**given)
     with pytest.raises(InputError, match=words):
@@ -365,7 +365,7 @@ def test_what_cannot_be_executed_is_refused(change, words):
 
 def test_an_offer_without_machines_may_stand_beside():
     offers = [Offer("none", Money(1), limit=0), Offer("small", Money(1))]
-    packing = Packing(Graph.of([[], [0]]), [0, 1], offers)
+    packing = Packing(dag_of([[], [0]]), [0, 1], offers)
     assert packing.trace([1, 1], [3, 1], [5, 6]).makespan == 11
     with pytest.raises(InputError, match="1 tasks are meant for none"):
         packing.trace([0, 1], [3, 1], [5, 6])
@@ -374,13 +374,13 @@ def test_an_offer_without_machines_may_stand_beside():
 def test_places_must_order_all_tasks():
     for places in ([0], [0, 0], [1, 2]):
         with pytest.raises(InputError, match="2 tasks need a place each"):
-            Packing(Graph.of([[], [0]]), places, [Offer("small", ZERO)])
+            Packing(dag_of([[], [0]]), places, [Offer("small", ZERO)])
     with pytest.raises(InputError, match="at least 1 task and 1 offer"):
-        Packing(Graph.of([[]]), [0], [])
+        Packing(dag_of([[]]), [0], [])
 
 
 def test_costs_beyond_what_money_holds_are_refused():
-    packing = Packing(Graph.of([[]]), [0], [Offer("dear", Money.parse("9000000000"), SECOND)])
+    packing = Packing(dag_of([[]]), [0], [Offer("dear", Money.parse("9000000000"), SECOND)])
     runs = packing.run([0], [1], [[SECOND]])
     assert runs.cost(0) == Money.parse("9000000000")
     with pytest.raises(InputError, match="may cost"):

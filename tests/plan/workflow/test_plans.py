@@ -9,7 +9,6 @@ import pytest
 from bursar.beliefs.task_times import workflow_times
 from bursar.engine.roles import Policy
 from bursar.model.errors import InputError
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
@@ -17,8 +16,9 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.wish import Wish
 from bursar.model.work import Work
 from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.plan.workflow.plans import (
-    FlowPlanner,
+    WorkflowPlanner,
     offered_plans,
     pick,
     reliable_offers,
@@ -39,14 +39,14 @@ MARKET = Market("USD", "2026-01-01", (SMALL, LARGE))
 
 def layers(depth=5, width=8):
     rng = np.random.default_rng(0)
-    work = Workflow("layers")
+    work = WorkflowBuilder("layers")
     for layer in range(depth):
         for number in range(width):
             above = rng.choice(width, 2, replace=False) if layer else ()
             needs = [f"t{layer - 1}x{one}" for one in above]
             time = float(rng.uniform(60, 300))
             work.task(f"t{layer}x{number}", needs=needs, runtime=time, kind=f"k{layer}")
-    return Flow.of(work.build())
+    return Workflow.of(work.build())
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +56,12 @@ def flow():
 
 @pytest.fixture(scope="module")
 def times(flow):
-    return workflow_times(flow.dag(), MARKET.offers, {}, 0.2)
+    return workflow_times(flow.dag, MARKET.offers, {}, 0.2)
 
 
 @pytest.fixture(scope="module")
 def plans(flow, times):
-    return FlowPlanner(flow, MARKET.offers, times).plans()
+    return WorkflowPlanner(flow, MARKET.offers, times).plans()
 
 
 def test_plans_go_from_cheapest_to_fastest_and_none_beats_another(plans):
@@ -73,7 +73,7 @@ def test_plans_go_from_cheapest_to_fastest_and_none_beats_another(plans):
 
 def test_the_ends_are_what_they_are_called(flow, times, plans):
     """All on one cheap machine, and as fast as all on the faster offer with machines enough."""
-    planner = FlowPlanner(flow, MARKET.offers, times)
+    planner = WorkflowPlanner(flow, MARKET.offers, times)
     alone = planner.judge(np.zeros(flow.count, dtype=np.int64), (1, 0))
     fast = planner.judge(np.ones(flow.count, dtype=np.int64), (0, flow.count))
     assert plans[0].mean_cost <= alone.mean_cost
@@ -81,7 +81,7 @@ def test_the_ends_are_what_they_are_called(flow, times, plans):
 
 
 def test_the_same_seed_gives_the_same_plans(flow, times, plans):
-    again = FlowPlanner(flow, MARKET.offers, times).plans()
+    again = WorkflowPlanner(flow, MARKET.offers, times).plans()
     assert [plan.assigned for plan in again] == [plan.assigned for plan in plans]
     assert [plan.fleet for plan in again] == [plan.fleet for plan in plans]
 
@@ -101,7 +101,7 @@ def test_the_promises_of_a_plan_hold_in_the_engine(flow, times, plans, place):
         state = simulate(
             MARKET,
             Goal(Money.parse("100")),
-            [ev.WorkArrived(0, Work.of(flow)), chosen],
+            [ev.WorkArrived(0, Work(flow)), chosen],
             Policy(prob, AssignedPlacer(prob), NoReplicas()),
             ModelledBehaviour(lambda task, _, drawn=drawn: drawn[task - 1]),
         )
@@ -195,12 +195,12 @@ def test_a_plan_without_a_budget_is_capped_by_its_bound_and_a_unit_for_each_mach
 
 def test_an_hour_once_paid_is_shared_by_many_tasks():
     """20 tasks of 2 minutes: a machine each would cost 20 hours."""
-    work = Workflow("bag")
+    work = WorkflowBuilder("bag")
     for number in range(20):
         work.task(f"t{number}", runtime=120)
-    flow, hourly = Flow.of(work.build()), Offer("hourly", Money.parse("1"), billing=HOUR)
-    times = workflow_times(flow.dag(), (hourly,), {}, 0.0)
-    plans = FlowPlanner(flow, (hourly,), times).plans()
+    flow, hourly = Workflow.of(work.build()), Offer("hourly", Money.parse("1"), billing=HOUR)
+    times = workflow_times(flow.dag, (hourly,), {}, 0.0)
+    plans = WorkflowPlanner(flow, (hourly,), times).plans()
     assert plans[0].fleet == {"hourly": 1}
     assert plans[0].cost(0.5) == Money.parse("1")
     assert plans[-1].fleet == {"hourly": 20}
@@ -208,15 +208,15 @@ def test_an_hour_once_paid_is_shared_by_many_tasks():
 
 
 def test_offers_with_few_machines_share_their_tasks_with_others():
-    work = Workflow("bag")
+    work = WorkflowBuilder("bag")
     for number in range(90):
         work.task(f"t{number}", runtime=120)
-    flow = Flow.of(work.build())
+    flow = Workflow.of(work.build())
     offers = (
         Offer("slow", Money.parse("0.001"), billing=SECOND, limit=10),
         Offer("fast", Money.parse("0.001"), billing=SECOND, limit=10, speed=2.0),
     )
-    plans = FlowPlanner(flow, offers, workflow_times(flow.dag(), offers, {}, 0.0)).plans()
+    plans = WorkflowPlanner(flow, offers, workflow_times(flow.dag, offers, {}, 0.0)).plans()
     assert plans[-1].fleet == {"slow": 10, "fast": 10}
     assert plans[-1].makespan(0.5) < 9 * MINUTE * 0.75
     assert all(count <= 10 for plan in plans for count in plan.fleet.values())
@@ -231,8 +231,10 @@ def test_workflows_are_planned_for_machines_that_stay():
 
 
 def test_a_single_task_has_a_plan():
-    work = Workflow("one")
+    work = WorkflowBuilder("one")
     work.task("only", runtime=60)
-    flow = Flow.of(work.build())
-    plans = FlowPlanner(flow, MARKET.offers, workflow_times(flow.dag(), MARKET.offers, {})).plans()
+    flow = Workflow.of(work.build())
+    plans = WorkflowPlanner(
+        flow, MARKET.offers, workflow_times(flow.dag, MARKET.offers, {})
+    ).plans()
     assert [plan.fleet for plan in plans] == [{"small": 1}, {"large": 1}]

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.heft import Network
 from bursar.plan.workflow.schedule import NOWHERE, Schedule, most_at_once
 
@@ -24,7 +24,7 @@ MARKET = Market(
         Offer("large", Money.parse("0.25"), billing=MINUTE, minimum=10 * MINUTE),
     ),
 )
-GRAPH = Graph.of([[], [0], [0]])
+GRAPH = dag_of([[], [0], [0]])
 RUNTIMES = np.array([[60.0, 30.0], [120.0, 60.0], [120.0, 60.0]])
 VOLUMES = np.array([10.0, 20.0])
 NETWORK = Network.even(2, pace=1.0, latency=1.0)
@@ -105,7 +105,7 @@ def test_what_cannot_be_run_is_told(changes, message):
 
 def test_a_schedule_of_another_workflow_is_refused():
     with pytest.raises(InputError, match="a schedule of 3 tasks for 1"):
-        planned().check(Graph.of([[]]), RUNTIMES[:1], np.empty(0), NETWORK, MARKET)
+        planned().check(dag_of([[]]), RUNTIMES[:1], np.empty(0), NETWORK, MARKET)
 
 
 def test_a_machine_without_a_task_is_refused():

@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar.model.workflow import Workflow
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.plan.workflow.shape import critical_path, levels, shape, upward_ranks
 
 
 def built(runtimes, edges):
-    flow = Workflow()
+    flow = WorkflowBuilder()
     for task, runtime in enumerate(runtimes):
         needs = [f"t{parent}" for parent, child in edges if child == task]
         flow.task(f"t{task}", needs=needs, runtime=runtime)
@@ -94,7 +94,7 @@ def test_the_critical_path_can_be_asked_for_other_weights():
 
 
 def test_a_chain_of_two_hundred_thousand_tasks_has_as_many_levels():
-    flow = Workflow()
+    flow = WorkflowBuilder()
     for task in range(200_000):
         flow.task(f"t{task}", needs=[f"t{task - 1}"] if task else (), runtime=0.5)
     found = shape(flow.build())

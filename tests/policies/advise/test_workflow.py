@@ -8,13 +8,14 @@ from tests.plan.workflow.test_plans import MARKET, layers
 
 from bursar.beliefs.task_times import workflow_times
 from bursar.engine.roles import Policy
+from bursar.model.assigned import Assigned
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.money import Money
 from bursar.model.wish import Wish
 from bursar.model.work import Work
-from bursar.plan.workflow.plans import FlowPlanner, offered_plans
-from bursar.policies.advise.workflow import FlowAdvisor, part_of
+from bursar.plan.workflow.plans import WorkflowPlanner, offered_plans
+from bursar.policies.advise.workflow import WorkflowAdvisor, part_of
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
@@ -34,13 +35,13 @@ def flow():
 
 @pytest.fixture(scope="module")
 def times(flow):
-    return workflow_times(flow.dag(), MARKET.offers, {}, 0.2)
+    return workflow_times(flow.dag, MARKET.offers, {}, 0.2)
 
 
 @pytest.fixture(scope="module")
 def plan(flow, times):
     """The fastest that keeps a budget of 4.2 with confidence, if run times are as predicted."""
-    plans = FlowPlanner(flow, MARKET.offers, times).plans()
+    plans = WorkflowPlanner(flow, MARKET.offers, times).plans()
     goal, wish = Goal(Money.parse("4.2")), Wish()
     [best] = [one for one in offered_plans(plans, goal, wish, MARKET) if one.is_default]
     return choice_of(best)
@@ -64,12 +65,12 @@ def run(flow, times, plan, *, slower, seed, advised, observer=None, advisor=None
         return max(1, round(histogram.values[luck] * slower * 1e6))
 
     prob = Prob()
-    own = FlowAdvisor(flow, MARKET.offers, times, Wish())
+    own = WorkflowAdvisor(flow, MARKET.offers, times, Wish())
     advisors = (advisor or own,) if advised else ()
     return simulate(
         MARKET,
         Goal(Money.parse("4.2")),
-        [ev.WorkArrived(0, Work.of(flow)), plan],
+        [ev.WorkArrived(0, Work(flow)), plan],
         Policy(prob, AssignedPlacer(prob), NoReplicas(), advisors),
         ModelledBehaviour(runtime),
         observers=[observer or Auditor()],
@@ -86,13 +87,13 @@ def test_slower_tasks_break_the_budget_unless_the_rest_is_planned_anew(flow, tim
     assert len(finished(advised=False)) == 0
     anew = finished(advised=True)
     assert len(anew) >= RUNS - 1
-    assert all("slower than predicted" in state.assignment.why for state in anew)
+    assert all("slower than predicted" in state.plans_of(1).assignment.why for state in anew)
 
 
 def test_nothing_is_planned_anew_while_tasks_are_as_predicted(flow, times, plan):
     for seed in range(RUNS):
         state = run(flow, times, plan, slower=1.0, seed=seed, advised=True)
-        assert state.assignment is None
+        assert state.plans_of(1).assignment is None
 
 
 def test_what_is_done_keeps_its_offer_in_the_new_plan(flow, times, plan):
@@ -114,7 +115,7 @@ def test_a_part_of_a_workflow_needs_only_what_is_in_it(flow):
     assert part.parents[:2] == ((), ())
     kept = [parent for parent in flow.parents[24] if parent in (12, 13)]
     assert part.parents[2] == tuple(parent - 12 for parent in kept)
-    assert len(part.dag()) == 3
+    assert len(part.dag) == 3
 
 
 class Advised(Scene):
@@ -122,16 +123,18 @@ class Advised(Scene):
 
     def __init__(self, flow, times, plan, before=0, budget="4.2"):
         self.told = []
-        self.advisor = FlowAdvisor(flow, MARKET.offers, times, Wish(), before=before)
         super().__init__(*MARKET.offers, tasks=before, arrivals_open=True, budget=budget)
-        self.tell(ev.WorkArrived(0, Work.of(flow)))
-        filled = (0,) * before + plan.assigned.tasks
-        assigned = msgspec.structs.replace(plan.assigned, tasks=filled)
-        self.tell(msgspec.structs.replace(plan, assigned=assigned))
+        self.work = len(self.state.work) + 1
+        self.advisor = WorkflowAdvisor(
+            flow, MARKET.offers, times, Wish(), work=self.work, before=before
+        )
+        self.tell(ev.WorkArrived(0, Work(flow)))
+        self.tell(msgspec.structs.replace(plan, work=self.work))
 
     def tell(self, event):
         super().tell(event)
-        self.advisor.saw(event, self.state)
+        if "advisor" in vars(self):
+            self.advisor.saw(event, self.state)
 
     def change_budget(self, budget):
         self.pass_time(1)
@@ -164,11 +167,26 @@ def test_the_goal_that_comes_with_the_choice_of_a_plan_is_the_one_it_was_chosen_
     assert scene.told == []
 
 
-def test_tasks_before_the_workflow_keep_their_offers(flow, times, plan):
+def test_what_is_planned_for_a_later_work_is_the_same_and_says_whose_it_is(flow, times, plan):
     plain, later = Advised(flow, times, plan), Advised(flow, times, plan, before=5)
     for scene in (plain, later):
         scene.change_budget("1.5")
-    assert later.told[0].assigned.tasks == (0,) * 5 + plain.told[0].assigned.tasks
+    assert (plain.told[0].work, later.told[0].work) == (1, 2)
+    assert later.told[0].assigned == plain.told[0].assigned
+    assert later.state.plans_of(1).assignment is None
+
+
+def test_the_plan_of_another_work_is_none_of_an_advisors_business(flow, times, plan):
+    scene = Advised(flow, times, plan)
+    scene.tell(ev.WorkArrived(0, Work(flow)))
+    other = Assigned(plan.assigned.offers, (0,) * flow.count)
+    scene.tell(msgspec.structs.replace(plan, work=2, assigned=other, fleet={"small": 1}))
+    scene.change_budget("1.5")
+    (changed,) = scene.told
+    alone = Advised(flow, times, plan)
+    alone.change_budget("1.5")
+    assert (changed.assigned, changed.fleet) == (alone.told[0].assigned, alone.told[0].fleet)
+    assert scene.state.plans_of(2).chosen.assigned == other
 
 
 def test_what_cannot_be_planned_is_told_and_the_plan_stays(flow, times, plan, monkeypatch):
@@ -176,7 +194,7 @@ def test_what_cannot_be_planned_is_told_and_the_plan_stays(flow, times, plan, mo
         raise InputError("check the prices")
 
     scene = Advised(flow, times, plan)
-    monkeypatch.setattr(FlowPlanner, "plans", refuse)
+    monkeypatch.setattr(WorkflowPlanner, "plans", refuse)
     for budget in ("1000", "2000"):
         scene.change_budget(budget)
     (changed,) = scene.told
@@ -188,5 +206,5 @@ def test_it_keeps_the_contract_of_an_advisor(flow, times, plan):
     def drive(advisor):
         return run(flow, times, plan, slower=1.7, seed=0, advised=True, advisor=advisor)
 
-    asked = check_advisor(lambda: FlowAdvisor(flow, MARKET.offers, times, Wish()), drive)
+    asked = check_advisor(lambda: WorkflowAdvisor(flow, MARKET.offers, times, Wish()), drive)
     assert asked >= 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import Random
 
 from bursar.model.assigned import Assigned
-from bursar.model.flow import Flow
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.work import Work
+from bursar.model.workflow import Workflow
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.provision.prob import Prob
@@ -22,7 +22,7 @@ NAMES = ("small", "large")
 
 def flow_of(*runtimes):
     count = len(runtimes)
-    return Flow(
+    return Workflow(
         name="flow",
         names=tuple(f"t{task}" for task in range(count)),
         parents=((),) * count,
@@ -38,7 +38,7 @@ class Watched(Scene):
     def __init__(self, placer, *runtimes, assigned=None):
         self.placer = placer
         super().__init__(SMALL, LARGE, arrivals_open=True)
-        self.tell(ev.WorkArrived(0, Work.of(flow_of(*runtimes))))
+        self.tell(ev.WorkArrived(0, Work(flow_of(*runtimes))))
         if assigned is not None:
             offers = tuple(map(NAMES.index, assigned))
             told = ev.PlanChosen(0, "", {}, 0, 0, ZERO, ZERO, assigned=Assigned(NAMES, offers))

@@ -28,7 +28,7 @@ class Watched(Scene):
 
 
 def test_it_keeps_the_contract_of_a_placer():
-    check_placer(FifoPlacer)
+    check_placer(FifoPlacer, several_accounts=True)
 
 
 def test_tasks_start_in_the_order_of_their_arrival():
@@ -36,7 +36,7 @@ def test_tasks_start_in_the_order_of_their_arrival():
     machine = scene.machine()
     attempts = scene.place()
     assert [task for task, _ in attempts] == [1, 2]
-    scene.tell(ev.WorkArrived(0, Work.of(Bag(2))))
+    scene.tell(ev.WorkArrived(0, Work(Bag(2))))
     for _, attempt in attempts:
         scene.end(attempt)
     assert scene.placed() == [3, 4]

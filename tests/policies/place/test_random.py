@@ -16,7 +16,7 @@ TWO = Offer("two", ZERO, slots=2)
 
 
 def test_it_keeps_the_contract_of_a_placer():
-    check_placer(RandomPlacer)
+    check_placer(RandomPlacer, several_accounts=True)
 
 
 @given(st.integers(0, 6), st.integers(0, 3), st.integers(0, 3), st.integers(0, 99))

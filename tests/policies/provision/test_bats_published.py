@@ -5,13 +5,14 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from tests.policies.wishes import rented_offers
 
 from bursar.beliefs.progress import Progress
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.policies.provision.bats_published import Cushion, PublishedBats
-from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.actions import Extend, Release, Stop, Wake
 from bursar.testing import Scene
 
 SLOW = Offer("slow", Money.parse(1), HOUR, limit=10)
@@ -210,7 +211,7 @@ def test_the_sample_leads_to_the_fastest_fleet_for_what_is_left():
     scene.start(1, scene.machine())
     assert scene.beyond_paid == 12
     assert configured(scene) == {"slow": 4}
-    assert len([wish for wish in scene.provision() if isinstance(wish, Rent)]) == 3
+    assert len(rented_offers(scene.provision())) == 3
 
 
 def test_units_that_tasks_under_way_enter_are_not_spent_twice():
@@ -325,7 +326,7 @@ def test_the_sample_is_as_large_as_equation_2_1_says(tasks, size):
     progress.learn_sample("slow", [MINUTE])
     assert progress.is_sampled("slow", tasks)
     bats = PublishedBats(Progress())
-    rents = [w for w in bats.provision(scene.state, scene.at, Random(0)) if isinstance(w, Rent)]
+    rents = rented_offers(bats.provision(scene.state, scene.at, Random(0)))
     assert len(rents) == min(10, size)
 
 

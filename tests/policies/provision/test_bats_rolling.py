@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from tests.policies.wishes import rented_offers
+
 from bursar.beliefs.progress import Progress
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -11,7 +13,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
 from bursar.policies.provision.bats_rolling import FOREVER, RollingBats
 from bursar.policies.provision.bats_start import first_rents, told_offers
-from bursar.state.actions import Extend, Release, Rent, Stop
+from bursar.state.actions import Extend, Release, Stop
 from bursar.testing import Scene
 
 SLOW = Offer("slow", Money.parse(1), HOUR, limit=10)
@@ -96,7 +98,7 @@ def test_a_measurement_is_relied_on_whatever_else_runs():
 
 
 def rented(scene):
-    return [rent.offer for rent in first_rents(scene.state, scene.at)]
+    return rented_offers(first_rents(scene.state, scene.at))
 
 
 def test_first_machines_cost_at_most_a_quarter_of_the_budget():
@@ -154,7 +156,7 @@ def test_no_more_machines_are_rented_than_an_offer_has():
     scene = Scene(Offer("few", Money.parse(1), HOUR, limit=3), tasks=400)
     scene.machine()
     _, wishes = rolling(scene, few=[30, 30])
-    assert len([wish for wish in wishes if isinstance(wish, Rent)]) == 2
+    assert len(rented_offers(wishes)) == 2
 
 
 def test_nothing_is_rented_while_an_offer_without_results_may_be_the_better_value():
@@ -163,10 +165,10 @@ def test_nothing_is_rented_while_an_offer_without_results_may_be_the_better_valu
     scene.start(1, scene.machine("fast"))
     scene.pass_time(6 * MINUTE)
     _, wishes = rolling(scene, slow=[20, 20])
-    assert not [wish for wish in wishes if isinstance(wish, Rent)]
+    assert not rented_offers(wishes)
     scene.pass_time(MINUTE)
     _, wishes = rolling(scene, slow=[20, 20])
-    assert [wish for wish in wishes if isinstance(wish, Rent)]
+    assert rented_offers(wishes)
 
 
 def test_a_machine_whose_offer_is_not_known_yet_ends_its_first_task():
@@ -310,3 +312,13 @@ def test_a_deadline_that_no_fleet_can_keep_ends_a_run_unless_most_is_done():
 def test_a_deadline_is_not_given_up_while_an_offer_is_not_known():
     few = Offer("slow", Money.parse(1), HOUR, limit=2)
     assert too_late(1, few, FAST) == []
+
+
+def test_a_machine_is_asked_for_again_once_some_may_be_available_where_none_is_left():
+    """Nobody would look again: with the last machine the last reason to wake has gone."""
+    scene, rng = Scene(SLOW, tasks=5, budget="20"), Random(0)
+    way = RollingBats(progress(slow=[20] * 30))
+    scene.down(scene.rent(), "refused")
+    assert not rented_offers(way.provision(scene.state, scene.at, rng))
+    scene.pass_time(scene.state.refusals["slow"].over - scene.at)
+    assert rented_offers(way.provision(scene.state, scene.at, rng))

@@ -3,11 +3,15 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from tests.policies.wishes import rented_offers
 
+from bursar.model.goal import Account, Budget, Goal
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Bag, Work
 from bursar.policies.provision.fixed import Fixed
+from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop
 from bursar.testing import Scene, check_provisioner
 
@@ -23,11 +27,13 @@ def wishes(scene, **fleet):
 def rents(scene, **fleet):
     found = wishes(scene, **fleet)
     assert all(isinstance(wish, Rent) for wish in found)
-    return [wish.offer for wish in found]
+    return rented_offers(found)
 
 
 def test_it_keeps_the_contract_of_a_provisioner():
-    check_provisioner(lambda market: Fixed({o.name: o.limit or 2 for o in market.offers}))
+    check_provisioner(
+        lambda market: Fixed({o.name: o.limit or 2 for o in market.offers}), several_accounts=True
+    )
 
 
 def test_the_whole_fleet_is_asked_for_one_of_each_offer_in_turn():
@@ -131,3 +137,51 @@ def test_others_are_asked_for_where_one_offer_is_not_to_be_had():
     assert rents(scene, small=8) == []
     scene.pass_time(MINUTE)
     assert rents(scene, small=8) == ["small"] * 8
+
+
+def shared(ann=None, bob=None):
+    """A run of two accounts with three tasks each."""
+    scene = Scene(SMALL, SECONDS, arrivals_open=True)
+    budgets = {"ann": ann, "bob": bob}
+    accounts = tuple(
+        Account(name, None if money is None else Budget(Money.parse(money)))
+        for name, money in budgets.items()
+    )
+    scene.tell(ev.GoalChanged(0, Goal(accounts=accounts)))
+    for name in budgets:
+        scene.tell(ev.WorkArrived(0, Work(Bag(3), name)))
+    return scene
+
+
+def test_each_account_has_the_fleet_as_far_as_its_tasks_and_its_money_reach():
+    why = "to fill the fleet"
+    assert wishes(shared(), small=2) == [
+        Rent("small", 2, "ann", why),
+        Rent("small", 2, "bob", why),
+    ]
+    assert wishes(shared(ann="0.10"), small=9) == [
+        Rent("small", 1, "ann", why),
+        Rent("small", 3, "bob", why),
+    ]
+    scene = shared()
+    scene.tell(ev.MachineRented(0, 1, "small", HOUR, "", "bob"))
+    assert wishes(scene, small=1) == [Rent("small", 1, "ann", why)]
+
+
+def test_a_machine_whose_account_has_nothing_ready_leaves_though_others_have():
+    scene = shared()
+    scene.tell(ev.ArrivalsEnded(0))
+    for number, account in enumerate(("ann", "ann", "ann", "bob"), 1):
+        scene.tell(ev.MachineRented(0, number, "seconds", 9 * SECOND, "", account))
+        scene.up(number)
+    for task in (1, 2, 3):
+        scene.end(scene.start(task, task))
+    scene.pass_time(SECOND)
+    fixed, released = Fixed({"seconds": 3}), "idle, and nothing is left to start"
+    found = list(fixed.provision(scene.state, scene.at, Random(0)))
+    assert [wish for wish in found if isinstance(wish, Release)] == [
+        Release(number, at_once=True, reason=released) for number in (1, 2, 3)
+    ]
+    ann, bob = scene.state.machines[1], scene.state.machines[4]
+    assert fixed.renew(ann, scene.state, scene.at) == Release(1, reason=released)
+    assert fixed.renew(bob, scene.state, scene.at) == Extend(4)

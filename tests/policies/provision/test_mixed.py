@@ -11,7 +11,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.strategy import STATIC, Strategy, read_strategy
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.plan.pools.estimator import Conditions, Price
 from bursar.policies.advise.tail import Advice, Situation, TailAdvisor, choose
 from bursar.policies.place.pooled import PooledPlacer
@@ -23,6 +23,7 @@ from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.simulate.unreliable import MortalMachines, Overlay, UnreliablePool, exponential
 from bursar.state import events as ev
+from bursar.testing import Scene
 from bursar.testing.cases import hard_cases, play
 
 SPOT = Offer("spot", Money.parse("0.01"), billing=SECOND, limit=8, pool="unreliable")
@@ -414,3 +415,78 @@ def test_where_no_frontier_can_be_made_that_is_told_and_the_run_goes_on(market, 
     state, [(event, _)] = decide(market=market)
     assert "no frontier could be made (no estimate)" in event.why
     assert state.done == 40
+
+
+# --- several works -------------------------------------------------------------------------------
+
+
+class OfTail:
+    """By work, the offers of what was started once its strategy asks for more than one attempt."""
+
+    def __init__(self):
+        self.replicas = {1: set(), 2: set()}
+
+    def saw(self, event, state):
+        if isinstance(event, ev.AttemptStarted) and "of the tail" in event.reason:
+            self.replicas[state.work_of(event.task)].add("spot")
+        elif isinstance(event, ev.AttemptStarted) and "reliable machine" in event.reason:
+            self.replicas[state.work_of(event.task)].add("sure")
+
+
+PATIENT = Strategy(None, 12 * MINUTE, 40 * MINUTE, 0.25)
+"""no task of it ever goes to a reliable machine"""
+HASTY = Strategy(0, 11 * MINUTE, 40 * MINUTE, 0.5)
+"""each task gets a single unreliable instance, then a reliable one"""
+
+
+def two_works(first, second, seed=0, advisor=None):
+    """Two bags that arrive together; their plans have these strategies."""
+    watch, fleet = OfTail(), {"spot": 4, "sure": 2}
+    chosen = [
+        ev.PlanChosen(0, "mixed", fleet, 0, 0, Money(0), Money(0), strategy, work=number)
+        for number, strategy in enumerate((first, second), 1)
+        if strategy is not None
+    ]
+    arrivals = [ev.WorkArrived(0, Work(Bag(20))), ev.WorkArrived(0, Work(Bag(20))), *chosen]
+    policy = policy_for(MARKET)
+    if advisor is not None:
+        policy = msgspec.structs.replace(policy, advisors=(advisor(policy.provisioner),))
+    pool = UnreliablePool(CALM, reliability=0.6)
+    state = simulate(MARKET, Goal(), arrivals, policy, pool, seed=seed, observers=[watch])
+    assert (state.ended.status, state.done) == ("done", 40)
+    return state, watch.replicas
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_in_the_tail_each_task_follows_the_strategy_of_its_own_work(seed):
+    _, replicas = two_works(PATIENT, HASTY, seed)
+    assert replicas == {1: {"spot"}, 2: {"sure"}}
+    _, replicas = two_works(HASTY, PATIENT, seed)
+    assert replicas == {1: {"sure"}, 2: {"spot"}}
+
+
+def test_the_pools_are_as_large_as_the_fleets_of_all_works_that_are_not_done():
+    policy = policy_for(MARKET)
+    scene = Scene(SPOT, SURE, tasks=1, arrivals_open=True)
+
+    def tell(event):
+        scene.tell(event)
+        policy.provisioner.saw(event, scene.state)
+
+    tell(ev.WorkArrived(0, Work(Bag(1))))
+    for work, spot in ((1, 3), (2, 4)):
+        fleet = {"spot": spot, "sure": 1}
+        tell(ev.PlanChosen(0, "mixed", fleet, 0, 0, Money(0), Money(0), HASTY, work=work))
+    assert policy.provisioner.pools.unreliable == 7
+    attempt = scene.start(1, scene.machine())
+    tell(ev.AttemptEnded(0, attempt, "success"))
+    assert policy.provisioner.pools.unreliable == 4
+
+
+def test_the_advisor_asks_for_each_work_that_has_no_strategy_and_for_no_other():
+    state, _ = two_works(None, None, advisor=TailAdvisor)
+    assert [state.plans_of(work).strategy.work for work in (1, 2)] == [1, 2]
+    state, replicas = two_works(PATIENT, None, advisor=TailAdvisor)
+    assert state.plans_of(1).strategy is None
+    assert state.plans_of(2).strategy is not None
+    assert "sure" not in replicas[1]

@@ -9,15 +9,17 @@ import pytest
 from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
-from bursar.model.money import Money
+from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE
-from bursar.model.work import Bag
+from bursar.model.work import Bag, Work
 from bursar.policies.place.fitting import FittingPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.provision.planned import FOREVER, Planned
 from bursar.policies.replicate.at_risk import AtRisk
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
+from bursar.state import events as ev
+from bursar.state.read_only import view_of
 from bursar.testing import Scene, check_provisioner
 
 CHEAP = Offer("cheap", Money.parse(1), HOUR, limit=10)
@@ -54,6 +56,25 @@ def test_the_fleet_that_was_chosen_is_rented_and_kept():
     assert planned.is_followed
     assert state.done == 100
     assert state.machines_rented == 4
+
+
+def test_works_with_plans_of_their_own_get_the_fleets_of_all_that_are_not_done():
+    planned, scene = Planned({"cheap": 9}), Scene(CHEAP, DEAR, tasks=1, arrivals_open=True)
+
+    def tell(event):
+        scene.tell(event)
+        planned.saw(event, scene.state)
+
+    assert planned.fleet == {"cheap": 9}
+    tell(ev.WorkArrived(0, Work(Bag(3))))
+    for work, fleet in ((1, {"cheap": 2}), (2, {"cheap": 1, "dear": 1})):
+        tell(ev.PlanChosen(0, "knee", fleet, 0, 0, ZERO, ZERO, work=work))
+    assert planned.fleet == {"cheap": 3, "dear": 1}
+    resumed = Planned({"cheap": 9})
+    resumed.saw_before(view_of(scene.state))
+    assert resumed.fleet == planned.fleet
+    tell(ev.AttemptEnded(0, scene.start(1, scene.machine()), "success"))
+    assert planned.fleet == {"cheap": 1, "dear": 1}
 
 
 def test_a_plan_that_the_money_does_not_finish_is_left_for_cheaper_machines():

@@ -7,15 +7,16 @@ from random import Random
 
 import msgspec
 import pytest
+from tests.policies.wishes import rented_offers
 
 from bursar.engine.roles import Policy
 from bursar.model.assigned import Assigned
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work
+from bursar.model.workflow import Workflow
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.prob import Prob
 from bursar.policies.replicate.none import NoReplicas
@@ -35,7 +36,7 @@ IDLE = "idle, and nothing is ready for it"
 
 
 def flow_of(count, parents=None):
-    return Flow(
+    return Workflow(
         name="flow",
         names=tuple(f"t{task}" for task in range(count)),
         parents=parents or ((),) * count,
@@ -45,10 +46,10 @@ def flow_of(count, parents=None):
     )
 
 
-def plan(fleet, *offers):
+def plan(fleet, *offers, work=1):
     names = tuple(dict.fromkeys(offers))
     assigned = Assigned(names, tuple(map(names.index, offers)))
-    return ev.PlanChosen(0, "plan", fleet, 0, 0, ZERO, ZERO, assigned=assigned)
+    return ev.PlanChosen(0, "plan", fleet, 0, 0, ZERO, ZERO, assigned=assigned, work=work)
 
 
 class Watched(Scene):
@@ -57,7 +58,7 @@ class Watched(Scene):
     def __init__(self, *meant, fleet, parents=None, **conditions):
         self.prob = Prob()
         super().__init__(HOURS, PAIRS, SECONDS, arrivals_open=True, **conditions)
-        self.tell(ev.WorkArrived(0, Work.of(flow_of(len(meant), parents))))
+        self.tell(ev.WorkArrived(0, Work(flow_of(len(meant), parents))))
         self.tell(plan(fleet, *meant))
 
     def tell(self, event):
@@ -70,7 +71,7 @@ class Watched(Scene):
     def rents(self):
         found = self.wishes()
         assert all(isinstance(wish, Rent | Wake) for wish in found)
-        return [wish.offer for wish in found if isinstance(wish, Rent)]
+        return rented_offers(found)
 
     def place(self):
         starts = AssignedPlacer(self.prob).place(self.state, self.at, Random(0))
@@ -87,6 +88,45 @@ def planned(market):
     fleet = {offer.name: 2 if offer.limit is None else offer.limit for offer in market.offers}
     prob.saw(plan(fleet, *(names[task % len(names)] for task in range(20))), RunState())
     return prob
+
+
+def test_each_work_has_the_machines_of_its_own_plan():
+    scene = Watched(*["hours"] * 3, fleet={"hours": 1})
+    assert scene.rents() == ["hours"]
+    scene.tell(ev.WorkArrived(0, Work(flow_of(3))))
+    scene.tell(plan({"hours": 2, "pairs": 1}, "hours", "hours", "pairs", work=2))
+    assert sorted(scene.rents()) == ["hours"] * 3 + ["pairs"]
+
+
+def test_a_work_that_is_done_leaves_its_machines_to_no_other():
+    scene = Watched("hours", fleet={"hours": 2})
+    scene.tell(ev.WorkArrived(0, Work(flow_of(4))))
+    scene.tell(plan({"hours": 1}, *["hours"] * 4, work=2))
+    assert scene.rents() == ["hours"] * 3
+    scene.end(scene.start(1, scene.machine("hours")))
+    assert scene.rents() == []
+
+
+@pytest.mark.parametrize("gap", [0, 5 * MINUTE])
+def test_two_workflows_with_opposite_plans_run_each_as_it_was_planned(gap):
+    flow, prob = flow_of(6, ((), (0,), (0,), (1,), (2,), (3, 4))), Prob()
+    offers = ("hours", "hours", "pairs", "hours", "pairs", "pairs")
+    others = tuple("hours" if offer == "pairs" else "pairs" for offer in offers)
+    arrivals = [ev.WorkArrived(0, Work(flow)), plan({"hours": 1, "pairs": 2}, *offers)]
+    second = plan({"hours": 2, "pairs": 1}, *others, work=2)
+    arrivals += [ev.WorkArrived(gap, Work(flow)), msgspec.structs.replace(second, at=gap)]
+    state = simulate(
+        Market("USD", "undated", (HOURS, PAIRS)),
+        Goal(),
+        arrivals,
+        Policy(prob, AssignedPlacer(prob), NoReplicas()),
+        ModelledBehaviour(given([MINUTE * (1 + task % 5) for task in range(12)])),
+    )
+    assert state.done == 12
+    names = {charge.machine: charge.offer.name for charge in state.ledger.charges()}
+    ran = [names[state.log.machine[state.winners[task]]] for task in range(1, 13)]
+    assert tuple(ran[:6]) == offers
+    assert tuple(ran[6:]) == others
 
 
 def test_it_keeps_the_contract_of_a_provisioner():
@@ -311,7 +351,7 @@ def test_a_whole_workflow_is_done_within_its_fleet():
     state = simulate(
         Market("USD", "undated", (HOURS, SECONDS)),
         Goal(),
-        [ev.WorkArrived(0, Work.of(flow_of(tasks, parents))), plan(fleet, *meant)],
+        [ev.WorkArrived(0, Work(flow_of(tasks, parents))), plan(fleet, *meant)],
         Policy(prob, AssignedPlacer(prob), NoReplicas()),
         ModelledBehaviour(given([7 * MINUTE] * tasks)),
     )
@@ -337,12 +377,12 @@ def hard_workflows(count):
         )
         later = rng.choice([0, MINUTE, HOUR])
         changed = ev.AssignmentChanged(later, second.assigned, second.fleet)
-        bag = ev.WorkArrived(later, Work.of(Bag(rng.randint(1, 4))))
+        bag = ev.WorkArrived(later, Work(Bag(rng.randint(1, 4))))
         yield msgspec.structs.replace(
             case,
             runtimes=tuple(rng.randint(1, 40 * MINUTE) for _ in range(tasks + 4)),
             outside=(
-                ev.WorkArrived(0, Work.of(flow_of(tasks, parents))),
+                ev.WorkArrived(0, Work(flow_of(tasks, parents))),
                 first,
                 *rng.choice([(), (changed,), (bag,), (bag, changed)]),
                 ev.ArrivalsEnded(later),
@@ -369,7 +409,7 @@ def chains(idle, tasks=3000):
     state = simulate(
         Market("USD", "undated", (HOURS,)),
         Goal(),
-        [ev.WorkArrived(0, Work.of(work)), plan({"hours": idle + 10}, *["hours"] * work.count)],
+        [ev.WorkArrived(0, Work(work)), plan({"hours": idle + 10}, *["hours"] * work.count)],
         Policy(prob, AssignedPlacer(prob), NoReplicas()),
         ModelledBehaviour(given(times)),
     )

@@ -31,7 +31,8 @@ def replicas(scene, known=True, **stays):
     runtimes = UnifiedRuntimes({"slow": 1_000_000, "fast": 3_000_000})
     for minutes in (18, 20, 22) if known else ():
         runtimes.learn("slow", minutes * MINUTE)
-    wishes = AtRisk(Stays(**stays), runtimes).replicate(scene.state, scene.at, Random(0))
+    scene.state.runtimes = runtimes
+    wishes = AtRisk(Stays(**stays)).replicate(scene.state, scene.at, Random(0))
     return [(wish.task, wish.machine) for wish in wishes]
 
 

@@ -9,7 +9,7 @@ from bursar.testing import Scene, check_replicator
 
 
 def test_it_keeps_the_contract_of_a_replicator():
-    check_replicator(NoReplicas)
+    check_replicator(NoReplicas, several_accounts=True)
 
 
 def test_every_task_runs_once_at_a_time():

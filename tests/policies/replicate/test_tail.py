@@ -11,12 +11,13 @@ from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, format_duration
+from bursar.policies.live_attempts import is_live
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.replicate.at_risk import LONGER, AtRisk
 from bursar.policies.replicate.random import RandomReplicas
 from bursar.policies.replicate.stochastic import Stochastic
 from bursar.policies.replicate.stochastic_random import StochasticRandom
-from bursar.policies.replicate.tail import AT_RANDOM, is_live
+from bursar.policies.replicate.tail import AT_RANDOM
 from bursar.testing import Scene
 
 OFFERS = (
@@ -167,6 +168,7 @@ def test_arrays_pick_what_plain_loops_pick(seed):
     replicators = [kind(known) for kind in kinds]
     entry = AtRisk(guide, known)
     scene = Scene(*OFFERS, tasks=60, retries=2, arrivals_open=True)
+    scene.state.runtimes = known
     for step in range(60):
         happen(scene, rng)
         if rng.random() < 0.3:

@@ -92,7 +92,7 @@ class BagExecutor:
         self._slopes = [known[offer.name] for offer in self.offers]
         self._machines = _in_turn(self.offers, fleet, self.tasks)
         self._check(rows)
-        self._shop = self._build(np.ascontiguousarray(rows))
+        self._setup = self._build(np.ascontiguousarray(rows))
 
     def once(
         self, order: Sequence[int], replicator: str = "none", *, early: int = 0, draws: int = 0
@@ -104,7 +104,7 @@ class BagExecutor:
         strategy = self._strategy(replicator)
         if strategy:
             makespan = compiled().tail_once(
-                self._shop,
+                self._setup,
                 ordered,
                 strategy,
                 self._early(replicator, early),
@@ -113,7 +113,7 @@ class BagExecutor:
                 units,
             )
         else:
-            makespan = compiled().list_once(self._shop, ordered, completions, units)
+            makespan = compiled().list_once(self._setup, ordered, completions, units)
         return Execution(completions, int(makespan), _cost(self.offers, units))
 
     def many(
@@ -136,9 +136,11 @@ class BagExecutor:
 
         def work(first: int, last: int) -> None:
             if strategy:
-                kernels.tail_many(self._shop, strategy, early, begin, first, last, makespans, units)
+                kernels.tail_many(
+                    self._setup, strategy, early, begin, first, last, makespans, units
+                )
             else:
-                kernels.list_many(self._shop, begin, first, last, makespans, units)
+                kernels.list_many(self._setup, begin, first, last, makespans, units)
 
         share_out(work, executions, threads)
         return Executions(makespans, units, self.offers)

@@ -66,12 +66,12 @@ class Bounded:
         value: Sequence[int],
         weight: Sequence[int],
         limit: Sequence[int],
-        patience: NodeLimit | None = None,
+        node_limit: NodeLimit | None = None,
     ) -> None:
         self.value = value
         self.weight = weight
         self.limit = limit
-        self.patience = patience or NodeLimit()
+        self.node_limit = node_limit or NodeLimit()
         members: dict[tuple[int, int], list[int]] = {}
         for item, pair in enumerate(zip(value, weight, strict=True)):
             members.setdefault(pair, []).append(item)
@@ -155,10 +155,10 @@ class Bounded:
 
     def _direct(self, goal: KnapsackGoal, *, cheapest: bool) -> Direct | None:
         """The answer of a direct search, with rounded values; None where it is too laborious."""
-        if self.patience.nodes and self._exact.value and max(self.value) < FLOATS:
+        if self.node_limit.nodes and self._exact.value and max(self.value) < FLOATS:
             try:
                 with suppress(GaveUpError):  # then the values are rounded
-                    return self._exact.direct(goal, self.patience.nodes, cheapest=cheapest)
+                    return self._exact.direct(goal, self.node_limit.nodes, cheapest=cheapest)
             finally:
                 self._account(self._exact)
         form = self._form_for_steps(goal)
@@ -222,8 +222,8 @@ class Bounded:
 
     def _forms(self) -> Iterator[tuple[Form, int | None]]:
         """In which form to try, and for how many nodes: the last is exact and never gives up."""
-        if self.patience.nodes:
-            yield self._exact, self.patience.nodes
+        if self.node_limit.nodes:
+            yield self._exact, self.node_limit.nodes
         if self._compact is None:
             self._compact = Form.compact(*self._kinds)
         if self._compact is not None:
@@ -232,7 +232,7 @@ class Bounded:
 
     def _account(self, form: Form) -> None:
         if form is self._exact:
-            self.patience.use(form.nodes_used)
+            self.node_limit.use(form.nodes_used)
 
     def _value_of(self, counts: Sequence[int]) -> int:
         return _total(counts, self._kinds[0])

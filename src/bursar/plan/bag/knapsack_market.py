@@ -81,7 +81,7 @@ class FleetMarket:
         self.quantum: Final = gcd(*(offer.price.nanos for offer in self._usable)) or 1
         """all costs are multiples of so many billionths"""
         self._price: Final = [offer.price.nanos // self.quantum for offer in self._usable]
-        self.patience: Final = NodeLimit()
+        self.node_limit: Final = NodeLimit()
         free = [i for i, offer in enumerate(self._usable) if not offer.price]
         self.free_speed: Final = sum(self._speed[i] * self._limit[i] for i in free)
         self.full_speed: Final = sum(map(mul, self._speed, self._limit))
@@ -247,7 +247,7 @@ class FleetMarket:
             [self._speed[i] for i, _ in held],
             [weight for _, weight in held],
             [min(self._limit[i], room // weight) for i, weight in held],
-            self.patience,
+            self.node_limit,
         )
         return bounded, [i for i, _ in held]
 

@@ -38,7 +38,7 @@ def _item_by_item(bounded: Bounded, choice: list[int]) -> list[int]:
             [bounded.value[other] for other in live],
             [bounded.weight[other] for other in live],
             [limit[other] for other in live],
-            bounded.patience,
+            bounded.node_limit,
         )
         # With the number of pieces as small as it can be, a smaller total has more of this kind.
         size = 1 + sum(limit[other] for other in live if each[other] == kind)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from bursar.model.errors import InputError, shown
+from bursar.model.option_words import PYTHON, OptionWords
 from bursar.plan.dominance import Point, knee
 
 Utility = Callable[[float, float], float]
@@ -118,7 +119,13 @@ def prefer(
     return min(allowed, key=lambda index: utility(*points[index]))
 
 
-def check_preference(preference: str | None, *, has_budget: bool, has_deadline: bool) -> None:
+def check_preference(
+    preference: str | None,
+    *,
+    has_budget: bool,
+    has_deadline: bool,
+    asked: OptionWords = PYTHON,
+) -> None:
     """Refuse what cannot be understood, and a limit that nobody told."""
     if preference is None:
         return
@@ -128,7 +135,9 @@ def check_preference(preference: str | None, *, has_budget: bool, has_deadline: 
         wanted == "within-deadline" and not has_deadline
     ):
         limit = wanted.removeprefix("within-")
-        raise InputError(f"{wanted} is preferred, but there is no {limit}; give --{limit}, too")
+        raise InputError(
+            f"{wanted} is preferred, but there is no {limit}; give {asked.option(limit)}, too"
+        )
 
 
 def _check(node: ast.expr, text: str) -> None:

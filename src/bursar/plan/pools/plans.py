@@ -25,8 +25,8 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.strategy import Strategy
 from bursar.model.time import Time
+from bursar.plan.bag.candidate import Candidate, Samples, reliable_offers
 from bursar.plan.bag.choices import Choice, most_profitable
-from bursar.plan.bag.plans import Candidate, Samples, reliable_offers
 from bursar.plan.dominance import Point
 from bursar.plan.pools.estimator import (
     LEAST_RELIABILITY,
@@ -186,13 +186,13 @@ class PossiblePool(msgspec.Struct, frozen=True):
 
     def occupation(self, boot: Time) -> float:
         """For how long a result occupies an unreliable slot before the tail, with what is lost."""
-        patience = default_deadline(max(1, round(float(np.mean(self.turnarounds)))))
-        in_time = self.turnarounds[self.turnarounds < patience]
+        longest = default_deadline(max(1, round(float(np.mean(self.turnarounds)))))
+        in_time = self.turnarounds[self.turnarounds < longest]
         results = self.reliability * len(in_time) / len(self.turnarounds)
-        known = np.minimum(self.losses + boot, patience)
-        lost = float(known.mean()) if len(known) else float(patience)
+        known = np.minimum(self.losses + boot, longest)
+        lost = float(known.mean()) if len(known) else float(longest)
         late = self.reliability - results
-        total = results * float(in_time.mean()) + late * patience + (1 - self.reliability) * lost
+        total = results * float(in_time.mean()) + late * longest + (1 - self.reliability) * lost
         return total / results
 
 

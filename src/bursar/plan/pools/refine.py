@@ -92,24 +92,24 @@ def neighbours(centre: Strategy, space: Space, halving: int) -> Iterator[Strateg
     """
     if centre.kind != Kind.NTDMR or centre.copies is None:
         return
-    patience, parts = default_deadline(space.mean), (POINTS - 1) << halving
+    longest, parts = default_deadline(space.mean), (POINTS - 1) << halving
     copies, timeout, deadline = centre.copies, centre.timeout, centre.deadline
     for sign in (-1, 1):
-        wanted = deadline + sign * patience // parts
-        yield from _valid(copies, timeout * wanted // deadline, wanted, centre.ratio, patience)
+        wanted = deadline + sign * longest // parts
+        yield from _valid(copies, timeout * wanted // deadline, wanted, centre.ratio, longest)
         wanted = timeout + sign * max(1, deadline // parts)
-        yield from _valid(copies, wanted, deadline, centre.ratio, patience)
-        yield from _valid(copies + sign, timeout, deadline, centre.ratio, patience)
+        yield from _valid(copies, wanted, deadline, centre.ratio, longest)
+        yield from _valid(copies + sign, timeout, deadline, centre.ratio, longest)
     for ratio in _near_ratios(centre, space, halving):
-        yield from _valid(copies, timeout, deadline, ratio, patience)
+        yield from _valid(copies, timeout, deadline, ratio, longest)
 
 
 def _valid(
-    copies: int, timeout: Time, deadline: Time, ratio: float, patience: Time
+    copies: int, timeout: Time, deadline: Time, ratio: float, longest: Time
 ) -> Iterator[Strategy]:
     """The strategy, if there is one; where N is 0 no instance has a deadline of its own."""
-    deadline = deadline if copies else patience
-    is_possible = 0 <= copies <= MOST_COPIES and 1 <= deadline <= patience
+    deadline = deadline if copies else longest
+    is_possible = 0 <= copies <= MOST_COPIES and 1 <= deadline <= longest
     if is_possible and 0 <= timeout <= deadline:
         yield Strategy(copies, timeout, deadline, ratio)
 
@@ -147,9 +147,9 @@ def search_strategies(
     space = Space(mean, ratio, unreliable)
     if ratio > 0:
         return search(space, points_of)
-    patience, steps = default_deadline(mean), POINTS - 1
+    longest, steps = default_deadline(mean), POINTS - 1
     alone = [
-        Strategy(None, patience * part * whole // steps**2, patience * whole // steps, 0.0)
+        Strategy(None, longest * part * whole // steps**2, longest * whole // steps, 0.0)
         for whole in range(1, POINTS)
         for part in range(1, POINTS)
     ]

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from bursar.beliefs.reliability import PATIENCE
+from bursar.beliefs.reliability import DEADLINE_IN_MEANS
 from bursar.model.errors import InputError
 from bursar.model.money import Money
 from bursar.model.strategy import Kind, Strategy
@@ -31,7 +31,7 @@ PAPER_BUDGET: Final = (Money.parse("7.50"), 150)
 
 def default_deadline(mean: Time) -> Time:
     """The deadline of an instance in the throughput phase, by the mean turnaround of successes."""
-    return PATIENCE * mean
+    return DEADLINE_IN_MEANS * mean
 
 
 def static_strategies(mean: Time, ratio: float, tasks: int) -> list[Strategy]:
@@ -39,7 +39,7 @@ def static_strategies(mean: Time, ratio: float, tasks: int) -> list[Strategy]:
 
     The paper's budget of $7.50 is for 150 tasks; for other bags it is in proportion.
     """
-    patience = default_deadline(mean)
+    longest = default_deadline(mean)
     total, bag = PAPER_BUDGET
     budget = Money(total.nanos * tasks // bag)
 
@@ -50,15 +50,15 @@ def static_strategies(mean: Time, ratio: float, tasks: int) -> list[Strategy]:
         kind: Kind = Kind.NTDMR,
         budget: Money | None = None,
     ) -> Strategy:
-        return Strategy(copies, timeout, patience, ratio, name, kind, budget)
+        return Strategy(copies, timeout, longest, ratio, name, kind, budget)
 
     return [
         strategy("AR", 0, 0, Kind.ALL_RELIABLE),
         strategy("TRR", 0, 0),
-        strategy("TR", 0, patience),
-        strategy("AUR", None, patience),
-        strategy("B=7.5", None, patience, Kind.BUDGET, budget),
-        strategy("CN-inf", None, patience, Kind.COMBINED),
+        strategy("TR", 0, longest),
+        strategy("AUR", None, longest),
+        strategy("B=7.5", None, longest, Kind.BUDGET, budget),
+        strategy("CN-inf", None, longest, Kind.COMBINED),
         strategy("CN1T0", 1, 0, Kind.COMBINED_THEN_BOTH),
     ]
 
@@ -88,16 +88,16 @@ def sampled_strategies(
     instance with D = 0 is given up at once, which is N = 0 with T = 0; and with N = 0 no instance
     has the deadline D. What is the same for these reasons is left out.
     """
-    patience = default_deadline(mean)
+    longest = default_deadline(mean)
     points, steps = resolution.points, resolution.points - 1
-    deadlines = [max(1, patience * step // steps) for step in range(1, points)]
+    deadlines = [max(1, longest * step // steps) for step in range(1, points)]
     pairs = [(part * limit // steps, limit) for limit in deadlines for part in range(points)]
     alone = sorted({timeout for timeout, _ in pairs})
     return [
         Strategy(copies, timeout, deadline, share)
         for share in sampled_ratios(ratio, unreliable, resolution.ratios)
         for copies in range(resolution.copies + 1)
-        for timeout, deadline in (pairs if copies else [(one, patience) for one in alone])
+        for timeout, deadline in (pairs if copies else [(one, longest) for one in alone])
     ]
 
 

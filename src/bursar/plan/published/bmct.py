@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bursar.plan.workflow.graph import Graph
+from bursar.model.dag import Dag, Ints
 from bursar.plan.workflow.heft import Floats, Given, Integers, Network, Placement
 
 Row = tuple[float, int, float]
@@ -24,17 +24,15 @@ Row = tuple[float, int, float]
 
 
 def bmct(
-    graph: Graph, runtimes: Floats, volumes: Floats, machines: Integers, network: Network
+    dag: Dag, runtimes: Floats, volumes: Floats, machines: Integers, network: Network
 ) -> Placement:
     """Place all tasks; the arguments are those of `bursar.plan.workflow.heft.heft`."""
-    given = Given.of(graph, runtimes, volumes, machines, network)
+    given = Given.of(dag, runtimes, volumes, machines, network)
     rank = given.rank_upward()
-    by_rank = graph.order[np.argsort(-rank[graph.order], kind="stable")]
-    plan = Placement(
-        np.zeros(graph.tasks, np.int64), np.zeros(graph.tasks), np.zeros(graph.tasks), rank
-    )
+    by_rank = dag.order[np.argsort(-rank[dag.order], kind="stable")]
+    plan = Placement(np.zeros(len(dag), np.int64), np.zeros(len(dag)), np.zeros(len(dag)), rank)
     free = [0.0] * len(given.machines)
-    for group in groups(graph, by_rank):
+    for group in groups(dag, by_rank):
         times = given.runtimes[group][:, given.machines]
         ready = np.array([_arrivals(given, plan, task) for task in group])
         bag = _Bag(ready, times, free)
@@ -49,13 +47,13 @@ def bmct(
     return plan
 
 
-def groups(graph: Graph, by_rank: Integers) -> Iterator[list[int]]:
+def groups(dag: Dag, by_rank: Ints) -> Iterator[list[int]]:
     """Runs of tasks of which none waits for another of its run, each as long as it can be."""
     group: list[int] = []
     members: set[int] = set()
     for task in by_rank.tolist():
-        first, last = graph.parents_start[task : task + 2]
-        if not members.isdisjoint(graph.parents[first:last].tolist()):
+        first, last = dag.parents.starts[task : task + 2]
+        if not members.isdisjoint(dag.parents.items[first:last].tolist()):
             yield group
             group, members = [], set()
         group.append(task)
@@ -67,8 +65,8 @@ def groups(graph: Graph, by_rank: Integers) -> Iterator[list[int]]:
 def _arrivals(given: Given, plan: Placement, task: int) -> Floats:
     """When the task's files are there, by machine; its parents are placed."""
     ready = np.zeros(len(given.machines))
-    for edge in range(given.graph.parents_start[task], given.graph.parents_start[task + 1]):
-        parent = given.graph.parents[edge]
+    for edge in range(given.dag.parents.starts[task], given.dag.parents.starts[task + 1]):
+        parent = given.dag.parents.items[edge]
         source = plan.machine[parent]
         offer = given.machines[source]
         move = given.latency[offer] + given.volumes[edge] * given.pace[offer]

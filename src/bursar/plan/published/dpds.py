@@ -122,7 +122,7 @@ class _Run:
         ]
         """[workflow]: the run time of these"""
         self.admitted: dict[int, bool] = {}
-        self.waits = np.diff(ensemble.graph.parents_start).tolist()
+        self.waits = np.diff(ensemble.dag.parents.starts).tolist()
         """[task]: parents that have not ended"""
         self.children: list[list[int]] = [[] for _ in self.times]
         for task in range(len(self.times)):

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
+from bursar.model.dag import Csr, Dag, Longs, dag_of_edges, frozen
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import Time
-from bursar.plan.workflow.graph import Graph, Integers
 from bursar.plan.workflow.heft import Floats, Network
 from bursar.plan.workflow.schedule import Schedule, check_times, microseconds
 
@@ -23,7 +23,7 @@ from bursar.plan.workflow.schedule import Schedule, check_times, microseconds
 class Member(msgspec.Struct, frozen=True, eq=False):
     """A workflow of an ensemble."""
 
-    graph: Graph
+    dag: Dag
     runtimes: Floats
     """[task] in seconds, on the ensemble's offer"""
     priority: int = 0
@@ -34,29 +34,29 @@ class EnsemblePlan(msgspec.Struct, frozen=True, eq=False):
     """What becomes of an ensemble; tasks are numbered on from workflow to workflow."""
 
     schedule: Schedule
-    first: Integers
+    first: Longs
     """[workflow]: the number of its first task in the schedule"""
     finished: tuple[int, ...]
     """the workflows all of whose tasks run, ascending"""
 
     def check(self, members: Sequence[Member], offer: Offer) -> None:
         """Raise if the schedule cannot be run; see `Schedule.check`."""
-        graph, _ = joined([member.graph for member in members])
+        dag, _ = joined([member.dag for member in members])
         runtimes = np.concatenate([*(member.runtimes for member in members), np.zeros(0)])
-        volumes, market = np.zeros(graph.edges), Market("", "", (offer,))
-        self.schedule.check(graph, runtimes[:, np.newaxis], volumes, Network.even(1), market)
+        volumes, market = np.zeros(dag.edges), Market("", "", (offer,))
+        self.schedule.check(dag, runtimes[:, np.newaxis], volumes, Network.even(1), market)
 
 
 class Ensemble(msgspec.Struct, frozen=True, eq=False):
-    """All workflows as one graph, with what is common to their planners."""
+    """All workflows as one dag, with what is common to their planners."""
 
     offer: Offer
     budget: Money
     deadline: Time
-    graph: Graph
-    first: Integers
+    dag: Dag
+    first: Longs
     """[workflow]: its first task; and after the last, the number of all tasks"""
-    times: Integers
+    times: Longs
     """[task]: run time in microseconds"""
     turns: tuple[int, ...]
     """the workflows, most urgent first"""
@@ -66,12 +66,12 @@ class Ensemble(msgspec.Struct, frozen=True, eq=False):
         if budget < ZERO or deadline < 0:
             raise InputError("a budget and a deadline cannot be below zero; give more")
         for member in members:
-            check_times("run time", np.asarray(member.runtimes), (member.graph.tasks,))
-        graph, first = joined([member.graph for member in members])
+            check_times("run time", np.asarray(member.runtimes), (len(member.dag),))
+        dag, first = joined([member.dag for member in members])
         turns = sorted(range(len(members)), key=lambda each: -members[each].priority)
         times = [microseconds(member.runtimes) for member in members]
         flat = np.concatenate([*times, np.zeros(0, np.int64)])
-        return cls(offer, budget, deadline, graph, first, flat, tuple(turns))
+        return cls(offer, budget, deadline, dag, first, flat, tuple(turns))
 
     @property
     def market(self) -> Market:
@@ -82,29 +82,29 @@ class Ensemble(msgspec.Struct, frozen=True, eq=False):
 
     def order(self, workflow: int) -> list[int]:
         """The tasks of a workflow, each after its parents."""
-        own: list[int] = self.graph.order[self.first[workflow] : self.first[workflow + 1]].tolist()
+        own: list[int] = self.dag.order[self.first[workflow] : self.first[workflow + 1]].tolist()
         return own
 
     def parents(self, task: int) -> list[int]:
-        start = self.graph.parents_start
-        row: list[int] = self.graph.parents[start[task] : start[task + 1]].tolist()
+        start = self.dag.parents.starts
+        row: list[int] = self.dag.parents.items[start[task] : start[task + 1]].tolist()
         return row
 
     def planned(self, schedule: Schedule, finished: Sequence[int]) -> EnsemblePlan:
         return EnsemblePlan(schedule, self.first[:-1], tuple(sorted(finished)))
 
 
-def joined(graphs: Sequence[Graph]) -> tuple[Graph, Integers]:
-    """All graphs as one, and the number of the first task of each, and of all tasks."""
-    first = np.cumsum([0, *(graph.tasks for graph in graphs)])
-    edges = np.cumsum([0, *(graph.edges for graph in graphs)])
-    starts = [graph.parents_start[1:] + edge for graph, edge in zip(graphs, edges, strict=False)]
-    parents = [graph.parents + task for graph, task in zip(graphs, first, strict=False)]
-    orders = [graph.order + task for graph, task in zip(graphs, first, strict=False)]
+def joined(dags: Sequence[Dag]) -> tuple[Dag, Longs]:
+    """All workflows as one, and the number of the first task of each, and of all tasks."""
+    first = np.cumsum([0, *(len(dag) for dag in dags)])
+    edges = np.cumsum([0, *(dag.edges for dag in dags)])
+    starts = [dag.parents.starts[1:] + edge for dag, edge in zip(dags, edges, strict=False)]
+    parents = [dag.parents.items + task for dag, task in zip(dags, first, strict=False)]
+    orders = [dag.order + task for dag, task in zip(dags, first, strict=False)]
     none = np.zeros(0, np.int64)
-    graph = Graph(
-        np.concatenate([[0], *starts]),
-        np.concatenate([*parents, none]),
-        np.concatenate([*orders, none]),
+    edges_of = Csr(
+        frozen(np.concatenate([[0], *starts]), np.int64),
+        frozen(np.concatenate([*parents, none]), np.int32),
     )
-    return graph, first
+    order = frozen(np.concatenate([*orders, none]), np.int32)  # one workflow after the other
+    return msgspec.structs.replace(dag_of_edges(edges_of), order=order), first

@@ -22,10 +22,10 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from bursar.model.dag import Dag
 from bursar.model.errors import InputError
 from bursar.model.market import Market
 from bursar.model.time import Time
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.heft import Floats, Network
 from bursar.plan.workflow.schedule import NOWHERE, Schedule, check_times, microseconds, too_short
 
@@ -33,7 +33,7 @@ _NEVER: Final[Time] = 2**62
 
 
 def icpcp(
-    graph: Graph,
+    dag: Dag,
     runtimes: Floats,
     volumes: Floats,
     market: Market,
@@ -47,13 +47,13 @@ def icpcp(
     """
     offers = len(market.offers)
     times, moved = np.asarray(runtimes, np.float64), np.asarray(volumes, np.float64)
-    check_times("run time", times, (graph.tasks, offers))
-    check_times("volume", moved, (graph.edges,))
+    check_times("run time", times, (len(dag), offers))
+    check_times("volume", moved, (dag.edges,))
     check_times("latency", network.latency, (offers, offers))
     check_times("pace", network.pace, (offers, offers))
     if not offers:
         raise InputError("a market without offers; give it at least one")
-    partial = _PartialSchedule(graph, times, moved, market, network, deadline)
+    partial = _PartialSchedule(dag, times, moved, market, network, deadline)
     spread = partial.spread()
     if spread.makespan > deadline:
         raise too_short(deadline, spread.makespan, "IC-PCP")
@@ -121,7 +121,7 @@ class _PartialSchedule:
 
     def __init__(
         self,
-        graph: Graph,
+        dag: Dag,
         runtimes: Floats,
         volumes: Floats,
         market: Market,
@@ -135,23 +135,23 @@ class _PartialSchedule:
         """[edge, offer, offer]"""
         self.most: list[Time] = moves.max(axis=(1, 2), initial=0).tolist()
         """[edge]: between machines that are not chosen yet"""
-        self.order: list[int] = graph.order.tolist()
-        self.turn: list[int] = np.argsort(graph.order).tolist()
-        self.parents: list[list[tuple[int, int]]] = [[] for _ in range(graph.tasks)]
+        self.order: list[int] = dag.order.tolist()
+        self.turn: list[int] = np.argsort(dag.order).tolist()
+        self.parents: list[list[tuple[int, int]]] = [[] for _ in range(len(dag))]
         """[task]: its parents, each with the edge"""
-        self.children: list[list[tuple[int, int]]] = [[] for _ in range(graph.tasks)]
-        for task in range(graph.tasks):
-            for edge in range(graph.parents_start[task], graph.parents_start[task + 1]):
-                parent = int(graph.parents[edge])
+        self.children: list[list[tuple[int, int]]] = [[] for _ in range(len(dag))]
+        for task in range(len(dag)):
+            for edge in range(dag.parents.starts[task], dag.parents.starts[task + 1]):
+                parent = int(dag.parents.items[edge])
                 self.parents[task].append((parent, edge))
                 self.children[parent].append((task, edge))
         self.machines: list[_IcPcpMachine] = []
-        self.machine = [NOWHERE] * graph.tasks
-        self.begin = [0] * graph.tasks
+        self.machine = [NOWHERE] * len(dag)
+        self.begin = [0] * len(dag)
         """[task]: as decided, or the earliest"""
-        self.end = [0] * graph.tasks
+        self.end = [0] * len(dag)
         """[task]: as decided, or the earliest"""
-        self.latest = [deadline] * graph.tasks
+        self.latest = [deadline] * len(dag)
         """[task]: the latest begin; as decided, where it is"""
         self.update(self.order, self.order)
 

@@ -20,10 +20,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.model.dag import Csr, grouped
+from bursar.model.dag import Csr, Dag, grouped
 from bursar.model.errors import InputError
 from bursar.plan.published.prob_binding import Node, Nodes, bind
-from bursar.plan.workflow.graph import Graph
 
 Integers = NDArray[np.int64]
 Lists = list[list[int]]
@@ -62,7 +61,7 @@ class Paths(msgspec.Struct, frozen=True):
 
 
 def preprocess(
-    graph: Graph,
+    dag: Dag,
     *,
     prune: bool = True,
     binding: bool = True,
@@ -74,9 +73,9 @@ def preprocess(
     A limit on bindings is one on pairs of paths that are bound, so tasks are not bound in advance
     then.
     """
-    if graph.tasks == 0:
+    if len(dag) == 0:
         raise InputError("a workflow without tasks has no path; give it at least one")
-    whole = _Web.of(graph)
+    whole = _Web.of(dag)
     pruned = whole.without_detours() if prune else whole
     web = pruned.with_twins_bound() if binding and most_bindings is None else pruned
     if (count := web.operations().paths) > most_paths:
@@ -115,10 +114,10 @@ class _Web(msgspec.Struct, frozen=True):
     order: list[int]
 
     @classmethod
-    def of(cls, graph: Graph) -> _Web:
-        child = np.repeat(np.arange(graph.tasks), np.diff(graph.parents_start))
-        nodes: list[Node] = [(task,) for task in range(graph.tasks)]
-        return _web(nodes, graph.parents, child, graph.order.tolist())
+    def of(cls, dag: Dag) -> _Web:
+        child = np.repeat(np.arange(len(dag)), np.diff(dag.parents.starts))
+        nodes: list[Node] = [(task,) for task in range(len(dag))]
+        return _web(nodes, dag.parents.items.astype(np.int64), child, dag.order.tolist())
 
     def without_detours(self) -> _Web:
         """Without the edges that can be gone round."""

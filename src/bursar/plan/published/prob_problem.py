@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from bursar.beliefs.histogram import Histogram
 from bursar.beliefs.performance import Performance, Profile
-from bursar.kernels.graph import levels_of
-from bursar.model.dag import grouped
+from bursar.model.dag import Dag
 from bursar.model.errors import InputError
 from bursar.model.time import SECOND
 from bursar.plan.published.prob_operations import Tally
-from bursar.plan.workflow.graph import Graph
+from bursar.plan.workflow.shape import levels
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -30,7 +29,7 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
     by them.
     """
 
-    graph: Graph
+    dag: Dag
     kinds: Integers
     """[task]: tasks of one kind run the same program"""
     profiles: Sequence[Profile]
@@ -55,7 +54,7 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def tasks(self) -> int:
-        return self.graph.tasks
+        return len(self.dag)
 
     @property
     def offers(self) -> int:
@@ -68,10 +67,7 @@ class Problem(msgspec.Struct, frozen=True, eq=False):
 
     def levels(self) -> Integers:
         """[task]: the most edges on a way to it."""
-        graph = self.graph
-        child = np.repeat(np.arange(graph.tasks), np.diff(graph.parents_start))
-        children = grouped(graph.parents, child, graph.tasks, graph.tasks)
-        return levels_of(children, graph.order.astype(np.int32)).astype(np.int64)
+        return levels(self.dag).astype(np.int64)
 
     def with_budget(self, budget: float) -> Problem:
         return msgspec.structs.replace(self, budget=budget)

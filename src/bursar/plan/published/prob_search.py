@@ -62,7 +62,7 @@ def search(
         raise InputError(f"a search of {iterations} steps; give it at least 1")
     times.tally = Tally()
     chosen = by_level_and_kind(problem) if groups is None else groups
-    known = preprocess(problem.graph) if paths is None else paths
+    known = preprocess(problem.dag) if paths is None else paths
     evaluation = Evaluation(
         problem, times, known, checked_groups(chosen, problem.tasks), techniques
     )

@@ -189,7 +189,7 @@ def _cost(offer: Offer, machines: list[_SpssMachine]) -> int:
 
 
 def _schedule(ensemble: Ensemble, machines: int, placed: dict[int, Place]) -> Schedule:
-    count = ensemble.graph.tasks
+    count = len(ensemble.dag)
     machine, begin = np.full(count, NOWHERE), np.zeros(count, np.int64)
     for task, place in placed.items():
         _, begin[task], machine[task] = place

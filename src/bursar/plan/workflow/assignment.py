@@ -192,18 +192,18 @@ class _Problem:
     ) -> None:
         self.workflow, self.goal, self.seed, self.samples = workflow, goal, seed, samples
         self.prices = _row(prices, workflow.offers, "prices", "offers")
-        fixed = np.zeros(workflow.graph.tasks) if fixed_costs is None else fixed_costs
-        self.fixed = _row(fixed, workflow.graph.tasks, "fixed costs", "tasks")
+        fixed = np.zeros(len(workflow.dag)) if fixed_costs is None else fixed_costs
+        self.fixed = _row(fixed, len(workflow.dag), "fixed costs", "tasks")
         if samples < 1:
             raise InputError(f"a distribution of {samples} samples; it needs at least 1")
         self.percentile = _percentile(goal)
         share = 1.0 if self.percentile is None else 2 * (1 - self.percentile)
-        lanes = _lanes(workflow.graph.tasks, share)
+        lanes = _lanes(len(workflow.dag), share)
         means = workflow.table.mean(axis=1)[workflow.rows]
         self.costs: Floats = means * self.prices + self.fixed[:, None]
         self.variances: Floats = workflow.table.var(axis=1)[workflow.rows] * self.prices**2
         self.search = Search(workflow, self.costs, share, lanes, seed)
-        effort = lanes * (workflow.graph.tasks + workflow.graph.edges)
+        effort = lanes * (len(workflow.dag) + workflow.dag.edges)
         self.passes = int(min(max(WORK / effort, FEWEST_PASSES), MOST_PASSES))
 
     def cheapest(self) -> Integers:
@@ -215,7 +215,7 @@ class _Problem:
 
     def starts(self, budget: float) -> list[Integers]:
         """The same offer for all tasks, where that is within the budget; and the cheapest."""
-        tasks = self.workflow.graph.tasks
+        tasks = len(self.workflow.dag)
         same = [np.full(tasks, offer) for offer in range(self.workflow.offers)]
         return [self.cheapest(), *(one for one in same if self.search.cost(one) <= budget)]
 

@@ -76,11 +76,11 @@ class Search:
         """times that the workflow was run in all lanes"""
         self.partial = 0
         """changes of one task that were judged without running it"""
-        tasks, graph = workflow.graph.tasks, workflow.graph
+        tasks, dag = len(workflow.dag), workflow.dag
         self.means: Floats = workflow.table.mean(axis=1)[workflow.rows]
         self._all = np.arange(tasks)
         self._floor = 0.0
-        self._edges = (graph.parents_start, graph.parents, workflow.moves, graph.order)
+        self._edges = (dag.parents.starts, dag.parents.items, workflow.moves, dag.order)
         self._kernels = compiled()
         self._drawn = np.empty((tasks, workflow.offers, lanes))
         self._kernels.draw_times(workflow.table, workflow.rows, np.uint64(seed), self._drawn)

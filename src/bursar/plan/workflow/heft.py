@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from bursar.kernels import heft as heft_kernel
 from bursar.kernels.compiling import compile_kept, let_kernels_call
+from bursar.kernels.graph import ranks_of
+from bursar.model.dag import Dag
 from bursar.model.errors import InputError
-from bursar.plan.workflow.graph import Graph
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -56,7 +57,7 @@ class Placement(msgspec.Struct, frozen=True, eq=False):
 
 
 def heft(
-    graph: Graph,
+    dag: Dag,
     runtimes: Floats,
     volumes: Floats,
     machines: Integers,
@@ -65,21 +66,21 @@ def heft(
     """Place all tasks.
 
     `runtimes[task, offer]` and `volumes[edge]`, the bytes that a child needs of a parent, in the
-    order of the graph's edges. `machines` are their offers' numbers.
+    order of the dag's edges. `machines` are their offers' numbers.
     """
-    given = Given.of(graph, runtimes, volumes, machines, network)
+    given = Given.of(dag, runtimes, volumes, machines, network)
     return place_by(given.rank_upward(), given)
 
 
 def place_by(rank: Floats, given: Given) -> Placement:
     """Place all tasks in the order of these ranks, the highest first."""
-    graph = given.graph
-    by_rank = graph.order[np.argsort(-rank[graph.order], kind="stable")]
-    chosen = np.zeros(graph.tasks, dtype=np.int64)
-    begins, ends = np.zeros(graph.tasks), np.zeros(graph.tasks)
+    dag = given.dag
+    by_rank = dag.order[np.argsort(-rank[dag.order], kind="stable")]
+    chosen = np.zeros(len(dag), dtype=np.int64)
+    begins, ends = np.zeros(len(dag)), np.zeros(len(dag))
     compiled().place_all(
-        graph.parents_start,
-        graph.parents,
+        dag.parents.starts,
+        dag.parents.items,
         given.volumes,
         by_rank,
         given.runtimes,
@@ -96,7 +97,7 @@ def place_by(rank: Floats, given: Given) -> Placement:
 class Given(msgspec.Struct, frozen=True, eq=False):
     """What is to be planned, checked, and as the kernels take it."""
 
-    graph: Graph
+    dag: Dag
     runtimes: Floats
     volumes: Floats
     machines: Integers
@@ -106,7 +107,7 @@ class Given(msgspec.Struct, frozen=True, eq=False):
     @classmethod
     def of(
         cls,
-        graph: Graph,
+        dag: Dag,
         runtimes: Floats,
         volumes: Floats,
         machines: Integers,
@@ -117,23 +118,15 @@ class Given(msgspec.Struct, frozen=True, eq=False):
         offer = np.ascontiguousarray(machines, dtype=np.int64)
         latency = np.ascontiguousarray(network.latency, dtype=np.float64)
         pace = np.ascontiguousarray(network.pace, dtype=np.float64)
-        _check(graph, times, moved, offer, latency, pace)
-        return cls(graph, times, moved, offer, latency, pace)
+        _check(dag, times, moved, offer, latency, pace)
+        return cls(dag, times, moved, offer, latency, pace)
 
     def rank_upward(self) -> Floats:
         """By task: the longest way to the end in mean run times and mean moves of files."""
-        rank = np.zeros(self.graph.tasks)
         counts = np.bincount(self.machines, minlength=self.runtimes.shape[1])
         latency, pace = (_mean_of_pairs(each, self.machines) for each in (self.latency, self.pace))
-        compiled().rank_upward(
-            self.graph.parents_start,
-            self.graph.parents,
-            self.graph.order,
-            self.runtimes @ (counts / len(self.machines)),
-            latency + self.volumes * pace,
-            rank,
-        )
-        return rank
+        means, moves = self.runtimes @ (counts / len(self.machines)), latency + self.volumes * pace
+        return ranks_of(self.dag.parents, self.dag.order, means, moves)
 
 
 def _mean_of_pairs(matrix: Floats, offer: Integers) -> float:
@@ -147,17 +140,17 @@ def _mean_of_pairs(matrix: Floats, offer: Integers) -> float:
 
 
 def _check(
-    graph: Graph, runtimes: Floats, volumes: Floats, offer: Integers, latency: Floats, pace: Floats
+    dag: Dag, runtimes: Floats, volumes: Floats, offer: Integers, latency: Floats, pace: Floats
 ) -> None:
     if len(offer) == 0:
         raise InputError("a plan without machines; give it at least one")
-    if runtimes.ndim != 2 or len(runtimes) != graph.tasks:
-        raise InputError(f"run times for {len(runtimes)} of {graph.tasks} tasks; give one row each")
+    if runtimes.ndim != 2 or len(runtimes) != len(dag):
+        raise InputError(f"run times for {len(runtimes)} of {len(dag)} tasks; give one row each")
     offers = runtimes.shape[1]
     if offer.min() < 0 or offer.max() >= offers:
         raise InputError("a machine of an offer without run times; give a column for each offer")
-    if volumes.shape != (graph.edges,):
-        raise InputError(f"{len(volumes)} volumes for {graph.edges} edges; give one for each")
+    if volumes.shape != (dag.edges,):
+        raise InputError(f"{len(volumes)} volumes for {dag.edges} edges; give one for each")
     if latency.shape != (offers, offers) or pace.shape != (offers, offers):
         raise InputError("the network needs a latency and a pace for each pair of offers")
     for what, values in (
@@ -171,7 +164,6 @@ def _check(
 
 
 class HeftKernels(msgspec.Struct, frozen=True):
-    rank_upward: Callable[..., Any]
     place_all: Callable[..., Any]
 
 
@@ -180,6 +172,5 @@ def compiled() -> HeftKernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
     let_kernels_call(*heft_kernel.PARTS)
     return HeftKernels(
-        rank_upward=compile_kept(heft_kernel.rank_upward),
         place_all=compile_kept(heft_kernel.place_all),
     )

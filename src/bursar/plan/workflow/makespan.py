@@ -24,9 +24,9 @@ from bursar.kernels import bag as bag_kernel
 from bursar.kernels import makespan as makespan_kernel
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.kernels.makespan import LANES
+from bursar.model.dag import Dag
 from bursar.model.errors import InputError
 from bursar.plan.bag.executions import share_out
-from bursar.plan.workflow.graph import Graph
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -38,24 +38,24 @@ class WorkflowTimes:
     """A workflow, and the distribution of every task's time on every offer.
 
     `times[task][offer]`; all histograms have as many bins, and one that stands for several tasks
-    is kept once. `moves[edge]`, in the order of the graph's edges, is what passes between the end
+    is kept once. `moves[edge]`, in the order of the dag's edges, is what passes between the end
     of a parent and the begin of a child; nothing unless given.
     """
 
     def __init__(
         self,
-        graph: Graph,
+        dag: Dag,
         times: Sequence[Sequence[Histogram]],
         moves: ArrayLike | None = None,
     ) -> None:
         offers = len(times[0]) if times else 0
-        if len(times) != graph.tasks or any(len(row) != offers for row in times):
-            raise InputError(f"{graph.tasks} tasks need a time each on each of the same offers")
-        self._lay(graph, *_lay_table(times, offers), moves)
+        if len(times) != len(dag) or any(len(row) != offers for row in times):
+            raise InputError(f"{len(dag)} tasks need a time each on each of the same offers")
+        self._lay(dag, *_lay_table(times, offers), moves)
 
     @classmethod
     def from_table(
-        cls, graph: Graph, table: ArrayLike, rows: ArrayLike, moves: ArrayLike | None = None
+        cls, dag: Dag, table: ArrayLike, rows: ArrayLike, moves: ArrayLike | None = None
     ) -> Self:
         """From equally likely, ascending times `table[row]`; `rows[task, offer]` names the row."""
         made = cls.__new__(cls)
@@ -67,40 +67,38 @@ class WorkflowTimes:
             raise InputError("every row of a table of times must be finite and ascending")
         if times[:, 0].min() < 0:
             raise InputError("a task that may take less than no time; check its distribution")
-        if named.ndim != 2 or len(named) != graph.tasks:
-            raise InputError(f"{graph.tasks} tasks need a time each on each of the same offers")
+        if named.ndim != 2 or len(named) != len(dag):
+            raise InputError(f"{len(dag)} tasks need a time each on each of the same offers")
         if named.size and not (named.min() >= 0 and named.max() < len(times)):
             raise InputError(f"a row that is not in the table; use 0 to {len(times) - 1}")
-        made._lay(graph, times, named, moves)
+        made._lay(dag, times, named, moves)
         return made
 
-    def _lay(self, graph: Graph, table: Floats, rows: Integers, moves: ArrayLike | None) -> None:
-        self.graph, self.table, self.rows = graph, table, rows
+    def _lay(self, dag: Dag, table: Floats, rows: Integers, moves: ArrayLike | None) -> None:
+        self.dag, self.table, self.rows = dag, table, rows
         self.offers = rows.shape[1]
-        if graph.tasks == 0:
+        if len(dag) == 0:
             raise InputError("a workflow without tasks; give it at least one")
         if self.offers == 0:
             raise InputError("no offer for the tasks; give a time on at least one")
-        self.moves: Floats = np.zeros(graph.edges)
+        self.moves: Floats = np.zeros(dag.edges)
         if moves is not None:
             self.moves = np.ascontiguousarray(moves, dtype=np.float64)
-        if self.moves.shape != (graph.edges,):
-            raise InputError(f"{len(self.moves)} moves for {graph.edges} edges; give one for each")
+        if self.moves.shape != (dag.edges,):
+            raise InputError(f"{len(self.moves)} moves for {dag.edges} edges; give one for each")
         if not np.all((self.moves >= 0) & np.isfinite(self.moves)):
             raise InputError("every move must be finite and not negative")
-        self.is_last = np.ones(graph.tasks, dtype=np.bool_)
-        self.is_last[graph.parents] = False
+        self.is_last = np.ones(len(dag), dtype=np.bool_)
+        self.is_last[dag.parents.items] = False
 
     def rows_of(self, offers: ArrayLike) -> Integers:
         """[task]: where in the table its times with `offers[task]` stand."""
         chosen = np.asarray(offers, dtype=np.int64)
-        if chosen.shape != (self.graph.tasks,):
-            raise InputError(
-                f"{chosen.size} offers for {self.graph.tasks} tasks; give one for each"
-            )
+        if chosen.shape != (len(self.dag),):
+            raise InputError(f"{chosen.size} offers for {len(self.dag)} tasks; give one for each")
         if not (chosen.min() >= 0 and chosen.max() < self.offers):
             raise InputError(f"an offer that is not known; use 0 to {self.offers - 1}")
-        rows: Integers = self.rows[np.arange(self.graph.tasks), chosen]
+        rows: Integers = self.rows[np.arange(len(self.dag)), chosen]
         return rows
 
     def bounds(self) -> tuple[Floats, Floats]:
@@ -116,14 +114,14 @@ class WorkflowTimes:
         rows = self.rows_of(offers)
         blocks = -(-samples // LANES)
         makespans = np.empty((blocks, LANES))
-        kernel, graph, begin = compiled(), self.graph, np.uint64(seed)
+        kernel, dag, begin = compiled(), self.dag, np.uint64(seed)
 
         def work(first: int, last: int) -> None:
             kernel(
-                graph.parents_start,
-                graph.parents,
+                dag.parents.starts,
+                dag.parents.items,
                 self.moves,
-                graph.order,
+                dag.order,
                 self.is_last,
                 self.table,
                 rows,

@@ -21,13 +21,13 @@ from bursar.kernels import packing as packing_kernel
 from bursar.kernels import packing_state
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.kernels.packing_state import Site
+from bursar.model.dag import Dag
 from bursar.model.errors import InputError
 from bursar.model.market import Offer
 from bursar.model.money import LARGEST, Money, format_money
 from bursar.model.release import is_long
 from bursar.model.time import LONGEST, Time
 from bursar.plan.bag.executions import ROOM, share_out
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.schedule import microseconds
 
 Integers = NDArray[np.int64]
@@ -89,20 +89,18 @@ class Packing:
     `bursar.plan.workflow.urgency`.
     """
 
-    def __init__(self, graph: Graph, places: ArrayLike, offers: Sequence[Offer]) -> None:
-        self.graph, self.offers = graph, tuple(offers)
+    def __init__(self, dag: Dag, places: ArrayLike, offers: Sequence[Offer]) -> None:
+        self.dag, self.offers = dag, tuple(offers)
         self.places: Integers = np.ascontiguousarray(places, dtype=np.int64)
-        if graph.tasks == 0 or not self.offers:
+        if len(dag) == 0 or not self.offers:
             raise InputError("a workflow needs at least 1 task and 1 offer")
-        if not np.array_equal(np.sort(self.places), np.arange(graph.tasks)):
-            raise InputError(f"{graph.tasks} tasks need a place each, from 0 on")
+        if not np.array_equal(np.sort(self.places), np.arange(len(dag))):
+            raise InputError(f"{len(dag)} tasks need a place each, from 0 on")
         self._terms = _lay_terms(self.offers)
-        self._needs: Integers = np.diff(graph.parents_start)
+        self._needs: Integers = np.diff(dag.parents.starts)
         self._by_place = np.argsort(self.places)
-        ends = np.cumsum(np.bincount(graph.parents, minlength=graph.tasks))
-        waiting = np.repeat(np.arange(graph.tasks), self._needs)
-        self._children_start: Integers = np.concatenate([[0], ends])
-        self._children: Integers = waiting[np.argsort(graph.parents, kind="stable")]
+        self._children_start: Integers = dag.children.starts
+        self._children: Integers = dag.children.items.astype(np.int64)
 
     def run(
         self, assigned: ArrayLike, fleet: ArrayLike, runtimes: ArrayLike, *, threads: int = 1
@@ -137,7 +135,7 @@ class Packing:
         kernel, samples = compiled(), len(times)
         makespans = np.empty(samples, dtype=np.int64)
         offers = np.empty((samples, len(self.offers), packing_state.OF_OFFER), dtype=np.int64)
-        tasks = np.empty((traced, self.graph.tasks, packing_state.OF_TASK), dtype=np.int64)
+        tasks = np.empty((traced, len(self.dag), packing_state.OF_TASK), dtype=np.int64)
 
         def work(first: int, last: int) -> None:
             kernel(site, times, first, last, makespans, offers, tasks)
@@ -147,12 +145,12 @@ class Packing:
 
     def _times(self, runtimes: ArrayLike) -> Integers:
         times = np.ascontiguousarray(runtimes, dtype=np.int64)
-        if times.ndim != 2 or len(times) == 0 or times.shape[1] != self.graph.tasks:
-            raise InputError(f"every sample needs {self.graph.tasks} run times, one for each task")
+        if times.ndim != 2 or len(times) == 0 or times.shape[1] != len(self.dag):
+            raise InputError(f"every sample needs {len(self.dag)} run times, one for each task")
         if times.min() < 1:
             raise InputError("every task needs a run time of at least 1 us")
         longest = max(offer.boot + offer.minimum + offer.billing for offer in self.offers)
-        if self.graph.tasks * (int(times.max()) + longest) > ROOM:
+        if len(self.dag) * (int(times.max()) + longest) > ROOM:
             raise InputError(
                 "the workflow takes too long for 64-bit arithmetic; use shorter run times"
             )
@@ -160,16 +158,14 @@ class Packing:
 
     def _site(self, assigned: ArrayLike, fleet: ArrayLike) -> Site:
         chosen = np.ascontiguousarray(assigned, dtype=np.int64)
-        if chosen.shape != (self.graph.tasks,):
-            raise InputError(
-                f"{chosen.size} offers for {self.graph.tasks} tasks; give one for each"
-            )
+        if chosen.shape != (len(self.dag),):
+            raise InputError(f"{chosen.size} offers for {len(self.dag)} tasks; give one for each")
         if not (chosen.min() >= 0 and chosen.max() < len(self.offers)):
             raise InputError(f"an offer that is not known; use 0 to {len(self.offers) - 1}")
         counts = np.bincount(chosen, minlength=len(self.offers))
         first = np.cumsum(counts) - counts
         tasks = self._by_place[np.argsort(chosen[self._by_place], kind="stable")]
-        plan = np.empty((self.graph.tasks, packing_state.PLAN), dtype=np.int64)
+        plan = np.empty((len(self.dag), packing_state.PLAN), dtype=np.int64)
         plan[:, packing_state.NEEDS] = self._needs
         plan[:, packing_state.OFFER] = chosen
         plan[tasks, packing_state.PLACE] = np.arange(len(tasks)) - first[chosen[tasks]]

@@ -18,17 +18,16 @@ from numpy.typing import NDArray
 from bursar.beliefs.task_times import TaskTimes
 from bursar.model.assigned import Assigned
 from bursar.model.errors import InputError
-from bursar.model.flow import Flow
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
 from bursar.model.plan import MakespanSpan, Plan
 from bursar.model.time import SECOND, Time, format_duration, seconds
 from bursar.model.wish import Wish
+from bursar.model.workflow import Workflow
 from bursar.plan.dominance import beaten_by, knee
 from bursar.plan.reserve import reserve_of
 from bursar.plan.workflow.assignment import frontier
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.makespan import WorkflowTimes
 from bursar.plan.workflow.packing import PackedRuns, Packing, whole_runtimes
 from bursar.plan.workflow.shape import levels
@@ -56,7 +55,7 @@ MOST_SEARCHED: Final = 100_000
 """Tasks up to which each gets the offer that is best for it: a search takes a second for 5,000."""
 
 
-class FlowPlan:
+class WorkflowPlan:
     """An assignment and a fleet, with what simulated executions took and cost."""
 
     def __init__(
@@ -113,12 +112,12 @@ class FlowPlan:
         return float(self.makespans.mean()), float(self.costs.mean())
 
 
-class FlowPlanner:
+class WorkflowPlanner:
     """Makes plans for one workflow on one market; the same seed, the same plans."""
 
     def __init__(
         self,
-        flow: Flow,
+        flow: Workflow,
         offers: Sequence[Offer],
         times: TaskTimes,
         *,
@@ -127,12 +126,11 @@ class FlowPlanner:
     ) -> None:
         """With less effort, fewer plans are compared, by fewer executions."""
         self._effort = effort
-        dag = flow.dag()
-        graph = Graph.of_dag(dag)
+        dag = flow.dag
         self._levels = levels(dag)
         self.offers = tuple(offers)
-        self._workflow = WorkflowTimes.from_table(graph, times.table, times.rows)
-        self._packing = Packing(graph, urgency(flow), self.offers)
+        self._workflow = WorkflowTimes.from_table(dag, times.table, times.rows)
+        self._packing = Packing(dag, urgency(flow), self.offers)
         self._tasks = flow.count
         self._prices = np.array([o.price.nanos for o in offers], dtype=np.int64)
         self._limits = np.array(
@@ -140,7 +138,7 @@ class FlowPlanner:
         )
         self._seed = seed
 
-    def plans(self) -> list[FlowPlan]:
+    def plans(self) -> list[WorkflowPlan]:
         """The plans that no other beats, by mean time and cost, from cheapest to fastest."""
         candidates = list(self._candidates())
         few = _samples(FIRST_LOOK * self._effort, len(candidates) * self._tasks)
@@ -152,7 +150,7 @@ class FlowPlanner:
         plans.sort(key=lambda plan: plan.mean_cost)
         return plans
 
-    def judge(self, of_task: Integers, fleet: Sequence[int], samples: int = MOST) -> FlowPlan:
+    def judge(self, of_task: Integers, fleet: Sequence[int], samples: int = MOST) -> WorkflowPlan:
         """A plan that somebody else made."""
         return self._judged(of_task, tuple(fleet), samples, self._seed + 1)
 
@@ -198,9 +196,11 @@ class FlowPlanner:
                 load[shared[task]] += means[task, shared[task]]
         return shared
 
-    def _judged(self, of_task: Integers, fleet: Sequence[int], samples: int, seed: int) -> FlowPlan:
+    def _judged(
+        self, of_task: Integers, fleet: Sequence[int], samples: int, seed: int
+    ) -> WorkflowPlan:
         runs = self._runs(of_task, np.array(fleet), samples, seed)
-        return FlowPlan(self.offers, of_task, fleet, runs.makespans, runs.costs)
+        return WorkflowPlan(self.offers, of_task, fleet, runs.makespans, runs.costs)
 
     def _runs(self, of_task: Integers, fleet: Integers, samples: int, seed: int) -> PackedRuns:
         """With the same luck for every task, whichever its offer."""
@@ -210,7 +210,7 @@ class FlowPlanner:
         return self._packing.run(of_task, fleet, whole_runtimes(drawn), threads=os.cpu_count() or 1)
 
 
-def pick(plans: Sequence[FlowPlan], goal: Goal, wish: Wish) -> FlowPlan | None:
+def pick(plans: Sequence[WorkflowPlan], goal: Goal, wish: Wish) -> WorkflowPlan | None:
     """The plan for a goal: with a deadline the cheapest that keeps it, else the fastest within the
     budget; the knee, where there is neither. None: no plan keeps the goal.
     """
@@ -247,7 +247,7 @@ def why_none_fits(plans: Sequence[Plan], goal: Goal, wish: Wish, currency: str) 
 
 
 def offered_plans(
-    found: Sequence[FlowPlan], goal: Goal, wish: Wish, market: Market
+    found: Sequence[WorkflowPlan], goal: Goal, wish: Wish, market: Market
 ) -> tuple[Plan, ...]:
     """A short list of many plans, cheapest to fastest, with the best for the goal."""
     best = pick(found, goal, wish)
@@ -262,7 +262,7 @@ def offered_plans(
 
 def _plan(
     name: str,
-    found: FlowPlan,
+    found: WorkflowPlan,
     goal: Goal,
     wish: Wish,
     market: Market,
@@ -321,7 +321,7 @@ def _unbeaten(points: Sequence[tuple[float, float]]) -> list[int]:
     return [n for n, beater in enumerate(beaten_by(points)) if beater is None]
 
 
-def shortlist(plans: Sequence[FlowPlan], best: FlowPlan | None) -> list[FlowPlan]:
+def shortlist(plans: Sequence[WorkflowPlan], best: WorkflowPlan | None) -> list[WorkflowPlan]:
     """Some of many plans: both ends, the knee, the best, and more of them evenly by time."""
     times = np.log([plan.point[0] for plan in plans])
     wanted = np.linspace(times[0], times[-1], PLANS - 2)

@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bursar.model.dag import Dag
 from bursar.model.errors import InputError
 from bursar.model.market import Market
 from bursar.model.money import ZERO, Money
 from bursar.model.time import SECOND, Time, format_duration
-from bursar.plan.workflow.graph import Graph
 from bursar.plan.workflow.heft import Network
 
 Floats = NDArray[np.float64]
@@ -84,18 +84,18 @@ class Schedule(msgspec.Struct, frozen=True, eq=False):
         return sum(charges, ZERO)
 
     def check(
-        self, graph: Graph, runtimes: Floats, volumes: Floats, network: Network, market: Market
+        self, dag: Dag, runtimes: Floats, volumes: Floats, network: Network, market: Market
     ) -> None:
         """Raise if a task lacks its machine, its run time or its files, or a limit is not kept.
 
         `runtimes[task, offer]` and the moves of `volumes[edge]` are in seconds.
         """
-        if len(self.machine) != graph.tasks:
-            raise InputError(f"a schedule of {len(self.machine)} tasks for {graph.tasks}; plan all")
+        if len(self.machine) != len(dag):
+            raise InputError(f"a schedule of {len(self.machine)} tasks for {len(dag)}; plan all")
         self._check_stays()
         self.check_limits(market)
         self._check_tasks(microseconds(runtimes), market)
-        self._check_files(graph, volumes, network)
+        self._check_files(dag, volumes, network)
         self._check_alone()
 
     def _check_stays(self) -> None:
@@ -123,10 +123,10 @@ class Schedule(msgspec.Struct, frozen=True, eq=False):
         _refuse(runs, self.begin[runs] < ready, "begins before its machine is ready")
         _refuse(runs, self.end[runs] > self.released[place], "ends after its machine's release")
 
-    def _check_files(self, graph: Graph, volumes: Floats, network: Network) -> None:
-        child = np.repeat(np.arange(graph.tasks), np.diff(graph.parents_start))
+    def _check_files(self, dag: Dag, volumes: Floats, network: Network) -> None:
+        child = np.repeat(np.arange(len(dag)), np.diff(dag.parents.starts))
         used = np.flatnonzero(self.machine[child] != NOWHERE)
-        child, parent = child[used], graph.parents[used]
+        child, parent = child[used], dag.parents.items[used]
         _refuse(child, self.machine[parent] == NOWHERE, "waits for one that does not run")
         one, other = self.machine[parent], self.machine[child]
         pair = self.machines[one], self.machines[other]

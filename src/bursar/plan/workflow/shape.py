@@ -39,7 +39,7 @@ def levels(dag: Dag) -> Ints:
 
 def upward_ranks(dag: Dag, weights: Floats | None = None) -> Floats:
     """By task, the longest way from its start to the end of the workflow."""
-    return ranks_of(dag.children, dag.order, _weights(dag) if weights is None else weights)
+    return ranks_of(dag.parents, dag.order, _weights(dag) if weights is None else weights)
 
 
 def critical_path(dag: Dag, weights: Floats | None = None) -> tuple[int, ...]:

@@ -37,6 +37,7 @@ from bursar.policies.provision.mixed import Mixed
 from bursar.policies.two_pools import TwoPools
 from bursar.state import events as ev
 from bursar.state.view import View
+from bursar.state.work_plans import FIRST_WORK
 
 EFFORT: Final = 1_000
 """Tasks that are simulated for each strategy, in all repetitions together."""
@@ -93,15 +94,15 @@ class Advice(msgspec.Struct, frozen=True):
     """strategies that were estimated"""
 
 
-def situation_of(state: View, pools: TwoPools, book: PoolObserver) -> Situation | None:
+def situation_of(state: View, pools: TwoPools, observer: PoolObserver) -> Situation | None:
     """What is known now of what remains; None: too little to decide on."""
     if pools.results < ENOUGH or state.settled == state.total:
         return None
     now, market = state.now, state.market
-    known = book.characterise(now, pools.patience, pools.unreliable)
+    known = observer.characterise(now, pools.timeout, pools.unreliable)
     ages = _ages(state)
     cheap, dear, ratio, speedup = prices_of(market, pools.unreliable)
-    left = state.ledger.left
+    left = state.ledger.left if state.goal.every is None else None
     goal = state.goal.deadline
     return Situation(
         conditions=Conditions(
@@ -135,9 +136,9 @@ def _spent(state: View) -> dict[Pool, float]:
     return spent
 
 
-def outlook_of(state: View, pools: TwoPools, book: PoolObserver) -> ReserveOutlook | None:
+def outlook_of(state: View, pools: TwoPools, observer: PoolObserver) -> ReserveOutlook | None:
     """What may be expected if the unreliable pool goes on as before; None: too little is known."""
-    history = book.history()
+    history = observer.history()
     is_over = history.fates != InstanceEnd.SILENT
     ages = np.where(is_over, history.ended, state.now) - history.sent
     busy, over = float(ages.sum()) / SECOND, float(ages[is_over].sum()) / SECOND
@@ -148,7 +149,7 @@ def outlook_of(state: View, pools: TwoPools, book: PoolObserver) -> ReserveOutlo
     times = history.turnarounds()
     # Without a result, a task takes at least as long as the oldest that is under way.
     mean = float(times.mean() if len(times) else ages.max(initial=state.now)) / SECOND
-    measured = book.reliable_time
+    measured = observer.reliable_time
     return ReserveOutlook(
         total=state.total,
         left=state.total - state.settled,
@@ -230,6 +231,8 @@ class TailQuestion(msgspec.Struct, frozen=True):
     situation: Situation
     requested: Strategy | None
     """asked for, but it is not known how long its instances are waited for"""
+    work: int = FIRST_WORK
+    """whose strategy it will be"""
 
 
 class ReserveQuestion(msgspec.Struct, frozen=True):
@@ -245,10 +248,12 @@ class ReserveQuestion(msgspec.Struct, frozen=True):
     """of the whole run, for each task"""
     deadline: float | None
     """seconds since the run began"""
+    work: int = FIRST_WORK
+    """whose strategy it will be"""
 
 
 class TailAdvisor(Advisor):
-    """Watches a run of `mixed`, and asks once when its tail begins.
+    """Watches a run of `mixed`, and asks once for each work when their common tail begins.
 
     Before that, where the unreliable pool is scarce and there is a wish, it asks how many reliable
     machines work beside it, and again after each quarter of the time so far.
@@ -258,7 +263,7 @@ class TailAdvisor(Advisor):
         self,
         provisioner: Mixed,
         prefer: str | None = None,
-        ask: Callable[[Advice], int] | None = None,
+        ask: Callable[[Advice], int | None] | None = None,
         seed: int = 0,
     ) -> None:
         self._provisioner = provisioner
@@ -266,45 +271,68 @@ class TailAdvisor(Advisor):
         self._ask = ask
         """lets somebody choose a place on the frontier; nothing else here is not pure"""
         self._seed = seed
-        self._book = PoolObserver()
-        self._is_asked = False
+        self._observer = PoolObserver()
+        self._decided: set[int] = set()
+        """works whose strategy for the tail was asked for"""
+        self._first_open = 0
+        """before this place every work is decided or done"""
         self._has_changed = False
         """something happened since it was last looked at"""
         self._thinks_again: Time = 0
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        self._book.saw(event, state)
+        self._observer.saw(event, state)
         if isinstance(event, ev.RunResumed):
-            self._is_asked = False
+            self._decided, self._first_open = set(), 0
         elif isinstance(event, ev.StrategyChosen):
-            self._is_asked = not is_interim(event.strategy)
+            if is_interim(event.strategy):
+                self._decided.discard(event.work)
+                self._first_open = min(self._first_open, event.work - 1)
+            else:
+                self._decided.add(event.work)
+                self._has_changed = True  # another work may wait for its own
         elif isinstance(event, ev.AttemptStarted | ev.AttemptEnded | ev.MachineDown):
             self._has_changed = True
 
     def question(self, view: View, now: Time) -> TailQuestion | ReserveQuestion | None:
-        if self._is_asked or not self._has_changed:
+        if not self._has_changed:
             return None
-        self._has_changed = False
+        work, self._has_changed = self._undecided(view), False
+        if work is None:
+            return None
         pools = self._provisioner.pools
         if not pools.begins_tail(view):
-            return self._reserve_question(view, now)
-        situation = situation_of(view, pools, self._book)
+            return self._reserve_question(work, view, now)
+        situation = situation_of(view, pools, self._observer)
         if situation is None or not len(situation.conditions.ages):
             return None
-        self._is_asked = True
-        return TailQuestion(situation, None if is_interim(pools.strategy) else pools.strategy)
+        self._decided.add(work)
+        strategy = pools.strategies.of_work(work)
+        return TailQuestion(situation, None if is_interim(strategy) else strategy, work)
 
-    def _reserve_question(self, view: View, now: Time) -> ReserveQuestion | None:
+    def _undecided(self, view: View) -> int | None:
+        """The first work that goes on, and that nobody was asked for; None: there is none."""
+        while self._first_open < len(view.work):
+            work = self._first_open + 1
+            strategy = self._provisioner.pools.strategies.of_work(work)
+            is_known = strategy is not None and strategy.is_timed and not is_interim(strategy)
+            if view.work.left(work - 1) and work not in self._decided and not is_known:
+                return work
+            self._first_open += 1
+        return None
+
+    def _reserve_question(self, work: int, view: View, now: Time) -> ReserveQuestion | None:
         pools, wish = self._provisioner.pools, self._wish
-        is_undecided = pools.strategy is None or is_interim(pools.strategy)
-        is_due = now >= self._thinks_again and (_is_scarce(view) or pools.strategy is not None)
+        strategy = pools.strategies.of_work(work)
+        is_undecided = strategy is None or is_interim(strategy)
+        is_due = now >= self._thinks_again and (_is_scarce(view) or strategy is not None)
         if wish is None or not is_undecided or not is_due:
             return None
-        outlook = outlook_of(view, pools, self._book)
+        outlook = outlook_of(view, pools, self._observer)
         if outlook is None or not outlook.most:
             return None
         self._thinks_again = now + now // THINKING
-        budget, deadline = view.goal.budget, view.goal.deadline
+        budget, deadline = view.goal.total_budget, view.goal.deadline
         return ReserveQuestion(
             outlook=outlook,
             wish=wish,
@@ -312,6 +340,7 @@ class TailAdvisor(Advisor):
             standing=pools.reliable_limit,
             budget=None if budget is None else float(budget) / view.total,
             deadline=None if deadline is None else deadline / SECOND,
+            work=work,
         )
 
     def answer(self, question: TailQuestion | ReserveQuestion) -> ev.StrategyChosen | None:
@@ -321,12 +350,12 @@ class TailAdvisor(Advisor):
         try:
             strategy, why, point = self._chosen(question)
         except BursarError as error:
-            patience = default_deadline(situation.conditions.mean)
+            longest = default_deadline(situation.conditions.mean)
             copies = 0 if situation.ratio else None
-            strategy = Strategy(copies, patience, patience, situation.ratio)
+            strategy = Strategy(copies, longest, longest, situation.ratio)
             why, point = f"no frontier could be made ({one_line(str(error))})", (0.0, 0.0)
         makespan, cost = round(point[0] * SECOND), point[1] * situation.conditions.tasks
-        return ev.StrategyChosen(0, strategy, why, makespan, cost)
+        return ev.StrategyChosen(0, strategy, why, makespan, cost, question.work)
 
     def _chosen(self, question: TailQuestion) -> tuple[Strategy, str, Point]:
         conditions = question.situation.conditions
@@ -334,9 +363,8 @@ class TailAdvisor(Advisor):
             asked = question.requested.timed(default_deadline(conditions.mean))
             return asked, "requested", estimate(conditions, [asked], MOST).means()[0]
         advice = advise(question.situation, self._seed)
-        if self._ask is not None:
-            place, why = self._ask(advice), "chosen by hand"
-        else:
+        place, why = None if self._ask is None else self._ask(advice), "chosen by hand"
+        if place is None:
             place, why = choose(advice, self._wish)
         why = f"{why}, of {advice.tried:,} strategies"
         return advice.strategies[place], why, advice.points[place]
@@ -353,7 +381,8 @@ def reserved(question: ReserveQuestion) -> ev.StrategyChosen | None:
     why = f"{wish}: {reliable} until the tail, as unreliable ones are scarce"
     span, cost = outlook.point(machines)
     makespan = round((span - outlook.elapsed) * SECOND)
-    return ev.StrategyChosen(0, strategy, why, makespan, cost * outlook.total - outlook.spent)
+    cost = cost * outlook.total - outlook.spent
+    return ev.StrategyChosen(0, strategy, why, makespan, cost, question.work)
 
 
 def _is_scarce(view: View) -> bool:

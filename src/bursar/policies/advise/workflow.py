@@ -23,17 +23,18 @@ from bursar.beliefs.task_times import TaskTimes
 from bursar.engine.roles import Advisor
 from bursar.model.assigned import Assigned
 from bursar.model.errors import BursarError, one_line
-from bursar.model.flow import Flow, FlowFiles
 from bursar.model.goal import Goal
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
 from bursar.model.wish import Wish
-from bursar.plan.workflow.plans import FlowPlan, FlowPlanner, pick
+from bursar.model.workflow import Workflow, WorkflowFiles
+from bursar.plan.workflow.plans import WorkflowPlan, WorkflowPlanner, pick
 from bursar.state import events as ev
-from bursar.state.state import READY, RUNNING, WAITING
+from bursar.state.task_status import READY, RUNNING, WAITING
 from bursar.state.view import View
+from bursar.state.work_plans import FIRST_WORK
 
 Integers = NDArray[np.int64]
 
@@ -69,19 +70,22 @@ class RestQuestion(msgspec.Struct, frozen=True):
     why: str
 
 
-class FlowAdvisor(Advisor):
-    """Watches the workflow of a run that follows a plan."""
+class WorkflowAdvisor(Advisor):
+    """Watches one workflow of a run, which follows a plan of its own."""
 
     def __init__(
         self,
-        flow: Flow,
+        flow: Workflow,
         offers: Sequence[Offer],
         times: TaskTimes,
         wish: Wish,
         *,
+        work: int = FIRST_WORK,
         before: int = 0,
     ) -> None:
         self._flow, self._offers, self._times = flow, tuple(offers), times
+        self._work = work
+        """its number among the works"""
         self._before = before
         """the run's number before its first task"""
         self._wish = wish
@@ -106,7 +110,7 @@ class FlowAdvisor(Advisor):
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         match event:
-            case ev.PlanChosen() | ev.AssignmentChanged():
+            case ev.PlanChosen() | ev.AssignmentChanged() if event.work == self._work:
                 before = self._assigned, self._fleet
                 self._assigned, self._fleet = event.assigned, event.fleet
                 self._is_goal_new = False
@@ -139,11 +143,11 @@ class FlowAdvisor(Advisor):
             plan = self._best(question)
         except BursarError as error:
             lack = f"{why}, for which no plan could be made: {one_line(str(error))}"
-            return ev.AssignmentChanged(0, assigned, fleet, lack)
+            return ev.AssignmentChanged(0, assigned, fleet, lack, self._work)
         changed = self._with_rest(assigned, question.rest, plan)
         if (changed, plan.fleet) == (assigned, fleet):
             return None
-        return ev.AssignmentChanged(0, changed, plan.fleet, f"{why} replanned")
+        return ev.AssignmentChanged(0, changed, plan.fleet, f"{why} replanned", self._work)
 
     def _is_in_doubt(self) -> bool:
         if self._watch.is_outside_band() or self._is_goal_new:
@@ -189,12 +193,12 @@ class FlowAdvisor(Advisor):
         cause = "the goal was changed" if is_goal else f"tasks are {self._side} than predicted"
         return f"{cause}: {counted(left, 'task')} that {'is' if left == 1 else 'are'} left"
 
-    def _best(self, question: RestQuestion) -> FlowPlan:
+    def _best(self, question: RestQuestion) -> WorkflowPlan:
         """What keeps the goal; else what keeps the budget, as fast as it can; else the cheapest."""
         rest = question.rest
         times = self._corrected(rest.tasks, question.factors)
         part = part_of(self._flow, rest.tasks)
-        planner = FlowPlanner(part, self._offers, times, effort=EFFORT)
+        planner = WorkflowPlanner(part, self._offers, times, effort=EFFORT)
         plans = planner.plans()
         for goal in (rest.goal, Goal(budget=rest.goal.budget)):
             found = pick(plans, goal, self._wish)
@@ -214,16 +218,16 @@ class FlowAdvisor(Advisor):
         rows = np.arange(len(chosen) * len(table), dtype=np.int64).reshape(len(table), -1).T
         return TaskTimes(np.concatenate(table), np.ascontiguousarray(rows))
 
-    def _with_rest(self, assigned: Assigned, rest: Rest, plan: FlowPlan) -> Assigned:
+    def _with_rest(self, assigned: Assigned, rest: Rest, plan: WorkflowPlan) -> Assigned:
         """The new offers for what is left; the others stay as they were."""
         names = plan.assigned.offers
         of_task = [names.index(assigned.offers[one]) for one in assigned.tasks]
         for task, offer in zip(rest.tasks, plan.assigned.tasks, strict=True):
-            of_task[self._before + task] = offer
+            of_task[task] = offer
         return Assigned(names, tuple(of_task))
 
 
-def rest_of(state: View, flow: Flow, before: int = 0) -> Rest:
+def rest_of(state: View, flow: Workflow, before: int = 0) -> Rest:
     """What is not done and still can be; what runs counts as not begun.
 
     Time that is paid for and lies ahead is money that is left.
@@ -246,14 +250,14 @@ def _unused(state: View) -> list[int]:
     ]
 
 
-def part_of(flow: Flow, tasks: Sequence[int]) -> Flow:
+def part_of(flow: Workflow, tasks: Sequence[int]) -> Workflow:
     """The workflow of some of the tasks; what they need beside is done."""
     number = {task: index for index, task in enumerate(tasks)}
 
     def some(values: tuple[int, ...] | None) -> tuple[int, ...] | None:
         return None if values is None else tuple(values[task] for task in tasks)
 
-    return Flow(
+    return Workflow(
         name=flow.name,
         names=tuple(flow.names[task] for task in tasks),
         parents=tuple(
@@ -264,5 +268,5 @@ def part_of(flow: Flow, tasks: Sequence[int]) -> Flow:
         kinds=some(flow.kinds) or (),
         runtimes=tuple(flow.runtimes[task] for task in tasks),
         priorities=some(flow.priorities),
-        files=FlowFiles(),
+        files=WorkflowFiles(),
     )

@@ -11,35 +11,28 @@ from random import Random
 
 from bursar.engine.roles import Placer
 from bursar.model.time import Time
+from bursar.policies.ready_by_account import ReadyByAccount
 from bursar.state.actions import Start
-from bursar.state.ready_queue import ReadyQueue
 from bursar.state.view import View
 
 
 class FifoPlacer(Placer):
     def __init__(self) -> None:
-        self._queue = ReadyQueue(key=_number, group=_all)
+        self._queue = ReadyByAccount()
 
     def next_task(self, view: View, rng: Random) -> int | None:
+        """None may wait where machines belong to several accounts."""
+        if view.goal.accounts:
+            return None
         self._queue.look(view)
-        return self._queue.take(None)
+        return self._queue.take("")
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         self._queue.look(view)
         starts: list[Start] = []
         for number in view.idle:
+            if not self._queue:
+                break
             machine = view.machines[number]
-            for _ in range(machine.offer.slots - len(machine.attempts)):
-                task = self._queue.take(None)
-                if task is None:
-                    return starts
-                starts.append(Start(task, number))
+            starts += self._queue.starts(machine)
         return starts
-
-
-def _number(task: int) -> int:
-    return task
-
-
-def _all(task: int) -> None:
-    """One group for all tasks."""

@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from bursar.engine.roles import Placer, Provisioner
 from bursar.model.time import Time
 from bursar.policies.columns import Integers
+from bursar.policies.idle_machines import IdleMachines
 from bursar.policies.machine_slots import MachineSlots
 from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Start
@@ -36,9 +38,10 @@ Means = Mapping[str, Time | None]
 class FittingPlacer(Placer):
     def __init__(self, provisioner: Provisioner) -> None:
         self._provisioner = provisioner
-        """which knows run times, and how long machines stay"""
+        """which knows how long machines stay"""
         self._running = RunningAttempts(_has_begun)
         self._slots = MachineSlots(provisioner)
+        self._idle = IdleMachines()
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         slots = self._chosen(view, now)
@@ -52,9 +55,15 @@ class FittingPlacer(Placer):
 
     def _chosen(self, view: View, now: Time) -> list[int]:
         """A machine for each slot that shall get a task, the fastest first."""
-        means = {offer.name: self._provisioner.expected(offer.name) for offer in view.market.offers}
+        means = {offer.name: view.runtimes.expected(offer.name) for offer in view.market.offers}
         rest = _Rest(self, view, means, now)
-        useless = rest.useless_offers() if len(view.idle) > FEW else ()
+        useless: set[str] = set()
+        if len(view.idle) > FEW:
+            self._idle.look(view)
+            idle = {name for name in self._idle.offers() if self._idle.oldest((name,), view)}
+            useless = rest.useless_among(idle)
+            if idle == useless:
+                return []
         free = [
             (means[machine.offer.name] or 0, machine)
             for machine in map(view.machines.__getitem__, view.idle)
@@ -77,48 +86,50 @@ class FittingPlacer(Placer):
                 slots.append(machine.id)
         return slots
 
-    def lanes(self, view: View, means: Means, now: Time) -> Lanes:
-        """Every slot of every machine: when it is free, its run time, and how long it stays."""
+    def follow(self, view: View) -> None:
+        """Look at what changed, before lanes are asked for."""
+        self._running.look(view)
+        self._slots.look(view)
+
+    def lanes(self, place: int, offer: str, view: View, now: Time) -> Lanes:
+        """Every slot of an offer's machines: when it is free, and how long it stays."""
         running, slots = self._running, self._slots
-        running.look(view)
-        slots.look(view)
-        by_offer = np.array([means[offer.name] or 0 for offer in view.market.offers], np.int64)
-        ends = np.zeros(len(running), np.int64)
-        for place, offer in enumerate(view.market.offers):
-            rows = np.flatnonzero(running.offers == place)
-            started = running.started[rows]
-            expected = (
-                self._provisioner.expected_each(offer.name, now - started) if len(rows) else None
-            )
-            if expected is not None:
-                ends[rows] = started + np.where(expected > 0, expected, now - started)
-        busy = (by_offer[running.offers] > 0) & ~slots.is_leaving(running.machines)
-        free = (by_offer[slots.offers] > 0) & (slots.free > 0)
+        rows = running.rows_of(place)
+        machines = running.machines[rows]
+        stays = ~slots.is_leaving(machines)
+        machines, started = machines[stays], running.started[rows][stays]
+        elapsed = now - started
+        expected = view.runtimes.expected_each(offer, elapsed, running.tasks[rows])
+        if expected is None:
+            expected = elapsed
+        free = ((slots.offers == place) & (slots.free > 0)).nonzero()[0]
         return Lanes(
-            begin=np.concatenate([ends[busy], np.maximum(slots.begin[free], now)]),
-            mean=by_offer[np.concatenate([running.offers[busy], slots.offers[free]])],
-            stays=np.concatenate([slots.stays_of(running.machines[busy]), slots.stays[free]]),
-            count=np.concatenate([np.ones(int(busy.sum()), np.int64), slots.free[free]]),
+            busy=started + np.where(expected > 0, expected, elapsed),
+            busy_stay=slots.stays_of(machines),
+            free=np.maximum(slots.begin[free], now),
+            free_stay=slots.stays[free],
+            count=slots.free[free],
         )
 
 
-class Lanes:
-    """Slots of machines, in arrays."""
+class Lanes(msgspec.Struct, frozen=True, eq=False):
+    """Slots of an offer's machines, in arrays."""
 
-    def __init__(self, begin: Integers, mean: Integers, stays: Integers, count: Integers) -> None:
-        self.begin = begin
-        """when they are free"""
-        self.mean = mean
-        """how long a task takes there"""
-        self.stays = stays
-        self.count = count
-        """slots that are alike"""
+    busy: Integers
+    """when those are free that run something"""
+    busy_stay: Integers
+    """until when they stay"""
+    free: Integers
+    """the same of slots that run nothing ..."""
+    free_stay: Integers
+    count: Integers
+    """... so many of which are alike"""
 
-    def done_by(self, end: Time, longest: float) -> int:
-        """Tasks that end by then on slots where a task takes at most so long."""
-        fit = self.mean <= longest
-        time = np.minimum(self.stays[fit], end) - self.begin[fit]
-        return int((self.count[fit] * np.maximum(0, time // self.mean[fit])).sum())
+    def done_by(self, end: Time, mean: Time) -> int:
+        """Tasks that end by then, if each takes so long."""
+        later = np.maximum(0, (np.minimum(self.busy_stay, end) - self.busy) // mean)
+        soon = np.maximum(0, (np.minimum(self.free_stay, end) - self.free) // mean)
+        return int(later.sum() + (self.count * soon).sum())
 
 
 class _Rest:
@@ -126,16 +137,17 @@ class _Rest:
 
     def __init__(self, placer: FittingPlacer, view: View, means: Means, now: Time) -> None:
         self._placer, self._view, self._means, self._now = placer, view, means, now
-        self._lanes: Lanes | None = None
+        self._lanes: dict[int, Lanes] = {}
+        """by the place of an offer in the market"""
         self._known: dict[tuple[str, Time], int] = {}
 
-    def useless_offers(self) -> set[str]:
+    def useless_among(self, offers: Iterable[str]) -> set[str]:
         """Those on whose machines nothing is started, whether they leave soon or not."""
         ready = len(self._view.ready)
         return {
             name
-            for name, mean in self._means.items()
-            if mean
+            for name in offers
+            if (mean := self._means[name])
             and self.is_tail(mean, leaves=False)
             and self.done_sooner(mean) >= ready
             and self.is_tail(mean, leaves=True)
@@ -159,9 +171,11 @@ class _Rest:
     def done_sooner(self, mean: Time) -> int:
         """Tasks that faster slots would end before one on which they take so long ends one."""
         if ("sooner", mean) not in self._known:
-            # As `NOTABLY * theirs <= mine`, which is not quite `theirs <= mine / NOTABLY`.
-            theirs = max((m for m in self._means.values() if m and NOTABLY * m <= mean), default=0)
-            found = self._all().done_by(self._now + mean, theirs)
+            found = sum(
+                self._lanes_of(place).done_by(self._now + mean, theirs)
+                for place, theirs in enumerate(self._means.values())
+                if theirs and NOTABLY * theirs <= mean
+            )
             self._known["sooner", mean] = found
         return self._known["sooner", mean]
 
@@ -169,13 +183,20 @@ class _Rest:
         """Tasks that slots would end while they stay, and before one begun again here ends."""
         if ("soon", mean) not in self._known:
             end = self._now + PATIENCE * mean
-            self._known["soon", mean] = self._all().done_by(end, float("inf"))
+            self._known["soon", mean] = sum(
+                self._lanes_of(place).done_by(end, theirs)
+                for place, theirs in enumerate(self._means.values())
+                if theirs
+            )
         return self._known["soon", mean]
 
-    def _all(self) -> Lanes:
-        if self._lanes is None:
-            self._lanes = self._placer.lanes(self._view, self._means, self._now)
-        return self._lanes
+    def _lanes_of(self, place: int) -> Lanes:
+        if not self._lanes:
+            self._placer.follow(self._view)
+        if place not in self._lanes:
+            offer = self._view.market.offers[place].name
+            self._lanes[place] = self._placer.lanes(place, offer, self._view, self._now)
+        return self._lanes[place]
 
 
 def _has_begun(attempt: Attempt) -> bool:

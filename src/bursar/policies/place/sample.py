@@ -17,16 +17,16 @@ from bursar.state.view import Machine, View
 
 
 class SamplePlacer(Placer):
-    def __init__(self, book: SampleLog, size: int) -> None:
-        self.book = book
+    def __init__(self, sample_log: SampleLog, size: int) -> None:
+        self.sample_log = sample_log
         self.size = size
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         if not view.idle:
             return []
-        complete = self.book.is_complete(view.market.offers, self.size, view.total)
+        complete = self.sample_log.is_complete(view.market.offers, self.size, view.total)
         fresh = list(view.ready)
-        chosen = list(self.book.replicated)
+        chosen = list(self.sample_log.replicated)
         given: set[tuple[str, int]] = set()
         starts: list[Start] = []
         for number in view.idle:
@@ -51,12 +51,12 @@ class SamplePlacer(Placer):
         """A replicated task that this offer lacks, a new one to replicate, or any task."""
         offer = machine.offer.name
         for task in chosen:
-            if self.book.lacks(offer, task) and (offer, task) not in given:
+            if self.sample_log.lacks(offer, task) and (offer, task) not in given:
                 given.add((offer, task))
                 if task in fresh:
                     fresh.remove(task)
                 return Start(task, machine.id, "to compare offers", measure=True)
-        mean = self.book.mean(offer)
+        mean = self.sample_log.mean(offer)
         if not fresh or (complete and (mean is None or now + mean > machine.until)):
             return None
         position = int(rng.random() * len(fresh))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from bursar.beliefs.progress import Integers, Progress
+from bursar.beliefs.progress import Progress
 from bursar.engine.roles import Provisioner
 from bursar.model.time import Time
 from bursar.plan.bag.knapsack import FleetChoice
@@ -41,6 +41,9 @@ class Bats(Provisioner):
     def saw(self, event: AnyEvent, state: View) -> None:
         self.progress.saw(event, state)
 
+    def saw_before(self, view: View) -> None:
+        self.progress.saw_before(view)
+
     def provision(
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
@@ -57,10 +60,6 @@ class Bats(Provisioner):
         """Until when the plan keeps a machine, for the placer `fitting`."""
         return self.way.stays_until(machine)
 
-    def expected_each(self, offer: str, elapsed: Integers) -> Integers | None:
-        """`expected` of each that has run for so long."""
-        return self.progress.expected_each(offer, elapsed)
-
-    def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
-        """The run time of a task that has run for so long, for the placer `fitting`."""
-        return self.progress.expected(offer, elapsed)
+    @property
+    def runtimes(self) -> Progress:
+        return self.progress

@@ -13,7 +13,7 @@ import msgspec
 
 from bursar.beliefs.survival import Survival
 from bursar.model.time import Time
-from bursar.policies.replicate.tail import is_live
+from bursar.policies.live_attempts import is_live
 from bursar.state.view import Machine, View
 
 
@@ -81,8 +81,9 @@ def free_money(machines: Sequence[Machine], bounds: Sequence[Time], view: View) 
         return float("inf")
     free = left.nanos
     for machine, bound in zip(machines, bounds, strict=True):
-        offer, stay = machine.offer, machine.until - machine.rented
-        free += offer.charge(stay).nanos - offer.charge(bound - machine.rented).nanos
+        offer, begin = machine.offer, machine.rented
+        given_back = offer.units(machine.until - begin) - offer.units(bound - begin)
+        free += offer.price.nanos * given_back
     return float(free)
 
 

@@ -105,7 +105,7 @@ class RollingBats(Provisioner):
                 )
             return ()
         known = self._known_offers(view, now)
-        due = now >= self._next_look
+        due = now >= self._next_look or (not view.machines and self._is_last_call(view, now))
         if due:
             self._next_look = now + self._interval(view, now)
         wakes = self._wakes(view)
@@ -121,6 +121,10 @@ class RollingBats(Provisioner):
         if hopeless := self._hopeless(view, now):
             return [Stop(hopeless)]
         return [*self._rents(view, now), *self._leave(view, now), *wakes]
+
+    def _is_last_call(self, view: View, now: Time) -> bool:
+        """Whether nobody asks again, or only because there is new money."""
+        return view.goal.every is not None or self._woken <= now
 
     def _wakes(self, view: View) -> list[Wake]:
         """To look again in time; not where nothing is there, as then nothing would ever end."""
@@ -168,8 +172,11 @@ class RollingBats(Provisioner):
         """Whether units are so short that no machine leaves before its tasks have ended."""
         return offer.name in self._known and PARTS * offer.billing <= self._times[offer.name].mean
 
-    def keeps_course(self, view: View, now: Time) -> bool:
-        """Whether the machines there do all tasks within money and time, as far as is known."""
+    def keeps_course(self, view: View, now: Time, allowance: float = 1.0) -> bool:
+        """Whether the machines there do all tasks within money and time, as far as is known.
+
+        With an allowance, so many times the money.
+        """
         self._known = self._known_offers(view, now)
         if not self._known:
             return True
@@ -186,7 +193,8 @@ class RollingBats(Provisioner):
             for machine, bound in zip(machines, bounds, strict=True)
         ]
         deadline = view.goal.deadline
-        plan = plan_rest(rows, len(view.ready), free_money(machines, bounds, view), now)
+        money = allowance * free_money(machines, bounds, view)
+        plan = plan_rest(rows, len(view.ready), money, now)
         return plan.covers and (deadline is None or plan.end <= deadline)
 
     # --- planning --------------------------------------------------------------------------------
@@ -253,9 +261,9 @@ class RollingBats(Provisioner):
             return plain
         kept = money - self._cushion(view)
         fine = all(self._ends_tasks(view.market[name]) for name in self._known)
-        for margin, patience in FINE_MARGINS if fine else MARGINS:
+        for margin, stretch in FINE_MARGINS if fine else MARGINS:
             safe = plan_rest(rows, tasks + margin * doubt, kept, now)
-            if safe.covers and safe.end - now <= patience * (plain.end - now):
+            if safe.covers and safe.end - now <= stretch * (plain.end - now):
                 return safe
         if fine:
             least = plan_frugally(rows, tasks, money, now).cost
@@ -396,8 +404,11 @@ class RollingBats(Provisioner):
         return reconcile(view, Target(fleet=fleet, rent="the plan has more"), now)
 
     def _hopeless(self, view: View, now: Time) -> str | None:
-        """Why the money is not enough, even if tasks prove to be as short as they may be."""
-        left = view.ledger.left
+        """Why the money is not enough, even if tasks prove to be as short as they may be.
+
+        Where the budget is for each interval, the next one brings more.
+        """
+        left = view.ledger.left if view.goal.every is None else None
         if left is None or self.plan is None or self.plan.covers or self._may_be_better(view, now):
             return None
         shortest = {name: self._runtime(name, -HOPELESS) for name in self._known}

@@ -1,4 +1,4 @@
-"""`mixed`: all unreliable machines, and reliable ones as the strategy of the tail wants them.
+"""`mixed`: all unreliable machines, and reliable ones as the tail or the deadline needs them.
 
 Lost machines are replaced while there are tasks for them (ExPERT, section 2.2.2). Machines without
 a task are given back as soon as that saves money, unless a task is about to need them.
@@ -17,6 +17,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, Time
 from bursar.plan.pools.split import by_price
+from bursar.policies.planned_fleets import PlannedFleets
 from bursar.policies.pool_machines import is_unreliable
 from bursar.policies.reconcile import Refunding, Target, give_back, reconcile
 from bursar.policies.two_pools import TwoPools
@@ -24,6 +25,7 @@ from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.view import Machine, View
 
+DEADLINE: Final = "the deadline needs it: unreliable machines alone may not be done in time"
 FORSAKEN: Final[Time] = HOUR
 """Unreliable machines that were not available for so long are not waited for any more."""
 
@@ -36,23 +38,36 @@ class Mixed(Provisioner):
         market: Market,
         fleet: Fleet,
         strategy: Strategy | None = None,
-        patience: Time | None = None,
+        timeout: Time | None = None,
         faithful: bool = False,
     ) -> None:
-        usable = [offer for offer in market.offers if fleet.get(offer.name)]
-        self._unreliable = by_price(one for one in usable if one.pool == "unreliable")
-        self._reliable = by_price(one for one in usable if one.pool == "reliable")
-        self._fleet = fleet
-        slots = sum(fleet[offer.name] * offer.slots for offer in self._unreliable)
-        self.pools = TwoPools(fleet, slots, strategy, patience, in_order=faithful, runs_on=faithful)
+        """`fleet` and `strategy` are for works that have no plan of their own."""
+        self._market, self._given = market, fleet
+        self._fleets = PlannedFleets()
+        self._fleet: Fleet = {}
+        self._unreliable: list[Offer] = []
+        self._reliable: list[Offer] = []
+        slots = self._fit(fleet)
+        self.pools = TwoPools(fleet, slots, strategy, timeout, in_order=faithful, runs_on=faithful)
         self._refunding = Refunding()
         self._awake_at: Time = -1
         self._has_changed = True
         """something happened since machines and tasks were last looked at"""
 
+    def _fit(self, fleet: Fleet) -> int:
+        """Take on a fleet; gives the slots of its unreliable machines."""
+        usable = [offer for offer in self._market.offers if fleet.get(offer.name)]
+        self._unreliable = by_price(one for one in usable if one.pool == "unreliable")
+        self._reliable = by_price(one for one in usable if one.pool == "reliable")
+        self._fleet = fleet
+        return sum(fleet[offer.name] * offer.slots for offer in self._unreliable)
+
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if not isinstance(event, ev.LeaseExtended):
             self._has_changed = True
+            if self._fleets.saw(event, state):
+                fleet = dict(self._fleets.total or self._given)
+                self.pools.resize(fleet, self._fit(fleet))
             self.pools.saw(event, state)
 
     def provision(
@@ -83,13 +98,16 @@ class Mixed(Provisioner):
         wanted = at_work[True] + len(pools.queue)
         yield from self._fill(view, now, self._unreliable, wanted, "to fill the unreliable pool")
         wanted = min(at_work[False] + pools.reliable_demand, pools.reliable_limit)
-        yield from self._fill(view, now, self._reliable, wanted, "for tasks of the tail")
+        why = DEADLINE if pools.helps_deadline else "for tasks of the tail"
+        yield from self._fill(view, now, self._reliable, wanted, why)
         yield from self._save(view, now)
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         is_new = machine.up in (None, now)  # nobody could give it a task yet
         if is_new or machine.attempts or machine.id in self._wanted(view, now):
             return Extend(machine.id)
+        if not is_unreliable(machine) and self.pools.reliable_demand:
+            return Extend(machine.id, reason="tasks wait for it")  # its last one ended just now
         if not machine.offer.price:
             return Extend(machine.id, reason="it costs nothing")
         return Release(machine.id, reason="idle, and no task is about to need it")

@@ -12,10 +12,12 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final
 
-from bursar.beliefs.progress import Integers, Progress
+from bursar.beliefs.progress import Progress
+from bursar.engine.guard import FAR_HORIZON
 from bursar.engine.roles import Provisioner
 from bursar.model.fleet import Fleet
 from bursar.model.time import Time
+from bursar.policies.planned_fleets import PlannedFleets
 from bursar.policies.provision.bats_rolling import RollingBats, monitoring_interval
 from bursar.policies.provision.fixed import Fixed
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
@@ -23,11 +25,16 @@ from bursar.state.events import AnyEvent
 from bursar.state.view import Machine, View
 
 FOREVER: Final[Time] = 2**62
+SHORT_UNITS_ALLOWANCE: Final = 1.3
+"""A plan on units below 10 minutes is left where it would take this times the money."""
 
 
 class Planned(Provisioner):
+    """Follows the plans of all works together; `fleet` is for tasks of works that have none."""
+
     def __init__(self, fleet: Fleet) -> None:
-        self.fleet = fleet
+        self._given = fleet
+        self._fleets = PlannedFleets()
         self.progress = Progress()
         self._fixed = Fixed(fleet)
         self._bats = RollingBats(self.progress)
@@ -37,6 +44,13 @@ class Planned(Provisioner):
 
     def saw(self, event: AnyEvent, state: View) -> None:
         self.progress.saw(event, state)
+        if self._fleets.saw(event, state):
+            self._fixed.fleet = self._fleets.total or self._given
+
+    def saw_before(self, view: View) -> None:
+        self.progress.saw_before(view)
+        self._fleets.saw_before(view)
+        self._fixed.fleet = self._fleets.total or self._given
 
     def provision(
         self, view: View, now: Time, rng: Random
@@ -47,14 +61,28 @@ class Planned(Provisioner):
         if not view.ready or now < self._next_look or any(isinstance(w, Rent) for w in wishes):
             return wishes
         self._next_look = now + monitoring_interval(view)
-        if self._bats.keeps_course(view, now):
+        if self._bats.keeps_course(view, now, self._allowance(view)):
             return [*wishes, Wake(self._next_look)] if view.machines else wishes
         self.is_followed = False
         return self._bats.provision(view, now, rng)
 
+    def _allowance(self, view: View) -> float:
+        """By how much the money may seem too little before the plan is left.
+
+        The bound of a plan allows for what is not known yet. With long units a unit too many is
+        money lost, with short ones a first guess by a few results is no reason to leave it.
+        """
+        units = [view.market[name].billing for name, count in self.fleet.items() if count]
+        return SHORT_UNITS_ALLOWANCE if max(units, default=0) < FAR_HORIZON else 1.0
+
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         way = self._fixed if self.is_followed else self._bats
         return way.renew(machine, view, now)
+
+    @property
+    def fleet(self) -> Fleet:
+        """What is rented and kept while the plans are followed."""
+        return self._fixed.fleet
 
     @property
     def plans(self) -> int:
@@ -65,10 +93,6 @@ class Planned(Provisioner):
         """Until when the plan keeps a machine, for the placer `fitting`."""
         return FOREVER if self.is_followed else self._bats.stays_until(machine)
 
-    def expected_each(self, offer: str, elapsed: Integers) -> Integers | None:
-        """`expected` of each that has run for so long."""
-        return self.progress.expected_each(offer, elapsed)
-
-    def expected(self, offer: str, elapsed: Time = 0) -> Time | None:
-        """The run time of a task that has run for so long, for the placer `fitting`."""
-        return self.progress.expected(offer, elapsed)
+    @property
+    def runtimes(self) -> Progress:
+        return self.progress

@@ -21,9 +21,10 @@ from bursar.model.release import EARLIEST, EARLY_PART, is_long
 from bursar.model.text import counted
 from bursar.model.time import Time
 from bursar.policies.assigned_work import AssignedWork
+from bursar.policies.planned_fleets import PlannedFleets
 from bursar.policies.reconcile import Target, is_refused, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
-from bursar.state.events import AnyEvent, AssignmentChanged, AttemptEnded, MachineUp, PlanChosen
+from bursar.state.events import AnyEvent, AttemptEnded, MachineUp
 from bursar.state.fleet_counts import FleetCounts
 from bursar.state.view import Machine, View, money_left
 
@@ -32,8 +33,8 @@ class Prob(Provisioner):
     def __init__(self) -> None:
         self.work = AssignedWork()
         self._counts = FleetCounts()
-        self.fleet: dict[str, int] = {}
-        """the most machines of each offer"""
+        self._fleets = PlannedFleets()
+        """the most machines of each offer that the plans of all works allow"""
         self._idle_since: dict[int, Time] = {}
         """by machine, when its last attempt ended, or when it came up"""
         self._kept: list[tuple[Time, int]] = []
@@ -44,9 +45,8 @@ class Prob(Provisioner):
 
     def saw(self, event: AnyEvent, state: View) -> None:
         self.work.saw(event, state)
+        self._fleets.saw(event, state)
         match event:
-            case PlanChosen() | AssignmentChanged():
-                self.fleet = dict(event.fleet)
             case AttemptEnded():
                 self._watch(state.log.machine[event.attempt], state, event.at)
             case MachineUp():
@@ -91,7 +91,7 @@ class Prob(Provisioner):
 
     def _most(self, name: str) -> int:
         """One at least: a task that failed before the plan was changed may be tried again."""
-        return max(1, self.fleet.get(name, 0))
+        return max(1, (self._fleets.total or {}).get(name, 0))
 
     def _rent_for_others(self, view: View, now: Time) -> Iterable[Rent | Stop]:
         """What came after the plan was made goes to any machine; there must be one."""

@@ -23,10 +23,10 @@ from bursar.state.view import Machine, View
 
 
 class Sample(Provisioner):
-    """Samples with `workers` machines of each offer until the book has `size` tasks."""
+    """Samples with `workers` machines of each offer until the log has `size` tasks."""
 
-    def __init__(self, book: SampleLog, size: int, workers: int = 1) -> None:
-        self.book = book
+    def __init__(self, sample_log: SampleLog, size: int, workers: int = 1) -> None:
+        self.sample_log = sample_log
         self.size = size
         self.workers = workers
 
@@ -45,7 +45,7 @@ class Sample(Provisioner):
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if self.is_complete(view):
             return Release(machine.id, reason="the sample is complete")
-        if self.book.is_hopeless(machine.offer.name):
+        if self.sample_log.is_hopeless(machine.offer.name):
             return Release(machine.id, reason="every task fails on this offer")
         if machine.offer not in self._sampled(view):
             return Release(
@@ -56,16 +56,16 @@ class Sample(Provisioner):
         return Extend(machine.id, reason="the sample is not complete")
 
     def is_complete(self, view: View) -> bool:
-        return self.book.is_complete(view.market.offers, self.size, view.total)
+        return self.sample_log.is_complete(view.market.offers, self.size, view.total)
 
     def _is_compared(self, view: View) -> bool:
-        return self.book.is_compared(view.market.offers, view.total)
+        return self.sample_log.is_compared(view.market.offers, view.total)
 
     def _sampled(self, view: View) -> Sequence[Offer]:
         """Offers that the sample still needs: all, or the most profitable so far."""
         if not self._is_compared(view):
             return view.market.offers
-        runtimes = {offer.name: self.book.mean(offer.name) for offer in view.market.offers}
+        runtimes = {offer.name: self.sample_log.mean(offer.name) for offer in view.market.offers}
         if not any(runtimes.values()):
             return ()
         return (most_profitable(view.market.offers, runtimes),)
@@ -86,13 +86,13 @@ class Sample(Provisioner):
             offer.name: workers if offer.limit is None else min(workers, offer.limit)
             for offer in self._sampled(view)
             if offer.limit != 0
-            and not self.book.is_hopeless(offer.name)
+            and not self.sample_log.is_hopeless(offer.name)
             and view.ledger.can_pay(offer.entry_charge)
         }
 
     def _why_not(self, view: View) -> str:
         offers = (offer for offer in view.market.offers if offer.limit != 0)
-        if all(self.book.is_hopeless(offer.name) for offer in offers):
+        if all(self.sample_log.is_hopeless(offer.name) for offer in offers):
             return "every task fails on every offer"
         return "the money for the sample is used up"
 
@@ -102,13 +102,13 @@ class Sample(Provisioner):
         return [
             Release(number, at_once=True, reason="the sample is complete")
             for number in view.idle
-            if _is_spent(view.machines[number], self.book, now)
+            if _is_spent(view.machines[number], self.sample_log, now)
         ]
 
 
-def _is_spent(machine: Machine, book: SampleLog, now: Time) -> bool:
+def _is_spent(machine: Machine, sample_log: SampleLog, now: Time) -> bool:
     """Idle, and either leaving gives money back, or no task would end in the time that is left."""
     if machine.attempts:
         return False
-    mean = book.mean(machine.offer.name)
+    mean = sample_log.mean(machine.offer.name)
     return machine.refunds(now) or mean is None or now + mean > machine.until

@@ -61,7 +61,7 @@ class AtRisk(StochasticRandom):
         for task in tasks:
             attempt = view.attempts[view.attempts_of(task)[0]]
             # Where it cannot end on the one that stays longest, it can on no other of the offer.
-            fit = [some[-1] for some in free.values() if self._may_end(attempt, some[-1], now)]
+            fit = [m[-1] for m in free.values() if self._may_end(attempt, m[-1], view, now)]
             if not fit:
                 continue
             machine = min(fit, key=lambda one: (-self._provisioner.stays_until(one), one.id))
@@ -109,11 +109,8 @@ class AtRisk(StochasticRandom):
                 found |= now + outlook.time_on(offer.name) <= stays.max()
         return found
 
-    def _may_end(self, attempt: Attempt, machine: Machine, now: Time) -> bool:
-        """Whether the attempt's task, begun there now, is expected to end in time."""
-        return now + self._time(attempt, machine, now) <= self._provisioner.stays_until(machine)
-
-    def _time(self, attempt: Attempt, machine: Machine, now: Time) -> Time:
-        """What the attempt's task is expected to take on a machine; 0 where nothing is known."""
+    def _may_end(self, attempt: Attempt, machine: Machine, view: View, now: Time) -> bool:
+        """Whether the attempt's task, begun there now, is expected to end in time, if ever."""
         elapsed, source = now - attempt.started, attempt.machine.offer.name
-        return self.knowledge.expected_total(source, elapsed, on=machine.offer.name) or 0
+        time = view.runtimes.moved(source, elapsed, machine.offer.name, attempt.task) or 0
+        return now + time <= self._provisioner.stays_until(machine)

@@ -13,8 +13,8 @@ from typing import Final
 
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.model.time import Time
+from bursar.policies.live_attempts import is_live
 from bursar.policies.replicate.stochastic import Stochastic
-from bursar.policies.replicate.tail import is_live
 from bursar.state.actions import Cancel, Start, Wake
 from bursar.state.view import View
 

@@ -14,7 +14,8 @@ from bursar.engine.roles import Replicator
 from bursar.model.time import Time
 from bursar.policies.columns import Integers
 from bursar.policies.idle_machines import IdleMachines
-from bursar.policies.replicate.tail import Longest, is_live, replicas
+from bursar.policies.live_attempts import is_live
+from bursar.policies.replicate.tail import Longest, replicas
 from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Cancel, Start, Wake
 from bursar.state.view import Machine, View
@@ -46,6 +47,6 @@ class TrueTimes:
         here = map(runtimes, self._tasks, machines)
         self.left: Integers = live.started + np.fromiter(here, np.int64, len(machines)) - now
 
-    def needed(self, machine: Machine) -> Integers | None:
+    def needed(self, machine: Machine) -> Integers:
         there = (self._runtimes(task, machine) for task in self._tasks)
         return np.fromiter(there, np.int64, len(self._tasks))

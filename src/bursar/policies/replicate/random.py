@@ -16,4 +16,4 @@ from bursar.state.view import View
 
 class RandomReplicas(Stochastic):
     def _pick(self, view: View, now: Time, rng: Random) -> Pick:
-        return AtRandom(self.live, self.knowledge, view, rng)
+        return AtRandom(self.live, view, rng)

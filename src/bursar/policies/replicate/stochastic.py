@@ -9,7 +9,8 @@ from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.engine.roles import Replicator
 from bursar.model.time import Time
 from bursar.policies.idle_machines import IdleMachines
-from bursar.policies.replicate.tail import Expected, Longest, Pick, is_live, replicas
+from bursar.policies.live_attempts import is_live
+from bursar.policies.replicate.tail import Expected, Longest, Pick, replicas
 from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Cancel, Start, Wake
 from bursar.state.events import AnyEvent
@@ -24,19 +25,38 @@ class Stochastic(Replicator):
         self.live = RunningAttempts(is_live)
         self.idle = IdleMachines()
 
+    @property
+    def runtimes(self) -> UnifiedRuntimes:
+        return self.knowledge
+
     def saw(self, event: AnyEvent, state: View) -> None:
         self.knowledge.saw(event, state)
+
+    def saw_before(self, view: View) -> None:
+        self.knowledge.saw_before(view)
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         self.live.look(view)
         self.idle.look(view)
-        return list(replicas(self.idle, self._pick(view, now, rng), self._pace, view))
+        if not self._may_end_sooner(view):
+            return ()
 
-    def _pace(self, machine: Machine) -> Time | None:
-        return self.knowledge.pace(machine.offer.name)
+        def pace(machine: Machine) -> Time | None:
+            return view.runtimes.pace(machine.offer.name)
+
+        return list(replicas(self.idle, self._pick(view, now, rng), pace, view))
+
+    def _may_end_sooner(self, view: View) -> bool:
+        """Whether an idle machine is faster than one that runs something.
+
+        Nothing ends sooner on one that is not, so that no attempt need be looked at.
+        """
+        run_on = [view.market.offers[place].name for place in self.live.run_on]
+        idle = [name for name in self.idle.offers() if self.idle.oldest((name,), view)]
+        return any(view.runtimes.may_end_sooner(run_on, name) for name in idle)
 
     def _pick(self, view: View, now: Time, rng: Random) -> Pick:
         return Longest(self.live, self._expected(view, now), view)
 
     def _expected(self, view: View, now: Time) -> Expected:
-        return Expected(self.live, self.knowledge, view, now)
+        return Expected(self.live, view, now)

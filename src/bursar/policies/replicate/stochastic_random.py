@@ -12,4 +12,4 @@ from bursar.state.view import View
 
 class StochasticRandom(Stochastic):
     def _pick(self, view: View, now: Time, rng: Random) -> Pick:
-        return Either(super()._pick(view, now, rng), AtRandom(self.live, self.knowledge, view, rng))
+        return Either(super()._pick(view, now, rng), AtRandom(self.live, view, rng))

@@ -2,7 +2,7 @@
 
 The tail begins when no task is ready. A machine that is idle then is paid for to the end of its
 lease, and runs a replica of a task that would otherwise end later. Replicas never are a reason to
-rent or to extend: a provisioner asks `deserves` before it renews a machine.
+rent or to extend: a provisioner asks `deserves` (`live_attempts.py`) before it renews a machine.
 
 Of the tasks that are expected to end sooner on the idle machine, t_s - tau_s > t_t, the one with
 the largest expected remaining time is chosen. A task with several attempts is judged by the one
@@ -19,13 +19,12 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.model.time import Time, format_duration
 from bursar.policies.columns import Integers, Truths
 from bursar.policies.idle_machines import IdleMachines
 from bursar.policies.running_attempts import LARGEST, RunningAttempts
 from bursar.state.actions import Start
-from bursar.state.view import Attempt, Machine, View
+from bursar.state.view import Machine, View
 
 AT_RANDOM: Final = "runs on a slower machine, picked at random"
 
@@ -39,41 +38,39 @@ class Expectation(Protocol):
         ...
 
     def needed(self, machine: Machine) -> Integers | None:
-        """What each one's task takes in all on another machine; None: nobody knows."""
+        """What each one's task takes in all on another machine.
+
+        None: nobody knows, or it ends sooner there for none.
+        """
         ...
 
 
 class Expected:
-    """The outlook by conditional expectation."""
+    """The outlook by the run times that are expected."""
 
-    def __init__(
-        self, live: RunningAttempts, knowledge: UnifiedRuntimes, view: View, now: Time
-    ) -> None:
-        self._knowledge = knowledge
-        names = [offer.name for offer in view.market.offers]
-        self._slopes = dict(zip(names, knowledge.slopes(names).tolist(), strict=True))
-        self._sources = knowledge.slopes(names)[live.offers]
-        self.elapsed: Integers = now - live.started
-        self._totals = knowledge.canonical_totals(self.elapsed, self._sources)
+    def __init__(self, live: RunningAttempts, view: View, now: Time) -> None:
+        offers = [offer.name for offer in view.market.offers]
+        self._runtimes = view.runtimes
+        self._run_on = [offers[place] for place in live.run_on]
+        self._elapsed: Integers = now - live.started
+        self._times = view.runtimes.elsewhere(offers, live.offers, self._elapsed, live.tasks)
+        self.here: Integers = self._times.here
+        """what each one takes in all where it runs; 0 where nothing is known"""
 
     @property
     def left(self) -> Integers:
-        return np.where(self._sources > 0, self.here - self.elapsed, LARGEST)
-
-    @property
-    def here(self) -> Integers:
-        """What each one takes in all where it runs; 0 where nothing is known."""
-        total = self._knowledge.of_canonical(self._totals, np.maximum(self._sources, 1))
-        return np.where(self._sources > 0, total, 0)
+        left = self.here - self._elapsed
+        return left if self.here.all() else np.where(self.here > 0, left, LARGEST)
 
     def time_on(self, offer: str) -> Integers:
         """What each one's task takes in all on an offer; 0 where nothing is known."""
-        slope = self._slopes[offer]
-        total = self._knowledge.of_canonical(self._totals, max(1, slope))
-        return np.where(self._sources > 0, total, 0) if slope else np.zeros_like(total)
+        return self._times.on(offer)
 
     def needed(self, machine: Machine) -> Integers | None:
-        return self.time_on(machine.offer.name) if self._slopes[machine.offer.name] else None
+        if not self._runtimes.may_end_sooner(self._run_on, machine.offer.name):
+            return None
+        times = self.time_on(machine.offer.name)
+        return times if times.all() else np.where(times > 0, times, LARGEST)
 
 
 class Pick(Protocol):
@@ -86,11 +83,6 @@ class Pick(Protocol):
     def pick(self, machine: Machine, picked: set[int]) -> tuple[int, str] | None:
         """A task to replicate there and why, none of those picked before; None: there is none."""
         ...
-
-
-def is_live(attempt: Attempt) -> bool:
-    """Whether an attempt may still give its task's result."""
-    return not (attempt.cancelling or attempt.measure or attempt.machine.releasing)
 
 
 class Longest:
@@ -126,15 +118,15 @@ class Longest:
         name = machine.offer.name
         if name not in self._queues:
             needed = self._outlook.needed(machine)
-            if needed is None:
-                needed = np.full(len(self._live), LARGEST)
-            rows = np.flatnonzero(self._is_open & (self._left > needed))
-            self._queues[name] = self._list(rows, needed) if len(rows) else []
+            self._queues[name] = [] if needed is None else self._list(needed)
         return self._queues[name]
 
-    def _list(self, rows: Integers, needed: Integers) -> list[tuple[int, Time, Time]]:
+    def _list(self, needed: Integers) -> list[tuple[int, Time, Time]]:
         """The longest last; of equal ones the one whose first machine has the lowest number."""
         live, left = self._live, self._left
+        rows = (self._is_open & (left > needed)).nonzero()[0]
+        if not len(rows):
+            return []
         keys = live.keys
         first = live.least_by_task(keys)
         order = rows[np.lexsort((keys[rows], first[rows], -left[rows]))][::-1]
@@ -149,14 +141,12 @@ class AtRandom:
     machine of unknown speed counts as the fastest.
     """
 
-    def __init__(
-        self, live: RunningAttempts, knowledge: UnifiedRuntimes, view: View, rng: Random
-    ) -> None:
+    def __init__(self, live: RunningAttempts, view: View, rng: Random) -> None:
         self._live = live
         self._rng = rng
-        self._pace = {offer.name: knowledge.pace(offer.name) for offer in view.market.offers}
-        known = [-1 if pace is None else pace for pace in self._pace.values()]
-        self._paces = np.array(known, dtype=np.int64)[live.offers]
+        self._pace = {offer.name: view.runtimes.pace(offer.name) for offer in view.market.offers}
+        self._known = [-1 if pace is None else pace for pace in self._pace.values()]
+        """by the place of an offer in the market"""
         self._may: Truths | None = live.may_replicate(view)
         self._tasks: dict[str, list[int]] = {}
         """by offer, tasks that a slower machine executes, by the number of their first machine"""
@@ -176,15 +166,21 @@ class AtRandom:
     def _slower(self, machine: Machine) -> list[int]:
         name = machine.offer.name
         if name not in self._tasks:
-            pace = self._pace[name]
-            is_slower = np.zeros(len(self._live), np.bool_) if pace is None else self._paces > pace
-            if self._may is not None:
-                is_slower &= self._may
-            rows = np.flatnonzero(is_slower)
-            first = self._live.least_by_task(self._live.keys)[rows] if len(rows) else rows
-            _, places = np.unique(first, return_index=True)
-            self._tasks[name] = self._live.tasks[rows[places]].tolist()
+            pace, live = self._pace[name], self._live
+            slower = [place for place in live.run_on if self._known[place] > (pace or 0)]
+            self._tasks[name] = [] if pace is None or not slower else self._list(pace)
         return self._tasks[name]
+
+    def _list(self, pace: Time) -> list[int]:
+        live = self._live
+        is_slower = np.array(self._known)[live.offers] > pace
+        if self._may is not None:
+            is_slower &= self._may
+        rows = is_slower.nonzero()[0]
+        first = live.least_by_task(live.keys)[rows]
+        _, places = np.unique(first, return_index=True)
+        tasks: list[int] = live.tasks[rows[places]].tolist()
+        return tasks
 
 
 class Either:
@@ -228,13 +224,3 @@ def replicas(
             task, reason = found
             picked.add(task)
             yield Start(task, machine.id, reason=reason)
-
-
-def deserves(machine: Machine, view: View) -> bool:
-    """Whether a machine runs more than replicas: the oldest live attempt of some task."""
-    for number in machine.attempts:
-        task = view.attempts[number].task
-        live = [n for n in view.attempts_of(task) if is_live(view.attempts[n])]
-        if view.attempts[number].measure or (live and live[0] == number):
-            return True
-    return False

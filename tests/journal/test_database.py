@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bursar.journal.store import BATCH, FORMAT, JournalReader, JournalWriter
+from bursar.journal.database import FORMAT
+from bursar.journal.reader import BATCH, JournalReader
+from bursar.journal.writer import JournalWriter
 from bursar.model.errors import BursarError, InputError, JournalError
 from bursar.model.money import LARGEST, Money
 from bursar.model.strategy import Strategy

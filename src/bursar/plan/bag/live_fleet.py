@@ -1,0 +1,298 @@
+"""A closed form that judges fleets for the rest of a bag: the time, the cost and the chance.
+
+A fleet is so many machines of each group. A group is machines that are alike: those of an offer
+that are there, with their paid time and what runs on them, or new ones. Many fleets are judged at
+once, in arrays `[fleet, group]`.
+
+Tasks are taken by whatever slot is free. Until the queue is empty every slot works; from then on a
+slot has what is left of its last task, and a machine stays for the longest of its slots. What is
+left of a task that is interrupted at any moment has the density of the chance to go on (the
+residual of renewal theory), so that the mean and the quantiles of the longest of some slots are
+figures of the run times' form alone. Where run times hardly vary, slots end at the same moments
+instead, in rounds; the fewer the rounds and the smaller the deviation, the more this counts.
+"""
+
+from __future__ import annotations
+
+from math import exp, log1p, pi, sqrt
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.beliefs.bag_times import BagTimes
+from bursar.beliefs.normal import below, log_below
+
+Floats = NDArray[np.float64]
+
+LIKELY: Final = 1.2816
+"""Deviations that are not exceeded nine times in ten."""
+FORM: Final = 0.01
+"""By how much the closed form may be wrong, as a share of the cost ..."""
+FORM_IN_ROUNDS: Final = 0.05
+"""... and more in the last rounds of tasks that end together."""
+POINTS: Final = 96
+"""of the table of what is left of tasks"""
+NEVER: Final = 1e15
+QUARTERS: Final = ((-1.1, 0.3), (0.0, 0.4), (1.1, 0.3))
+"""A stay is somewhere around its mean: deviations from it, and their weights."""
+
+
+class MachineGroups(msgspec.Struct, frozen=True):
+    """Machines that are alike, a row each; times in seconds from now, money in billionths."""
+
+    offer: NDArray[np.int64]
+    """places in the market"""
+    is_new: NDArray[np.bool_]
+    room: Floats
+    """the most machines that there can be"""
+    slots: Floats
+    speed: Floats
+    begin: Floats
+    """when tasks can begin"""
+    price: Floats
+    """of a unit"""
+    unit: Floats
+    paid: Floats
+    """until when nothing more is charged; of new ones, the least that is"""
+    held: Floats
+    """until when what runs there is expected to have ended"""
+    running: Floats
+    """work that is left of what runs there, in seconds at speed 1"""
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def charge(self, stay: Floats) -> Floats:
+        """What machines cost from now on that stay so long, each."""
+        over = np.where(self.is_new, np.maximum(stay, self.paid), stay - self.paid)
+        charged: Floats = self.price * np.maximum(0.0, np.ceil(over / self.unit - 1e-6))
+        return charged
+
+
+class WorkLeft(msgspec.Struct, frozen=True):
+    """What is to be done, and with what."""
+
+    ready: int
+    """tasks that do not run"""
+    running: float
+    """work that is left of those that do, in seconds at speed 1"""
+    attempts: int
+    money: float
+    """that may still be spent, in billionths; infinite: no matter how much"""
+    deadline: float
+    """seconds from now; infinite: none"""
+    elapsed: float
+    """seconds that the run has taken"""
+    spent: float
+    """in billionths"""
+
+    @property
+    def tasks(self) -> int:
+        return self.ready + self.attempts
+
+
+class FleetVerdicts(msgspec.Struct, frozen=True):
+    """What is to be expected of each fleet from now on."""
+
+    time: Floats
+    """to the end, which is not exceeded nine times in ten"""
+    cost: Floats
+    """on average, in billionths"""
+    log_chance: Floats
+    """logarithm of the chance that all is done within money and time"""
+
+
+class Residuals:
+    """What is left of tasks that are interrupted at any moment, in work; by number of slots."""
+
+    def __init__(self, times: BagTimes) -> None:
+        self.mean_work, self.spread = times.mean, max(0.02, times.spread)
+        sigma = sqrt(log1p(self.spread**2))
+        longest = times.mean * exp(-sigma * sigma / 2 + 3.6 * sigma)
+        self.points = np.linspace(0.0, longest, POINTS)
+        place = (np.log(np.maximum(self.points, 1e-9) / times.mean) + sigma * sigma / 2) / sigma
+        alive = below(-place)
+        steps = (alive[1:] + alive[:-1]) / 2 * np.diff(self.points)
+        reached = np.concatenate([[0.0], np.cumsum(steps)])
+        self.chance: Floats = reached / reached[-1]
+        self.whole: Floats = 1 - alive
+        """the same of tasks that have just begun"""
+        self.mean = times.mean * (1 + self.spread**2) / 2
+        self._known: dict[tuple[float, bool], tuple[float, float]] = {}
+
+    def longest(self, slots: Floats, *, whole: bool = False) -> tuple[Floats, Floats]:
+        """Mean and deviation of the longest of so many."""
+        found = [self._longest(count, whole) for count in slots.tolist()]
+        return np.array([one for one, _ in found]), np.array([other for _, other in found])
+
+    def _longest(self, slots: float, whole: bool) -> tuple[float, float]:
+        if (slots, whole) not in self._known:
+            more = 1 - (self.whole if whole else self.chance) ** slots
+            step = self.points[1]
+            mean = float(np.sum(more[1:] + more[:-1])) / 2 * step
+            second = more * self.points
+            square = float(np.sum(second[1:] + second[:-1])) * step
+            self._known[slots, whole] = mean, sqrt(max(0.0, square - mean * mean))
+        return self._known[slots, whole]
+
+    def last(self, slots: Floats, *, whole: bool = False) -> Floats:
+        """What the longest of so many does not exceed nine times in ten; any number of them."""
+        wanted = np.power(0.9, 1 / np.maximum(1.0, slots))
+        return np.interp(wanted, self.whole if whole else self.chance, self.points)
+
+
+class LiveFleetJudge:
+    """Judges fleets, numbers of machines of each group, for what is left to do."""
+
+    def __init__(
+        self, groups: MachineGroups, left: WorkLeft, times: BagTimes, speed_doubt: Floats
+    ) -> None:
+        self.groups, self.left, self.times = groups, left, times
+        self.residuals = Residuals(times)
+        self._speed_doubt = speed_doubt
+        self._rate = groups.slots * groups.speed
+        self._per_second = groups.price / groups.unit
+        self.longest, deviation = self.residuals.longest(groups.slots)
+        self._whole, _ = self.residuals.longest(groups.slots, whole=True)
+        self._tail = np.sqrt(np.square(deviation / groups.speed) + np.square(groups.unit) / 12)
+        """deviation of the end of a machine"""
+
+    def judge(self, fleets: Floats) -> FleetVerdicts:
+        groups, left, times = self.groups, self.left, self.times
+        # What a fleet drops ends its tasks all the same.
+        gone = np.where(groups.is_new, 0.0, groups.room - fleets)
+        work = left.ready * times.mean + left.running - gone @ groups.running
+        empty, is_up = _queue_empty(groups, fleets, work, self.residuals.mean, self._rate)
+        used = fleets * is_up
+        rate = np.maximum(1e-9, used @ self._rate)
+        shape = _Shape(used, rate, work, left, times, groups)
+        stay = np.where(is_up, self._stays(empty, shape), groups.held)
+        end = self._ends(empty, used, shape)
+        cost = np.zeros_like(fleets)
+        for shift, part in QUARTERS:
+            cost += part * groups.charge(np.maximum(0.0, stay + shift * self._tail * is_up))
+        total = np.sum(fleets * cost, axis=1) + gone @ groups.charge(groups.held) + 1.0
+        share = sqrt(times.doubt**2 + times.spread**2 / max(1, left.tasks))
+        late = share * work / rate
+        deviation = self._deviation(used, total, empty, late, shape)
+        chance = _log_chance(left, total, deviation, end, late + 0.2 * times.mean)
+        time = (end + LIKELY * late) * (1 + _useless(groups, fleets, left))
+        cannot = (used @ self._rate <= 0) & (left.ready > 0)
+        return FleetVerdicts(
+            np.where(cannot, NEVER, time),
+            np.where(cannot, NEVER, total),
+            np.where(cannot, -NEVER, chance),
+        )
+
+    def _stays(self, empty: Floats, shape: _Shape) -> Floats:
+        """How long each machine stays: for the longest of what its slots have at the end."""
+        groups = self.groups
+        idle = np.maximum(0.0, self._whole - self.times.mean - self.longest + self.residuals.mean)
+        tails = self.longest + shape.begun[:, np.newaxis] * idle
+        mixed = empty[:, np.newaxis] + tails / groups.speed
+        slots = shape.slots[:, np.newaxis]
+        last = np.minimum(1.0, groups.slots / slots * np.ceil(shape.rounds)[:, np.newaxis])
+        even = shape.even[:, np.newaxis] + 0.5 * last * shape.round_time[:, np.newaxis]
+        weight = shape.together[:, np.newaxis]
+        stays: Floats = (1 - weight) * np.maximum(mixed, groups.held) + weight * np.maximum(
+            even, groups.held
+        )
+        return stays
+
+    def _ends(self, empty: Floats, used: Floats, shape: _Shape) -> Floats:
+        """When the last task has ended, which it has nine times in ten."""
+        many = used * self.groups.slots
+
+        def last(*, whole: bool) -> Floats:
+            each = self.residuals.last(many, whole=whole) / self.groups.speed
+            found: Floats = np.max(np.where(many > 0, each, 0.0), axis=1)
+            return found
+
+        mixed = last(whole=False)
+        mixed = empty + mixed + shape.begun * np.maximum(0.0, last(whole=True) - mixed)
+        ends: Floats = (1 - shape.together) * mixed + shape.together * shape.in_rounds
+        return ends
+
+    def _deviation(
+        self, used: Floats, total: Floats, empty: Floats, late: Floats, shape: _Shape
+    ) -> Floats:
+        """What the cost deviates by: the mean, the sum, the last tasks, speeds, and the form."""
+        by_work = late * (used @ self._per_second)
+        by_tail = used @ np.square(self._per_second * self._tail)
+        time = np.maximum(0.0, empty[:, np.newaxis] - self.groups.begin)
+        by_speed = np.sum(np.square(used * self._per_second * time * self._speed_doubt), axis=1)
+        form = FORM + FORM_IN_ROUNDS * shape.together / np.maximum(1.0, shape.rounds)
+        found: Floats = np.sqrt(by_work**2 + by_tail + by_speed + np.square(form * total)) + 1e-9
+        return found
+
+
+class _Shape:
+    """How many rounds of tasks fleets do, and how far their slots end together."""
+
+    def __init__(
+        self,
+        used: Floats,
+        rate: Floats,
+        work: Floats,
+        left: WorkLeft,
+        times: BagTimes,
+        groups: MachineGroups,
+    ) -> None:
+        self.slots = np.maximum(1.0, used @ groups.slots)
+        speed = rate / self.slots
+        self.rounds = left.tasks / self.slots
+        self.begun = np.clip(2 - self.rounds, 0.0, 1.0)
+        """how far the last tasks have just begun when no other is ready"""
+        self.together = np.exp(-2 * pi**2 * times.spread**2 * self.rounds)
+        """weight of slots that end together; their phases part as renewals do"""
+        self.round_time = times.mean / speed
+        up = used @ (groups.slots * groups.speed * groups.begin) / rate
+        under_way = np.maximum(up, left.running / rate)
+        ahead = np.ceil(left.ready / self.slots - 1e-9) * self.round_time
+        self.in_rounds = under_way + ahead * (1 + 0.5 * times.spread)
+        self.even = up + work / rate
+
+
+def _useless(groups: MachineGroups, fleets: Floats, left: WorkLeft) -> Floats:
+    """Slots beyond one for each task, if a machine could be spared."""
+    fewest = np.min(np.where(fleets > 0, groups.slots, np.inf), axis=1)
+    spare: Floats = np.maximum(0.0, fleets @ groups.slots - fewest - left.tasks)
+    return spare
+
+
+def _log_chance(
+    left: WorkLeft, cost: Floats, deviation: Floats, end: Floats, late: Floats
+) -> Floats:
+    found = np.zeros_like(cost)
+    if np.isfinite(left.money):
+        # What is not known of run times makes them longer by factors, not by terms.
+        form = np.log1p(np.square(deviation / cost))
+        room = np.log(max(left.money, 1.0) / cost)
+        found = found + log_below((room + form / 2) / np.sqrt(form))
+    if np.isfinite(left.deadline):
+        found = found + log_below((left.deadline - end) / np.maximum(late, 1e-6))
+    return found
+
+
+def _queue_empty(
+    groups: MachineGroups, fleets: Floats, work: Floats, rest: float, rate: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """When no task is ready any more, and which groups have come up by then."""
+    order = np.argsort(groups.begin, kind="stable")
+    begin = groups.begin[order]
+    many = fleets[:, order]
+    rates = np.cumsum(many * rate[order], axis=1)
+    late = np.cumsum(many * rate[order] * begin, axis=1)
+    rests = np.cumsum(many * groups.slots[order], axis=1) * rest
+    with np.errstate(divide="ignore", invalid="ignore"):
+        empty = np.where(
+            rates > 0, (work[:, np.newaxis] - rests + late) / np.maximum(rates, 1e-12), np.inf
+        )
+    empty = np.maximum(empty, begin)
+    following = np.concatenate([begin[1:], [np.inf]])
+    first = np.argmax(empty <= following, axis=1)
+    rows = np.arange(len(fleets))
+    found = np.where(np.isfinite(empty[rows, first]), empty[rows, first], 0.0)
+    return found, groups.begin <= found[:, np.newaxis]

@@ -1,0 +1,112 @@
+"""When reliable machines must do the rest of a bag, for its deadline to be met.
+
+Unreliable machines are cheap, and may do most of the work, or none from now on. So reliable ones
+are left out until the last moment at which all of them together can still do everything that is
+left. From then on they take tasks, too, as many as there are, until the work has gained enough on
+that moment again. This is the safety net of "Can't Be Late" (Wu et al., NSDI 2024, section 4), but
+both pools work at the same time: no machine is given back before a better one is up.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Final
+
+from bursar.model.fleet import Fleet
+from bursar.model.time import Time
+from bursar.state import events as ev
+from bursar.state.view import View
+
+FEW: Final = 3
+"""Results without which nothing is known of run times."""
+BLIND: Final = 0.5
+"""Reliable machines help after this share of the time, where there are fewer."""
+CHANGEOVERS: Final = 2
+"""To give a machine back and to get another one."""
+
+
+class LastMoment:
+    """The last safe moment, by the run times so far.
+
+    Where machines are often lost, short tasks end and long ones do not. So the time of lost
+    attempts counts, too, as if it were spent on those that ended: too much rather than too little.
+    """
+
+    def __init__(self) -> None:
+        self._results, self._longest, self._total = 0, 0.0, 0.0
+
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
+        if not isinstance(event, ev.AttemptEnded) or event.outcome not in ("success", "lost"):
+            return
+        offer = state.market[state.offer_of(state.log.machine[event.attempt])]
+        work = (event.at - state.log.started[event.attempt]) * offer.speed
+        self._results += event.outcome == "success"
+        self._total += work
+        self._longest = max(self._longest, work)
+
+    def work_left(self, view: View) -> float:
+        """Microseconds at speed 1, as if nothing were done yet of what runs."""
+        return (view.total - view.done - view.failed) * self._mean
+
+    @property
+    def _mean(self) -> float:
+        return self._total / self._results if self._results else 0.0
+
+    def at(self, view: View, fleet: Fleet) -> Time | None:
+        """From then on the fleet's reliable machines are all needed; None: there is no deadline."""
+        deadline = view.goal.deadline
+        offers = [
+            offer
+            for offer in view.market.offers
+            if offer.pool == "reliable" and fleet.get(offer.name)
+        ]
+        if deadline is None or not offers:
+            return None
+        if self._results < FEW:
+            return round(BLIND * deadline)
+        boot = max(offer.boot for offer in offers)
+        slots = sum(fleet[offer.name] * offer.slots for offer in offers)
+        slowest = min(offer.speed for offer in offers)
+        left = view.total - view.done - view.failed
+        rounds = 1 + ceil(left / slots)  # the last tasks may be the longest
+        lasts = ceil((rounds * self._mean + self._longest) / slowest)
+        return deadline - CHANGEOVERS * boot - lasts
+
+
+class DeadlineHelp:
+    """Whether reliable machines take tasks now, for the sake of the deadline."""
+
+    def __init__(self) -> None:
+        self._last = LastMoment()
+        self.slots = 0
+        """reliable slots that may be used now"""
+        self.moment: Time | None = None
+        """when they will be needed, if nothing gets done until then"""
+
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
+        self._last.saw(event, state)
+
+    def look(self, view: View, now: Time, fleet: Fleet) -> None:
+        was_needed, self.slots, self.moment = self.slots > 0, 0, None
+        last = self._last.at(view, fleet)
+        if last is None:
+            return
+        offers = [offer for offer in view.market.offers if offer.pool == "reliable"]
+        if was_needed:  # not given up again for a moment
+            last -= CHANGEOVERS * max(offer.boot for offer in offers)
+        if now < last:
+            self.moment = last
+        elif self._is_paid(view, fleet):
+            self.slots = sum(fleet.get(offer.name, 0) * offer.slots for offer in offers)
+
+    def _is_paid(self, view: View, fleet: Fleet) -> bool:
+        """Whether the money left does all that is left on reliable machines."""
+        left = view.ledger.left
+        if left is None:
+            return True
+        price = min(
+            offer.price.nanos / (offer.billing * offer.slots * offer.speed)
+            for offer in view.market.offers
+            if offer.pool == "reliable" and fleet.get(offer.name)
+        )
+        return self._last.work_left(view) * price <= left.nanos

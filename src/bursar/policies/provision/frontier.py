@@ -1,0 +1,283 @@
+"""`frontier`: the fleet that the rest of the bag is worth, planned again from what is there.
+
+From the first moment a plan weighs the time of the whole run with the chance to be done within the
+money (`plan.bag.live_plan`): by what is believed of run times (`beliefs.bag_times`), each machine's
+paid time, boots under way, attempts with their ages, and machines that might be rented. Nothing is
+rented only to learn. The plan is made again at each of the first results, then as work gets done,
+and a fleet is changed only where another is better by enough.
+
+Where run times are known before, fleets are executed on many draws (`plan.bag.known_fleet`), and
+the best is rented at once and kept, unless machines are lost or refused, or tasks prove longer.
+
+Machines that the plan drops end their tasks and take no more. Once nothing is ready, whatever has
+nothing to do leaves, also what still boots. Where no fleet has a chance any more, the run stops
+while most of the money is left, unless as many tasks as possible are wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import exp, inf
+from random import Random
+from typing import Final
+
+from bursar.beliefs.bag_times import ENOUGH
+from bursar.engine.roles import Provisioner
+from bursar.model.money import ZERO, Money, format_money
+from bursar.model.text import counted
+from bursar.model.time import MINUTE, SECOND, Time, format_duration, seconds
+from bursar.plan.bag.known_fleet import KnownFleet
+from bursar.plan.bag.live_plan import HOPELESS, LivePlan, plan_live
+from bursar.policies.live_attempts import deserves
+from bursar.policies.provision.frontier_state import BagBelief, FleetNow
+from bursar.policies.reconcile import Target, reconcile
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.events import AnyEvent
+from bursar.state.fleet_counts import IdleChanges
+from bursar.state.view import Machine, View
+
+STEP: Final = 0.08
+"""Share of the tasks that get done between two plans, once some are known."""
+TOLD: Final = 0.35
+"""Share of the tasks begun that must have ended before more is rented: what comes in soon is worth
+the wait."""
+LOOKS: Final = 6
+"""Looks in the time of a task, while few results are there ..."""
+LATER_LOOKS: Final = 0.5
+"""... and later."""
+SHORTEST_LOOK: Final = 2 * SECOND
+FOREVER: Final = 2**62
+PATIENCE: Final = 3
+"""Plans in a row that find no chance before a run is given up."""
+SURELY: Final = 2.0
+"""Deviations by which run times may prove shorter before a run is given up."""
+MORE: Final = 1.1
+"""By how much what would have done is more than what is expected."""
+
+
+class Frontier(Provisioner):
+    """`runtime` and `deviation` are what somebody knows of tasks at speed 1."""
+
+    def __init__(
+        self,
+        runtime: Time | None = None,
+        deviation: Time | None = None,
+        *,
+        best_effort: bool = False,
+    ) -> None:
+        self.belief = BagBelief(runtime, deviation)
+        self.best_effort = best_effort
+        self.plan: LivePlan | None = None
+        self._now = FleetNow(self.belief)
+        self._idle = IdleChanges()
+        self._plans = 0
+        self._planned_for: tuple[int, int] | None = None
+        """results and tasks not begun, when the last plan was made"""
+        self._next_look: Time = 0
+        self._woken: Time = -1
+        """the last look that was asked for: there is one chain of them"""
+        self._dropped: set[int] = set()
+        """machines that end their tasks and take no more"""
+        self._is_ending = False
+        """whether nothing was ready at the last look"""
+        self._kept: KnownFleet | None = None
+        """the fleet that known run times ask for, while all is as expected"""
+        self._hopeless = 0
+        """plans in a row that found no chance"""
+
+    def saw(self, event: AnyEvent, state: View) -> None:
+        self.belief.saw(event, state)
+
+    def saw_before(self, view: View) -> None:
+        self.belief.saw_before(view)
+
+    # --- the role --------------------------------------------------------------------------------
+
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[Rent | Release | Wake | Stop]:
+        if not view.ready:
+            return () if view.arrivals_open else self._finish(view, now)
+        self._is_ending = False
+        if not self._plans and self._is_before(view) and (begun := self._begin(view, now)):
+            return begun
+        if self._kept is not None:
+            if self._is_as_expected(view, self._kept):
+                return ()
+            self._kept = None
+        if not self._is_due(view, now):
+            return self._leave(view, now)
+        self._replan(view, now)
+        if stop := self._give_up(view):
+            return [stop]
+        changes = self._changes(view, now)
+        wakes = self._wakes(now) if view.machines or changes else []
+        return [*changes, *self._leave(view, now), *wakes]
+
+    def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
+        if machine.id in self._dropped and not machine.attempts:
+            return Release(machine.id, reason="it is not in the plan")
+        if view.ready and machine.id not in self._dropped:
+            return Extend(machine.id, reason="the plan keeps it")
+        if deserves(machine, view):
+            return Extend(machine.id, reason="its tasks are under way")
+        if machine.up is None and view.ready:
+            return Extend(machine.id, reason="it boots")
+        return Release(machine.id, reason="nothing is left to do here")
+
+    @property
+    def plans(self) -> int:
+        return self._plans
+
+    def stays_until(self, machine: Machine) -> Time:
+        """One that the plan dropped takes no more tasks; others stay for theirs."""
+        return 0 if machine.id in self._dropped else FOREVER
+
+    @property
+    def runtimes(self) -> BagBelief:
+        return self.belief
+
+    # --- planning --------------------------------------------------------------------------------
+
+    # --- a fleet that is kept --------------------------------------------------------------------
+
+    def _is_before(self, view: View) -> bool:
+        """Whether run times are known, and nothing has happened yet."""
+        goal, is_new = view.goal, not (view.machines or view.ledger.committed)
+        whole = goal.budget is not None and goal.every is None and goal.deadline is None
+        return self.belief.is_known and is_new and whole and not view.arrivals_open
+
+    def _begin(self, view: View, now: Time) -> Sequence[Rent | Release | Stop]:
+        """Rent the fleet that does it; stop where none would, unless it is to go on."""
+        known = self.belief.first_fleet(view)
+        self._plans += 1
+        if known.chance == 0 and not self.best_effort:
+            currency = view.market.currency
+            return [
+                Stop(
+                    f"{counted(len(view.ready), 'task')} need about"
+                    f" {format_money(known.cost, currency, up=True)}, as run times are known;"
+                    f" the budget is {format_money(view.goal.budget or ZERO, currency)}"
+                )
+            ]
+        if known.chance == 0:
+            return []
+        self._kept = known
+        end = format_duration(known.upper_time)
+        cost = format_money(known.upper_cost, view.market.currency)
+        why = f"known run times: done within {end}, for {cost} ({known.chance:.0%})"
+        return reconcile(view, Target(fleet=known.fleet, rent=why), now)
+
+    def _is_as_expected(self, view: View, kept: KnownFleet) -> bool:
+        """Whether all machines are there, and tasks take no longer than was said."""
+        is_whole = all(view.fleet.get(name, 0) >= count for name, count in kept.fleet.items())
+        return is_whole and not self.belief.is_longer
+
+    def _is_due(self, view: View, now: Time) -> bool:
+        if self._planned_for is None:
+            return True
+        results, ready = self._planned_for
+        if now >= self._next_look and self.belief.count:
+            return True
+        if len(view.ready) > ready or not any(view.fleet.values()):
+            return True  # some were lost with their machines, or all that was rented is
+        new = self.belief.count - results
+        return bool(new) and (results < ENOUGH or new >= STEP * view.total)
+
+    def _replan(self, view: View, now: Time) -> None:
+        self._planned_for = self.belief.count, len(view.ready)
+        self._plans += 1
+        self._now.look(view, now, self._dropped)
+        groups, left = self._now.groups, self._now.left
+        if not len(groups.offer):  # nothing is there, and nothing is available
+            self.plan = None
+            return
+        ended = self.belief.count
+        begun = ended + left.attempts
+        is_told = not ended or self.belief.is_known or ended >= min(ENOUGH, TOLD * begun)
+        self.plan = plan_live(
+            groups, left, self.belief.times, self._now.speed_doubt, may_rent=is_told
+        )
+        is_none = self.plan.best_log_chance < HOPELESS and ended >= ENOUGH
+        self._hopeless = self._hopeless + 1 if is_none else 0
+        looks = LOOKS if ended < ENOUGH or is_none else LATER_LOOKS
+        between = self.belief.times.mean / looks / min(self.belief.speeds.values())
+        self._next_look = now + max(SHORTEST_LOOK, min(5 * MINUTE, seconds(between)))
+
+    def _changes(self, view: View, now: Time) -> list[Rent | Release]:
+        """What the plan rents, and what it drops."""
+        plan = self.plan
+        if plan is None or not plan.is_change:
+            return []
+        self._dropped |= self._now.dropped(plan.fleet, view)
+        wanted = self._now.wanted(plan.fleet, view)
+        fleet = {name: view.fleet.get(name, 0) + count for name, count in wanted.items()}
+        return reconcile(view, Target(fleet=fleet, rent=self._reason(plan, view)), now)
+
+    def _reason(self, plan: LivePlan, view: View) -> str:
+        end = format_duration(seconds(plan.time))
+        cost = format_money(Money(max(0, round(plan.cost))), view.market.currency)
+        told = f"the plan has more: done within {end}, for {cost} more"
+        return told if view.ledger.budget is None else f"{told} ({exp(plan.log_chance):.0%})"
+
+    def _give_up(self, view: View) -> Stop | None:
+        """Why no fleet does what is left within the money or the time."""
+        if self._hopeless < PATIENCE or self.best_effort or self.plan is None:
+            return None
+        left, currency = self._now.left, view.market.currency
+        cheapest = self._now.cheapest()
+        if cheapest * (1 - SURELY * self.belief.times.doubt) <= left.money < inf:
+            return None
+        if left.money == inf:
+            return Stop(
+                f"{counted(len(view.ready), 'task')} not started cannot end by the deadline",
+                status="deadline",
+            )
+        need = Money(round(max(cheapest * MORE, left.money + 1)))
+        lacking = Money(max(1, need.nanos - round(left.money)))
+        return Stop(
+            f"{counted(len(view.ready), 'task')} not started need about"
+            f" {format_money(need, currency, up=True)},"
+            f" {format_money(Money(round(left.money)), currency, down=True)} is left;"
+            f" {format_money(lacking, currency, up=True)} more would probably do"
+        )
+
+    # --- leaving ---------------------------------------------------------------------------------
+
+    def _finish(self, view: View, now: Time) -> list[Release]:
+        """Nothing is ready: whatever has nothing to do leaves, also what still boots."""
+        found = [
+            Release(number, at_once=True, reason="nothing is left to start, or replicas only")
+            for number in self._idle.take(view)
+            if not deserves(view.machines[number], view) and view.machines[number].refunds(now)
+        ]
+        if not self._is_ending:  # nothing is rented from here on, unless a task comes back
+            self._is_ending = True
+            found += [
+                Release(machine.id, at_once=True, reason="nothing is left to start when it is up")
+                for machine in view.machines.values()
+                if machine.up is None and not machine.leaving and machine.refunds(now)
+            ]
+        return found
+
+    def _leave(self, view: View, now: Time) -> list[Release]:
+        """What the plan dropped and has ended its tasks, or is not up yet."""
+        if not self._dropped:
+            return []
+        self._dropped &= view.machines.keys()
+        return [
+            Release(number, at_once=True, reason="it is not in the plan")
+            for number in sorted(self._dropped)
+            if _may_leave(view.machines[number], now)
+        ]
+
+    def _wakes(self, now: Time) -> list[Wake]:
+        """To look again in time; not where nothing is there, as then nothing would ever end."""
+        if self._woken > now or self._next_look <= now:
+            return []
+        self._woken = self._next_look
+        return [Wake(self._next_look)]
+
+
+def _may_leave(machine: Machine, now: Time) -> bool:
+    return not (machine.attempts or machine.leaving) and machine.refunds(now)

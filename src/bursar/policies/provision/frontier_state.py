@@ -1,0 +1,345 @@
+"""What the provisioner `frontier` knows at one moment: run times, and the fleet in groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from math import inf, sqrt
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.beliefs.bag_times import (
+    ENOUGH,
+    BagTimes,
+    EndedWork,
+    WorkPrior,
+    learn,
+    learn_speeds,
+)
+from bursar.beliefs.past import past_successes
+from bursar.model.market import Market, Offer
+from bursar.model.time import SECOND, Time
+from bursar.plan.bag.known_fleet import KnownFleet, fleet_of_market
+from bursar.plan.bag.live_fleet import MachineGroups, WorkLeft
+from bursar.policies.reconcile import is_refused
+from bursar.policies.running_attempts import RunningAttempts
+from bursar.state import events as ev
+from bursar.state.run_times import RunTimes
+from bursar.state.view import Attempt, Machine, View
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+BELIEVED: Final = 1.08
+"""By how much a budget is above the least cost, as those think who give it."""
+SPARING: Final = 1.15
+"""The first machines are those that would do if it were above by so much: should it be more, there
+is time to rent others, and what they cost is not missed should it be less ..."""
+FIRST_DOUBT, FIRST_SPREAD = 0.02, 0.35
+"""... if tasks vary as most do."""
+DEADLINE_SHARE: Final = 10
+"""Without a budget a task is believed to take one part in so many of the time."""
+CONTRADICTED: Final = 3.5
+"""Deviations of a mean by which results exceed what was said before."""
+PARTS: Final = 4
+"""Machines whose boot, or paid time, ends in the same one of so many parts are alike."""
+
+
+class BagBelief(RunTimes):
+    """Run times of the tasks, as far as the run has shown them."""
+
+    def __init__(self, runtime: Time | None, deviation: Time | None) -> None:
+        self._runtime, self._deviation = runtime, deviation
+        self._prior: WorkPrior | None = None
+        self._seen: dict[str, EndedWork] = {}
+        self.count = 0
+        """results"""
+        self.times = BagTimes(1.0, 1.0, 1.0, 0)
+        self.speeds: dict[str, float] = {}
+        self.doubts: dict[str, float] = {}
+
+    @property
+    def is_known(self) -> bool:
+        """Whether somebody knew run times before."""
+        return self._runtime is not None
+
+    @property
+    def is_longer(self) -> bool:
+        """Whether tasks prove to take longer than somebody said: those that end first are short."""
+        if self._runtime is None or self._prior is None or self.count < ENOUGH:
+            return False
+        mean = sum(seen.total * self.speeds[name] for name, seen in self._seen.items()) / self.count
+        chance = CONTRADICTED * (self._prior.spread or 0.0) / sqrt(self.count)
+        return mean > self._prior.mean * (1 + chance)
+
+    def first_fleet(self, view: View) -> KnownFleet:
+        """The one for a bag and a budget of which nothing is spent, where run times are known."""
+        assert self._runtime is not None and view.goal.budget is not None  # noqa: S101
+        self._prior = self._first(view)
+        self.speeds = {offer.name: offer.speed for offer in view.market.offers}
+        return fleet_of_market(
+            view.market, len(view.ready), self._runtime, self._deviation, view.goal.budget
+        )
+
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
+        if isinstance(event, ev.AttemptEnded) and event.outcome == "success":
+            machine = state.machines[state.log.machine[event.attempt]]
+            seen = self._seen.setdefault(machine.offer.name, EndedWork())
+            seen.add(max(1, event.runtime) / SECOND)
+            self.count += 1
+
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched."""
+        for past in past_successes(view):
+            self._seen[past.offer] = EndedWork.of(np.maximum(past.runtimes, 1) / SECOND)
+        self.count = sum(seen.count for seen in self._seen.values())
+
+    def learn(self, view: View, ages: Mapping[str, Floats]) -> None:
+        """Renew what is believed; ages by offer, of attempts under way, in seconds."""
+        if self._prior is None:
+            self._prior = self._first(view)
+        told = {offer.name: offer.speed for offer in view.market.offers}
+        given = len(set(told.values())) > 1
+        self.speeds, self.doubts = learn_speeds(told, self._seen, self.times.spread, given=given)
+        is_told = self.count > 0 or self._runtime is not None or view.ledger.budget is None
+        if is_told:
+            self.times = learn(self._prior, self._seen, ages, self.speeds)
+        else:
+            mean = self._prior.mean * BELIEVED / SPARING
+            self.times = BagTimes(mean, FIRST_DOUBT, FIRST_SPREAD, 0)
+
+    def _first(self, view: View) -> WorkPrior:
+        if self._runtime is not None:
+            deviation = self._runtime // 5 if self._deviation is None else self._deviation
+            return WorkPrior.known(self._runtime / SECOND, deviation / SECOND)
+        budget = view.ledger.budget
+        if budget is not None:
+            price = min(_price_of_work(o) for o in view.market.offers if o.limit != 0)
+            if price > 0:
+                return WorkPrior.of_budget(budget.nanos / (BELIEVED * view.total * price))
+        until = view.goal.deadline or 3600 * SECOND
+        return WorkPrior(until / SECOND / DEADLINE_SHARE, 1.5, 0.8)
+
+    def expected(self, offer: str, elapsed: Time = 0, task: int = 0) -> Time | None:
+        """What a task takes in all on an offer that has run for so long."""
+        if not self.count or offer not in self.speeds:
+            return None
+        if not elapsed:
+            return round(self.times.mean / self.speeds[offer] * SECOND)
+        found = self.expected_each(offer, np.array([elapsed]), np.array([task]))
+        return None if found is None else int(found[0])
+
+    def expected_each(self, offer: str, elapsed: Integers, tasks: Integers) -> Integers | None:
+        if not self.count or offer not in self.speeds:
+            return None
+        speed = self.speeds[offer]
+        rest = self.times.rest(elapsed / SECOND * speed) / speed
+        return elapsed + np.rint(rest * SECOND).astype(np.int64)
+
+
+class FleetNow:
+    """The machines in groups, and what is left to do; `look` first."""
+
+    def __init__(self, belief: BagBelief) -> None:
+        self._belief = belief
+        self._running = RunningAttempts(_counts)
+        self._members: list[list[Machine]] = []
+        """by group, the machines that are there"""
+        self.groups: MachineGroups
+        self.left: WorkLeft
+        self.speed_doubt: Floats
+
+    def look(self, view: View, now: Time, dropped: AbstractSet[int]) -> None:
+        running = self._running
+        running.look(view)
+        offers = view.market.offers
+        ages = (now - running.started) / SECOND
+        by_offer = {offer.name: ages[running.offers == place] for place, offer in enumerate(offers)}
+        self._belief.learn(view, by_offer)
+        speeds = np.array([self._belief.speeds[offer.name] for offer in offers])
+        rest = self._belief.times.rest(ages * speeds[running.offers])
+        held, work = _by_machine(running.machines, rest / speeds[running.offers], rest)
+        standing = _Standing(view.market, now)
+        free = 0.0
+        ending = 0.0
+        for machine in view.machines.values():
+            free += _refund(machine, now)
+            if machine.leaving:
+                continue
+            if machine.id in dropped:
+                ending += standing.cost_of(machine, held.get(machine.id, 0.0))
+            else:
+                number = machine.id
+                standing.add(machine, held.get(number, 0.0), work.get(number, 0.0))
+        self._members = list(standing.members.values())
+        rows = standing.rows()
+        kept = standing.numbers
+        is_kept = np.isin(running.machines, kept)
+        rows += _new_rows(view, now, self._belief)
+        self.groups = _groups(rows, speeds)
+        self.speed_doubt = np.array(
+            [self._belief.doubts[offers[place].name] for place in self.groups.offer]
+        )
+        money = view.ledger.left
+        self.left = WorkLeft(
+            ready=len(view.ready),
+            running=float(rest[is_kept].sum()),
+            attempts=int(is_kept.sum()),
+            money=inf if money is None else money.nanos + free - ending,
+            deadline=inf if view.goal.deadline is None else (view.goal.deadline - now) / SECOND,
+            elapsed=now / SECOND,
+            spent=view.ledger.committed.nanos - free,
+        )
+
+    def dropped(self, fleet: Floats, view: View) -> set[int]:
+        """Machines that a fleet has no more of: first those that boot, then those that do least."""
+        found: set[int] = set()
+        for members, count in zip(self._members, fleet.tolist(), strict=False):
+            if len(members) > count:
+                order = sorted(members, key=lambda one: (one.up is not None, len(one.attempts)))
+                found.update(machine.id for machine in order[: len(members) - round(count)])
+        return found
+
+    def wanted(self, fleet: Floats, view: View) -> dict[str, int]:
+        """New machines of a fleet by offer, the best value first."""
+        found: Counter[str] = Counter()
+        for place in np.flatnonzero(self.groups.is_new & (fleet > 0)):
+            found[view.market.offers[self.groups.offer[place]].name] += round(fleet[place])
+        return dict(found)
+
+    def cheapest(self) -> float:
+        """What is left to do costs at least so much where work costs least, in billionths."""
+        groups, times = self.groups, self._belief.times
+        price = float(np.min(groups.price / groups.unit / groups.slots / groups.speed))
+        return (self.left.ready * times.mean + self.left.running) * price
+
+
+class _GroupRow(msgspec.Struct):
+    """A group, as it is put together."""
+
+    offer: Offer
+    place: int
+    is_new: bool
+    room: float
+    begin: float
+    paid: float
+    held: float = 0.0
+    running: float = 0.0
+
+
+class _Standing:
+    """Machines that are there, those together that are alike."""
+
+    def __init__(self, market: Market, now: Time) -> None:
+        self._places = {offer.name: place for place, offer in enumerate(market.offers)}
+        self._now = now
+        self.members: dict[tuple[int, int, int], list[Machine]] = {}
+        self.numbers: list[int] = []
+        self._figures: dict[tuple[int, int, int], list[tuple[float, ...]]] = {}
+
+    def add(self, machine: Machine, held: float, running: float) -> None:
+        offer = machine.offer
+        begin = 0 if machine.up is not None else max(0, machine.rented + offer.boot - self._now)
+        paid = self._paid(machine)
+        alike = max(offer.billing, offer.minimum, 10 * SECOND) // PARTS
+        key = (
+            self._places[offer.name],
+            -(-begin * PARTS // max(1, offer.boot)),
+            -(-paid // alike),
+        )
+        self.members.setdefault(key, []).append(machine)
+        self.numbers.append(machine.id)
+        figures = (begin / SECOND, paid / SECOND, held, running)
+        self._figures.setdefault(key, []).append(figures)
+
+    def _paid(self, machine: Machine) -> Time:
+        """For how long nothing more is charged, whatever happens."""
+        offer = machine.offer
+        end = machine.rented + offer.paid_for(self._now - machine.rented + 1)
+        return max(0, end - self._now)
+
+    def cost_of(self, machine: Machine, held: float) -> float:
+        """What it costs until its tasks have ended, in billionths."""
+        over = held - self._paid(machine) / SECOND
+        return max(0.0, over) / (machine.offer.billing / SECOND) * machine.offer.price.nanos
+
+    def rows(self) -> list[_GroupRow]:
+        found = []
+        for key, members in self.members.items():
+            figures = self._figures[key]
+            count = len(members)
+            means = [sum(column) / count for column in zip(*figures, strict=True)]
+            found.append(_GroupRow(members[0].offer, key[0], False, count, *means))
+        return found
+
+
+def _new_rows(view: View, now: Time, belief: BagBelief) -> list[_GroupRow]:
+    """Machines that might be rented."""
+    found = []
+    for place, offer in enumerate(view.market.offers):
+        room = -(-(len(view.ready) + len(view.attempts)) // offer.slots)
+        if offer.limit is not None:
+            room = min(room, offer.limit - view.fleet.get(offer.name, 0))
+        if room <= 0 or is_refused(view, offer.name, now):
+            continue
+        paid = offer.paid_for(0) / SECOND
+        found.append(_GroupRow(offer, place, True, room, offer.boot / SECOND, paid))
+    return found
+
+
+def _groups(rows: list[_GroupRow], speeds: Floats) -> MachineGroups:
+    def column(values: list[float]) -> Floats:
+        return np.array(values, dtype=np.float64)
+
+    places = np.array([row.place for row in rows], dtype=np.int64)
+    return MachineGroups(
+        offer=places,
+        is_new=np.array([row.is_new for row in rows], dtype=np.bool_),
+        room=column([row.room for row in rows]),
+        slots=column([row.offer.slots for row in rows]),
+        speed=speeds[places],
+        begin=column([row.begin for row in rows]),
+        price=column([row.offer.price.nanos for row in rows]),
+        unit=column([row.offer.billing / SECOND for row in rows]),
+        paid=column([row.paid for row in rows]),
+        held=column([row.held for row in rows]),
+        running=column([row.running for row in rows]),
+    )
+
+
+def _by_machine(
+    machines: Integers, rests: Floats, work: Floats
+) -> tuple[dict[int, float], dict[int, float]]:
+    """The longest of what is left on each machine, and all the work that is."""
+    if not len(machines):
+        return {}, {}
+    longest = np.zeros(int(machines.max()) + 1)
+    np.maximum.at(longest, machines, rests)
+    sums = np.bincount(machines, weights=work)
+    numbers = np.unique(machines)
+    keys = numbers.tolist()
+    return (
+        dict(zip(keys, longest[numbers].tolist(), strict=True)),
+        dict(zip(keys, sums[numbers].tolist(), strict=True)),
+    )
+
+
+def _refund(machine: Machine, now: Time) -> float:
+    """What leaving now gives back, in billionths."""
+    offer = machine.offer
+    paid = offer.units(machine.until - machine.rented)
+    return float((paid - min(paid, offer.units(now - machine.rented + 1))) * offer.price.nanos)
+
+
+def _price_of_work(offer: Offer) -> float:
+    """Billionths of the currency for a second of work."""
+    return offer.price.nanos * SECOND / (offer.billing * offer.slots * offer.speed)
+
+
+def _counts(attempt: Attempt) -> bool:
+    """Whether its slot is busy and its machine stays."""
+    return not (attempt.cancelling or attempt.machine.releasing)

@@ -1,0 +1,266 @@
+"""`regret`: the default policy beside the best plain fleet, which is chosen with hindsight.
+
+A user could always write `--fleet` by hand. With what is known before a run, the default policy
+should finish as surely, and about as fast, as the best of all such fleets would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from statistics import fmean, median
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from bursar.model.goal import Goal
+from bursar.model.market import Market
+from bursar.model.text import counted
+from bursar.model.time import SECOND, Time
+from bursar.model.work import Bag
+from bursar.report.plot import Plot, Series
+from bursar.report.summary import Summary
+from bursar.reproduce.regret_cases import (
+    ALL,
+    HEAVY,
+    HOURS,
+    KNOWN,
+    NOTHING,
+    SPEEDS,
+    RegretCase,
+    Runtimes,
+    cases,
+)
+from bursar.reproduce.regret_rival import PlainFleet, Rival
+from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
+from bursar.runs.faults import Faults
+from bursar.runs.request import Request
+from bursar.runs.study import Subject, study
+from bursar.simulate.faults import Runtimes as Simulated
+from bursar.state.view import Machine
+
+AT_ONCE: Final = 2
+CASES: Final = 16
+"""for each thing that may be known"""
+RUNS: Final = 20
+FACTORS: Final = (1.1, 1.25, 1.6, 3.0)
+"""budgets, by the least that the bag could cost"""
+HOPELESS: Final = 0.85
+HOPELESS_RUNS: Final = 6
+NO_FAULTS: Final = Faults(0.0, 1.0, None, 0, ())
+GAVE_UP: Final = 0.9
+"""A run that ends unfinished with less of its budget spent has given up."""
+ASSUMED: Final = (
+    f"{CASES} markets and bags for each thing known, {RUNS} executions each; every market, bag and"
+    " execution is drawn from its name",
+    "a budget is a multiple of the work's cost on the offer that is cheapest for it, were no"
+    " machine ever idle, booting, or paid for longer than used",
+    "plain fleets: one offer at any count, two offers, all machines, halves, quarters; only cases"
+    " count in which one of them finishes all executions within the budget",
+    "times are the 90 % quantile of the executions that finish, by that of the best plain fleet",
+)
+
+
+class Demand(msgspec.Struct, frozen=True):
+    """What a prototype reached; None: shown only."""
+
+    done: float | None = None
+    least: float | None = None
+    median: float | None = None
+    worst: float | None = None
+
+
+DEMANDS: Final[Mapping[tuple[str, float], Demand]] = {
+    (ALL, 1.1): Demand(0.97, 0.85, 0.9, 2.0),
+    (ALL, 1.25): Demand(0.99, 0.95, 1.0, 1.7),
+    (ALL, 1.6): Demand(1.0, 1.0, 1.0, 1.2),
+    (ALL, 3.0): Demand(1.0, 1.0, 1.0, 1.2),
+    (SPEEDS, 1.1): Demand(0.85, None, 1.0, 1.9),
+    (SPEEDS, 1.25): Demand(0.98, 0.85, 1.05, 1.7),
+    (SPEEDS, 1.6): Demand(0.99, 0.9, 1.1, 1.7),
+    (SPEEDS, 3.0): Demand(1.0, 1.0, 1.1, 1.5),
+    (HEAVY, 1.6): Demand(0.9),
+    (HEAVY, 3.0): Demand(1.0),
+    (NOTHING, 1.25): Demand(0.8),
+    (NOTHING, 1.6): Demand(0.95, None, 1.1, 1.6),
+    (NOTHING, 3.0): Demand(1.0, 1.0, 1.1, 2.0),
+}
+
+
+class CaseOutcome(msgspec.Struct, frozen=True):
+    """Executions of a case within a budget, beside the best plain fleet."""
+
+    case: str
+    rival: PlainFleet | None
+    done: float
+    """share of the executions that finish"""
+    gave_up: float
+    """share that ends unfinished with money left"""
+    ratio: float | None
+    """of times; None: none finishes"""
+    spent: float
+    """of the budget, the median"""
+
+
+# --- the runs ------------------------------------------------------------------------------------
+
+
+def outcome(case: RegretCase, factor: float, runs: int, rival: Rival | None) -> CaseOutcome:
+    """Execute a case under the default policy, and compare; not where it would not count."""
+    budget = case.budget(factor)
+    best = None if rival is None else rival.best(float(budget))
+    is_refused = budget < case.market.cheapest_entry  # before anything is spent
+    if is_refused or (rival is not None and best is None):
+        return CaseOutcome(case.name, None, 0.0, 0.0, None, 0.0)
+    ours = study(subject(case, Goal(budget=budget)), NO_FAULTS, range(runs)).runs
+    finished = [one.makespan_s * SECOND for one in ours if one.tasks.done == case.tasks]
+    p90 = float(np.quantile(finished, 0.9)) if finished else None
+    return CaseOutcome(
+        case=case.name,
+        rival=best,
+        done=len(finished) / runs,
+        gave_up=sum(_gave_up(one, case, float(budget)) for one in ours) / runs,
+        ratio=None if p90 is None or best is None else p90 / best.p90,
+        spent=median(float(one.money.committed) for one in ours) / float(budget),
+    )
+
+
+def _gave_up(one: Summary, case: RegretCase, budget: float) -> bool:
+    return one.tasks.done < case.tasks and float(one.money.committed) < GAVE_UP * budget
+
+
+def subject(case: RegretCase, goal: Goal) -> Subject:
+    """What is asked for: no more than is known before the run."""
+    request = Request(market=shown_market(case), goal=goal, bag=Bag(count=case.tasks))
+    if case.known == ALL:
+        deviation = round(case.spread.deviation * case.mean)
+        request = msgspec.structs.replace(request, runtime=case.mean, deviation=deviation)
+    return Subject(request, lambda seed: _true_runtimes(case, case.runtimes(seed)))
+
+
+def shown_market(case: RegretCase) -> Market:
+    """The market that the user has: without speeds where they are not known."""
+    if case.known != NOTHING:
+        return case.market
+    offers = tuple(msgspec.structs.replace(one, speed=1.0) for one in case.market.offers)
+    return msgspec.structs.replace(case.market, offers=offers)
+
+
+def _true_runtimes(case: RegretCase, runtimes: Runtimes) -> Simulated:
+    speeds = {offer.name: offer.speed for offer in case.market.offers}
+
+    def runtime(task: int, machine: Machine) -> Time:
+        return max(1, round(int(runtimes[task - 1]) / speeds[machine.offer.name]))
+
+    return runtime
+
+
+def outcomes_of(case: RegretCase) -> list[tuple[float, CaseOutcome]]:
+    """With each budget; with a hopeless one, too."""
+    rival = Rival(case.market, [case.runtimes(run) for run in range(RUNS)])
+    found = [(factor, outcome(case, factor, RUNS, rival)) for factor in FACTORS]
+    return [*found, (HOPELESS, outcome(case, HOPELESS, HOPELESS_RUNS, None))]
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+
+def reproduce(name: str, count: int = CASES) -> Reproduction:
+    every = [case for known in KNOWN for case in cases(known, count)]
+    with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
+        found = dict(zip([case.name for case in every], pool.map(outcomes_of, every), strict=True))
+    by_cell: dict[tuple[str, float], list[CaseOutcome]] = {}
+    for case in every:
+        for factor, one in found[case.name]:
+            by_cell.setdefault((case.known, factor), []).append(one)
+    hopeless = [
+        one.spent
+        for case in every
+        if case.billing != HOURS
+        for factor, one in found[case.name]
+        if factor == HOPELESS
+    ]
+    return Reproduction(
+        name=name,
+        title="The default policy beside the best plain fleet, chosen with hindsight",
+        source="a demand of our own; no figure of a paper",
+        rows=(
+            *(row for cell, some in by_cell.items() for row in _rows(*cell, some)),
+            *_stops(by_cell, hopeless),
+        ),
+        assumed=ASSUMED,
+        plots=(_plot(by_cell),),
+    )
+
+
+def _rows(known: str, factor: float, every: Sequence[CaseOutcome]) -> Iterator[Row]:
+    """Of the cases that a plain fleet finishes."""
+    some = [one for one in every if one.rival is not None]
+    if factor == HOPELESS or not some:
+        return
+    demand = DEMANDS.get((known, factor), Demand())
+    where = f"{known}, {factor:g} x least"
+    note = f"{counted(len(some), 'case')} of {len(every)} that a plain fleet finishes"
+    worst = min(some, key=lambda one: one.done)
+    yield _row(f"{where}: finished", fmean(one.done for one in some), demand.done, note=note)
+    yield _row(f"{where}: finished, least case", worst.done, demand.least, note=worst.case)
+    timed = [one for one in some if one.ratio is not None]
+    ratios = {one.case: one.ratio for one in timed if one.ratio is not None}
+    if not ratios:
+        return
+    slowest = max(ratios, key=lambda case: ratios[case])
+    yield _row(f"{where}: time, median", median(ratios.values()), demand.median, below=True)
+    yield _row(f"{where}: time, worst", ratios[slowest], demand.worst, below=True, note=slowest)
+
+
+def _row(
+    what: str, ours: float, demand: float | None, *, below: bool = False, note: str = ""
+) -> Row:
+    ours = round(ours, 3)
+    if demand is None:
+        return shown_only(what, None, ours, note)
+    low, high = (0.0, demand) if below else (demand, 1.0)
+    return checked(what, ours, between(low, high, "what a prototype reached"), note=note)
+
+
+def _stops(
+    by_cell: Mapping[tuple[str, float], Sequence[CaseOutcome]], hopeless: Sequence[float]
+) -> Iterator[Row]:
+    """Hopeless budgets are given up early; those that would do are not."""
+    yield checked(
+        f"{HOPELESS:g} x least: money spent, median",
+        round(median(hopeless), 3),
+        between(0.0, 0.3, "stop with at most 30 % of the money spent"),
+        note=f"{counted(len(hopeless), 'case')} billed by the second or minute",
+    )
+    could = [one for known in KNOWN for one in by_cell[known, 1.25] if one.rival is not None]
+    yield checked(
+        "1.25 x least: given up",
+        round(fmean(one.gave_up for one in could), 4),
+        between(0.0, 0.02, "a plain fleet could have finished"),
+        note=f"{counted(len(could), 'case')} that a plain fleet finishes",
+    )
+
+
+def _plot(by_cell: Mapping[tuple[str, float], Sequence[CaseOutcome]]) -> Plot:
+    return Plot(
+        title="Executions that finish within the budget, where a plain fleet finishes all",
+        across="budget by the least possible cost",
+        upward="share that finishes",
+        series=tuple(
+            Series(
+                known,
+                tuple(
+                    (float(place), fmean(one.done for one in some))
+                    for place, factor in enumerate(FACTORS)
+                    if (some := [one for one in by_cell[known, factor] if one.rival is not None])
+                ),
+                "bars",
+            )
+            for known in KNOWN
+        ),
+        categories=tuple(f"{factor:g}" for factor in FACTORS),
+        top=1.0,
+    )

@@ -1,0 +1,52 @@
+"""The fleet for known run times: as fast as the budget nearly surely allows."""
+
+from __future__ import annotations
+
+import pytest
+
+from bursar.model.market import Offer
+from bursar.model.money import Money
+from bursar.model.time import MINUTE, SECOND
+from bursar.plan.bag.known_fleet import _sample, known_fleet
+
+SMALL = Offer("small", Money.parse("0.00002"), SECOND, MINUTE, 30, 45 * SECOND, 2)
+LARGE = Offer("large", Money.parse("0.000088"), SECOND, MINUTE, 30, 45 * SECOND, 8)
+LEAST = 200 * 180 * 0.00001
+"""What 200 tasks of three minutes cost at least."""
+
+
+def fleet_for(factor, **options):
+    asked = {"tasks": 200, "runtime": 180 * SECOND, "deviation": 40 * SECOND, **options}
+    budget = Money.parse(f"{factor * LEAST:.6f}")
+    return known_fleet((SMALL, LARGE), budget=budget, **asked)
+
+
+@pytest.mark.parametrize("factor", [1.1, 1.25, 1.6, 3.0])
+def test_the_budget_does_nearly_surely_where_any_fleet_has_it(factor):
+    found = fleet_for(factor)
+    assert found.chance > 0.95
+    assert float(found.upper_cost) <= factor * LEAST
+
+
+def test_more_money_makes_it_faster():
+    times = [fleet_for(factor).upper_time for factor in (1.1, 1.25, 1.6, 3.0)]
+    assert times == sorted(times, reverse=True)
+    assert times[-1] < times[0] / 3
+
+
+def test_where_no_fleet_does_the_cheapest_tells_what_is_needed():
+    found = fleet_for(0.85)
+    assert found.chance == 0
+    assert LEAST < float(found.cost) < 1.1 * LEAST
+
+
+def test_less_is_sure_where_run_times_differ_more():
+    calm, wild = (fleet_for(1.1, deviation=spread * SECOND) for spread in (10, 200))
+    assert calm.upper_time < wild.upper_time or calm.chance > wild.chance
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.2, 1.5])
+def test_run_times_have_the_mean_and_deviation_that_were_said(spread):
+    sample = _sample(60e6, spread)
+    assert sample.mean() == pytest.approx(60e6, rel=0.001)
+    assert sample.std() == pytest.approx(spread * 60e6, rel=0.2, abs=1e3)

@@ -1,0 +1,104 @@
+"""The closed form against simulated executions of the same fleets."""
+
+from __future__ import annotations
+
+from heapq import heapify, heapreplace
+from math import ceil, inf, log, log1p, sqrt
+from random import Random
+
+import numpy as np
+import pytest
+
+from bursar.beliefs.bag_times import BagTimes
+from bursar.plan.bag.live_fleet import LiveFleetJudge, MachineGroups, WorkLeft
+from bursar.plan.bag.live_plan import plan_live
+
+SLOTS, SPEEDS, PRICES, BOOT = (2, 8, 16), (1.0, 1.0, 1.1), (2.0, 7.9, 16.9), 45.0
+"""Three offers, billed by the second with a minimum of a minute."""
+
+
+def groups(begin=BOOT):
+    count = len(SLOTS)
+    return MachineGroups(
+        offer=np.arange(count),
+        is_new=np.ones(count, dtype=bool),
+        room=np.full(count, 50.0),
+        slots=np.array(SLOTS, dtype=float),
+        speed=np.array(SPEEDS),
+        begin=np.full(count, begin),
+        price=np.array(PRICES),
+        unit=np.ones(count),
+        paid=np.full(count, 60.0),
+        held=np.zeros(count),
+        running=np.zeros(count),
+    )
+
+
+def left(tasks, money=inf):
+    return WorkLeft(
+        ready=tasks, running=0.0, attempts=0, money=money, deadline=inf, elapsed=0.0, spent=0.0
+    )
+
+
+def executed(fleet, tasks, mean, spread, seed):
+    """One execution: when it ends and what it costs."""
+    rng = Random(f"live/{seed}")
+    sigma = sqrt(log1p(spread**2))
+    machines = [offer for offer, count in enumerate(fleet) for _ in range(count)]
+    slots = [(BOOT, number) for number, offer in enumerate(machines) for _ in range(SLOTS[offer])]
+    heapify(slots)
+    ends = [BOOT] * len(machines)
+    for _ in range(tasks):
+        free, number = slots[0]
+        work = rng.lognormvariate(log(mean) - sigma * sigma / 2, sigma)
+        end = free + work / SPEEDS[machines[number]]
+        ends[number] = max(ends[number], end)
+        heapreplace(slots, (end, number))
+    cost = sum(
+        PRICES[offer] * ceil(max(60.0, end)) for offer, end in zip(machines, ends, strict=True)
+    )
+    return max(ends), cost
+
+
+@pytest.mark.parametrize("spread", [0.1, 0.3, 0.7])
+@pytest.mark.parametrize("fleet", [(5, 0, 0), (20, 0, 0), (0, 4, 0), (0, 0, 3), (6, 2, 0)])
+def test_it_is_near_what_executions_take_and_cost(fleet, spread):
+    tasks, mean = 400, 120.0
+    runs = [executed(fleet, tasks, mean, spread, seed) for seed in range(40)]
+    judge = LiveFleetJudge(groups(), left(tasks), BagTimes(mean, 0.0, spread, 99), np.zeros(3))
+    verdict = judge.judge(np.array([fleet], dtype=float))
+    times = sorted(time for time, _ in runs)
+    assert verdict.time[0] == pytest.approx(times[36], rel=0.1)
+    assert verdict.cost[0] == pytest.approx(sum(cost for _, cost in runs) / 40, rel=0.025)
+
+
+def test_the_chance_is_the_share_of_executions_within_the_money():
+    tasks, mean, fleet = 400, 120.0, (0, 4, 0)
+    runs = sorted(executed(fleet, tasks, mean, 0.4, seed)[1] for seed in range(60))
+    for share in (0.2, 0.5, 0.8):
+        money = runs[int(share * 60)]
+        times = BagTimes(mean, 0.0, 0.4, 99)
+        judge = LiveFleetJudge(groups(), left(tasks, money), times, np.zeros(3))
+        chance = np.exp(judge.judge(np.array([fleet], dtype=float)).log_chance[0])
+        assert chance == pytest.approx(share, abs=0.25)
+
+
+def test_more_money_buys_a_faster_fleet_and_little_money_a_cheap_one():
+    times, work = BagTimes(120.0, 0.01, 0.3, 99), 400 * 120.0
+    least = work * min(p / (s * v) for p, s, v in zip(PRICES, SLOTS, SPEEDS, strict=True))
+    ends = [
+        plan_live(groups(), left(400, factor * least), times, np.zeros(3)).time
+        for factor in (1.1, 1.25, 1.6, 3.0)
+    ]
+    assert ends == sorted(ends, reverse=True)
+    assert ends[0] > 2 * ends[2]
+
+
+def test_a_plan_that_is_followed_stays_within_the_money():
+    times = BagTimes(120.0, 0.01, 0.3, 99)
+    least = 400 * 120.0 * min(p / (s * v) for p, s, v in zip(PRICES, SLOTS, SPEEDS, strict=True))
+    for factor in (1.1, 1.25, 1.6):
+        plan = plan_live(groups(), left(400, factor * least), times, np.zeros(3))
+        fleet = [round(count) for count in plan.fleet]
+        costs = [executed(fleet, 400, 120.0, 0.3, seed)[1] for seed in range(20)]
+        assert sum(cost <= factor * least for cost in costs) >= 18, fleet

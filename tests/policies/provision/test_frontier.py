@@ -1,0 +1,209 @@
+"""The provisioner `frontier` on markets like today's: by the second, with a minimum and a boot."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from bursar.engine.roles import Policy
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import ZERO, Money
+from bursar.model.time import MINUTE, SECOND
+from bursar.model.work import Bag
+from bursar.policies.place.kept import KeptPlacer
+from bursar.policies.provision.frontier import Frontier
+from bursar.policies.registry import find
+from bursar.policies.replicate.at_risk import AtRisk
+from bursar.simulate.faults import ModelledBehaviour, given
+from bursar.simulate.run import simulate
+from bursar.state.events import MachineRented, ReleaseOrdered
+from bursar.testing import check_placer, check_provisioner
+
+
+def per_second(name, per_hour, slots, speed=1.0, boot=45):
+    price = Money(round(Money.parse(per_hour).nanos / 3600))
+    return Offer(name, price, SECOND, MINUTE, 50, boot * SECOND, slots, speed)
+
+
+EC2 = (
+    per_second("c.large", "0.0857", 2),
+    per_second("c.xlarge", "0.1713", 4),
+    per_second("c.2xlarge", "0.3426", 8),
+    per_second("c.4xlarge", "0.72", 16, speed=1.1),
+)
+LEAST = 0.72 / 3600 / 16 / 1.1
+"""What a second of work costs at least."""
+
+
+def run(
+    factor,
+    tasks=200,
+    mean=180.0,
+    varies=40.0,
+    seed=0,
+    offers=EC2,
+    observers=(),
+    frontier=None,
+    mean_life=None,
+    **known,
+):
+    """A run with so many times the least money that could do."""
+    rng = Random(f"frontier/{seed}")
+    runtimes = [max(1, round(rng.gauss(mean, varies) * SECOND)) for _ in range(tasks)]
+    frontier = frontier or Frontier(**known)
+    state = simulate(
+        Market("USD", "2026", offers),
+        Goal(Money(round(factor * tasks * mean * LEAST * 1e9))),
+        Bag(tasks),
+        Policy(frontier, KeptPlacer(frontier), AtRisk(frontier)),
+        ModelledBehaviour(given(runtimes), seed=seed, mean_life=mean_life),
+        seed=seed,
+        observers=observers,
+    )
+    state.check()
+    assert state.ledger.committed <= state.goal.budget
+    return state
+
+
+def test_it_keeps_the_contract_of_a_provisioner():
+    check_provisioner(lambda market: Frontier(), worlds=20)
+
+
+def test_the_placer_keeps_its_contract():
+    check_placer(lambda: KeptPlacer(Frontier()), worlds=20)
+
+
+def test_they_are_found_by_name():
+    assert find("provisioner", "frontier") is Frontier
+    assert find("placer", "kept") is KeptPlacer
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bag_is_done_within_a_budget_of_a_quarter_above_the_least(seed):
+    assert run(1.25, seed=seed).ended.status == "done"
+
+
+def test_the_same_seed_gives_the_same_run():
+    assert run(1.6).now == run(1.6).now
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_hopeless_budget_ends_early_with_an_account_of_what_would_do(seed):
+    state = run(0.7, seed=seed)
+    assert state.ended.status == "budget"
+    assert "more would probably do" in state.ended.why
+    assert state.ledger.committed.nanos < 0.4 * state.goal.budget.nanos
+
+
+def test_as_many_tasks_as_the_money_buys_are_done_where_that_is_wanted():
+    assert run(0.7, best_effort=True).done > 2.5 * run(0.7).done
+
+
+def test_known_run_times_are_used_from_the_first_machine_on():
+    known = run(1.25, runtime=180 * SECOND, deviation=40 * SECOND)
+    assert known.ended.status == "done"
+    assert known.now < run(1.25).now
+
+
+KNOWN = {"runtime": 180 * SECOND, "deviation": 40 * SECOND}
+
+
+def rented(**options):
+    """When machines were rented, in a run with known run times, and its end."""
+    seen = []
+
+    class Heard:
+        def saw(self, event, state):
+            if isinstance(event, MachineRented):
+                seen.append(event.at)
+
+    state = run(1.25, observers=[Heard()], **KNOWN, **options)
+    return seen, state
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_known_run_times_the_fleet_is_rented_at_once_and_kept(seed):
+    seen, state = rented(seed=seed)
+    assert set(seen) == {0}
+    assert state.ended.status == "done"
+
+
+def test_tasks_that_prove_longer_than_was_said_make_it_plan_again():
+    as_said, longer = Frontier(**KNOWN), Frontier(**KNOWN)
+    run(1.1, frontier=as_said)
+    run(1.1, mean=240.0, frontier=longer)
+    assert as_said.plans == 1
+    assert longer.plans > 1
+
+
+def test_a_machine_that_is_lost_makes_it_plan_again():
+    frontier = Frontier(**KNOWN)
+    state = run(
+        1.6, frontier=frontier, mean_life=dict.fromkeys((offer.name for offer in EC2), 30 * MINUTE)
+    )
+    assert frontier.plans > 1
+    assert state.done > 150
+
+
+def test_nothing_is_rented_where_known_run_times_leave_no_chance():
+    state = run(0.85, **KNOWN)
+    assert state.ended.status == "budget"
+    assert state.ledger.committed == ZERO
+    assert "as run times are known" in state.ended.why
+    assert run(0.85, best_effort=True, **KNOWN).done > 100
+
+
+def test_more_money_makes_it_faster():
+    ends = [run(factor).now for factor in (1.25, 1.6, 3.0)]
+    assert ends == sorted(ends, reverse=True)
+
+
+def test_every_decision_has_a_reason():
+    frontier = Frontier()
+    seen = []
+
+    class Heard:
+        def saw(self, event, state):
+            if isinstance(event, MachineRented | ReleaseOrdered):
+                seen.append(event.reason)
+
+    simulate(
+        Market("USD", "2026", EC2),
+        Goal(Money.parse("0.5")),
+        Bag(200),
+        Policy(frontier, KeptPlacer(frontier), AtRisk(frontier)),
+        ModelledBehaviour(given([180 * SECOND] * 200)),
+        observers=[Heard()],
+    )
+    assert seen
+    assert all(seen)
+
+
+def test_what_still_boots_leaves_when_nothing_is_ready_any_more():
+    """Machines that boot for ten minutes are no use for the last tasks."""
+    slow = per_second("slow", "0.0857", 2, boot=600)
+    state = run(2.0, offers=(EC2[2], slow))
+    assert state.ended.status == "done"
+    assert state.now < 3 * run(2.0, offers=(EC2[2],)).now
+
+
+class FirstIsLost(ModelledBehaviour):
+    def life(self, machine):
+        return 20 * SECOND if machine.id == 1 else None
+
+
+def test_machines_that_are_lost_before_the_first_result_are_rented_again():
+    spot = Offer("spot", Money(66_667), SECOND, MINUTE, 16, 45 * SECOND, 16, pool="unreliable")
+    frontier = Frontier()
+    state = simulate(
+        Market("USD", "2026", (spot,)),
+        Goal(Money.parse("0.10")),
+        Bag(16),
+        Policy(frontier, KeptPlacer(frontier), AtRisk(frontier)),
+        FirstIsLost(given([10 * SECOND] * 16)),
+        seed=0,
+    )
+    assert (state.done, state.ended.status) == (16, "done")
+    assert state.machines_rented > 1
