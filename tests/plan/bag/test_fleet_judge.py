@@ -75,15 +75,14 @@ def judged_bags(draw):
         )
         for number in range(draw(st.integers(1, 3)))
     )
-    samples = tuple(
-        known_runtimes(draw(st.integers(20, 400)) * SECOND, draw(st.integers(1, 60)) * SECOND)
-        for _ in offers
-    )
+    runtimes = [
+        (draw(st.integers(20, 400)) * SECOND, draw(st.integers(1, 60)) * SECOND) for _ in offers
+    ]
     tasks = draw(st.integers(1, 40))
     counts = [draw(st.integers(0, 3)) for _ in offers]
     if not any(counts):
         counts[0] = 1
-    return SampledBag(offers, samples, tasks), counts, draw(st.integers(0, 99))
+    return offers, runtimes, tasks, counts, draw(st.integers(0, 99))
 
 
 def needs_all(sampled, counts):
@@ -95,7 +94,8 @@ def needs_all(sampled, counts):
 @settings(max_examples=60, deadline=None)
 @given(judged_bags())
 def test_a_fleet_takes_and_costs_what_it_does_in_the_engine(case):
-    sampled, counts, seed = case
+    offers, runtimes, tasks, counts, seed = case
+    sampled = SampledBag(offers, tuple(known_runtimes(*one) for one in runtimes), tasks)
     if not needs_all(sampled, counts):
         return
     judge = FleetJudge(sampled, seed=seed, draws=2)
