@@ -64,7 +64,7 @@ def arrays_of(workload: Workload) -> WorkloadArrays:
 
 
 def _joined(parts: list[Csr], first: NDArray[np.int64]) -> Csr:
-    """The rows of all parts, one after the other, with tasks numbered anew."""
+    """The rows of all parts, one after the other, with the tasks of all in one numbering."""
     edges = np.concatenate(([0], np.cumsum([len(part.items) for part in parts], dtype=np.int64)))
     starts: list[NDArray[np.int64]] = [
         part.starts[:-1] + edge for part, edge in zip(parts, edges[:-1], strict=True)

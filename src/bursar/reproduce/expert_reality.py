@@ -52,7 +52,7 @@ JOINING: Final = 0.25
 """a machine joins the pool after up to so many mean task times"""
 
 
-class Workload(msgspec.Struct, frozen=True):
+class MeasuredBag(msgspec.Struct, frozen=True):
     """A row of table 3; times in seconds."""
 
     tasks: int
@@ -64,13 +64,13 @@ class Workload(msgspec.Struct, frozen=True):
 
 
 WORKLOADS: Final = {
-    "WL1": Workload(820, 2_500, 4_000, 1_597, 1_019, 3_558),
-    "WL2": Workload(820, 1_700, 4_000, 1_597, 1_019, 3_558),
-    "WL3": Workload(3276, 5_000, 8_000, 1_911, 1_484, 6_435),
-    "WL4": Workload(3276, 3_000, 5_000, 2_232, 1_643, 4_517),
-    "WL5": Workload(615, 4_000, 6_000, 1_571, 878, 4_947),
-    "WL6": Workload(615, 4_000, 4_000, 1_512, 729, 3_534),
-    "WL7": Workload(615, 2_500, 4_000, 1_542, 987, 3_250),
+    "WL1": MeasuredBag(820, 2_500, 4_000, 1_597, 1_019, 3_558),
+    "WL2": MeasuredBag(820, 1_700, 4_000, 1_597, 1_019, 3_558),
+    "WL3": MeasuredBag(3276, 5_000, 8_000, 1_911, 1_484, 6_435),
+    "WL4": MeasuredBag(3276, 3_000, 5_000, 2_232, 1_643, 4_517),
+    "WL5": MeasuredBag(615, 4_000, 6_000, 1_571, 878, 4_947),
+    "WL6": MeasuredBag(615, 4_000, 4_000, 1_512, 729, 3_534),
+    "WL7": MeasuredBag(615, 2_500, 4_000, 1_542, 987, 3_250),
 }
 """Of WL5 to WL7 the average is printed below the minimum; they are taken as exchanged."""
 
@@ -99,7 +99,7 @@ class Experiment(msgspec.Struct, frozen=True):
     is_combined: bool = False
 
     @property
-    def work(self) -> Workload:
+    def work(self) -> MeasuredBag:
         return WORKLOADS[self.workload]
 
     @property
