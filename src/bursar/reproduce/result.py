@@ -237,6 +237,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "prob-overhead": "prob_overhead",
     "prob-arrivals": "prob_arrivals",
     "prob-network-cost": "prob_network_cost",
+    "autoscaling-table-4.7": "autoscaling_table_4_7",
 }
 """Name to the module of `bursar.reproduce` that has its `reproduce()`."""
 
