@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import msgspec
+import numpy as np
 import pytest
 
 from bursar.engine.guard import FAR_HORIZON, HORIZON, Guard
@@ -507,3 +509,41 @@ def test_a_task_that_may_fail_more_often_may_have_replicas_within_its_retries():
     desk.ask(act.Start(1, second))
     desk.scene.end(one, "failed")
     assert isinstance(desk.ask(act.Start(1, third)), ev.AttemptStarted)
+
+
+# --- scaling -------------------------------------------------------------------------------------
+
+
+def test_a_fleet_that_is_wanted_is_told_and_moves_no_money():
+    desk = Desk(HOURLY, tasks=3, budget="9")
+    told = desk.ask(act.Scale({"hourly": 2}, 3, 1, "", {"load": 3.0}, "the load"))
+    assert told == ev.ScaleDecided(0, {"hourly": 2}, 3, 1, "", {"load": 3.0}, "the load")
+    assert desk.scene.state.machines == {}
+    assert desk.scene.state.ledger.committed == ZERO
+
+
+def test_what_is_told_of_a_fleet_can_be_journaled_whatever_it_was_made_of():
+    desk = Desk(HOURLY, tasks=3, budget="9")
+    mine = {"hourly": np.int64(2)}
+    told = desk.ask(act.Scale(mine, np.int32(3), 1, "", {"load": np.float32(2.5)}, "a\nb"))
+    mine["hourly"] = "changed later"
+    assert msgspec.json.decode(msgspec.json.encode(told), type=ev.AnyEvent) == told
+    assert told.fleet == {"hourly": 2}
+
+
+@pytest.mark.parametrize(
+    ("action", "why"),
+    [
+        (act.Scale({"moon": 1}, 0, 0), "its fleet must have offers of the market"),
+        (act.Scale({"hourly": -1}, 0, 0), "no count below 0"),
+        (act.Scale({"hourly": 1.5}, 0, 0), "a whole number of machines by offer"),
+        (act.Scale({7: 1}, 0, 0), "a whole number of machines by offer"),
+        (act.Scale([], 0, 0), "its fleet must be a table, not list"),
+        (act.Scale({}, "many", 0), "its demand must be a whole number"),
+        (act.Scale({}, 0, 0, "ann"), "there is no account 'ann'"),
+        (act.Scale({}, 0, 0, "", {"load": float("nan")}), "finite numbers by name"),
+        (act.Scale({}, 0, 0, "", {str(n): 1.0 for n in range(51)}), "at most 50 finite numbers"),
+    ],
+)
+def test_a_wish_that_makes_no_sense_is_refused(action, why):
+    assert why in Desk(HOURLY, tasks=3).refusal(action)

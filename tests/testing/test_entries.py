@@ -174,7 +174,7 @@ class Forgetful(Honest):
         (Gambler, "draws from the generator of `random` instead of its own"),
         (Moody, "when asked the same again"),
         (Wasteful, "provision draws differently when asked the same again"),
-        (Overreaching, "is none of Rent, Release, Wake, Stop"),
+        (Overreaching, "is none of Rent, Release, Scale, Wake, Stop"),
         (Silent, "gives no reason"),
         (Elsewhere, "asked about machine 1"),
         (Mute, "gives no reason"),

@@ -8,8 +8,9 @@ a reason becomes one line that is not too long, everything else that is not of i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from operator import index
-from typing import Any, Final, NamedTuple, get_args, get_type_hints
+from typing import Any, Final, NamedTuple, get_args, get_origin, get_type_hints
 
 from msgspec.structs import astuple, replace
 
@@ -22,6 +23,8 @@ LONGEST_REASON: Final = 1_000
 """Letters of a reason that are kept."""
 LONGEST_NAME: Final = 100
 """Most letters of a class's name in a message."""
+MOST_INPUTS: Final = 50
+"""Figures by which an autoscaler may say that it decided."""
 STOPS: Final = tuple(status for status in get_args(Status) if status != "done")
 """What an entry may end a run as; whether it is done is not for an entry to say."""
 
@@ -35,11 +38,10 @@ class Wrong(NamedTuple):
 
 
 def _fields(kind: type[act.Action]) -> tuple[type, ...]:
-    """The types of an action's fields; a status is a text."""
+    """The types of an action's fields; a status is a text, a table is a `dict`."""
     hints = get_type_hints(kind)
-    return tuple(
-        hints[field] if isinstance(hints[field], type) else str for field in kind.__struct_fields__
-    )
+    own = {field: get_origin(hints[field]) or hints[field] for field in kind.__struct_fields__}
+    return tuple(own[field] if isinstance(own[field], type) else str for field in own)
 
 
 _TYPES: Final[Mapping[type, tuple[type, ...]]] = {kind: _fields(kind) for kind in _ACTIONS}
@@ -59,7 +61,7 @@ def as_asked(action: Any) -> Any:
         action = replace(action, reason=one_line(reason[:LONGEST_REASON]))
     if kind is act.Stop and action.status not in STOPS:
         return Wrong(f"no run ends as {shown(action.status)}; write {', '.join(STOPS)}")
-    return action
+    return _with_own_tables(action) if kind is act.Scale else action
 
 
 def _mended(action: act.AnyAction, types: tuple[type, ...]) -> Any:
@@ -73,6 +75,26 @@ def _mended(action: act.AnyAction, types: tuple[type, ...]) -> Any:
             return Wrong(f"its {field} must be {_CALLED[kind]}, not {_called(value)}")
         changed[field] = own
     return as_asked(replace(action, **changed))
+
+
+def _with_own_tables(action: act.Scale) -> act.Scale | Wrong:
+    """The same with tables that nobody else can change, of texts, whole and finite numbers."""
+    fleet = {_text(name): _whole(count) for name, count in action.fleet.items()}
+    inputs = {_text(name): _finite(value) for name, value in action.inputs.items()}
+    if None in fleet or None in fleet.values():
+        return Wrong("its fleet must have a whole number of machines by offer")
+    if None in inputs or None in inputs.values() or len(inputs) > MOST_INPUTS:
+        return Wrong(f"its inputs must be at most {MOST_INPUTS} finite numbers by name")
+    named = {one_line(name[:LONGEST_NAME]): value for name, value in inputs.items() if name}
+    return replace(action, fleet=fleet, inputs=named)
+
+
+def _finite(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except Exception:  # whatever a strange type may raise
+        return None
+    return number if isfinite(number) else None
 
 
 def _whole(value: Any) -> int | None:
@@ -93,11 +115,21 @@ def _flag(value: Any) -> bool | None:
     return None
 
 
-_MENDERS: Final[Mapping[type, Callable[[Any], Any]]] = {int: _whole, str: _text, bool: _flag}
+def _table(value: Any) -> dict[Any, Any] | None:
+    return dict(value) if isinstance(value, Mapping) else None
+
+
+_MENDERS: Final[Mapping[type, Callable[[Any], Any]]] = {
+    int: _whole,
+    str: _text,
+    bool: _flag,
+    dict: _table,
+}
 _CALLED: Final[Mapping[type, str]] = {
     int: "a whole number",
     str: "a text",
     bool: "true or false",
+    dict: "a table",
 }
 
 

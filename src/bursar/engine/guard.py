@@ -46,8 +46,8 @@ MOST_RENTED: Final = 1_000_000
 MOST_TOLD: Final = 1_000
 """Recorded refusals of one kind and for one reason, so that no policy can fill a journal."""
 
-Answer = ev.Decision | ev.StopRequested | act.Wake
-"""What an action becomes that passes: a decision, a stop, or a time to look again."""
+Answer = ev.Decision | ev.StopRequested | ev.ScaleDecided | act.Wake
+"""What an action becomes that passes: a decision, a stop, a wish told, or a time to look again."""
 
 Lead = Callable[[Offer], Time]
 """How long before the end of its lease the world must hear of a machine of this offer; it may
@@ -86,6 +86,7 @@ class Guard:
             act.Cancel: self._cancel,
             act.Wake: self._wake,
             act.Stop: self._stop,
+            act.Scale: self._scale,
         }
         for machine in state.machines.values():
             self._watch(machine.offer, machine.id, machine.until)
@@ -317,6 +318,23 @@ class Guard:
         if action.status == "budget" and self._state.ready and self.awaits_refill(now):
             return "the next interval of the budget brings more money"
         return ev.StopRequested(now, action.status, action.reason)
+
+    def _scale(self, action: act.Scale, now: Time) -> ev.ScaleDecided | str:
+        """Nothing but the truth of the journal depends on it."""
+        state = self._state
+        if action.account not in state.ledger.accounts:
+            return f"there is no account {shown(action.account)}"
+        if any(name not in state.market or count < 0 for name, count in action.fleet.items()):
+            return "its fleet must have offers of the market, and no count below 0"
+        return ev.ScaleDecided(
+            now,
+            action.fleet,
+            action.demand,
+            action.supply,
+            action.account,
+            action.inputs,
+            action.reason,
+        )
 
     def _first_stay(self, offer: Offer, account: str, now: Time) -> Time | None:
         """How long to pay for a machine that is rented now."""

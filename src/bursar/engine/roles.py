@@ -21,7 +21,7 @@ import msgspec
 
 from bursar.model.errors import InputError, one_line
 from bursar.model.time import Time
-from bursar.state.actions import Cancel, Extend, Release, Rent, Start, Stop, Wake
+from bursar.state.actions import Cancel, Extend, Release, Rent, Scale, Start, Stop, Wake
 from bursar.state.events import AnyEvent, Proposal
 from bursar.state.run_times import UNKNOWN, RunTimes, TwoRunTimes
 from bursar.state.view import Machine, View
@@ -54,8 +54,11 @@ class Provisioner(Entry, Protocol):
     @abstractmethod
     def provision(
         self, view: View, now: Time, rng: Random
-    ) -> Iterable[Rent | Release | Wake | Stop]:
-        """Called after every batch of events. Return early when nothing changed."""
+    ) -> Iterable[Rent | Release | Scale | Wake | Stop]:
+        """Called after every batch of events. Return early when nothing changed.
+
+        `Scale` tells the fleet that is wanted, for those who ask why; `Rent` and `Release` do it.
+        """
 
     @abstractmethod
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:

@@ -66,7 +66,7 @@ def several_accounts(count: int) -> str:
     """Why a provisioner does not serve a run, and which do."""
     return (
         f"the run has {count} accounts, and this provisioner rents for one;"
-        f" {' and '.join(FOR_SEVERAL_ACCOUNTS['provisioner'])} can serve several"
+        f" {', '.join(FOR_SEVERAL_ACCOUNTS['provisioner'])} can serve several"
     )
 
 

@@ -22,12 +22,17 @@ if TYPE_CHECKING:
 
 BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     "provisioner": {
+        "adapt": "bursar.policies.provision.adapt:Adapt",
         "bats": "bursar.policies.provision.bats:Bats",
+        "conpaas": "bursar.policies.provision.conpaas:ConPaaS",
         "fixed": "bursar.policies.provision.fixed:Fixed",
         "frontier": "bursar.policies.provision.frontier:Frontier",
+        "hist": "bursar.policies.provision.hist:Hist",
         "mixed": "bursar.policies.provision.mixed:Mixed",
         "prob": "bursar.policies.provision.prob:Prob",
         "planned": "bursar.policies.provision.planned:Planned",
+        "react": "bursar.policies.provision.react:React",
+        "reg": "bursar.policies.provision.reg:Reg",
         "sample": "bursar.policies.provision.sample:Sample",
         "uniform-progress": "bursar.policies.provision.uniform_progress:UniformProgress",
     },

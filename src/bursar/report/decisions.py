@@ -141,6 +141,8 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
         case ev.StrategyChosen():
             what = f"tail begins{_for_work(event, state)}"
             return f"{what}: {event.strategy}", _tell_strategy(event, state)
+        case ev.ScaleDecided():
+            return _tell_scale(event)
         case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():
             return _changes(event, state), "requested"
         case ev.RunEnded():
@@ -196,6 +198,16 @@ def _tell_strategy(event: ev.StrategyChosen, state: RunState) -> str:
         return event.why
     cost = format_money(Money.nearest(event.cost), state.market.currency)
     return f"{event.why}; expected: {format_duration(event.makespan)} and {cost} more"
+
+
+def _tell_scale(event: ev.ScaleDecided) -> tuple[str, str]:
+    """The fleet that is wanted, and the figures behind it."""
+    whose = f" for {event.account}" if event.account else ""
+    seen = f"demand {event.demand}, supply {event.supply}"
+    figures = "".join(f", {name} {value:.4g}" for name, value in event.inputs.items())
+    fleet = {name: count for name, count in event.fleet.items() if count}
+    what = f"scale{whose} to {format_fleet(fleet) if fleet else 'no machine'}"
+    return what, f"{event.reason}; {seen}{figures}" if event.reason else f"{seen}{figures}"
 
 
 def _changes(event: ev.GoalChanged | ev.RunResumed | ev.RetryRequested, state: RunState) -> str:

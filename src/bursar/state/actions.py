@@ -65,6 +65,19 @@ class Cancel(Action, frozen=True):
     give_up: bool = False
 
 
+class Scale(Action, frozen=True):
+    """Tell which fleet is wanted from now on and why: for the journal, nothing is rented by it."""
+
+    fleet: dict[str, int]
+    """machines of each offer"""
+    demand: int
+    supply: int
+    account: str = ""
+    inputs: dict[str, float] = {}
+    """figures that it was decided by, by name"""
+    reason: str = ""
+
+
 class Wake(Action, frozen=True):
     """Ask again at this time, even if nothing happens before."""
 
@@ -78,4 +91,4 @@ class Stop(Action, frozen=True):
     status: Status = "budget"
 
 
-AnyAction = Rent | Extend | Release | Start | Cancel | Wake | Stop
+AnyAction = Rent | Extend | Release | Start | Cancel | Scale | Wake | Stop

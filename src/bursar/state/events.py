@@ -193,6 +193,24 @@ class RunEnded(Event, frozen=True, tag=True, omit_defaults=True):
     why: str = ""
 
 
+class ScaleDecided(Event, frozen=True, tag=True, omit_defaults=True):
+    """What an autoscaler wants for its next interval, what it saw, and why.
+
+    The machines that it rents and releases for it follow as decisions of their own.
+    """
+
+    fleet: dict[str, int]
+    """machines of each offer that are wanted"""
+    demand: int
+    """slots that ready and running tasks could use"""
+    supply: int
+    """slots that are rented, also of machines that boot"""
+    account: str = ""
+    inputs: dict[str, float] = {}
+    """figures that it was decided by, by name"""
+    reason: str = ""
+
+
 # --- machines ------------------------------------------------------------------------------------
 
 
@@ -330,6 +348,7 @@ AnyEvent = (
     | RunResumed
     | RetryRequested
     | RunEnded
+    | ScaleDecided
     | MachineRented
     | LeaseExtended
     | ReleaseOrdered

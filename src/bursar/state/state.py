@@ -28,6 +28,7 @@ _APPLIERS: Final[dict[type, Callable[[RunFacts, Any], None]]] = {
     ev.RunResumed: run.run_resumed,
     ev.RetryRequested: tasks.retry_requested,
     ev.RunEnded: run.run_ended,
+    ev.ScaleDecided: run.scale_decided,
     ev.MachineRented: machines.machine_rented,
     ev.LeaseExtended: machines.lease_extended,
     ev.ReleaseMarked: machines.release_marked,

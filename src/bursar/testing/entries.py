@@ -235,9 +235,9 @@ class _WatchedProvisioner(_Watched, Provisioner):
 
     def provision(
         self, view: View, now: Time, rng: Random
-    ) -> Iterable[act.Rent | act.Release | act.Wake | act.Stop]:
+    ) -> Iterable[act.Rent | act.Release | act.Scale | act.Wake | act.Stop]:
         answer = self._ask("provision", view, rng, now)
-        _check_role(answer, (act.Rent, act.Release, act.Wake, act.Stop))
+        _check_role(answer, (act.Rent, act.Release, act.Scale, act.Wake, act.Stop))
         _check_reasons(answer)
         for machine in view.machines.values():
             self._check_known(machine)

@@ -42,6 +42,10 @@ def budget_refilled(state: RunFacts, event: ev.BudgetRefilled) -> None:
     """The ledger knows by the time what is left."""
 
 
+def scale_decided(state: RunFacts, event: ev.ScaleDecided) -> None:
+    """Told for those who ask why; the machines are rented and released by other events."""
+
+
 def stop_requested(state: RunFacts, event: ev.StopRequested) -> None:
     state.stopping = event
 

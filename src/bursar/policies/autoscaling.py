@@ -1,0 +1,203 @@
+"""The frame of all autoscalers: a fleet that follows demand, decided again every interval.
+
+    every interval, for each account:  view -> `wanted` (an entry's own) -> Scale, Rent, Release
+
+More machines are rented at once, up to the limits. Fewer means that idle machines are released, the
+longest idle first; busy ones stay. A machine whose release saves no money, because its unit is paid
+for, stays to the end of its unit and may serve until then: `renew` lets it go if it is not wanted
+by then (workload thesis, 4.2.2 and 5.2.1, but for that: with `as_published` idle machines go at
+once).
+
+Booting machines count as provisioned, so that a boot may take longer than the interval.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil
+from random import Random
+from typing import Final
+
+import msgspec
+
+from bursar.engine.roles import Provisioner
+from bursar.model.fleet import Fleet
+from bursar.model.market import Market, Offer
+from bursar.model.text import counted
+from bursar.model.time import SECOND, Time
+from bursar.policies.reconcile import Target, reconcile
+from bursar.state.actions import Extend, Release, Rent, Scale, Stop, Wake
+from bursar.state.fleet_counts import FleetCounts, IdleChanges
+from bursar.state.view import Machine, View
+
+INTERVAL: Final[Time] = 30 * SECOND
+"""Between two decisions, as in the experiments of chapter 4."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """The fleet for the next interval, why, and the figures that it was decided by."""
+
+    fleet: Mapping[str, int]
+    reason: str
+    inputs: Mapping[str, float] = {}
+
+
+class Autoscaler(Provisioner):
+    """An entry inherits from this and writes `wanted`.
+
+    What it learns, it learns from `ScaleDecided` events in `saw`, so that a resumed run knows it.
+    """
+
+    def __init__(
+        self,
+        market: Market,
+        fleet: Fleet | None = None,
+        interval: Time = INTERVAL,
+        *,
+        as_published: bool = False,
+    ) -> None:
+        self.market = market
+        self.interval = interval
+        self._fleet = fleet
+        """the most machines of each offer that the user allows; None: the offers' own limits"""
+        self._as_published = as_published
+        self._due: Time = 0
+        """when to decide next"""
+        self._counts = FleetCounts()
+        self._idle = IdleChanges()
+        self._idle_since: dict[int, Time] = {}
+        """by machine, for those that were idle when last looked at, and some that are not now"""
+        self._decided: dict[str, Mapping[str, int]] = {}
+        """by account, the fleet that was wanted last"""
+
+    @abstractmethod
+    def wanted(self, view: View, now: Time, account: str, rng: Random) -> Wanted:
+        """The fleet that an account should have until the next interval begins."""
+
+    # --- what entries may ask --------------------------------------------------------------------
+
+    def supply(self, account: str) -> int:
+        """Slots of an account's machines that stay, also of those that boot."""
+        return sum(self.machines(offer, account) * offer.slots for offer in self.market.offers)
+
+    def machines(self, offer: Offer, account: str) -> int:
+        """Machines of an account that stay, also those that boot."""
+        counts = self._counts.of(offer.name, account)
+        return counts.booting + counts.up
+
+    def most(self, offer: Offer, account: str) -> int | None:
+        """Machines of an offer that an account can have beside those of others; None: no limit."""
+        limits = [offer.limit, None if self._fleet is None else self._fleet.get(offer.name, 0)]
+        known = [limit for limit in limits if limit is not None]
+        if not known:
+            return None
+        others = self._counts.of(offer.name)
+        return max(0, min(known) - (others.booting + others.up - self.machines(offer, account)))
+
+    def fleet_of(self, slots: int, account: str) -> dict[str, int]:
+        """So many slots, of the offers that cost least for what they do, within their limits."""
+        fleet: dict[str, int] = {}
+        for offer in sorted(self.market.offers, key=_price_of_work):
+            most, wanted = self.most(offer, account), ceil(max(0, slots) / offer.slots)
+            fleet[offer.name] = wanted if most is None else min(wanted, most)
+            slots -= fleet[offer.name] * offer.slots
+        return fleet
+
+    # --- the role --------------------------------------------------------------------------------
+
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[Rent | Release | Scale | Wake | Stop]:
+        for number in self._idle.take(view):
+            self._idle_since[number] = now
+        if now < self._due or view.stopping is not None or not view.total:
+            return ()  # the first decision is for the first work
+        self._counts.look(view)
+        self._due = (now // self.interval + 1) * self.interval
+        accounts = list(view.ledger.accounts)
+        rng.shuffle(accounts)
+        actions = [
+            action for account in accounts for action in self._scale(view, now, account, rng)
+        ]
+        return [*actions, Wake(self._due)]
+
+    def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
+        if machine.attempts or machine.up is None:
+            return Extend(machine.id)
+        self._counts.look(view)
+        wanted = self._decided.get(machine.account, {}).get(machine.offer.name, 0)
+        if self.machines(machine.offer, machine.account) > wanted:
+            return Release(machine.id, reason="idle, more machines than wanted, its paid time ends")
+        return Extend(machine.id)
+
+    # --- one decision ----------------------------------------------------------------------------
+
+    def _scale(
+        self, view: View, now: Time, account: str, rng: Random
+    ) -> Iterator[Rent | Release | Scale]:
+        found = self.wanted(view, now, account, rng)
+        fleet = self._payable(view, now, account, found.fleet)
+        reason = found.reason if fleet == found.fleet else f"{found.reason}; as the budget allows"
+        self._decided[account] = fleet
+        demand, supply = view.demand.now(account), self.supply(account)
+        yield Scale(fleet, demand, supply, account, dict(found.inputs), reason)
+        yield from reconcile(view, Target(fleet=fleet, rent=reason), now, account)
+        for offer in self.market.offers:
+            excess = self.machines(offer, account) - fleet.get(offer.name, 0)
+            if excess > 0:
+                yield from self._surplus(view, now, offer, account, excess)
+
+    def _payable(
+        self, view: View, now: Time, account: str, fleet: Mapping[str, int]
+    ) -> dict[str, int]:
+        """The fleet without new machines that a budget per interval could not keep to its end.
+
+        Machines that are there are paid first: what is rented on money that they need is lost
+        with its tasks when that is gone.
+        """
+        left, refill = view.ledger.left_of(account, now), view.ledger.next_refill(account, now)
+        if left is None or refill is None:
+            return dict(fleet)
+        for machine in view.machines.values():
+            if machine.account == account and not machine.leaving:
+                age, paid = refill - machine.rented, machine.until - machine.rented
+                units = machine.offer.units(age) - machine.offer.units(paid)
+                left -= machine.offer.price * max(0, units)
+        payable: dict[str, int] = {}
+        for name, count in fleet.items():
+            offer, there = self.market[name], self.machines(self.market[name], account)
+            stay = max(offer.price * offer.units(refill - now), offer.entry_charge)
+            new = max(0, count - there)
+            if stay:
+                new = min(new, max(0, left.nanos) // stay.nanos)
+            left -= stay * new
+            payable[name] = min(count, there) + new
+        return payable
+
+    def _surplus(
+        self, view: View, now: Time, offer: Offer, account: str, excess: int
+    ) -> Iterator[Release]:
+        """Idle machines that leave now; the longest idle first."""
+        idle = self._idle_machines(view, offer, account)
+        for machine in sorted(idle, key=self._longest_idle)[:excess]:
+            if self._as_published or machine.refunds(now):
+                why = f"idle, {counted(excess, 'machine')} more than wanted"
+                yield Release(machine.id, at_once=True, reason=why)
+
+    def _idle_machines(self, view: View, offer: Offer, account: str) -> Sequence[Machine]:
+        """Those without an attempt; when others were last idle is forgotten."""
+        gone = [number for number in self._idle_since if number not in view.idle]
+        for number in gone:
+            del self._idle_since[number]
+        machines = (view.machines[number] for number in self._idle_since)
+        theirs = (m for m in machines if m.account == account and m.offer.name == offer.name)
+        return [machine for machine in theirs if machine.is_open and not machine.attempts]
+
+    def _longest_idle(self, machine: Machine) -> tuple[Time, int]:
+        return self._idle_since[machine.id], machine.id
+
+
+def _price_of_work(offer: Offer) -> float:
+    """What a slot costs for the work that it does in a second."""
+    return offer.price.nanos / (offer.billing * offer.slots * offer.speed)

@@ -1,0 +1,175 @@
+"""What all autoscalers share: decisions every interval, machines that come and go with demand."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from bursar.engine.roles import Policy
+from bursar.model.goal import Account, Budget, Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Bag, Work
+from bursar.policies.autoscaling import Autoscaler, Wanted
+from bursar.policies.place.fifo import FifoPlacer
+from bursar.policies.presets import AUTOSCALERS
+from bursar.policies.provision.react import React
+from bursar.policies.registry import find
+from bursar.policies.replicate.none import NoReplicas
+from bursar.report.decisions import decisions
+from bursar.simulate.faults import ModelledBehaviour
+from bursar.simulate.run import simulate
+from bursar.state import events as ev
+from bursar.state.actions import Extend, Release, Rent, Scale, Wake
+from bursar.testing import Scene, check_provisioner
+
+HOURLY = Offer("hourly", Money.parse("1"), HOUR, limit=9)
+SECONDS = Offer("seconds", Money.parse("0.001"), SECOND, limit=9)
+LARGE = Offer("large", Money.parse("0.003"), SECOND, slots=4, limit=2)
+
+
+class Wish(Autoscaler):
+    """Wants what the test says."""
+
+    def __init__(self, market, **fleet):
+        super().__init__(market)
+        self.fleet = fleet
+
+    def wanted(self, view, now, account, rng):
+        return Wanted(self.fleet, "wished for", {"moon": 1.0})
+
+
+def market_of(*offers):
+    return Market("USD", "undated", offers)
+
+
+def actions(entry, scene):
+    return list(entry.provision(scene.state, scene.at, Random(0)))
+
+
+@pytest.mark.parametrize("name", AUTOSCALERS)
+def test_an_autoscaler_keeps_the_contract_of_a_provisioner(name):
+    worlds = 1 if name == "conpaas" else 5  # it fits models at every decision
+    check_provisioner(find("provisioner", name), several_accounts=True, worlds=worlds)
+
+
+def test_a_decision_is_told_with_what_was_seen_and_why():
+    scene = Scene(SECONDS, tasks=5, arrivals_open=True)
+    told, rent, wake = actions(Wish(market_of(SECONDS), seconds=3), scene)
+    assert told == Scale({"seconds": 3}, 5, 0, "", {"moon": 1.0}, "wished for")
+    assert rent == Rent("seconds", 3, reason="wished for")
+    assert wake == Wake(30 * SECOND)
+
+
+def test_nothing_is_decided_within_an_interval():
+    scene, entry = Scene(SECONDS, tasks=5, arrivals_open=True), Wish(market_of(SECONDS), seconds=3)
+    assert actions(entry, scene)
+    scene.pass_time(29 * SECOND)
+    assert actions(entry, scene) == []
+    scene.pass_time(SECOND)
+    assert actions(entry, scene)
+
+
+def test_machines_that_boot_count_as_there():
+    scene = Scene(SECONDS, tasks=5, arrivals_open=True)
+    scene.rent()
+    assert Rent("seconds", 2, reason="wished for") in actions(
+        Wish(market_of(SECONDS), seconds=3), scene
+    )
+
+
+def test_the_longest_idle_machines_leave_and_busy_ones_stay():
+    scene, entry = Scene(SECONDS, tasks=1, arrivals_open=True), Wish(market_of(SECONDS), seconds=4)
+    old, busy, young = scene.machine(), scene.machine(), scene.machine()
+    scene.start(1, busy)
+    actions(entry, scene)
+    scene.pass_time(29 * SECOND)
+    last = scene.machine()
+    actions(entry, scene)
+    scene.pass_time(SECOND)
+    entry.fleet = {"seconds": 1}
+    found = [one.machine for one in actions(entry, scene) if isinstance(one, Release)]
+    assert found == [old, young, last]
+    entry.fleet = {"seconds": 3}
+    scene.pass_time(30 * SECOND)
+    found = [one.machine for one in actions(entry, scene) if isinstance(one, Release)]
+    assert found == [old]
+
+
+def test_a_machine_that_is_paid_for_stays_to_the_end_of_its_unit():
+    scene, entry = Scene(HOURLY, tasks=1, arrivals_open=True), Wish(market_of(HOURLY), hourly=0)
+    machine = scene.machine()
+    assert not any(isinstance(one, Release) for one in actions(entry, scene))
+    scene.pass_time(HOUR)
+    assert isinstance(entry.renew(scene.state.machines[machine], scene.state, scene.at), Release)
+    scene.pass_time(30 * SECOND)
+    entry.fleet = {"hourly": 1}
+    actions(entry, scene)
+    assert entry.renew(scene.state.machines[machine], scene.state, scene.at) == Extend(machine)
+
+
+def test_as_published_it_leaves_at_once():
+    scene = Scene(HOURLY, tasks=1, arrivals_open=True)
+    machine = scene.machine()
+    entry = React(market_of(HOURLY), as_published=True, rate=1.0)
+    entry.slots = lambda *facts: (0, "none")
+    assert any(isinstance(one, Release) and one.machine == machine for one in actions(entry, scene))
+
+
+def test_slots_come_from_the_offers_that_cost_least_within_their_limits():
+    entry, scene = React(market_of(SECONDS, LARGE)), Scene(SECONDS, LARGE, tasks=10)
+    actions(entry, scene)
+    assert entry.fleet_of(9, "") == {"large": 2, "seconds": 1}
+    assert entry.fleet_of(0, "") == {"large": 0, "seconds": 0}
+    assert entry.fleet_of(99, "") == {"large": 2, "seconds": 9}
+    few = React(market_of(SECONDS, LARGE), {"large": 1})
+    actions(few, scene)
+    assert few.fleet_of(9, "") == {"large": 1, "seconds": 0}
+
+
+def bursts():
+    """Ten tasks of five minutes, and as many an hour later."""
+    return [ev.WorkArrived(at, Work(Bag(10))) for at in (0, HOUR)]
+
+
+def behaviour():
+    return ModelledBehaviour(lambda task, machine: 5 * MINUTE)
+
+
+def test_the_fleet_follows_demand_up_and_down():
+    events = []
+
+    class Witness:
+        def saw(self, event, state):
+            events.append(event)
+
+    policy = Policy(React(market_of(SECONDS)), FifoPlacer(), NoReplicas())
+    state = simulate(
+        market_of(SECONDS), Goal(), bursts(), policy, behaviour(), observers=[Witness()]
+    )
+    assert state.ended.status == "done"
+    between = [e for e in events if isinstance(e, ev.ScaleDecided) and 15 < e.at / MINUTE < 59]
+    assert {event.supply for event in between} == {2}, "no task, but two slots to spare"
+    assert max(event.supply for event in events if isinstance(event, ev.ScaleDecided)) == 9
+    told = [one.told for one in decisions(events) if one.told.what.startswith("scale")]
+    assert told[0].what == "scale to 9 seconds"
+    assert told[0].why == "the load, and 2 slots to spare; demand 10, supply 0, load 10, target 12"
+
+
+def test_an_account_gets_what_its_budget_pays_in_each_interval():
+    goal = Goal(
+        accounts=(Account("ann", Budget(Money.parse("0.06"), MINUTE)), Account("bob", None))
+    )
+    work = [
+        ev.WorkArrived(0, Work(Bag(10), owner="ann")),
+        ev.WorkArrived(0, Work(Bag(3), owner="bob")),
+    ]
+    policy = Policy(React(market_of(SECONDS), interval=MINUTE), FifoPlacer(), NoReplicas())
+    quick = ModelledBehaviour(lambda task, machine: 20 * SECOND)
+    state = simulate(market_of(SECONDS), goal, work, policy, quick)
+    assert state.ended.status == "done"
+    spent = [state.ledger.committed_in("ann", interval) for interval in range(30)]
+    assert max(spent) <= Money.parse("0.06")
+    assert sum(1 for one in spent if one) > 3, "it waits for money again and again"
