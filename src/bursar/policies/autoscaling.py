@@ -95,6 +95,21 @@ class Autoscaler(Provisioner):
         others = self._counts.of(offer.name)
         return max(0, min(known) - (others.booting + others.up - self.machines(offer, account)))
 
+    def size(self, account: str) -> int | None:
+        """Slots that an account can have at the most; None: there is no limit."""
+        most = [(self.most(offer, account), offer.slots) for offer in self.market.offers]
+        if any(limit is None for limit, _ in most):
+            return None
+        return sum((limit or 0) * slots for limit, slots in most)
+
+    def within_limits(self, fleet: Mapping[str, int], account: str) -> dict[str, int]:
+        """The same, with no more machines of an offer than the account can have."""
+        most = {name: self.most(self.market[name], account) for name in fleet}
+        return {
+            name: count if (limit := most[name]) is None else min(count, limit)
+            for name, count in fleet.items()
+        }
+
     def fleet_of(self, slots: int, account: str) -> dict[str, int]:
         """So many slots, of the offers that cost least for what they do, within their limits."""
         fleet: dict[str, int] = {}
@@ -178,9 +193,9 @@ class Autoscaler(Provisioner):
     def _surplus(
         self, view: View, now: Time, offer: Offer, account: str, excess: int
     ) -> Iterator[Release]:
-        """Idle machines that leave now; the longest idle first."""
+        """Idle machines that leave now."""
         idle = self._idle_machines(view, offer, account)
-        for machine in sorted(idle, key=self._longest_idle)[:excess]:
+        for machine in sorted(idle, key=self.leaving_order)[:excess]:
             if self._as_published or machine.refunds(now):
                 why = f"idle, {counted(excess, 'machine')} more than wanted"
                 yield Release(machine.id, at_once=True, reason=why)
@@ -194,7 +209,8 @@ class Autoscaler(Provisioner):
         theirs = (m for m in machines if m.account == account and m.offer.name == offer.name)
         return [machine for machine in theirs if machine.is_open and not machine.attempts]
 
-    def _longest_idle(self, machine: Machine) -> tuple[Time, int]:
+    def leaving_order(self, machine: Machine) -> tuple[Time, int]:
+        """Which idle machines leave first: by default those that are idle longest."""
         return self._idle_since[machine.id], machine.id
 
 

@@ -76,7 +76,7 @@ SUITED: Final[Mapping[str, Entries]] = {
 """What goes with a provisioner, unless the user says otherwise."""
 FOR_BAGS: Final = ("bats", "frontier", "mixed", "planned", "sample", "uniform-progress")
 """Provisioners that count on tasks which do not wait for each other."""
-AUTOSCALERS: Final = ("react", "adapt", "hist", "reg", "conpaas")
+AUTOSCALERS: Final = ("react", "adapt", "hist", "reg", "conpaas", "plan", "token", "pfa")
 """Provisioners that follow the demand of work that keeps arriving."""
 FOR_SEVERAL_ACCOUNTS: Final[Mapping[str, tuple[str, ...]]] = {
     "provisioner": ("fixed", *AUTOSCALERS),

@@ -30,10 +30,13 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "hist": "bursar.policies.provision.hist:Hist",
         "mixed": "bursar.policies.provision.mixed:Mixed",
         "prob": "bursar.policies.provision.prob:Prob",
+        "pfa": "bursar.policies.provision.pfa:Pfa",
+        "plan": "bursar.policies.provision.plan:PlanAhead",
         "planned": "bursar.policies.provision.planned:Planned",
         "react": "bursar.policies.provision.react:React",
         "reg": "bursar.policies.provision.reg:Reg",
         "sample": "bursar.policies.provision.sample:Sample",
+        "token": "bursar.policies.provision.token:Token",
         "uniform-progress": "bursar.policies.provision.uniform_progress:UniformProgress",
     },
     "placer": {

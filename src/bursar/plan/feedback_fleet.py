@@ -1,0 +1,53 @@
+"""The fleet that a budget buys by the throughput of offers (workload thesis, 5.3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from math import ceil, floor
+
+from bursar.model.money import Money
+
+
+def profile(
+    budget: Money, prices: Mapping[str, Money], shares: Mapping[str, float]
+) -> dict[str, int]:
+    """Equations 5.6 and 5.7: the money is spent so that machines stand in the ratio of shares."""
+    whole = sum(prices[name].nanos * shares[name] for name in prices)
+    if whole <= 0:
+        return dict.fromkeys(prices, 0)
+    return {name: floor(budget.nanos * shares[name] / whole) for name in prices}
+
+
+def corrected(
+    found: Mapping[str, int], wanted: int, budget: Money, prices: Mapping[str, Money]
+) -> dict[str, int]:
+    """A profile brought to so many machines: scaled down (5.14), or inflated within the budget."""
+    total = sum(found.values())
+    if total > wanted:
+        return {name: ceil(wanted * count / total) for name, count in found.items()}
+    return _inflated(found, wanted, budget, prices)
+
+
+def _inflated(
+    found: Mapping[str, int], wanted: int, budget: Money, prices: Mapping[str, Money]
+) -> dict[str, int]:
+    """More machines: of all but the dearest offer while money lasts, then several for one that costs more.
+
+    Exchanges begin with the second cheapest offer, and go on until there are as many as wanted.
+    """
+    ordered = sorted(prices, key=lambda name: (prices[name].nanos, name))
+    fleet = {name: found.get(name, 0) for name in ordered}
+    left = budget.nanos - sum(prices[name].nanos * count for name, count in fleet.items())
+    for name in ordered[:-1]:
+        price = prices[name].nanos
+        lacking = wanted - sum(fleet.values())
+        more = lacking if not price else min(lacking, max(0, left) // price)
+        fleet[name] += max(0, more)
+        left -= price * max(0, more)
+    for cheaper, costlier in pairwise(ordered):
+        for_one = prices[costlier].nanos // max(1, prices[cheaper].nanos)
+        while for_one > 1 and fleet[costlier] and sum(fleet.values()) < wanted:
+            fleet[costlier] -= 1
+            fleet[cheaper] += for_one
+    return fleet

@@ -1,0 +1,120 @@
+"""`pfa`: performance feedback, within a budget per interval and without estimates (5.3.3).
+
+Every interval, for each account: (1) the shares of offers from the tasks that their machines did,
+(2) the fleet that the budget buys in these shares, (3) the demand of works by tokens, over what a
+machine does in an interval, (4) the fleet scaled down to the demand, or inflated towards it with
+cheaper machines, (5) what is missing is rented and (6) idle machines beyond it are released.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from copy import deepcopy
+from math import ceil
+from random import Random
+from typing import Final, Literal
+
+from bursar.beliefs.throughput import (
+    LOOK_BACK,
+    SMOOTHING,
+    Ewma,
+    MovingAverage,
+    Throughput,
+    rates_of,
+)
+from bursar.model.fleet import Fleet
+from bursar.model.market import Market
+from bursar.model.text import counted
+from bursar.model.time import MINUTE, Time
+from bursar.plan.feedback_fleet import corrected, profile
+from bursar.policies.autoscaling import Autoscaler, Wanted
+from bursar.policies.generations import Generations
+from bursar.state import events as ev
+from bursar.state.view import Machine, View
+
+INTERVAL: Final[Time] = MINUTE
+"""As in chapter 5, where it is the billing interval, too."""
+RATE: Final = "rate of "
+"""How the throughput of an offer is called among the inputs of a decision."""
+
+
+class Pfa(Autoscaler):
+    """Follows the throughput of offers, and the waves of tasks to come."""
+
+    def __init__(
+        self,
+        market: Market,
+        fleet: Fleet | None = None,
+        interval: Time = INTERVAL,
+        *,
+        smooth: Literal["ma", "ewma"] = "ma",
+        m: int = LOOK_BACK,
+        alpha: float = SMOOTHING,
+    ) -> None:
+        super().__init__(market, fleet, interval)
+        self._offers = [offer.name for offer in market.offers]
+        self._mean_slots = sum(offer.slots for offer in market.offers) / len(market.offers)
+        self._smooth, self._look_back, self._alpha = smooth, m, alpha
+        self._throughput: dict[str, Throughput] = {}
+        """by account"""
+        self._done: dict[str, Counter[str]] = {}
+        """by account, tasks done since its last decision, by offer"""
+        self._generations = Generations()
+
+    # --- learning --------------------------------------------------------------------------------
+
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
+        if isinstance(event, ev.AttemptEnded) and event.outcome == "success":
+            machine = state.log.machine[event.attempt]
+            account = state.account_of(state.log.task[event.attempt])
+            self._done.setdefault(account, Counter())[state.offer_of(machine)] += 1
+        elif isinstance(event, ev.ScaleDecided):
+            rates = {name: event.inputs.get(RATE + name, 0.0) for name in self._offers}
+            self._of(event.account).saw(rates)
+            self._done.pop(event.account, None)
+
+    def _of(self, account: str) -> Throughput:
+        found = self._throughput.get(account)
+        if found is None:
+            found = (
+                Ewma(self._offers, self._alpha)
+                if self._smooth == "ewma"
+                else MovingAverage(self._offers, self._look_back)
+            )
+            self._throughput[account] = found
+        return found
+
+    # --- deciding --------------------------------------------------------------------------------
+
+    def wanted(self, view: View, now: Time, account: str, rng: Random) -> Wanted:
+        believed = self._with_the_last(account)
+        self._generations.look(view)
+        largest, tasks = self._generations.joint(account, believed.depth)
+        known = believed.mean > 0
+        machines = ceil(tasks / believed.mean) if known else ceil(largest / self._mean_slots)
+        budget = view.goal.budgets().get(account)
+        if budget is None or budget.every is None:  # no interval to spend it in: the guard limits
+            fleet = self.fleet_of(ceil(machines * self._mean_slots), account)
+        else:
+            stays = {o.name: o.charge(budget.every or 0) for o in self.market.offers}
+            bought = profile(budget.amount, stays, believed.shares)
+            fleet = corrected(bought, machines, budget.amount, stays)
+        inputs = {"wanted": float(machines), "tasks in sight": float(tasks)}
+        rates = {RATE + name: rate for name, rate in self._rates(account).items()}
+        reason = f"the tasks in sight keep {counted(machines, 'machine')} busy for an interval"
+        return Wanted(self.within_limits(fleet, account), reason, {**inputs, **rates})
+
+    def leaving_order(self, machine: Machine) -> tuple[Time, int]:
+        """Those whose paid time ends first."""
+        return machine.until, machine.id
+
+    def _rates(self, account: str) -> dict[str, float]:
+        """Tasks done for each machine since the last decision, by offer (5.1)."""
+        machines = {o.name: float(self.machines(o, account)) for o in self.market.offers}
+        return rates_of(self._done.get(account, Counter()), machines)
+
+    def _with_the_last(self, account: str) -> Throughput:
+        """What is believed with the interval that just ended, which no event tells yet."""
+        believed = deepcopy(self._of(account))
+        believed.saw(self._rates(account))
+        return believed

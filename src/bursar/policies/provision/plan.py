@@ -1,0 +1,122 @@
+"""`plan`: as many machines as an imagined execution of the next interval uses (4.4.2).
+
+Needs run times. The plan begins with what runs. Then workflows in the order of arrival, and their
+tasks by breadth: each begins as soon as it can, if it is ready or all that it needs is in the plan.
+It gets a machine of the plan that is free then, else a new one. What would begin after the interval
+is left out. Where the plan uses the whole system, the whole system is wanted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterator
+from random import Random
+from typing import Final
+
+from bursar.model.fleet import Fleet
+from bursar.model.market import Market
+from bursar.model.time import Time
+from bursar.policies.autoscaling import INTERVAL, Autoscaler, Wanted
+from bursar.state.task_status import READY, RUNNING, WAITING
+from bursar.state.view import View
+from bursar.state.work_index import CountedWork, WorkIndex
+
+_UNDONE: Final = (READY, RUNNING, WAITING)
+
+
+class PlanAhead(Autoscaler):
+    """Executes the next interval in thought."""
+
+    def __init__(
+        self,
+        market: Market,
+        fleet: Fleet | None = None,
+        interval: Time = INTERVAL,
+        *,
+        as_published: bool = False,
+    ) -> None:
+        super().__init__(market, fleet, interval, as_published=as_published)
+        self._index = WorkIndex()
+        self._offer = market.offers[0].name
+
+    def wanted(self, view: View, now: Time, account: str, rng: Random) -> Wanted:
+        self._index.look(view)
+        size, busy = self.size(account), _BusySlots()
+        for work in self._index.unsettled():
+            if account and work.owner != account:
+                continue
+            for start, takes in self._starts(work, view, now):
+                busy.use(start, takes)
+                if size is not None and busy.count >= size:
+                    return self._said(
+                        account, size, "the plan of the next interval uses the whole system"
+                    )
+        return self._said(
+            account, busy.count, "the most slots that the plan of the next interval uses"
+        )
+
+    def _said(self, account: str, slots: int, why: str) -> Wanted:
+        return Wanted(self.fleet_of(slots, account), why, {"target": float(slots)})
+
+    def _starts(self, work: CountedWork, view: View, now: Time) -> Iterator[tuple[Time, Time]]:
+        """When tasks of a work begin within the interval, from now, and how long they take."""
+        ends: dict[int, Time] = {}
+        for task in work.having(RUNNING):
+            ends[task] = self._left(task, view, now)
+            yield 0, ends[task]
+        ready = list(work.having(READY))
+        for task in ready:
+            ends[task] = self._takes(task, view)
+            yield 0, ends[task]
+        wave = [task for task in ends if ends[task] < self.interval]
+        yield from self._following(wave, ends, view)
+
+    def _following(
+        self, wave: list[int], ends: dict[int, Time], view: View
+    ) -> Iterator[tuple[Time, Time]]:
+        """Tasks that become ready in the plan, breadth first."""
+        status, precedence = view.status, view.precedence
+        while wave:
+            children = {child for task in wave for child in precedence.children(task)}
+            wave = []
+            for task in sorted(children):
+                needs = [one for one in precedence.parents(task) if status[one] in _UNDONE]
+                if task in ends or status[task] != WAITING or any(n not in ends for n in needs):
+                    continue
+                start = max((ends[need] for need in needs), default=0)
+                if start >= self.interval:
+                    continue
+                takes = self._takes(task, view)
+                ends[task] = start + takes
+                wave.append(task)
+                yield start, takes
+
+    def _takes(self, task: int, view: View) -> Time:
+        """What it takes; an interval, where nobody knows."""
+        expected = view.runtimes.expected(self._offer, 0, task)
+        return self.interval if expected is None else expected
+
+    def _left(self, task: int, view: View, now: Time) -> Time:
+        attempt = view.attempts[view.attempts_of(task)[0]]
+        elapsed = now - attempt.started
+        expected = view.runtimes.expected(attempt.machine.offer.name, elapsed, task)
+        return self.interval if expected is None else max(0, expected - elapsed)
+
+
+class _BusySlots:
+    """Slots of the plan, by when each is free again."""
+
+    def __init__(self) -> None:
+        self._free: list[Time] = []
+        """when each slot is, ascending"""
+
+    @property
+    def count(self) -> int:
+        return len(self._free)
+
+    def use(self, start: Time, takes: Time) -> None:
+        """Take the slot that is free just before then, or a new one."""
+        place = bisect_right(self._free, start) - 1
+        if place >= 0:
+            del self._free[place]
+        insort(self._free, start + takes)
