@@ -33,15 +33,15 @@ def test_no_fleet_costs_more_than_the_budget(budget, offers, wanted):
     bought = profile(money, prices, shares)
     fleet = corrected(bought, wanted, money, prices)
     cost = sum(prices[name].nanos * count for name, count in fleet.items())
-    rounding = sum(price.nanos for price in prices.values())
     if sum(bought.values()) > wanted:
         assert all(fleet[name] <= bought[name] for name in bought)
         assert sum(fleet.values()) < wanted + len(fleet)
     assert cost <= money.nanos
     assert all(count >= 0 for count in fleet.values())
-    if sum(fleet.values()) < wanted:
-        cheapest = min(price.nanos for price in prices.values())
-        assert money.nanos - cost < max(cheapest, rounding), "money is left, and machines lacking"
+    if sum(fleet.values()) < wanted and len({price.nanos for price in prices.values()}) > 1:
+        costly = [n for n in fleet if prices[n].nanos >= 2 * min(p.nanos for p in prices.values())]
+        second = sorted(prices, key=lambda name: (prices[name].nanos, name))[1:2]
+        assert not any(fleet[name] for name in second if name in costly), "it could be exchanged"
 
 
 def test_without_a_share_nothing_is_bought():

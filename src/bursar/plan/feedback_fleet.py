@@ -32,7 +32,7 @@ def corrected(
 def _inflated(
     found: Mapping[str, int], wanted: int, budget: Money, prices: Mapping[str, Money]
 ) -> dict[str, int]:
-    """More machines: of all but the dearest offer while money lasts, then several for one that costs more.
+    """More machines: of all but the dearest offer while money lasts, then several in place of one.
 
     Exchanges begin with the second cheapest offer, and go on until there are as many as wanted.
     """
