@@ -1,0 +1,223 @@
+"""The best schedule by constraint programming (OR-tools CP-SAT), with a bound that is proved.
+
+Each task has an optional interval on each offer. For each offer, tasks at one time never exceed the
+machines that are active then, and those cost at most the budget of each interval. The search begins
+with a greedy schedule. The bound is the better one of CP-SAT's and of a relaxation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from bursar.model.errors import InputError, InvariantError
+from bursar.plan.optimum.greedy import greedy
+from bursar.plan.optimum.instance import Aim, Instance, Placed, Schedule, cost_of, problems
+from bursar.plan.optimum.relaxation import INSTALL, relaxed_bound
+
+if TYPE_CHECKING:
+    from ortools.sat.python.cp_model import CpModel
+
+SECONDS: Final = 120.0
+"""How long the search may take."""
+FIRST: Final = 0.15
+"""The part of the time that the first search may take."""
+RELAXING: Final = 0.6
+"""The part of it that the relaxation may take."""
+WORKERS: Final = 2
+
+
+class Optimum(msgspec.Struct, frozen=True):
+    """The best schedule found, and what no schedule can be better than."""
+
+    schedule: Schedule
+    cost: int
+    """what was minimised: see `cost_of`"""
+    bound: int
+    is_optimal: bool
+
+    @property
+    def gap(self) -> float:
+        """How much better the best could be, at the most, as a share of what was found."""
+        return 0.0 if not self.cost else (self.cost - self.bound) / self.cost
+
+
+def optimum(
+    instance: Instance,
+    aim: Aim = "lateness",
+    *,
+    seconds: float = SECONDS,
+    workers: int = WORKERS,
+    start: Schedule | None = None,
+) -> Optimum:
+    """Search for so long at most. `start` is a schedule to begin with, if it is a good one.
+
+    A short search comes first. Where it does not end with a proof, the relaxation is solved, and
+    the rest of the time goes into a search that knows its bound.
+    """
+    begin = _best_start(instance, aim, start)
+    first = _searched(instance, aim, begin, 0, FIRST * seconds, workers)
+    if first.is_optimal:
+        return _checked(instance, aim, first)
+    relaxed = relaxed_bound(instance, aim, seconds=RELAXING * seconds)
+    bound, used = relaxed.bound or 0, first.seconds + relaxed.seconds
+    best = first.schedule or begin
+    second = _searched(instance, aim, best, bound, max(1.0, seconds - used), workers)
+    found = msgspec.structs.replace(
+        second,
+        schedule=second.schedule or best,
+        bound=max(first.bound, second.bound, bound),
+    )
+    return _checked(instance, aim, found)
+
+
+class _Found(msgspec.Struct, frozen=True):
+    """What a search came to."""
+
+    schedule: Schedule | None
+    bound: int
+    is_optimal: bool
+    seconds: float
+
+
+def _searched(
+    instance: Instance,
+    aim: Aim,
+    begin: Schedule | None,
+    bound: int,
+    seconds: float,
+    workers: int,
+) -> _Found:
+    """One search, from a schedule if there is one; the cost is known to be at least the bound."""
+    cp_model = _cp_model()
+    model, variables, objective = _model(instance, aim, begin)
+    model.add(objective >= bound)
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = workers
+    status = solver.solve(model)
+    schedule: Schedule | None = None
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        schedule = [
+            Placed(
+                next(o for o, present in enumerate(row) if solver.boolean_value(present)),
+                solver.value(start_of),
+            )
+            for start_of, row in variables
+        ]
+    proved = max(0, round(solver.best_objective_bound)) if schedule is not None else 0
+    return _Found(schedule, proved, status == cp_model.OPTIMAL, solver.wall_time)
+
+
+def _checked(instance: Instance, aim: Aim, found: _Found) -> Optimum:
+    """What was found, if every constraint holds."""
+    if found.schedule is None:
+        raise InputError(
+            "no schedule was found within the intervals there are; give more of them, more time,"
+            " or a larger budget"
+        )
+    broken = problems(instance, found.schedule)
+    if broken:
+        raise InvariantError(f"the schedule that was found is none: {broken[0]}")
+    cost = cost_of(instance, found.schedule, aim)
+    bound = cost if found.is_optimal else min(cost, found.bound)
+    return Optimum(found.schedule, cost, bound, bound == cost)
+
+
+def _best_start(instance: Instance, aim: Aim, given: Schedule | None) -> Schedule | None:
+    known = [one for one in (given, greedy(instance, aim)) if one is not None]
+    usable = [one for one in known if not problems(instance, one)]
+    return min(usable, key=lambda one: cost_of(instance, one, aim), default=None)
+
+
+def _model(
+    instance: Instance, aim: Aim, begin: Schedule | None
+) -> tuple[CpModel, list[tuple[Any, list[Any]]], Any]:
+    """The model, by task its start and on which offer it is, and what is minimised."""
+    model = _cp_model().CpModel()
+    variables, ends, by_offer = _tasks(model, instance)
+    for number, task in enumerate(instance.tasks):
+        for parent in task.parents:
+            model.add(ends[parent] <= variables[number][0])
+    _machines(model, instance, by_offer)
+    objective = _objective(model, instance, aim, ends)
+    model.minimize(objective)
+    for placed, (start, row) in zip(begin or (), variables, strict=begin is not None):
+        model.add_hint(start, placed.start)
+        for offer, present in enumerate(row):
+            model.add_hint(present, offer == placed.offer)
+    return model, variables, objective
+
+
+def _tasks(
+    model: CpModel, instance: Instance
+) -> tuple[list[tuple[Any, list[Any]]], list[Any], list[list[Any]]]:
+    """By task its start and offers, by task its end, and by offer all its intervals."""
+    by_offer: list[list[Any]] = [[] for _ in instance.offers]
+    variables: list[tuple[Any, list[Any]]] = []
+    ends: list[Any] = []
+    for number, task in enumerate(instance.tasks):
+        latest = instance.horizon - instance.tails[number]
+        start = model.new_int_var(instance.earliest[number], latest, f"s{number}")
+        end = model.new_int_var(
+            instance.earliest[number] + min(task.takes), instance.horizon, f"e{number}"
+        )
+        row = [model.new_bool_var(f"p{number}.{offer}") for offer in range(len(instance.offers))]
+        model.add_exactly_one(row)
+        for offer, takes in enumerate(task.takes):
+            by_offer[offer].append(
+                model.new_optional_interval_var(start, takes, end, row[offer], f"i{number}.{offer}")
+            )
+        variables.append((start, row))
+        ends.append(end)
+    return variables, ends, by_offer
+
+
+def _machines(model: CpModel, instance: Instance, by_offer: list[list[Any]]) -> None:
+    """Machines that are not active in an interval are as if something else ran there."""
+    counts: list[list[Any]] = []
+    for number, (offer, tasks) in enumerate(zip(instance.offers, by_offer, strict=True)):
+        blocked, demands, row = [], [], []
+        for interval in range(instance.intervals):
+            active = model.new_int_var(0, offer.limit, f"y{number}.{interval}")
+            begin = interval * instance.interval
+            blocked.append(
+                model.new_fixed_size_interval_var(begin, instance.interval, f"b{number}.{interval}")
+            )
+            demands.append(offer.limit - active)
+            row.append(active)
+        model.add_cumulative([*tasks, *blocked], [*[1] * len(tasks), *demands], offer.limit)
+        counts.append(row)
+    for interval in range(instance.intervals):
+        model.add(
+            sum(
+                row[interval] * offer.price
+                for row, offer in zip(counts, instance.offers, strict=True)
+            )
+            <= instance.budget
+        )
+
+
+def _objective(model: CpModel, instance: Instance, aim: Aim, ends: list[Any]) -> Any:
+    parts: list[Any] = []
+    for work, arrival in enumerate(instance.arrivals):
+        own = [e for e, task in zip(ends, instance.tasks, strict=True) if task.work == work]
+        last = model.new_int_var(instance.ends[work], instance.horizon, f"c{work}")
+        for end in own:
+            model.add(last >= end)
+        if aim == "response":
+            parts.append(last - arrival)
+            continue
+        late = model.new_bool_var(f"l{work}")
+        model.add(last <= instance.ends[work]).only_enforce_if(late.negated())
+        parts += [last - instance.ends[work], late]
+    return sum(parts)
+
+
+def _cp_model() -> Any:
+    try:
+        from ortools.sat.python import cp_model  # late: it is an extra
+    except ImportError:
+        raise InputError(INSTALL) from None
+    return cp_model

@@ -1,0 +1,123 @@
+"""The exact optimum: as good as trying everything, and always a schedule."""
+
+from __future__ import annotations
+
+from itertools import product
+from random import Random
+
+import pytest
+
+from bursar.model.errors import InputError
+from bursar.plan.optimum.greedy import greedy
+from bursar.plan.optimum.instance import (
+    Instance,
+    Placed,
+    SlottedOffer,
+    SlottedTask,
+    cost_of,
+    problems,
+)
+from bursar.plan.optimum.relaxation import relaxed_bound
+from bursar.plan.optimum.search import optimum
+
+SMALL, LARGE = SlottedOffer(2, 1), SlottedOffer(2, 5)
+
+
+def chain(budget=6):
+    """Two works: a fork of three, and a single task that arrives later."""
+    tasks = (
+        SlottedTask(0, (2, 1)),
+        SlottedTask(0, (2, 1), (0,)),
+        SlottedTask(0, (3, 1), (0,)),
+        SlottedTask(1, (2, 2)),
+    )
+    return Instance((0, 1), tasks, (SMALL, LARGE), budget, interval=3, intervals=4)
+
+
+def everything(instance, aim):
+    """The least cost of all schedules, by trying each."""
+    places = [
+        [Placed(offer, start) for offer in range(len(instance.offers)) for start in range(9)]
+        for _ in instance.tasks
+    ]
+    found = (s for s in product(*places) if not problems(instance, s))
+    return min((cost_of(instance, one, aim) for one in found), default=None)
+
+
+def drawn(seed):
+    rng = Random(seed)
+    count = rng.randint(1, 3)
+    tasks = []
+    for number in range(count):
+        needs = tuple(p for p in range(number) if rng.random() < 0.5 and tasks[p].work == 0)
+        work = 0 if needs else rng.randint(0, 1)
+        tasks.append(SlottedTask(work, (rng.randint(1, 3), rng.randint(1, 2)), needs))
+    limits = SlottedOffer(rng.randint(1, 2), 1), SlottedOffer(rng.randint(0, 2), rng.randint(2, 3))
+    return Instance(
+        (0, rng.randint(0, 2)), tuple(tasks), limits, rng.randint(1, 4), interval=2, intervals=6
+    )
+
+
+@pytest.mark.parametrize("aim", ["lateness", "response"])
+@pytest.mark.parametrize("seed", range(8))
+def test_it_is_as_good_as_trying_everything(seed, aim):
+    instance = drawn(seed)
+    found = optimum(instance, aim, seconds=20, workers=1)
+    assert found.is_optimal
+    assert relaxed_bound(instance, aim, seconds=20).bound <= found.cost
+    assert found.bound == found.cost == everything(instance, aim)
+    assert problems(instance, found.schedule) == []
+
+
+def test_money_decides_how_soon_works_end():
+    costs = [optimum(chain(budget), seconds=20, workers=1).cost for budget in (1, 2, 6, 12)]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[0] > costs[-1] == 0
+
+
+def test_a_schedule_to_begin_with_is_never_made_worse():
+    instance = chain()
+    begin = greedy(instance, "response")
+    assert problems(instance, begin) == []
+    found = optimum(instance, "response", seconds=0.01, workers=1, start=begin)
+    assert found.cost <= cost_of(instance, begin, "response")
+    assert found.bound <= found.cost
+
+
+@pytest.mark.parametrize(
+    ("change", "broken"),
+    [
+        ({0: Placed(0, -1)}, "task 0 begins before its work arrives"),
+        ({1: Placed(1, 1)}, "task 1 begins before task 0 has ended"),
+        ({3: Placed(0, 11)}, "task 3 ends after the last interval"),
+        ({1: Placed(1, 3), 2: Placed(1, 3)}, "costs 10 of 6"),
+        ({1: Placed(0, 3), 2: Placed(0, 3), 3: Placed(0, 3)}, "3 machines of an offer that has 2"),
+    ],
+)
+def test_the_checker_finds_what_is_wrong(change, broken):
+    instance = chain()
+    schedule = [Placed(0, 0), Placed(0, 3), Placed(0, 6), Placed(0, 9)]
+    assert problems(instance, schedule) == []
+    for task, placed in change.items():
+        schedule[task] = placed
+    assert any(broken in one for one in problems(instance, schedule))
+
+
+def test_too_few_intervals_are_told():
+    tasks = tuple(SlottedTask(0, (3, 3)) for _ in range(4))
+    instance = Instance((0,), tasks, (SMALL, LARGE), 1, interval=3, intervals=2)
+    with pytest.raises(InputError, match="give more of them"):
+        optimum(instance, seconds=20, workers=1)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "budget", "why"),
+    [
+        ((SlottedTask(0, (1, 1)),), 0, "pays for no machine"),
+        ((SlottedTask(0, (1, 1), (0,)),), 6, "sort the tasks"),
+        ((SlottedTask(0, (1, 0)),), 6, "at least one slot"),
+    ],
+)
+def test_what_cannot_be_optimised_is_told(tasks, budget, why):
+    with pytest.raises(InputError, match=why):
+        Instance((0,), tasks, (SMALL, LARGE), budget, interval=3, intervals=2)
