@@ -9,8 +9,8 @@ import pytest
 
 from bursar.model.errors import InputError
 from bursar.plan.optimum.greedy import greedy
-from bursar.plan.optimum.instance import (
-    Instance,
+from bursar.plan.optimum.slotted import (
+    SlottedWorkload,
     Placed,
     SlottedOffer,
     SlottedTask,
@@ -31,7 +31,7 @@ def chain(budget=6):
         SlottedTask(0, (3, 1), (0,)),
         SlottedTask(1, (2, 2)),
     )
-    return Instance((0, 1), tasks, (SMALL, LARGE), budget, interval=3, intervals=4)
+    return SlottedWorkload((0, 1), tasks, (SMALL, LARGE), budget, interval=3, intervals=4)
 
 
 def everything(instance, aim):
@@ -53,7 +53,7 @@ def drawn(seed):
         work = 0 if needs else rng.randint(0, 1)
         tasks.append(SlottedTask(work, (rng.randint(1, 3), rng.randint(1, 2)), needs))
     limits = SlottedOffer(rng.randint(1, 2), 1), SlottedOffer(rng.randint(0, 2), rng.randint(2, 3))
-    return Instance(
+    return SlottedWorkload(
         (0, rng.randint(0, 2)), tuple(tasks), limits, rng.randint(1, 4), interval=2, intervals=6
     )
 
@@ -105,7 +105,7 @@ def test_the_checker_finds_what_is_wrong(change, broken):
 
 def test_too_few_intervals_are_told():
     tasks = tuple(SlottedTask(0, (3, 3)) for _ in range(4))
-    instance = Instance((0,), tasks, (SMALL, LARGE), 1, interval=3, intervals=2)
+    instance = SlottedWorkload((0,), tasks, (SMALL, LARGE), 1, interval=3, intervals=2)
     with pytest.raises(InputError, match="give more of them"):
         optimum(instance, seconds=20, workers=1)
 
@@ -120,4 +120,4 @@ def test_too_few_intervals_are_told():
 )
 def test_what_cannot_be_optimised_is_told(tasks, budget, why):
     with pytest.raises(InputError, match=why):
-        Instance((0,), tasks, (SMALL, LARGE), budget, interval=3, intervals=2)
+        SlottedWorkload((0,), tasks, (SMALL, LARGE), budget, interval=3, intervals=2)

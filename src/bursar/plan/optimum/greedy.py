@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Final
 
-from bursar.plan.optimum.instance import Aim, Instance, Placed, Schedule, cost_of
+from bursar.plan.optimum.slotted import Aim, SlottedWorkload, Placed, SlottedSchedule, cost_of
 
-Rule = Callable[[Instance, int], tuple[int, ...]]
+Rule = Callable[[SlottedWorkload, int], tuple[int, ...]]
 """What tasks are sorted by; the least comes first."""
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -26,9 +26,9 @@ MOST_FLEETS: Final = 400
 """Fleets that are tried; of more, those that leave least money over."""
 
 
-def greedy(instance: Instance, aim: Aim) -> Schedule | None:
+def greedy(instance: SlottedWorkload, aim: Aim) -> SlottedSchedule | None:
     """The best of many lists; None: none of them ends in time."""
-    best: Schedule | None = None
+    best: SlottedSchedule | None = None
     for fleet in _fleets(instance):
         for rule in RULES:
             order = sorted(range(len(instance.tasks)), key=lambda task: rule(instance, task))
@@ -40,7 +40,7 @@ def greedy(instance: Instance, aim: Aim) -> Schedule | None:
     return best
 
 
-def _fleets(instance: Instance) -> Iterator[tuple[int, ...]]:
+def _fleets(instance: SlottedWorkload) -> Iterator[tuple[int, ...]]:
     """Fleets to which no machine can be added within the budget, nearest to it first."""
     prices = [offer.price for offer in instance.offers]
     counts = [
@@ -58,7 +58,9 @@ def _fleets(instance: Instance) -> Iterator[tuple[int, ...]]:
     return (fleet for _, fleet in sorted(found)[:MOST_FLEETS])
 
 
-def _list(instance: Instance, fleet: tuple[int, ...], order: list[int]) -> Schedule | None:
+def _list(
+    instance: SlottedWorkload, fleet: tuple[int, ...], order: list[int]
+) -> SlottedSchedule | None:
     """Slot by slot, the first of the list that is ready gets the machine on which it ends first."""
     placed: dict[int, Placed] = {}
     ends: dict[int, int] = {}

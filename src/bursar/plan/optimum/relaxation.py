@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from bursar.model.errors import InputError
-from bursar.plan.optimum.instance import Aim, Instance
+from bursar.plan.optimum.slotted import Aim, SlottedWorkload
 
 ROUNDING: Final = 1e-6
 """Below which a part of a slot is taken for an error of rounding."""
@@ -30,7 +30,7 @@ class Relaxed(msgspec.Struct, frozen=True):
     """that it took"""
 
 
-def relaxed_bound(instance: Instance, aim: Aim, *, seconds: float) -> Relaxed:
+def relaxed_bound(instance: SlottedWorkload, aim: Aim, *, seconds: float) -> Relaxed:
     """Solve the relaxation, for so long at most."""
     try:
         from ortools.linear_solver.python import model_builder  # late: it is an extra
@@ -51,7 +51,7 @@ def relaxed_bound(instance: Instance, aim: Aim, *, seconds: float) -> Relaxed:
     return Relaxed(bound, solver.wall_time)
 
 
-def _parts(model: Any, instance: Instance) -> tuple[list[list[Any]], list[list[Any]]]:
+def _parts(model: Any, instance: SlottedWorkload) -> tuple[list[list[Any]], list[list[Any]]]:
     """By task and slot, how much of it has begun by then, and how much of it is over before."""
     busy: list[list[list[Any]]] = [[[] for _ in range(instance.horizon)] for _ in instance.offers]
     begun: list[list[Any]] = []
@@ -90,7 +90,7 @@ def _running(model: Any, parts: list[list[Any]], horizon: int, name: str) -> lis
     return found
 
 
-def _machines(model: Any, instance: Instance, busy: list[list[list[Any]]]) -> None:
+def _machines(model: Any, instance: SlottedWorkload, busy: list[list[list[Any]]]) -> None:
     counts = [
         [model.new_num_var(0, offer.limit, f"y{n}.{m}") for m in range(instance.intervals)]
         for n, offer in enumerate(instance.offers)
@@ -105,7 +105,7 @@ def _machines(model: Any, instance: Instance, busy: list[list[list[Any]]]) -> No
         model.add(paid <= instance.budget)
 
 
-def _cost(model: Any, instance: Instance, aim: Aim, over: list[list[Any]]) -> Any:
+def _cost(model: Any, instance: SlottedWorkload, aim: Aim, over: list[list[Any]]) -> Any:
     """Slots in which each work is not over, counted in parts, and for `lateness` one if it is late.
 
     What is over of a work by a slot is at most what is over of each of its last tasks.

@@ -13,7 +13,14 @@ import msgspec
 
 from bursar.model.errors import InputError, InvariantError
 from bursar.plan.optimum.greedy import greedy
-from bursar.plan.optimum.instance import Aim, Instance, Placed, Schedule, cost_of, problems
+from bursar.plan.optimum.slotted import (
+    Aim,
+    SlottedWorkload,
+    Placed,
+    SlottedSchedule,
+    cost_of,
+    problems,
+)
 from bursar.plan.optimum.relaxation import INSTALL, relaxed_bound
 
 if TYPE_CHECKING:
@@ -31,7 +38,7 @@ WORKERS: Final = 2
 class Optimum(msgspec.Struct, frozen=True):
     """The best schedule found, and what no schedule can be better than."""
 
-    schedule: Schedule
+    schedule: SlottedSchedule
     cost: int
     """what was minimised: see `cost_of`"""
     bound: int
@@ -44,12 +51,12 @@ class Optimum(msgspec.Struct, frozen=True):
 
 
 def optimum(
-    instance: Instance,
+    instance: SlottedWorkload,
     aim: Aim = "lateness",
     *,
     seconds: float = SECONDS,
     workers: int = WORKERS,
-    start: Schedule | None = None,
+    start: SlottedSchedule | None = None,
 ) -> Optimum:
     """Search for so long at most. `start` is a schedule to begin with, if it is a good one.
 
@@ -75,16 +82,16 @@ def optimum(
 class _Found(msgspec.Struct, frozen=True):
     """What a search came to."""
 
-    schedule: Schedule | None
+    schedule: SlottedSchedule | None
     bound: int
     is_optimal: bool
     seconds: float
 
 
 def _searched(
-    instance: Instance,
+    instance: SlottedWorkload,
     aim: Aim,
-    begin: Schedule | None,
+    begin: SlottedSchedule | None,
     bound: int,
     seconds: float,
     workers: int,
@@ -97,7 +104,7 @@ def _searched(
     solver.parameters.max_time_in_seconds = seconds
     solver.parameters.num_workers = workers
     status = solver.solve(model)
-    schedule: Schedule | None = None
+    schedule: SlottedSchedule | None = None
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         schedule = [
             Placed(
@@ -110,7 +117,7 @@ def _searched(
     return _Found(schedule, proved, status == cp_model.OPTIMAL, solver.wall_time)
 
 
-def _checked(instance: Instance, aim: Aim, found: _Found) -> Optimum:
+def _checked(instance: SlottedWorkload, aim: Aim, found: _Found) -> Optimum:
     """What was found, if every constraint holds."""
     if found.schedule is None:
         raise InputError(
@@ -125,14 +132,16 @@ def _checked(instance: Instance, aim: Aim, found: _Found) -> Optimum:
     return Optimum(found.schedule, cost, bound, bound == cost)
 
 
-def _best_start(instance: Instance, aim: Aim, given: Schedule | None) -> Schedule | None:
+def _best_start(
+    instance: SlottedWorkload, aim: Aim, given: SlottedSchedule | None
+) -> SlottedSchedule | None:
     known = [one for one in (given, greedy(instance, aim)) if one is not None]
     usable = [one for one in known if not problems(instance, one)]
     return min(usable, key=lambda one: cost_of(instance, one, aim), default=None)
 
 
 def _model(
-    instance: Instance, aim: Aim, begin: Schedule | None
+    instance: SlottedWorkload, aim: Aim, begin: SlottedSchedule | None
 ) -> tuple[CpModel, list[tuple[Any, list[Any]]], Any]:
     """The model, by task its start and on which offer it is, and what is minimised."""
     model = _cp_model().CpModel()
@@ -151,7 +160,7 @@ def _model(
 
 
 def _tasks(
-    model: CpModel, instance: Instance
+    model: CpModel, instance: SlottedWorkload
 ) -> tuple[list[tuple[Any, list[Any]]], list[Any], list[list[Any]]]:
     """By task its start and offers, by task its end, and by offer all its intervals."""
     by_offer: list[list[Any]] = [[] for _ in instance.offers]
@@ -174,7 +183,7 @@ def _tasks(
     return variables, ends, by_offer
 
 
-def _machines(model: CpModel, instance: Instance, by_offer: list[list[Any]]) -> None:
+def _machines(model: CpModel, instance: SlottedWorkload, by_offer: list[list[Any]]) -> None:
     """Machines that are not active in an interval are as if something else ran there."""
     counts: list[list[Any]] = []
     for number, (offer, tasks) in enumerate(zip(instance.offers, by_offer, strict=True)):
@@ -199,7 +208,7 @@ def _machines(model: CpModel, instance: Instance, by_offer: list[list[Any]]) -> 
         )
 
 
-def _objective(model: CpModel, instance: Instance, aim: Aim, ends: list[Any]) -> Any:
+def _objective(model: CpModel, instance: SlottedWorkload, aim: Aim, ends: list[Any]) -> Any:
     parts: list[Any] = []
     for work, arrival in enumerate(instance.arrivals):
         own = [e for e, task in zip(ends, instance.tasks, strict=True) if task.work == work]

@@ -2,7 +2,7 @@
 
 The model of section 5.6 of the workload thesis: no boot, no transfer, machines come and go between
 intervals as one likes, and all is known from the beginning. Machines of one offer are alike: how
-many of them are active in an interval says as much as which ones: whoever runs over the end of
+many of them are active in an interval says as much as which ones: a task that runs over the end of
 an interval keeps its machine, and others take what is free.
 """
 
@@ -39,7 +39,7 @@ class SlottedOffer(msgspec.Struct, frozen=True):
     """for an interval, in any unit"""
 
 
-class Instance(msgspec.Struct, frozen=True, dict=True):
+class SlottedWorkload(msgspec.Struct, frozen=True, dict=True):
     """Works, tasks and offers are numbered from 0, and so are slots and intervals."""
 
     arrivals: tuple[int, ...]
@@ -109,11 +109,11 @@ class Placed(msgspec.Struct, frozen=True):
     start: int
 
 
-Schedule = Sequence[Placed]
+SlottedSchedule = Sequence[Placed]
 """By task."""
 
 
-def completions(instance: Instance, schedule: Schedule) -> list[int]:
+def completions(instance: SlottedWorkload, schedule: SlottedSchedule) -> list[int]:
     """By work, the first slot in which all of it is over."""
     found = list(instance.arrivals)
     for task, placed in zip(instance.tasks, schedule, strict=True):
@@ -121,7 +121,7 @@ def completions(instance: Instance, schedule: Schedule) -> list[int]:
     return found
 
 
-def cost_of(instance: Instance, schedule: Schedule, aim: Aim) -> int:
+def cost_of(instance: SlottedWorkload, schedule: SlottedSchedule, aim: Aim) -> int:
     """What is minimised. Equation 5.21 maximises the number of works, less this."""
     found = completions(instance, schedule)
     if aim == "response":
@@ -130,7 +130,7 @@ def cost_of(instance: Instance, schedule: Schedule, aim: Aim) -> int:
     return sum(one + 1 for one in late if one > 0)
 
 
-def active(instance: Instance, schedule: Schedule) -> list[list[int]]:
+def active(instance: SlottedWorkload, schedule: SlottedSchedule) -> list[list[int]]:
     """By offer and interval, the machines that must be paid for."""
     busy = [[0] * instance.horizon for _ in instance.offers]
     for task, placed in zip(instance.tasks, schedule, strict=True):
@@ -143,7 +143,7 @@ def active(instance: Instance, schedule: Schedule) -> list[list[int]]:
     ]
 
 
-def problems(instance: Instance, schedule: Schedule) -> list[str]:
+def problems(instance: SlottedWorkload, schedule: SlottedSchedule) -> list[str]:
     """Every constraint that a schedule breaks, checked by itself; empty: it is one."""
     found: list[str] = []
     for number, (task, placed) in enumerate(zip(instance.tasks, schedule, strict=True)):
