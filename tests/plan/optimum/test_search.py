@@ -9,16 +9,16 @@ import pytest
 
 from bursar.model.errors import InputError
 from bursar.plan.optimum.greedy import greedy
+from bursar.plan.optimum.relaxation import relaxed_bound
+from bursar.plan.optimum.search import optimum
 from bursar.plan.optimum.slotted import (
-    SlottedWorkload,
     Placed,
     SlottedOffer,
     SlottedTask,
+    SlottedWorkload,
     cost_of,
     problems,
 )
-from bursar.plan.optimum.relaxation import relaxed_bound
-from bursar.plan.optimum.search import optimum
 
 SMALL, LARGE = SlottedOffer(2, 1), SlottedOffer(2, 5)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Final
 
-from bursar.plan.optimum.slotted import Aim, SlottedWorkload, Placed, SlottedSchedule, cost_of
+from bursar.plan.optimum.slotted import Aim, Placed, SlottedSchedule, SlottedWorkload, cost_of
 
 Rule = Callable[[SlottedWorkload, int], tuple[int, ...]]
 """What tasks are sorted by; the least comes first."""

@@ -13,15 +13,15 @@ import msgspec
 
 from bursar.model.errors import InputError, InvariantError
 from bursar.plan.optimum.greedy import greedy
+from bursar.plan.optimum.relaxation import INSTALL, relaxed_bound
 from bursar.plan.optimum.slotted import (
     Aim,
-    SlottedWorkload,
     Placed,
     SlottedSchedule,
+    SlottedWorkload,
     cost_of,
     problems,
 )
-from bursar.plan.optimum.relaxation import INSTALL, relaxed_bound
 
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel
