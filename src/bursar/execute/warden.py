@@ -401,11 +401,17 @@ class Warden:
         if not machine.leaving:
             code, cpu, memory = ward.result
             runtime = ward.ended - ward.started
-            wrote = code != 0 or key < 0 or bool(why) or self._directories.leave(key)
+            wrote = code != 0 or key < 0 or bool(why)
+            if wrote:
+                self._directories.keep(key)
+            else:
+                wrote = self._directories.leave(key)
             cause = "stuck" if why else ward.cause
             self._note("ended", key, cause, code, runtime, cpu, memory, why, wrote)
             self._is_urgent |= len(machine.waiting) <= RESERVE * machine.slots
-        elif not machine.wards and machine.id in self._machines:
+            return
+        self._directories.keep(key)
+        if not machine.wards and machine.id in self._machines:
             self._gone(machine)
 
     def _tidy(self) -> None:
