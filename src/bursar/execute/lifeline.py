@@ -13,7 +13,6 @@ import os
 import resource
 import select
 import signal
-from contextlib import suppress
 from fcntl import F_DUPFD_CLOEXEC, F_SETFL, F_SETOWN, F_SETSIG, fcntl
 from typing import TYPE_CHECKING
 
@@ -44,8 +43,10 @@ class Lifeline:
 
     def tie(self, descriptor: int, leader: int) -> None:
         """Tie the process group of the one that inherited this end, and no other from now on."""
-        with suppress(ProcessLookupError):  # it has ended before
+        try:
             fcntl(descriptor, F_SETOWN, -leader)
+        except ProcessLookupError:
+            return  # it has ended before
 
     def await_break(self) -> None:
         """Wait until all others who hold it are gone; from now on this process holds it no more."""

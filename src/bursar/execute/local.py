@@ -30,7 +30,7 @@ GRACE: Final[Time] = 2 * SECOND
 LONGEST_QUEUE: Final[Time] = SECOND // 20
 """Commands so short that some fit in this time begin one after the other without asking: a task
 waits no longer than this at a machine while another machine might be idle."""
-MOST_AHEAD: Final = 16
+MOST_AHEAD: Final = 48
 MOST_CALLS_AHEAD: Final = 160
 """Python calls may be much shorter than commands, and can be taken back while they wait."""
 MOST_LACKING: Final = 3
