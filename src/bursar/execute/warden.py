@@ -398,7 +398,7 @@ class Warden:
             self._begin_waiting(machine)
 
     def _ended(self, ward: Ward, why: str) -> None:
-        """Tell that a ward has ended. What ends with its machine is not told: `gone` says it."""
+        """Report that a ward has ended. What ends with its machine is reported by `gone`."""
         key, machine = ward.key, ward.machine
         if not machine.leaving:
             code, cpu, memory = ward.result
