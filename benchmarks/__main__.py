@@ -6,15 +6,18 @@ A benchmark is a module of this package with a function `measure(rounds) -> Resu
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
 import msgspec
 
 import benchmarks
+import bursar
 from benchmarks.measure import Goal, Result
 
 ROUNDS = 3
@@ -34,6 +37,7 @@ def main() -> int:
     if given.rounds < 1:
         parser.error("--rounds must be at least 1")
     _warn_if_busy()
+    _compile_modules()
     found: dict[str, Result] = {}
     for name in given.names or known:
         found[name] = known[name](given.rounds)
@@ -51,6 +55,11 @@ def _find() -> dict[str, Callable[[int], Result]]:
         if entry.name != "__main__"
     }
     return {name: module.measure for name, module in modules.items() if hasattr(module, "measure")}
+
+
+def _compile_modules() -> None:
+    """To byte code, as pip does with what it installs; a checkout may lack it."""
+    compileall.compile_dir(Path(bursar.__file__).parent, quiet=1)
 
 
 def _warn_if_busy() -> None:

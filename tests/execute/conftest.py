@@ -15,6 +15,7 @@ from bursar.engine.loop import Engine
 from bursar.engine.roles import Policy
 from bursar.execute.calls import Calls
 from bursar.execute.processes import parent_of, ward_of
+from bursar.execute.sentinel import NAME as SENTINEL
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
@@ -35,8 +36,11 @@ class Census:
         self._entry = entry.encode()
 
     def all(self) -> list[int]:
-        numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
-        return [pid for pid in numbers if pid != os.getpid() and self._has(pid)]
+        """All but sentinels."""
+        return [pid for pid in self._found() if not _is_sentinel(pid)]
+
+    def sentinels(self) -> list[int]:
+        return [pid for pid in self._found() if _is_sentinel(pid)]
 
     def watchers(self) -> list[int]:
         """Wardens and their keepers."""
@@ -56,11 +60,22 @@ class Census:
         """Whether there are so many before long: one that was just started is not seen at once."""
         return eventually(lambda: len(self.others()) == others)
 
+    def _found(self) -> list[int]:
+        numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
+        return [pid for pid in numbers if pid != os.getpid() and self._has(pid)]
+
     def _has(self, pid: int) -> bool:
         try:
             return self._entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
             return False
+
+
+def _is_sentinel(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/comm").read_bytes().strip() == SENTINEL
+    except OSError:
+        return False
 
 
 def eventually(holds: Callable[[], bool], patience: float = PATIENCE) -> bool:
@@ -79,7 +94,8 @@ def census(monkeypatch: pytest.MonkeyPatch) -> Iterator[Census]:
     monkeypatch.setenv("BURSAR_TEST", value)
     taken = Census(f"BURSAR_TEST={value}")
     yield taken
-    assert eventually(lambda: not taken.all(), 3), "a process survived"
+    gone = eventually(lambda: not taken.all() and not taken.sentinels(), 3)
+    assert gone, "a process survived"
 
 
 class Lab:

@@ -84,16 +84,38 @@ def test_nothing_survives_whoever_is_killed(tmp_path, census, victims, ordinary)
         pids = {name: int((tmp_path / name).read_text()) for name in NAMES}
         pids |= {"bursar": driver.pid, "keeper": census.keepers()[0]}
         pids |= {"warden": census.wardens()[0]}
-        mark = (ward_of(pids["warden"]) or "").rpartition("/")[0]
         kill_at_once([pids[name] for name in victims])
-        if len(victims) < len(WATCHERS):
-            wait_for(lambda: all(is_dead(pids[name]) for name in NAMES), "a process survived", 5)
-            return
-        # the kernel ends the groups at once; who left them is found when the run is resumed
-        wait_for(lambda: is_dead(pids["leader"]) and is_dead(pids["bare"]), "a task survived", 1)
+        wait_for(lambda: all(is_dead(pids[name]) for name in NAMES), "a process survived", 5)
+        wait_for(lambda: not census.all() and not census.sentinels(), "a watcher survived", 5)
+
+
+def test_what_left_its_group_is_found_on_resume_if_the_sentinel_is_killed_too(tmp_path, census):
+    with drive(tmp_path, HIDES, prefix=as_ordinary()) as driver:
+        wait_for(lambda: all((tmp_path / name).exists() for name in NAMES), "no task")
+        pids = {name: int((tmp_path / name).read_text()) for name in NAMES}
+        mark = (ward_of(census.wardens()[0]) or "").rpartition("/")[0]
+        kill_at_once([driver.pid, *census.all(), *census.sentinels()])
+        # the kernel ends the groups at once
+        wait_for(lambda: is_dead(pids["leader"]) and is_dead(pids["bare"]), "a task survived", 5)
         assert not is_dead(pids["daemon"])
         assert sweep(mark) >= 1  # the daemon, and what the kernel is still ending
         assert is_dead(pids["daemon"])
+
+
+def test_the_sentinel_ends_with_its_run(tmp_path, census):
+    with drive(tmp_path, "sleep 0.2", prefix=as_ordinary()) as driver:
+        wait_for(census.sentinels, "no sentinel")
+        driver.communicate()
+    assert not census.sentinels()
+
+
+def test_the_sentinel_is_not_found_by_the_names_of_the_others(tmp_path, census):
+    with drive(tmp_path, "sleep 100", prefix=as_ordinary()):
+        wait_for(census.sentinels, "no sentinel")
+        (sentinel,) = census.sentinels()
+        command = Path(f"/proc/{sentinel}/cmdline").read_bytes()
+        assert command.strip(b"\0") == Path(f"/proc/{sentinel}/comm").read_bytes().strip()
+        assert os.getsid(sentinel) == os.getpgid(sentinel) == sentinel
 
 
 def test_a_keeper_whose_bursar_has_died_before_says_nothing(tmp_path):

@@ -52,7 +52,7 @@ def test_a_task_is_told_what_it_is_and_where_it_runs(lab, tmp_path, monkeypatch)
         "BURSAR_OFFER": "desk",
         "BURSAR_SPEED": "1.5",
         "BURSAR_SLOT": "1",
-        "BURSAR_OUTPUT_DIR": str(run.outputs / ".attempts/1"),
+        "BURSAR_OUTPUT_DIR": str(run.outputs / ".attempts-1/1"),
     }
     assert wanted.items() <= told.items()
     assert lines[-2:] == [str(tmp_path), "not a tty"]

@@ -1,6 +1,7 @@
 """The keeper: the parent of the warden, there to end everything if the warden dies.
 
     bursar -- keeper -- warden -- tasks
+                '-- sentinel
 
 Each of the three watches the others it depends on, so that the death of any one or two leaves
 somebody who ends all the processes of the run, whatever they did to hide:
@@ -9,10 +10,10 @@ somebody who ends all the processes of the run, whatever they did to hide:
 - bursar is gone: the warden ends everything; the keeper sees that it does;
 - the keeper is gone: the warden ends everything, and bursar finds its machines lost;
 - the warden and the keeper are gone: the kernel kills the groups of all processes they started
-  (`lifeline.py`), and bursar the rest, by their tags.
+  (`lifeline.py`), and bursar the rest, by their tags;
+- all three are gone: the kernel kills the groups, and the sentinel the rest (`sentinel.py`).
 
-If all three die at once, the kernel kills the groups; a daemon that left its group lives until the
-run is resumed.
+If the sentinel dies with the three, a daemon that left its group lives until the run is resumed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import signal
 import socket
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bursar.execute.lifeline import Lifeline
@@ -87,6 +89,16 @@ def _be_warden(keeper: int, bursar: int, link: socket.socket, line: Lifeline) ->
     os._exit(0)
 
 
+def _start_sentinel(line: Lifeline, bursar: int, mark: str) -> None:
+    """Where the system refuses another process, the run goes on without."""
+    from bursar.execute.sentinel import watch
+
+    with suppress(OSError):
+        if os.fork() == 0:
+            os.close(bursar)
+            watch(line, mark)
+
+
 def main() -> None:
     """Arguments: the connection's descriptor, bursar's process, mark and tag, directory, grace.
 
@@ -110,4 +122,5 @@ def main() -> None:
     if warden == 0:
         _be_warden(me, bursar, link, line)
     link.close()
+    _start_sentinel(line, bursar, sys.argv[3])
     sys.exit(keep(warden, bursar))

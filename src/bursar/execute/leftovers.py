@@ -112,8 +112,8 @@ class Leftovers:
         self, base: str, holder: int, attempt: int, name: str, relative: Sequence[str]
     ) -> None:
         """To the outputs; on another file system, out of sight beside where it was."""
-        told = [part for part in _parts(_split(name)[0]) if part != ".."]
-        target = self._outputs.root.joinpath(LEFTOVERS, str(attempt), *told, *relative[:-1])
+        parents = [part for part in _parts(_split(name)[0]) if part != ".."]
+        target = self._outputs.root.joinpath(LEFTOVERS, str(attempt), *parents, *relative[:-1])
         target.mkdir(parents=True, exist_ok=True)
         with opened([], str(target)) as place:
             try:

@@ -3,16 +3,16 @@
 The warden and its keeper alone hold the end of a pipe into which nobody writes. Every process they
 start inherits the other end, opened again for it, with the order that the kernel signals the
 process's group when the pipe breaks (`O_ASYNC`, `F_SETOWN` and `F_SETSIG` of fcntl(2)). The pipe
-breaks when the last of the two is gone. It takes no right that an ordinary user does not have; a
-process that left its group is not reached.
+breaks when the last of the two is gone. It takes no right that an ordinary user does not have. A
+process that left its group is not reached: the sentinel (`sentinel.py`) ends it.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import select
 import signal
-from contextlib import suppress
 from fcntl import F_DUPFD_CLOEXEC, F_SETFL, F_SETOWN, F_SETSIG, fcntl
 from typing import TYPE_CHECKING
 
@@ -43,5 +43,14 @@ class Lifeline:
 
     def tie(self, descriptor: int, leader: int) -> None:
         """Tie the process group of the one that inherited this end, and no other from now on."""
-        with suppress(ProcessLookupError):  # it has ended before
+        try:
             fcntl(descriptor, F_SETOWN, -leader)
+        except ProcessLookupError:
+            return  # it has ended before
+
+    def await_break(self) -> None:
+        """Wait until all others who hold it are gone; from now on this process holds it no more."""
+        os.close(self._writer)
+        poll = select.poll()
+        poll.register(self.number, select.POLLIN)
+        poll.poll()

@@ -73,8 +73,8 @@ def _allow_more() -> None:
 
 def _too_few() -> DispatchError:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    told = f"this process may open no more than {most} files"
-    return DispatchError(f"{told}; allow more with ulimit -n, or use fewer slots")
+    problem = f"this process may open no more than {most} files"
+    return DispatchError(f"{problem}; allow more with ulimit -n, or use fewer slots")
 
 
 class WardenLink:

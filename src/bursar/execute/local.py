@@ -30,7 +30,7 @@ GRACE: Final[Time] = 2 * SECOND
 LONGEST_QUEUE: Final[Time] = SECOND // 20
 """Commands so short that some fit in this time begin one after the other without asking: a task
 waits no longer than this at a machine while another machine might be idle."""
-MOST_AHEAD: Final = 16
+MOST_AHEAD: Final = 48
 MOST_CALLS_AHEAD: Final = 160
 """Python calls may be much shorter than commands, and can be taken back while they wait."""
 MOST_LACKING: Final = 3
@@ -219,13 +219,13 @@ class LocalRunner:
         )
 
     def _lacking(self, task: int, attempt: int) -> str:
-        """What a task should have written and did not, told; empty: nothing lacks."""
+        """What a task should have written and did not, in words; empty: nothing lacks."""
         if self._staging is None:
             return ""
         lacking = self._staging.lacking(task, attempt)
-        told = ", ".join(map(shown, lacking[:MOST_LACKING]))
+        names = ", ".join(map(shown, lacking[:MOST_LACKING]))
         more = f" and {len(lacking) - MOST_LACKING} more" if len(lacking) > MOST_LACKING else ""
-        return f"it exited with code 0, but did not write {told}{more}" if lacking else ""
+        return f"it exited with code 0, but did not write {names}{more}" if lacking else ""
 
     def _explain(self, report: AttemptReport) -> str:
         """The end of stderr says more than an exit code, but not more than anything else."""
@@ -241,7 +241,7 @@ class LocalRunner:
         for attempt in [one for one, (where, _) in self._attempts.items() if where == machine]:
             del self._attempts[attempt]
             self._outputs.drop(attempt)
-        told = self._leaving.pop(machine, report.cause)
-        cause = told if report.cause == "released" else report.cause
+        ordered = self._leaving.pop(machine, report.cause)
+        cause = ordered if report.cause == "released" else report.cause
         at = self._clock.from_boottime(report.at)
         self._news.append(Gone(machine, cause, at, report.why))

@@ -148,6 +148,7 @@ class Outputs:
             for name in os.listdir(attempts):  # noqa: PTH208 (of a descriptor)
                 if name not in kept:
                     _delete(name, attempts)
+            _remove_access_links(root)
             with suppress(OSError):  # something was kept, or the directory is another by now
                 os.rmdir(ATTEMPTS, dir_fd=root)
         finally:
@@ -222,6 +223,15 @@ def repair(root: Path, state: RunState) -> float:
         raise outputs.disk_error(error) from error
     outputs.close()
     return cut_off
+
+
+def _remove_access_links(root: int) -> None:
+    """Links to the attempts, which lie beside them (`access.py`)."""
+    for name in os.listdir(root):
+        if name.startswith(f"{ATTEMPTS}-"):
+            with suppress(OSError):
+                if os.readlink(name, dir_fd=root) == ATTEMPTS:
+                    os.unlink(name, dir_fd=root)
 
 
 def _delete(name: str, directory: int) -> None:

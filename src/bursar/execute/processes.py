@@ -103,6 +103,12 @@ def is_dead(pid: int) -> bool:
     return not fields or fields[0] in (b"Z", b"X")
 
 
+def memory_of_arguments() -> tuple[int, int]:
+    """Where the command line of this process begins and ends in its memory."""
+    fields = _fields(os.getpid())
+    return int(fields[45]), int(fields[46])
+
+
 def _fields(pid: int) -> list[bytes]:
     """What the kernel tells of a process, after its name, which may hold anything."""
     stat = _read(pid, "stat")
@@ -171,7 +177,8 @@ def sweep(mark: str) -> int:
     """End what is left of a run that crashed: all processes that have its tag or carry its mark.
 
     A warden and its keeper that still live are asked to end everything, since they know all their
-    descendants. This process and its ancestors are spared. Returns how many were signalled.
+    descendants; so is their sentinel. This process and its ancestors are spared. Returns how many
+    were signalled.
     """
     run = run_tag(mark)
     spared = _lineage()
@@ -202,7 +209,7 @@ def _is_of(pid: int, run: int, mark: str) -> bool:
 
 
 def _watches(pid: int, run: int, mark: str) -> bool:
-    """Whether a process of the run is its warden, or the warden's keeper."""
+    """Whether a process of the run is its warden, the warden's keeper or the sentinel."""
     tag = tag_of(pid)
     return tag == run if tag is not None else ward_of(pid) == f"{mark}/{WARDEN}"
 

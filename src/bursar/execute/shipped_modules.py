@@ -54,8 +54,10 @@ def by_value() -> Iterator[None]:
         yield
         return
     with _LOCK:
-        told = cloudpickle.list_registry_pickle_by_value()
-        modules = [sys.modules[name] for name in names if name in sys.modules and name not in told]
+        registered = cloudpickle.list_registry_pickle_by_value()
+        modules = [
+            sys.modules[name] for name in names if name in sys.modules and name not in registered
+        ]
         for module in modules:
             cloudpickle.register_pickle_by_value(module)
         try:

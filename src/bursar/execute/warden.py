@@ -56,9 +56,9 @@ LONGEST_DYING: Final = round(PATIENCE * SECOND)
 """A ward whose processes do not end for so long after they were killed has failed."""
 DOUBT: Final = SECOND // 4
 """It waits so long for an orphan that may be its own, or another's."""
-RESERVE: Final = 2
-"""commands that wait for each slot while bursar may send more"""
-DELAY: Final = SECOND // 200
+RESERVE: Final = 8
+"""commands that wait for each slot while bursar may send more; a busy computer keeps it waiting"""
+DELAY: Final = SECOND // 50
 """what has ended is reported after this time, even if there is enough to do"""
 CANNOT_RUN: Final = 126
 NOT_FOUND: Final = 127
@@ -218,7 +218,7 @@ class Warden:
         for key in list(machine.visits):
             if not self._begin_visit(key, machine):
                 return
-        while machine.waiting and not machine.is_full:
+        while machine.waiting and machine.commands < machine.slots:
             if not self._begin(next(iter(machine.waiting)), machine):
                 return
 
@@ -279,7 +279,8 @@ class Warden:
         environment = {**machine.environment, **extras, **slots}
         pid, end = self._starter.start(key, argv, environment, actions)
         ward = Ward(key, pid, end, machine, slot, boottime())
-        self._wards[key] = self._by_pid[pid] = machine.wards[slot] = ward
+        self._wards[key] = self._by_pid[pid] = ward
+        machine.add(ward)
         self._in_want_since = None
 
     def _is_in_want(self, error: OSError | ValueError) -> bool:
@@ -390,22 +391,29 @@ class Warden:
     def _make_room(self, ward: Ward, *, wholly: bool) -> None:
         """A ward has ended: what waited for its slot begins, before anything else is done."""
         key, machine = ward.key, ward.machine
-        del self._wards[key], self._ending[key], machine.wards[ward.slot]
+        del self._wards[key], self._ending[key]
+        machine.remove(ward)
         self._starter.ended(ward.end, wholly=wholly)
         if not machine.leaving:
             self._begin_waiting(machine)
 
     def _ended(self, ward: Ward, why: str) -> None:
-        """Tell that a ward has ended. What ends with its machine is not told: `gone` says it."""
+        """Report that a ward has ended. What ends with its machine is reported by `gone`."""
         key, machine = ward.key, ward.machine
         if not machine.leaving:
             code, cpu, memory = ward.result
             runtime = ward.ended - ward.started
-            wrote = code != 0 or key < 0 or bool(why) or self._directories.leave(key)
+            wrote = code != 0 or key < 0 or bool(why)
+            if wrote:
+                self._directories.keep(key)
+            else:
+                wrote = self._directories.leave(key)
             cause = "stuck" if why else ward.cause
             self._note("ended", key, cause, code, runtime, cpu, memory, why, wrote)
             self._is_urgent |= len(machine.waiting) <= RESERVE * machine.slots
-        elif not machine.wards and machine.id in self._machines:
+            return
+        self._directories.keep(key)
+        if not machine.wards and machine.id in self._machines:
             self._gone(machine)
 
     def _tidy(self) -> None:

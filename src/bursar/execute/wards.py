@@ -20,6 +20,7 @@ class KeptMachine:
     """A lease, and what runs on it."""
 
     __slots__ = (
+        "commands",
         "environment",
         "first",
         "id",
@@ -42,6 +43,8 @@ class KeptMachine:
         self.environment = environment
         self.wards: dict[int, Ward] = {}
         """by slot, from 1"""
+        self.commands = 0
+        """wards that take a slot; workers take none, as bursar counts what they do"""
         self.waiting: dict[int, Order] = {}
         """commands to start as slots get free, by attempt"""
         self.visits: dict[int, Visit] = {}
@@ -49,15 +52,19 @@ class KeptMachine:
         self.leaving = ""
         """why it goes down: `released`, `lost` or `expired`; empty while it stays"""
 
-    @property
-    def is_full(self) -> bool:
-        """All slots have a command; workers have none, as bursar counts what they do."""
-        if len(self.wards) < self.slots:
-            return False
-        return sum(ward.key > 0 for ward in self.wards.values()) >= self.slots
+    def add(self, ward: Ward) -> None:
+        self.wards[ward.slot] = ward
+        self.commands += ward.key > 0
+
+    def remove(self, ward: Ward) -> None:
+        del self.wards[ward.slot]
+        self.commands -= ward.key > 0
 
     def free_slot(self) -> int:
-        return next(slot for slot in range(1, 2 + len(self.wards)) if slot not in self.wards)
+        slot = 1
+        while slot in self.wards:
+            slot += 1
+        return slot
 
 
 class Ward:

@@ -56,8 +56,10 @@ def serve(link: socket.socket, attempts: str) -> None:
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         wrote = os.access(directory, os.F_OK)
         _flush()
-        told = text.encode(errors="replace")
-        write_frame(link, (attempt, kind, runtime, cpu, memory, wrote, len(told)), told + result)
+        message = text.encode(errors="replace")
+        write_frame(
+            link, (attempt, kind, runtime, cpu, memory, wrote, len(message)), message + result
+        )
 
 
 def _learn(

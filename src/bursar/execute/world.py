@@ -211,9 +211,9 @@ class RealWorld:
         now, hearers, machines = self.now(), self._hearers, self._machines
         for report in reports:
             hearers[type(report)](report, now)
-        for told in self._renter.poll():
-            if told.machine in machines:
-                hearers[type(told)](told, now)
+        for change in self._renter.poll():
+            if change.machine in machines:
+                hearers[type(change)](change, now)
         while self._posted:
             self._happened += happening(self._posted.popleft(), now)
 

@@ -68,14 +68,14 @@ def compare(flow: Workflow, market: Market, plan: Plan, assumed: Assumed) -> lis
     packing = Packing(given.dag, urgency(flow), offers)
     own = packing.run(of_task.tasks, machines, runtimes[np.newaxis])
     makespan, cost = int(own.makespans[0]), own.cost(0)
-    told = [_told(f"bursar, {plan.name}", format_fleet(plan.fleet), makespan, cost)]
-    told += [_placed(name, planner, given, machines) for name, planner in _PLACERS.items()]
-    told.append(_by_icpcp(given, makespan))
+    rows = [_row(f"bursar, {plan.name}", format_fleet(plan.fleet), makespan, cost)]
+    rows += [_placed(name, planner, given, machines) for name, planner in _PLACERS.items()]
+    rows.append(_by_icpcp(given, makespan))
     budget, deadline = known.goal.budget or cost, known.goal.deadline or makespan
-    return [*told, *_ensembles(given, budget, deadline)]
+    return [*rows, *_ensembles(given, budget, deadline)]
 
 
-def _told(planner: str, machines: str, makespan: Time, cost: Money) -> Compared:
+def _row(planner: str, machines: str, makespan: Time, cost: Money) -> Compared:
     span = makespan / SECOND
     return Compared(planner=planner, machines=machines, makespan_s=span, cost=str(cost))
 
@@ -113,8 +113,8 @@ def _scheduled(name: str, schedule: Schedule, given: _Given) -> Compared:
         why = ""
     except InputError as error:
         why = f"not possible: {error}"
-    told = _told(name, format_fleet(fleet), schedule.makespan, schedule.cost(given.market))
-    return msgspec.structs.replace(told, why=why)
+    row = _row(name, format_fleet(fleet), schedule.makespan, schedule.cost(given.market))
+    return msgspec.structs.replace(row, why=why)
 
 
 def _ensembles(given: _Given, budget: Money, deadline: Time) -> Iterator[Compared]:

@@ -68,8 +68,10 @@ class CallRun:
         future: Future[Any] = Future()
         with self._lock:
             if self._closing or self._over.is_set() or self._is_elsewhere:
-                told = f"cannot schedule new futures: run {self.name} is over: {self._why_over()}"
-                raise RunOver(told)
+                problem = (
+                    f"cannot schedule new futures: run {self.name} is over: {self._why_over()}"
+                )
+                raise RunOver(problem)
             if not self._inbox:
                 self.session.post(self._arrive)
             self._inbox.append((label, content, future))  # by one step: Ctrl-C can come anywhere
@@ -184,8 +186,8 @@ class CallRun:
 
 def _for_calls(error: BursarError) -> BursarError:
     """The error with advice that works: a run of calls cannot be resumed."""
-    told = str(error).replace("continue with bursar resume", "run your program again")
-    return error if told == str(error) else type(error)(told)
+    text = str(error).replace("continue with bursar resume", "run your program again")
+    return error if text == str(error) else type(error)(text)
 
 
 def label_of(function: Callable[..., Any]) -> str:

@@ -59,7 +59,7 @@ class StrategyChoice(msgspec.Struct, frozen=True):
 
 
 class Learned(msgspec.Struct, frozen=True):
-    """What the history told."""
+    """What is known from the history."""
 
     attempts: int
     results: int
@@ -116,8 +116,10 @@ def find_strategies(
     marks = _marks(points, wish, best)
 
     def choice(index: int) -> StrategyChoice:
-        told = marks.get(front.index(index), []) if index in front else [_see(means[index], points)]
-        return _choice(strategies[index], estimates, index, means[index], conditions, told)
+        labels = (
+            marks.get(front.index(index), []) if index in front else [_see(means[index], points)]
+        )
+        return _choice(strategies[index], estimates, index, means[index], conditions, labels)
 
     return StrategyFrontier(
         tasks=conditions.tasks,

@@ -122,7 +122,7 @@ def _reliability(options: Options, learned: Characterisation | None) -> float:
 
 
 def _unreliable(options: Options, pools: PoolSizes | None, learned: Characterisation | None) -> int:
-    """Machines: as told, or as many as the market has, or as there were."""
+    """Machines: as given, or as many as the market has, or as there were."""
     count = options.unreliable
     if count is None and pools is not None:
         count = pools.unreliable
@@ -150,7 +150,7 @@ def _unreliable_price(options: Options, pools: PoolSizes | None, market: Market 
 
 
 def _reliable(options: Options, pools: PoolSizes | None, unreliable: int) -> int:
-    """The most machines: as told, or as many as the market has, or a tenth of the others."""
+    """The most machines: as given, or as many as the market has, or a tenth of the others."""
     if options.reliable is not None:
         if options.reliable > unreliable:
             raise InputError(
@@ -165,7 +165,7 @@ def _reliable(options: Options, pools: PoolSizes | None, unreliable: int) -> int
 def _reliable_time(
     options: Options, pools: PoolSizes | None, learned: Characterisation | None, times: Integers
 ) -> Time:
-    """As told, or as it was, or the mean turnaround time by what the market says of speeds."""
+    """As given, or as it was, or the mean turnaround time by what the market says of speeds."""
     if options.reliable_time is not None:
         return parse_duration(options.reliable_time)
     if learned is not None and learned.reliable_time is not None:

@@ -327,11 +327,11 @@ def _outputs_now(run: RunDir, state: RunState) -> str | None:
     """
     assert state.created is not None  # noqa: S101
     options = state.created.made_with
-    told = options.outputs
+    outputs = options.outputs
     if options.home:
-        was_inside = told == str(Path(options.home) / run.outputs.name)
+        was_inside = outputs == str(Path(options.home) / run.outputs.name)
     else:  # made by an earlier version
-        was_inside = told.endswith(f"/{state.run}/{run.outputs.name}")
+        was_inside = outputs.endswith(f"/{state.run}/{run.outputs.name}")
     return str(run.outputs) if was_inside else None
 
 

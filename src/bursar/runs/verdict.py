@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bursar.plan.bag.known_fleet import KnownFleet
 
 SURE: Final = 0.995
-"""A chance that is not told as a share: the draws are too few for more."""
+"""A chance that is not given as a share: the draws are too few for more."""
 LIKELY: Final = 0.5
 
 
