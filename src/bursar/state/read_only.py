@@ -153,6 +153,9 @@ class _RunTimesView(msgspec.Struct, frozen=True):
     ) -> Elsewhere:
         return self._all().elsewhere(offers, sources, elapsed, tasks)
 
+    def longest(self, offer: str, elapsed: Time) -> Time | None:
+        return self._all().longest(offer, elapsed)
+
     def pace(self, offer: str) -> Time | None:
         return self._all().pace(offer)
 
