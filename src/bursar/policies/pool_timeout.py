@@ -15,6 +15,7 @@ from typing import Final
 
 from bursar.beliefs.reliability import DEADLINE_IN_MEANS
 from bursar.model.time import HOUR, Time
+from bursar.policies.past_turnarounds import past_turnarounds
 from bursar.state.view import View
 
 ENOUGH: Final = 3
@@ -105,6 +106,14 @@ class PoolTimeout:
         """A reliable machine did in this time what an unreliable one would do in such a time."""
         self._sure += 1
         self._sure_time += time
+
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched."""
+        past = past_turnarounds(view)
+        self.results, self.turnaround = len(past.unreliable), sum(past.unreliable)
+        self._recent.extend(past.unreliable[-RECENT:])
+        self._sure, self._sure_time = len(past.sure), sum(past.sure)
+        self._unsure = past.sent  # of no meaning once the deadline is known
 
     def gave_up(self, task: int) -> None:
         if self.told is None:
