@@ -37,7 +37,7 @@ from bursar.cli.options import (
     seed_option,
 )
 from bursar.cli.plan_sample import run_sample
-from bursar.cli.plan_table import caps_told, show, show_kinds
+from bursar.cli.plan_table import caps_text, show, show_kinds
 from bursar.cli.plan_workflow import plan_workflow
 from bursar.formats.job import Job
 from bursar.formats.market import read_market
@@ -311,7 +311,7 @@ def _plan(
         offered = planned.offer(asked)
     kept = None if planned.why_read_only else run.name
     _tell(offered, state.market, flow, kept, as_json=as_json, first=first, wide=wide)
-    if not as_json and (caps := caps_told(offered, state.market)) is not None:
+    if not as_json and (caps := caps_text(offered, state.market)) is not None:
         say(caps)
     if kept is None:
         say(f"not saved: {planned.why_read_only}")

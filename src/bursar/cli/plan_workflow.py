@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bursar.cli.common import home, print_json, print_line, print_table, say
-from bursar.cli.plan_table import caps_told, show, show_kinds
+from bursar.cli.plan_table import caps_text, show, show_kinds
 from bursar.cli.run import request_of
 from bursar.formats.job import Job
 from bursar.journal.runs import RunDir
@@ -53,7 +53,7 @@ def plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
         show_kinds(offered, flow)
         if others:
             _show_compared(others, market.currency)
-        if (caps := caps_told(offered, market)) is not None and run is not None:
+        if (caps := caps_text(offered, market)) is not None and run is not None:
             say(caps)
     if run is not None and best is not None:
         say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose {best.name}")

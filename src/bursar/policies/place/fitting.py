@@ -24,7 +24,7 @@ from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Start
 from bursar.state.view import Attempt, Machine, View
 
-PATIENCE: Final = 2
+RUN_TIMES_ALLOWED: Final = 2
 """Run times that the other machines are given to end what does not fit on one that leaves."""
 NOTABLY: Final = 1.1
 """A machine is faster if its run times are shorter by so much: means are only estimates."""
@@ -176,7 +176,7 @@ class _Rest:
         Tells in a moment where to count lanes is vain: free from now on, they would do so many.
         """
         view = self._view
-        time = PATIENCE * mine if leaves else mine
+        time = RUN_TIMES_ALLOWED * mine if leaves else mine
         most = 0
         for name, count in view.fleet.items():
             mean = self._means[name]
@@ -198,7 +198,7 @@ class _Rest:
     def done_soon(self, mean: Time) -> int:
         """Tasks that slots would end while they stay, and before one begun again here ends."""
         if ("soon", mean) not in self._known:
-            end = self._now + PATIENCE * mean
+            end = self._now + RUN_TIMES_ALLOWED * mean
             self._known["soon", mean] = sum(
                 self._lanes_of(place).done_by(end, theirs)
                 for place, theirs in enumerate(self._means.values())
