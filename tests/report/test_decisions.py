@@ -42,7 +42,7 @@ def test_every_decision_is_told_with_its_time_and_reason(scene):
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "line"),
     [
         (ev.LeaseExtended(0, 1, 2 * HOUR, "busy"), ("keep small-1", "busy")),
         (ev.ReleaseMarked(0, 1, "slow"), ("release small-1 when its paid time ends", "slow")),
@@ -102,8 +102,8 @@ def test_the_ordinary_course_of_a_run_is_not_told(scene):
     scene.end(scene.start(1, machine))
     scene.release(machine)
     scene.down(machine)
-    line = [made.line.what for made in decisions(scene.events)][before:]
-    assert line == ["+1 small (small-1) at $0.10 a unit", "-1 small-1"]
+    lines = [made.line.what for made in decisions(scene.events)][before:]
+    assert lines == ["+1 small (small-1) at $0.10 a unit", "-1 small-1"]
 
 
 def test_every_replica_has_a_reason_even_if_its_policy_gives_none(scene):
@@ -152,9 +152,9 @@ def test_however_long_a_run_is_its_reasons_fit_some_screens():
     for _ in range(5_000):
         scene.pass_time(SECOND)
         scene.tell(ev.LeaseExtended(scene.at, machine, scene.at + 2 * SECOND, "busy"))
-    line = told_together(scene)
-    assert 40 < len(line) < 60
-    assert line[1][1].startswith("keep small-1 (")
+    lines = told_together(scene)
+    assert 40 < len(lines) < 60
+    assert lines[1][1].startswith("keep small-1 (")
 
 
 def test_replicas_and_refusals_are_counted():
