@@ -27,8 +27,8 @@ MACHINES = (100, 1_000, 10_000)
 TASKS_EACH = 5
 """Tasks for each machine."""
 MOST_GROWTH = 2.0
-PRESETS = ("bats", "planned", "mixed", "prob", "fixed")
-GROWING = PRESETS[:4]
+PRESETS = ("bats", "planned", "frontier", "mixed", "prob", "fixed")
+GROWING = PRESETS[:5]
 """Those that have a goal; `fixed` is what the others are compared with."""
 DEFAULT = {(500, 300, 20): 0.1, (5_000, 600, 80): 0.4}
 """By tasks, machines and budget of a run of the default policy, its seconds at most."""
@@ -70,16 +70,17 @@ def _timed(run: Callable[[], RunState]) -> float:
     return seconds
 
 
-def _market(machines: int, *, spot: bool = False) -> Market:
+def _market(machines: int, *, spot: bool = False, unit_minutes: int = 60) -> Market:
     from bursar.model.market import Market, Offer, Pool
     from bursar.model.money import Money
-    from bursar.model.time import HOUR, SECOND
+    from bursar.model.time import MINUTE, SECOND
 
     pool: Pool = "unreliable" if spot else "reliable"
-    small, large = machines * 3 // 5, machines * 2 // 5
+    small, large, unit = machines * 3 // 5, machines * 2 // 5, unit_minutes * MINUTE
+    cheap, dear = (Money(price * unit_minutes // 60) for price in (80_000_000, 240_000_000))
     return Market("USD", "undated", (
-        Offer("small", Money.parse("0.08"), HOUR, limit=small, pool=pool),
-        Offer("large", Money.parse("0.24"), HOUR, limit=large, boot=90 * SECOND, speed=2.5),
+        Offer("small", cheap, unit, limit=small, pool=pool),
+        Offer("large", dear, unit, limit=large, boot=90 * SECOND, speed=2.5),
     ))  # fmt: skip
 
 
@@ -88,10 +89,12 @@ def _policy(preset: str, market: Market) -> Policy:
     from bursar.model.strategy import read_strategy
     from bursar.policies.place.assigned import AssignedPlacer
     from bursar.policies.place.fitting import FittingPlacer
+    from bursar.policies.place.kept import KeptPlacer
     from bursar.policies.place.pooled import PooledPlacer
     from bursar.policies.place.random import RandomPlacer
     from bursar.policies.provision.bats import Bats
     from bursar.policies.provision.fixed import Fixed
+    from bursar.policies.provision.frontier import Frontier
     from bursar.policies.provision.mixed import Mixed
     from bursar.policies.provision.planned import Planned
     from bursar.policies.provision.prob import Prob
@@ -108,6 +111,9 @@ def _policy(preset: str, market: Market) -> Policy:
         return Policy(prob, AssignedPlacer(prob), NoReplicas())
     if preset == "fixed":
         return Policy(Fixed(fleet), RandomPlacer(), NoReplicas())
+    if preset == "frontier":
+        frontier = Frontier()
+        return Policy(frontier, KeptPlacer(frontier), AtRisk(frontier))
     bats: Provisioner = Planned(fleet) if preset == "planned" else Bats()
     return Policy(bats, FittingPlacer(bats), AtRisk(bats))
 
@@ -138,7 +144,9 @@ def _preset(preset: str, machines: int) -> float:
     from bursar.state import events as ev
 
     rng = Random(0)
-    market = _market(machines, spot=preset == "mixed")
+    # `frontier` is the default where machines are billed by the second or minute.
+    unit = 1 if preset == "frontier" else 60
+    market = _market(machines, spot=preset == "mixed", unit_minutes=unit)
     tasks = TASKS_EACH * machines
     runtimes = [rng.randrange(MINUTE, 10 * MINUTE) for _ in range(tasks)]
     arrivals: list[ev.AnyEvent] = [ev.WorkArrived(0, Work(Bag(tasks)))]

@@ -56,6 +56,24 @@ def test_totals_of_many_attempts_are_those_of_each(elapsed, here, there):
         assert known.of_canonical(totals, source).tolist() == wanted
 
 
+@given(
+    st.lists(st.integers(0, 10**9), min_size=1),
+    st.lists(st.integers(0, 10**9), min_size=1),
+    SLOPES,
+    SLOPES,
+)
+def test_nothing_is_expected_to_take_longer_than_the_longest(finished, elapsed, here, there):
+    known = UnifiedRuntimes({"here": here, "there": there})
+    assert known.longest("elsewhere", 0) is None
+    for time in finished:
+        known.learn("there", time)
+    sources, ages = np.zeros(len(elapsed), dtype=np.int64), np.array(elapsed)
+    times = known.elsewhere(("here", "there"), sources, ages, ages).here
+    longest = known.longest("here", max(elapsed))
+    assert longest is not None
+    assert times.max() <= longest
+
+
 def test_run_times_of_all_offers_are_one_histogram():
     known = UnifiedRuntimes({"slow": 1_000_000, "fast": 2_000_000})
     known.learn("slow", 40 * MINUTE)

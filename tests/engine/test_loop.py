@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.engine.stage import SMALL, Fates, Idle, Stage, Twice, Two
 
-from bursar.engine.guard import MOST_TOLD
+from bursar.engine.guard import MOST_RECORDED
 from bursar.engine.roles import Placer
 from bursar.model.errors import InvariantError
 from bursar.model.market import Offer
@@ -358,4 +358,4 @@ def test_a_policy_cannot_fill_a_journal_with_refusals():
     stop = ev.StopRequested(HOUR, "interrupted", "Ctrl-C")
     stage = Stage(tasks=5_000, provisioner=entry, placer=entry, outside=[stop])
     stage.run()
-    assert len(stage.events(ev.ActionRefused)) == MOST_TOLD
+    assert len(stage.events(ev.ActionRefused)) == MOST_RECORDED

@@ -72,7 +72,7 @@ def test_nothing_is_given_up_while_a_reliable_machine_is_about_to_tell():
 def test_where_the_time_of_tasks_is_known_no_test_is_made():
     known = PoolTimeout()
     known.returned_surely(MINUTE)
-    for patience in (known, PoolTimeout(told=MINUTE)):
+    for patience in (known, PoolTimeout(given=MINUTE)):
         assert not rescue(patience).tests(view(), 9 * FIRST)
 
 

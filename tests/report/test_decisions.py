@@ -23,11 +23,11 @@ def scene():
 
 def last(scene):
     *_, made = decisions(scene.events)
-    return made.told.what, made.told.why
+    return made.line.what, made.line.why
 
 
 def test_a_run_begins_with_what_it_was_made_with(scene):
-    first, *_ = (made.told for made in decisions(scene.events))
+    first, *_ = (made.line for made in decisions(scene.events))
     assert first.what == "run created"
     assert first.why.startswith("$2.50; ")
 
@@ -35,14 +35,14 @@ def test_a_run_begins_with_what_it_was_made_with(scene):
 def test_every_decision_is_told_with_its_time_and_reason(scene):
     scene.pass_time(90 * SECOND)
     scene.tell(ev.MachineRented(scene.at, 1, "small", HOUR, "to fill the fleet"))
-    *_, told = (made.told for made in decisions(scene.events))
-    assert told.at_s == 90
-    assert told.what == "+1 small (small-1) at $0.10 a unit"
-    assert told.why == "to fill the fleet"
+    *_, line = (made.line for made in decisions(scene.events))
+    assert line.at_s == 90
+    assert line.what == "+1 small (small-1) at $0.10 a unit"
+    assert line.why == "to fill the fleet"
 
 
 @pytest.mark.parametrize(
-    ("event", "told"),
+    ("event", "line"),
     [
         (ev.LeaseExtended(0, 1, 2 * HOUR, "busy"), ("keep small-1", "busy")),
         (ev.ReleaseMarked(0, 1, "slow"), ("release small-1 when its paid time ends", "slow")),
@@ -71,11 +71,11 @@ def test_every_decision_is_told_with_its_time_and_reason(scene):
         ),
     ],
 )
-def test_what_is_told_of_each_event(event, told):
+def test_what_is_told_of_each_event(event, line):
     scene = Scene(Offer("small", Money.parse("0.10"), slots=2), tasks=3, budget="2.50")
     scene.start(1, scene.machine())
     scene.tell(event)
-    assert last(scene) == told
+    assert last(scene) == line
 
 
 def test_where_there_are_several_works_a_plan_says_which_it_is_for(scene):
@@ -102,8 +102,8 @@ def test_the_ordinary_course_of_a_run_is_not_told(scene):
     scene.end(scene.start(1, machine))
     scene.release(machine)
     scene.down(machine)
-    told = [made.told.what for made in decisions(scene.events)][before:]
-    assert told == ["+1 small (small-1) at $0.10 a unit", "-1 small-1"]
+    lines = [made.line.what for made in decisions(scene.events)][before:]
+    assert lines == ["+1 small (small-1) at $0.10 a unit", "-1 small-1"]
 
 
 def test_every_replica_has_a_reason_even_if_its_policy_gives_none(scene):
@@ -152,9 +152,9 @@ def test_however_long_a_run_is_its_reasons_fit_some_screens():
     for _ in range(5_000):
         scene.pass_time(SECOND)
         scene.tell(ev.LeaseExtended(scene.at, machine, scene.at + 2 * SECOND, "busy"))
-    told = told_together(scene)
-    assert 40 < len(told) < 60
-    assert told[1][1].startswith("keep small-1 (")
+    lines = told_together(scene)
+    assert 40 < len(lines) < 60
+    assert lines[1][1].startswith("keep small-1 (")
 
 
 def test_replicas_and_refusals_are_counted():

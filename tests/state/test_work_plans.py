@@ -130,6 +130,30 @@ def test_a_list_of_plans_is_dropped_when_all_tasks_of_its_work_are_done_and_no_e
     assert scene.state.plans_of(2).offered is not None
 
 
+def test_plans_of_later_works_are_forgotten_when_all_their_tasks_are_done():
+    scene = works(count=2)
+    for work in (1, 2):
+        scene.tell(offered(2, work))
+        scene.tell(chosen(1, work))
+    machine = scene.machine(stay=HOUR)
+    for task in range(1, scene.state.total + 1):
+        assert scene.state.plans_of(scene.state.work_of(task)).chosen is not None
+        scene.end(scene.start(task, machine))
+    assert list(scene.state.plans) == [1]
+    assert view_of(scene.state).plan_of(2) is None
+
+
+def test_entries_see_the_last_strategy_of_a_work():
+    scene = works()
+    view = view_of(scene.state)
+    assert view.strategy_of(1) is None
+    scene.tell(chosen(5, 1, strategy(4, 1).strategy))
+    assert view.strategy_of(1) == strategy(4, 1).strategy
+    scene.tell(strategy(3, 1))
+    assert view.strategy_of(1) == strategy(3, 1).strategy
+    assert view.strategy_of(2) is None
+
+
 def test_figures_of_a_whole_run_are_compared_with_a_plan_for_all_of_it_only():
     scene = works(count=1)
     scene.tell(chosen(3, 1))

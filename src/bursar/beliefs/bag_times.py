@@ -216,7 +216,7 @@ def _grouped(old: Floats) -> tuple[Floats, Floats]:
 
 
 def learn_speeds(
-    told: Mapping[str, float], seen: Mapping[str, EndedWork], spread: float, *, given: bool
+    market_speeds: Mapping[str, float], seen: Mapping[str, EndedWork], spread: float, *, given: bool
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Speeds of offers and how much they are in doubt, as shares.
 
@@ -225,7 +225,7 @@ def learn_speeds(
     sigma = sqrt(log1p(spread**2))
     before = GIVEN_SPEED if given else UNKNOWN_SPEED
     ends = {name: one for name, one in seen.items() if one.count}
-    shift = {name: one.logs / one.count + log(told[name]) for name, one in ends.items()}
+    shift = {name: one.logs / one.count + log(market_speeds[name]) for name, one in ends.items()}
     weight = {
         name: 1 / (before**2 + sigma**2 / one.count) for name, one in ends.items()
     }  # of each offer's mean, as a measurement of the bag's
@@ -233,7 +233,7 @@ def learn_speeds(
         sum(weight[name] * shift[name] for name in ends) / sum(weight.values()) if ends else 0.0
     )
     speeds, doubts = {}, {}
-    for name, speed in told.items():
+    for name, speed in market_speeds.items():
         one = ends.get(name)
         if one is None:
             speeds[name], doubts[name] = speed, before

@@ -18,9 +18,13 @@ from __future__ import annotations
 import math
 from typing import Final, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bursar.beliefs.histogram import Histogram
 from bursar.model.errors import InputError
 
+Floats = NDArray[np.float64]
 Side = Literal["slower", "faster"]
 
 OUTSIDE: Final = 0.1
@@ -73,8 +77,12 @@ class BandWatch:
         if not 0 <= actual < math.inf:
             raise InputError(f"a task took {actual:g} s; it must be finite and not negative")
         low, high = band(predicted)
-        self._above.saw(actual > high)
-        self._below.saw(actual < low)
+        self.judged(is_above=actual > high, is_below=actual < low)
+
+    def judged(self, *, is_above: bool, is_below: bool) -> None:
+        """A task has finished, outside the band that was predicted or within it."""
+        self._above.saw(is_above)
+        self._below.saw(is_below)
         if self.side is None and self._above.stake >= self._enough:
             self.side = "slower"
         elif self.side is None and self._below.stake >= self._enough:
@@ -86,6 +94,11 @@ class BandWatch:
 
 def band(predicted: Histogram) -> tuple[float, float]:
     """P10 and P90 by bins, and the tolerance: no more than a tenth of the bins beyond either."""
-    values = predicted.values
-    cut = int(len(values) * OUTSIDE)
-    return float(values[cut]) * (1 - TOLERANCE), float(values[-cut - 1]) * (1 + TOLERANCE)
+    low, high = bands(predicted.values)
+    return float(low), float(high)
+
+
+def bands(values: Floats) -> tuple[Floats, Floats]:
+    """The same of many, a row of ascending values each."""
+    cut = int(values.shape[-1] * OUTSIDE)
+    return values[..., cut] * (1 - TOLERANCE), values[..., -cut - 1] * (1 + TOLERANCE)

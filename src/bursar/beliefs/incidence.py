@@ -91,8 +91,8 @@ class Incidence(msgspec.Struct, frozen=True):
         """
         import numpy as np
 
-        told, silent = float(self.lost.sum()), 1.0 - float((self.returned + self.lost).sum())
-        if told <= 0:
+        lost, silent = float(self.lost.sum()), 1.0 - float((self.returned + self.lost).sum())
+        if lost <= 0:
             return np.zeros(0, dtype=np.int64)
         times = np.append(self.times, LONGEST)
         return _sample(times, np.append(self.lost, max(0.0, silent)))

@@ -15,6 +15,7 @@ from bursar.state.view import Column, View
 Integers = NDArray[np.int64]
 
 SUCCESS: Final = OUTCOMES.index("success")
+LOST: Final = OUTCOMES.index("lost")
 
 
 class PastSuccesses(msgspec.Struct, frozen=True):
@@ -25,6 +26,50 @@ class PastSuccesses(msgspec.Struct, frozen=True):
     runtimes: Integers
     are_results: NDArray[np.bool_]
     """whether each was the first success of its task"""
+
+
+class PastAttempts(msgspec.Struct, frozen=True):
+    """Attempts that have ended, in the order of their ends; all arrays are as long."""
+
+    attempts: Integers
+    tasks: Integers
+    machines: Integers
+    started: Integers
+    ended: Integers
+    runtimes: Integers
+    outcomes: Integers
+    offers: Integers
+    """places in the market"""
+
+    def among(self, chosen: NDArray[np.bool_]) -> PastAttempts:
+        columns = (getattr(self, name)[chosen] for name in self.__struct_fields__)
+        return PastAttempts(*columns)
+
+
+def past_attempts(view: View) -> PastAttempts:
+    log = view.log
+    ended = column(log.ended)
+    found = np.flatnonzero(ended[1:] >= 0) + 1
+    found = found[np.lexsort((found, ended[found]))]
+    machines = column(log.machine)[found]
+    return PastAttempts(
+        attempts=found,
+        tasks=column(log.task)[found],
+        machines=machines,
+        started=column(log.started)[found],
+        ended=ended[found],
+        runtimes=column(log.runtime)[found],
+        outcomes=column(log.outcome)[found],
+        offers=_places_of(machines, view),
+    )
+
+
+def _places_of(machines: Integers, view: View) -> Integers:
+    """The place in the market of the offer of each machine."""
+    places = {offer.name: place for place, offer in enumerate(view.market.offers)}
+    numbers, of_each = np.unique(machines, return_inverse=True)
+    known = [places[view.offer_of(number)] for number in numbers.tolist()]
+    return np.array(known, dtype=np.int64)[of_each]
 
 
 def past_successes(view: View) -> Iterator[PastSuccesses]:

@@ -177,6 +177,28 @@ class PoolObserver:
                 return
         self._watch(event.at, state)
 
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched, as far as the view tells it: the tail began
+        as if as many unreliable machines had been up then as now, and what was cancelled while
+        its task was not done is lost.
+        """
+        from bursar.beliefs.pool_past import past_instances, past_tail
+
+        past = past_instances(view)
+        self.reliable_runs, self._reliable_total = past.reliable_runs, past.reliable_total
+        self._sent = array("q", past.sent)
+        self._ended = array("q", past.ended)
+        self._fates = bytearray(past.fates)
+        self._standings = bytearray(past.standings)
+        for number, machine in view.machines.items():
+            if machine.offer.pool == "unreliable" and machine.up is not None:
+                self._rows[number] = {a: past.rows[a] for a in sorted(machine.attempts)}
+                self._standing[number] = past.last.get(number, LastEnding.UNTRIED)
+                if not machine.releasing:
+                    self._available[number] = machine.offer.slots
+        self._slots = sum(self._available.values())
+        self.tail = None if view.arrivals_open else past_tail(view, self._slots)
+
     def history(self) -> History:
         import numpy as np
 

@@ -104,10 +104,10 @@ def predict(
 
 def fleet_cautions(parts: Sequence[FleetPart], tasks: int) -> Iterator[str]:
     """One sentence for each sample that is not sound, and one where the last tasks decide."""
-    told: set[str] = set()
+    seen: set[str] = set()
     for part in parts:
-        if not part.sample or part.sample not in told:
-            told.add(part.sample)
+        if not part.sample or part.sample not in seen:
+            seen.add(part.sample)
             yield from sample_cautions(part.offer.name, part.runtimes)
     speed = sum(part.machines * part.offer.slots / float(np.mean(part.runtimes)) for part in parts)
     slowest = max(parts, key=lambda part: float(np.mean(part.runtimes)))

@@ -125,11 +125,11 @@ class SampleLog:
     def cautions(self, offers: Sequence[Offer]) -> list[str]:
         """What people should know of the comparison between offers, a sentence each."""
         known = [offer.name for offer in offers if self.runtimes.get(offer.name)]
-        told = [self._caution(known[0], other) for other in known[1:]]
+        cautions = [self._caution(known[0], other) for other in known[1:]]
         hopeless = [
             f"every task failed on {offer.name}" for offer in offers if self.is_hopeless(offer.name)
         ]
-        return [caution.rstrip(".") for caution in told if caution] + hopeless
+        return [caution.rstrip(".") for caution in cautions if caution] + hopeless
 
     def _caution(self, source: str, target: str) -> str | None:
         relation = self._relation(source, target)

@@ -115,10 +115,10 @@ def profiles(dag: Dag) -> Profiles:
     kept = np.divide(dag.runtimes, seconds, out=np.ones(len(dag)), where=seconds > dag.runtimes)
     work, disk, network = dag.runtimes - seconds * kept, disk * kept, network * kept
     if dag.parts is not None:
-        told = ~np.isnan(dag.parts).any(axis=1)
-        work[told] = dag.parts[told, 0]
-        disk[told] = dag.parts[told, 1] * REFERENCE_DISK
-        network[told] = dag.parts[told, 2] * REFERENCE_NETWORK
+        has_parts = ~np.isnan(dag.parts).any(axis=1)
+        work[has_parts] = dag.parts[has_parts, 0]
+        disk[has_parts] = dag.parts[has_parts, 1] * REFERENCE_DISK
+        network[has_parts] = dag.parts[has_parts, 2] * REFERENCE_NETWORK
     return Profiles(np.maximum(work, 0.0), disk, network)
 
 

@@ -26,6 +26,7 @@ MILLION: Final = 1_000_000
 LARGEST_BUCKET: Final = 512
 RENEWAL: Final = 10
 """Lines are drawn again when the finished tasks have grown by one part in so many."""
+LARGEST: Final = 2**63 - 1
 FEW: Final = 512
 """Times that come one by one before they are put among all."""
 
@@ -69,6 +70,11 @@ class SortedTimes:
             self._buckets.insert(at + 1, upper)
             self._least.insert(at + 1, upper[0])
             self._sums[at : at + 1] = [sum(bucket), sum(upper)]
+
+    @property
+    def longest(self) -> Time:
+        """0 where there is none."""
+        return self._buckets[-1][-1] if self._buckets else 0
 
     def mean_above(self, bound: Time) -> Time | None:
         """The mean of the times that are longer, rounded down; None: none is."""
@@ -151,6 +157,13 @@ class UnifiedRuntimes(RunTimes):
     ) -> Elsewhere:
         return _Converted(self, offers, sources, elapsed)
 
+    def longest(self, offer: str, elapsed: Time) -> Time | None:
+        """A mean of those that took longer is at most the longest of all."""
+        slope = self._slopes.get(offer)
+        if slope is None:
+            return None
+        return max(elapsed * slope // MILLION, self.histogram().longest) * MILLION // slope
+
     def expected_total(self, offer: str, elapsed: Time, on: str | None = None) -> Time | None:
         """What a task takes in all that has run for `elapsed` on an offer: there, or on another.
 
@@ -168,10 +181,7 @@ class UnifiedRuntimes(RunTimes):
 
         With `of_canonical` it is what `expected_total` says of each.
         """
-        # In two parts, as a product of years and millionths may not fit in an integer.
-        whole: Integers = elapsed // MILLION
-        rest: Integers = elapsed - whole * MILLION
-        return self.histogram().means_above(whole * slope + rest * slope // MILLION)
+        return self.histogram().means_above(_scaled(elapsed, slope, MILLION))
 
     def slope(self, offer: str) -> int:
         """In millionths, the higher the faster; 0 where its line is not known yet."""
@@ -192,9 +202,7 @@ class UnifiedRuntimes(RunTimes):
     @staticmethod
     def of_canonical(totals: Integers, slope: Integers | int) -> Integers:
         """The same times on offers that have these slopes, which are known."""
-        whole: Integers = totals // slope
-        rest: Integers = totals - whole * slope
-        return whole * MILLION + rest * MILLION // slope
+        return _scaled(totals, MILLION, slope)
 
     def histogram(self) -> SortedTimes:
         """What finished, as on the canonical offer; sorted when somebody asks, as few do."""
@@ -218,6 +226,16 @@ class UnifiedRuntimes(RunTimes):
                 self._slopes[name] = max(1, scaled)
         self._times = None
         self._drawn = self._count
+
+
+def _scaled(times: Integers, by: Integers | int, over: Integers | int) -> Integers:
+    """Each time as many times as long, rounded down."""
+    most = by if isinstance(by, int) else int(by.max(initial=1))
+    if int(times.max(initial=0)) <= LARGEST // most:
+        return times * by // over
+    whole: Integers = times // over  # in two parts, as the product does not fit in an integer
+    rest: Integers = times - whole * over
+    return whole * by + rest * by // over
 
 
 class _Converted:

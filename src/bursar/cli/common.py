@@ -54,14 +54,14 @@ class WordsCommand(click.RichCommand):
             return super().parse_args(ctx, [*options, *words[1:], words[0]])
         misplaced = ", ".join(self._misplaced(words))
         if misplaced:
-            told = f"note: the command {shown(words[0])} gets {misplaced}"
+            note = f"note: the command {shown(words[0])} gets {misplaced}"
             quiet = bool(ctx.params.get("quiet"))
-            say(f"{told}; options of bursar come before it", quiet=quiet)
+            say(f"{note}; options of bursar come before it", quiet=quiet)
         behind = dict.fromkeys(self._behind_separator(words))
         if behind:
-            told = f"note: {', '.join(behind)} after ':::' is an argument of tasks"
+            note = f"note: {', '.join(behind)} after ':::' is an argument of tasks"
             quiet = bool(ctx.params.get("quiet"))
-            say(f"{told}; options of bursar come before the command", quiet=quiet)
+            say(f"{note}; options of bursar come before the command", quiet=quiet)
         return rest
 
     def _behind_separator(self, words: Sequence[str]) -> Iterator[str]:

@@ -89,9 +89,9 @@ def bursar() -> None:
 
 def _in_one_line(error: click.ClickException) -> str:
     """What is wrong with the words of a command line, and where to look."""
-    told = " ".join(error.format_message().split()).rstrip(".")
+    message = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
-    return told if context is None else f"{told}; see {context.command_path} --help"
+    return message if context is None else f"{message}; see {context.command_path} --help"
 
 
 def _say(line: str) -> None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 import rich_click as click
 
-from bursar.beliefs.sampling import sample_size
 from bursar.cli.common import (
     WordsCommand,
     home,
     is_workflow,
     print_json,
-    print_line,
-    print_table,
     say,
     words_settings,
 )
@@ -40,28 +36,21 @@ from bursar.cli.options import (
     runtime_option,
     seed_option,
 )
-from bursar.cli.plan_table import caps_told, show, show_kinds
-from bursar.cli.progress import progress
-from bursar.cli.run import request_of
+from bursar.cli.plan_sample import run_sample
+from bursar.cli.plan_table import caps_text, show, show_kinds
+from bursar.cli.plan_workflow import plan_workflow
 from bursar.formats.job import Job
 from bursar.formats.market import read_market
 from bursar.journal.runs import RunDir
-from bursar.model.amount import money_in
-from bursar.model.codec import to_builtins
 from bursar.model.errors import InputError
-from bursar.model.goal import Goal
 from bursar.model.market import Market
-from bursar.model.money import ZERO, Money, format_money
 from bursar.model.option_words import COMMAND_LINE
 from bursar.model.plan import Assumed
-from bursar.model.text import counted
-from bursar.model.time import format_duration, seconds
 from bursar.model.wish import CONFIDENCE
 from bursar.model.work import LARGEST_BAG
 from bursar.model.workflow import Workflow
 from bursar.report.plans import plan_list
-from bursar.report.summary import EXIT_CODES, NOT_INCLUDED, tell
-from bursar.runs.choosing import default_plan, find_plan
+from bursar.report.summary import EXIT_CODES, tell
 from bursar.runs.known_runtimes import (
     check_reliability,
     plans_by_assumed,
@@ -71,24 +60,15 @@ from bursar.runs.known_runtimes import (
 from bursar.runs.planning import (
     SAMPLE_UNITS,
     Asked,
-    keep_workflow_plans,
     open_planned,
-    plans_of_workflow,
-    sample_cap,
 )
-from bursar.runs.session import Session
-from bursar.state.events import PlansOffered, RunEnded
+from bursar.state.events import PlansOffered
 from bursar.state.state import RunState
 from bursar.state.work_plans import FIRST_WORK
-
-if TYPE_CHECKING:
-    from bursar.runs.compare_planners import Compared
 
 MOST_WORKERS: Final = 10_000
 """Machines of each offer that a sample may have."""
 MOST_CHOICES: Final = 1_000
-LARGE_PART: Final = 4
-"""A sample that may cost more than one part in so many of the budget is asked for."""
 
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
@@ -237,7 +217,7 @@ def command(
         )
     asked = Asked(job.goal(), choices or 0, confidence or CONFIDENCE, faithful, COMMAND_LINE)
     if is_workflow(words) or job.workflow is not None:
-        return _plan_workflow(job, compared=compare, as_json=as_json)
+        return plan_workflow(job, compared=compare, as_json=as_json)
     if not words:
         known = KnownTimes(assume, runtime, deviation, joblog, reliability)
         return _plan_known(job, options["market"], tasks, known, asked, as_json=as_json, wide=wide)
@@ -250,7 +230,7 @@ def command(
         _refuse_wishes(options)
         is_as_before = not (budget or deadline or choices or confidence or faithful)
         return _plan(known_run, job, None if is_as_before else asked, as_json=as_json, wide=wide)
-    run, ended = _sample(job, sample_workers, sample_budget, yes=yes)
+    run, ended = run_sample(job, sample_workers, sample_budget, yes=yes)
     if ended.status not in ("planned", "budget", "done"):
         return EXIT_CODES[ended.status]
     try:
@@ -282,8 +262,8 @@ def _plan_known(
     wide: bool,
 ) -> int:
     """Show plans for tasks of which nothing is run."""
-    told = (known.assume, known.runtime, known.joblog)
-    found = _known_market(market, told, known.reliability)
+    given = (known.assume, known.runtime, known.joblog)
+    found = _known_market(market, given, known.reliability)
     job.check_currency(found)
     if tasks is None:
         raise InputError("nothing to plan: give a command with arguments, or --tasks N")
@@ -305,77 +285,6 @@ def _refuse_wishes(options: Mapping[str, Any]) -> None:
             raise InputError(
                 f"--{name.replace('_', '-')} is for making plans: give the file of the workflow"
             )
-
-
-# --- a workflow ----------------------------------------------------------------------------------
-
-
-def _plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
-    """Show the plans, what a run would take, and perhaps what other planners would do."""
-    market, work = job.load_market(), job.work()
-    flow = None if work is None else work.workflow
-    if market is None or work is None or flow is None:
-        raise InputError("no market: add --market FILE")
-    offered = plans_of_workflow(flow, market, work.goal(job.goal()), job.wish())
-    try:
-        best, why = default_plan(offered, market.currency), ""
-    except InputError as error:
-        best, why = None, str(error)
-    run, lacks = (None, "") if best is None else _keep(job, offered)
-    others = []
-    if compared:
-        from bursar.runs.compare_planners import compare
-
-        others = compare(flow, market, best or find_plan(offered.plans, "knee"), offered.assumed)
-    if as_json:
-        told = to_builtins(plan_list(offered, market, flow, None if run is None else run.name))
-        print_json({**told, "compared": others})
-    else:
-        show(offered, market, flow)
-        if why:
-            say(f"{why[0].upper()}{why[1:]}.")
-        show_kinds(offered, flow)
-        if others:
-            _show_compared(others, market.currency)
-        if (caps := caps_told(offered, market)) is not None and run is not None:
-            say(caps)
-    if run is not None and best is not None:
-        say(f"saved as plan {run.name}. Run it: bursar run {run.name} --choose {best.name}")
-    elif lacks:
-        say(f"not saved: {lacks}")
-    if best is not None:
-        return EXIT_CODES["done"]
-    return EXIT_CODES["deadline" if offered.assumed.goal.budget is None else "budget"]
-
-
-def _keep(job: Job, offered: PlansOffered) -> tuple[RunDir | None, str]:
-    """The run that waits for a choice among the plans; None: it could not be run, and why."""
-    if (market := job.load_market()) is not None and market.is_free:
-        return None, ""
-    try:
-        request = request_of(job)
-        request = msgspec.structs.replace(request, goal=offered.assumed.goal)
-        return keep_workflow_plans(home(), request, offered), ""
-    except InputError as error:
-        return None, str(error)
-
-
-def _show_compared(others: Sequence[Compared], currency: str) -> None:
-    print_line("\nif every task took its mean time:")
-    rows = [
-        (
-            one.planner,
-            one.machines or "-",
-            "-" if one.makespan_s is None else format_duration(seconds(one.makespan_s)),
-            "-" if one.cost is None else format_money(Money.recall(one.cost), currency),
-            one.why,
-        )
-        for one in others
-    ]
-    print_table(("planner", "machines", "time", "cost", ""), rows, right="time cost")
-    say(
-        "HEFT and Hybrid.BMCT have all machines ready from the start; bursar rents them when needed"
-    )
 
 
 # --- what is left of a run -----------------------------------------------------------------------
@@ -402,7 +311,7 @@ def _plan(
         offered = planned.offer(asked)
     kept = None if planned.why_read_only else run.name
     _tell(offered, state.market, flow, kept, as_json=as_json, first=first, wide=wide)
-    if not as_json and (caps := caps_told(offered, state.market)) is not None:
+    if not as_json and (caps := caps_text(offered, state.market)) is not None:
         say(caps)
     if kept is None:
         say(f"not saved: {planned.why_read_only}")
@@ -445,72 +354,6 @@ def _nothing_left(state: RunState, asked: Asked, *, as_json: bool, first: bool) 
     return EXIT_CODES["failed" if state.failed else "done"]
 
 
-def _sample(job: Job, workers: int, budget: str | None, *, yes: bool) -> tuple[RunDir, RunEnded]:
-    """Run a sample of the job's tasks, and tell how it went if it cannot be planned from."""
-    request = request_of(job)
-    cap = _sample_cap(request.market, workers, budget, job.budget)
-    request = msgspec.structs.replace(
-        request,
-        goal=Goal(budget=None if request.market.is_free else cap),
-        policies={"provisioner": "sample", "placer": "sample"},
-        sample_workers=workers,
-    )
-    request.check()
-    if budget is None and not yes and not request.market.is_free:
-        _confirm(cap, job.budget, request.market.currency)
-    quiet = bool(job.quiet)
-    with Session.begin(home(), request) as session:
-        state = session.state
-        most = f"for at most {format_money(cap, request.market.currency)} ({NOT_INCLUDED})"
-        say(
-            f"sampling {sample_size(state.total)} of {counted(state.total, 'task')} on"
-            f" {counted(len(request.market.offers), 'offer')},"
-            f" {'free of charge' if request.market.is_free else most}",
-            quiet=quiet,
-        )
-        with progress(state, quiet=quiet) as live:
-            ended = session.execute([live.forecast])
-        cost = format_money(state.ledger.committed, request.market.currency)
-        kept = (
-            f"{counted(state.done, 'task')} done and kept in {format_duration(state.now)}, {cost}"
-        )
-        say(kept, quiet=quiet)
-        if ended.status not in ("planned", "budget", "done"):
-            for line in tell(state, first=quiet):
-                say(line)
-        return session.run_dir, ended
-
-
-def _sample_cap(market: Market, workers: int, asked: str | None, budget: Money | None) -> Money:
-    """What the sample may cost: never more than the whole budget."""
-    if asked is None:
-        usual = sample_cap(market, workers)
-        return usual if budget is None else min(usual, budget)
-    try:
-        cap = money_in(market.currency, asked)
-    except InputError as error:
-        raise InputError(f"--sample-budget: {error}") from None
-    if cap < ZERO:
-        raise InputError(f"--sample-budget: {cap} is negative; use 0 or more")
-    if budget is not None and cap > budget:
-        told = format_money(budget, market.currency)
-        raise InputError(f"--sample-budget: more than the budget of {told}; give less")
-    return cap
-
-
-def _confirm(cap: Money, budget: Money | None, currency: str) -> None:
-    """Ask before a large part of the budget goes into the sample; refuse if nobody can answer."""
-    if budget is None or cap * LARGE_PART <= budget:
-        return
-    told = (
-        f"the sample may cost {format_money(cap, currency)} of the budget of"
-        f" {format_money(budget, currency)}"
-    )
-    if not sys.stdin.isatty():
-        raise InputError(f"{told}: confirm with --yes, or set a limit with --sample-budget")
-    click.confirm(f"{told[0].upper()}{told[1:]}. Continue?", err=True, abort=True)
-
-
 def _tell(
     offered: PlansOffered,
     market: Market,
@@ -531,16 +374,16 @@ def _tell(
 
 
 def _known_market(
-    market: str | None, told: Sequence[str | None], reliability: float | None
+    market: str | None, given: Sequence[str | None], reliability: float | None
 ) -> Market:
     """A market, for which run times are assumed or were learned before."""
     if market is None:
         raise InputError("no market: add --market FILE")
     known = read_market(market)
-    given = sum(one is not None for one in told)
-    if given > 1:
+    count = sum(one is not None for one in given)
+    if count > 1:
         raise InputError("run times are given twice: use one of --assume, --runtime and --joblog")
-    if not given:
+    if not count:
         raise InputError(
             "run times are missing: give a command to sample, --runtime TIME, --assume RUNTIMES or"
             " --joblog FILE"

@@ -87,7 +87,7 @@ def show_kinds(offered: PlansOffered, flow: Workflow) -> None:
             print_line(f"... and {counted(len(counts) - MOST_KINDS, 'kind')} more")
 
 
-def caps_told(offered: PlansOffered, market: Market) -> str | None:
+def caps_text(offered: PlansOffered, market: Market) -> str | None:
     """What a run of each choice may commit, and what that is made of; None: the budget."""
     assumed, currency = offered.assumed, market.currency
     caps = [plan.cap for plan in offered.plans if plan.cap is not None]

@@ -60,8 +60,8 @@ def command(
         left = session.state.total - session.state.settled
         state = session.state
         cap = budget_told(state.market, state.goal)
-        told = f"{counted(left, 'task')} left, {cap}{_time_left(session)}"
-        say(f"run {state.run}: {told}", quiet=quiet)
+        what = f"{counted(left, 'task')} left, {cap}{_time_left(session)}"
+        say(f"run {state.run}: {what}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=as_json)
 
 

@@ -171,8 +171,8 @@ def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -
         os.chdir(session.directory)
         quiet, chosen = bool(options.get("quiet")), session.chosen
         assert chosen is not None  # noqa: S101
-        told = f"{chosen.plan.name}, {format_fleet(chosen.plan.fleet)}"
-        say(f"run {found.name}: {told}, {_cap_told(session, chosen)}", quiet=quiet)
+        what = f"{chosen.plan.name}, {format_fleet(chosen.plan.fleet)}"
+        say(f"run {found.name}: {what}, {_cap_text(session, chosen)}", quiet=quiet)
         for note in chosen.notes:
             say(f"note: {note}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=bool(options.get("json")))
@@ -203,7 +203,7 @@ def _print_commands(job: Job) -> int:
     return EXIT_CODES["done"]
 
 
-def _cap_told(session: Session, chosen: Chosen) -> str:
+def _cap_text(session: Session, chosen: Chosen) -> str:
     """What may be committed, and what it is made of."""
     market, goal, plan = session.state.market, session.state.goal, chosen.plan
     budget = goal.total_budget

@@ -107,8 +107,8 @@ def _path(dag: Dag, found: Shape) -> list[str]:
     width = max(len(name) for name, _ in shares)
     lines = [f"critical path, {counted(len(tasks), 'task')}"]
     for name, runtime in shares:
-        told = "" if found.critical_path_s is None else f"  {_time(runtime):>9}"
-        lines.append(f"  {name:<{width}}{told}".rstrip())
+        text = "" if found.critical_path_s is None else f"  {_time(runtime):>9}"
+        lines.append(f"  {name:<{width}}{text}".rstrip())
     return lines
 
 
@@ -119,7 +119,7 @@ class _Row(msgspec.Struct, frozen=True):
     last: int
     tasks: int
     """of each level; of all of them, where there is no bar"""
-    told: str
+    text: str
     has_bar: bool = True
 
     @property
@@ -139,7 +139,7 @@ def _picture(dag: Dag, found: Shape) -> list[str]:
     for row in rows:
         bar = "#" * max(1, round(BAR * row.tasks / found.width)) if row.has_bar else "..."
         lines.append(
-            f"{row.label:>{wide}}  {row.tasks:>{count},}  {bar:<{BAR}}  {row.told}".rstrip()
+            f"{row.label:>{wide}}  {row.tasks:>{count},}  {bar:<{BAR}}  {row.text}".rstrip()
         )
     return lines
 
@@ -147,9 +147,11 @@ def _picture(dag: Dag, found: Shape) -> list[str]:
 def _rows(dag: Dag, found: Shape) -> list[_Row]:
     order = np.argsort(found.levels, kind="stable")
     cuts = np.searchsorted(found.levels[order], np.arange(found.depth + 1)).tolist()
-    told = [(after - begin, _contents(dag, order[begin:after])) for begin, after in pairwise(cuts)]
+    levels = [
+        (after - begin, _contents(dag, order[begin:after])) for begin, after in pairwise(cuts)
+    ]
     rows: list[_Row] = []
-    for (tasks, contents), alike in groupby(told):
+    for (tasks, contents), alike in groupby(levels):
         first = rows[-1].last + 1 if rows else 1
         rows.append(_Row(first, first + len(list(alike)) - 1, tasks, contents))
     return rows
@@ -164,13 +166,13 @@ def _contents(dag: Dag, tasks: Longs) -> str:
     """What is on a level, as far as there is room: names of few tasks, else counts of kinds."""
     noun = "task" if len(dag) <= FEW else "kind"
     if noun == "task":
-        told = [_clipped(dag.names[task]) for task in tasks]
+        parts = [_clipped(dag.names[task]) for task in tasks]
     else:
         kinds = Counter(dag.kinds[tasks].tolist()).most_common()
-        told = [f"{count:,} {_last_part(dag.kind_names[kind])}" for kind, count in kinds]
-    shown = 1 + sum(length <= ROOM for length in accumulate(len(one) + 2 for one in told[1:]))
-    more = len(told) - shown
-    return ", ".join(told[:shown]) + (f", and {counted(more, f'more {noun}')}" if more else "")
+        parts = [f"{count:,} {_last_part(dag.kind_names[kind])}" for kind, count in kinds]
+    shown = 1 + sum(length <= ROOM for length in accumulate(len(one) + 2 for one in parts[1:]))
+    more = len(parts) - shown
+    return ", ".join(parts[:shown]) + (f", and {counted(more, f'more {noun}')}" if more else "")
 
 
 def _last_part(kind: str) -> str:

@@ -241,11 +241,11 @@ def _workflow(request: Request, flow: str, options: Mapping[str, Any]) -> Subjec
 
 def _watched(seeds: Sequence[int]) -> Iterator[int]:
     """The seeds; while their runs take long, people see how long they will."""
-    began = told = monotonic()
+    began = reported = monotonic()
     for number, seed in enumerate(seeds):
-        if monotonic() - told > REPORTED_AFTER:
-            told = monotonic()
-            left = format_duration(seconds((told - began) / number * (len(seeds) - number)))
+        if monotonic() - reported > REPORTED_AFTER:
+            reported = monotonic()
+            left = format_duration(seconds((reported - began) / number * (len(seeds) - number)))
             say(f"{number:,} of {counted(len(seeds), 'run')} simulated, about {left} to go")
         yield seed
 

@@ -33,7 +33,7 @@ def command(run: str | None, task: str | None, every: bool, as_json: bool) -> No
         return
     with JournalReader(found.journal) as reader:
         made = list(decisions(reader.events()))
-    each = [one.told for one in made]
+    each = [one.line for one in made]
     if as_json:
         print_json(each)
         return

@@ -145,13 +145,13 @@ def subject_of(action: object) -> str:
     for field in _SUBJECTS:
         value = getattr(action, field, None)
         if value is not None:
-            return f"{field} {_told(value)}"
+            return f"{field} {_text_of(value)}"
     if isinstance(action, act.Wake):
         return format_duration(action.at) if _is_modest(action.at) else _called(action.at)
     return ""
 
 
-def _told(value: object) -> str:
+def _text_of(value: object) -> str:
     """A number or a name as it is; what is neither by the name of its type."""
     if type(value) is str:
         return one_line(value[:LONGEST_NAME])

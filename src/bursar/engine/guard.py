@@ -43,7 +43,7 @@ PLENTIFUL: Final = 10
 the less there is, the shorter the leases, down to `HORIZON`."""
 MOST_RENTED: Final = 1_000_000
 """Machines that one action may ask for."""
-MOST_TOLD: Final = 1_000
+MOST_RECORDED: Final = 1_000
 """Recorded refusals of one kind and for one reason, so that no policy can fill a journal."""
 
 Answer = ev.Decision | ev.StopRequested | ev.ScaleDecided | act.Wake
@@ -76,7 +76,7 @@ class Guard:
         """whether the last machine asked for could not be paid"""
         self._refused: dict[tuple[str, str], str] = {}
         """the last refusal by action and subject: the same one is not told again and again"""
-        self._told: Counter[tuple[str, str]] = Counter()
+        self._recorded: Counter[tuple[str, str]] = Counter()
         """how often each reason was recorded, by action"""
         self._reviews: dict[type, Callable[[Any, Time], Answer | str | None]] = {
             act.Start: self._start,
@@ -195,9 +195,9 @@ class Guard:
 
     def _refuse(self, action: object, why: str, now: Time) -> ev.ActionRefused | None:
         kind, about = kind_of(action), subject_of(action)
-        if self._refused.get((kind, about)) == why or self._told[kind, why] >= MOST_TOLD:
+        if self._refused.get((kind, about)) == why or self._recorded[kind, why] >= MOST_RECORDED:
             return None
-        self._told[kind, why] += 1
+        self._recorded[kind, why] += 1
         self._refused[kind, about] = why
         return ev.ActionRefused(now, kind, about, why)
 

@@ -86,8 +86,8 @@ def role_of(policy: Policy, learner: Learner) -> str:
 def fault_of(role: str, entry: object, error: Exception) -> tuple[str, str]:
     """What an entry did, in one line, and where."""
     where = extract_tb(error.__traceback__)[-1]
-    told = one_line(f"{type(error).__name__}: {error}"[:LONGEST_FAULT])
-    fault = f"the {role} {type(entry).__name__} is faulty: {told}"
+    text = one_line(f"{type(error).__name__}: {error}"[:LONGEST_FAULT])
+    fault = f"the {role} {type(entry).__name__} is faulty: {text}"
     return fault, f"{where.filename}:{where.lineno}"
 
 

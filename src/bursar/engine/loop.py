@@ -407,10 +407,12 @@ class Engine:
 
     def _teach(self, event: ev.AnyEvent) -> None:
         """Let entries learn; of what can be changed in an event they get a copy."""
-        shown = own_copy(event)
-        for learner in self._learners if self._fault is None else ():
+        if self._fault is not None:
+            return
+        shown, view = own_copy(event), self._view
+        for learner in self._learners:
             try:
-                learner.saw(shown, self._view)
+                learner.saw(shown, view)
             except Exception as error:
                 role = role_of(self._policy, learner)
                 self._found_fault(role, error, event.at, learner)

@@ -29,7 +29,7 @@ from zlib import crc32
 
 import msgspec
 
-from bursar.journal.problems import SQL_ERRORS, told
+from bursar.journal.problems import SQL_ERRORS, journal_error
 from bursar.model.errors import JournalError
 
 FORMAT: Final = 3
@@ -93,7 +93,7 @@ def lay_out(path: Path, meta: Meta) -> None:
         connection.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
         connection.execute("COMMIT")
     except SQL_ERRORS as error:
-        raise told(error, path) from error
+        raise journal_error(error, path) from error
     finally:
         connection.close()
 
@@ -108,7 +108,7 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
             check_same_thread=False,
         )
     except SQL_ERRORS as error:
-        raise told(error, path) from error
+        raise journal_error(error, path) from error
     connection.text_factory = bytes
     return connection
 
@@ -118,7 +118,7 @@ def read_meta(path: Path, connection: sqlite3.Connection) -> Meta:
         table = dict(connection.execute("SELECT key, value FROM meta").fetchall())
         schema = connection.execute(_DEFINITIONS).fetchall()
     except SQL_ERRORS as error:
-        raise told(error, path) from error
+        raise journal_error(error, path) from error
     try:
         texts = [table[name].decode() for name in (b"format", b"run", b"created")]
         version = int(texts[0])

@@ -42,7 +42,7 @@ _FOR_WANT_OF_SPACE: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
 """What SQLite may say where it cannot make a file beside the journal, or make one longer."""
 
 
-def told(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:
+def journal_error(error: sqlite3.Error | UnicodeDecodeError, path: Path) -> JournalError:
     """The complaint of SQLite about this journal, for people; a misuse of it is our own bug."""
     if isinstance(error, sqlite3.ProgrammingError):
         raise error

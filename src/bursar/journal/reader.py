@@ -23,7 +23,7 @@ from bursar.journal.database import (
     read_meta,
     sqlite_code,
 )
-from bursar.journal.problems import DAMAGED, SQL_ERRORS, check_usable, told, unreachable
+from bursar.journal.problems import DAMAGED, SQL_ERRORS, check_usable, journal_error, unreachable
 from bursar.journal.records import decode_event, is_whole
 from bursar.journal.upgrade import OLD_NAMES
 from bursar.model.errors import BursarError, JournalError
@@ -80,7 +80,7 @@ class JournalReader:
         try:
             return int(self._connection.execute(LAST).fetchone()[0])
         except SQL_ERRORS as error:
-            raise told(error, self.path) from error
+            raise journal_error(error, self.path) from error
 
     def event(self, number: int) -> ev.AnyEvent:
         """The event of this number."""
@@ -107,7 +107,7 @@ class JournalReader:
         try:
             rows: list[Row] = self._connection.execute(select, [after, *bounds]).fetchall()
         except SQL_ERRORS as error:
-            raise told(error, self.path) from error
+            raise journal_error(error, self.path) from error
         for number, record, crc in rows:
             if not self._is_good(number, record, crc):
                 raise JournalError(f"{self.path}: event {number} {DAMAGED_PART}")
@@ -125,7 +125,7 @@ class JournalReader:
         try:
             rows = self._connection.execute(_SELECT_DIGEST).fetchall()
         except SQL_ERRORS as error:
-            raise told(error, self.path) from error
+            raise journal_error(error, self.path) from error
         return next((record for seq, record, crc in rows if is_whole(seq, record, crc)), None)
 
     def close(self) -> None:
@@ -166,7 +166,7 @@ class JournalReader:
             select = _SELECT_BARE if self.meta.format == WITHOUT_CHECKSUMS else _SELECT
             return self._connection.execute(select, (after, most)).fetchall()
         except SQL_ERRORS as error:
-            raise told(error, self.path) from error
+            raise journal_error(error, self.path) from error
 
     def _meet(self) -> Meta:
         """Read the meta data, from a copy if the journal cannot be read where it is.
@@ -192,7 +192,7 @@ class JournalReader:
         try:
             ((verdict,),) = self._connection.execute("PRAGMA quick_check(1)").fetchall()
         except SQL_ERRORS as error:
-            raise told(error, self.path) from error
+            raise journal_error(error, self.path) from error
         if verdict != b"ok":
             raise JournalError(f"{self.path}: {DAMAGED}")
         self._is_checked = True

@@ -25,7 +25,7 @@ from bursar.journal.database import (
     read_meta,
     sqlite_code,
 )
-from bursar.journal.problems import SQL_ERRORS, check_usable, told, unreachable
+from bursar.journal.problems import SQL_ERRORS, check_usable, journal_error, unreachable
 from bursar.journal.records import encode_event
 from bursar.model.errors import BursarError, JournalError
 from bursar.state import events as ev
@@ -127,7 +127,7 @@ class JournalWriter:
             if self._connection.in_transaction:
                 execute("ROLLBACK")
             if isinstance(problem, SQL_ERRORS):
-                raise told(problem, self.path) from problem
+                raise journal_error(problem, self.path) from problem
             raise
         self._seq += len(self._pending)
         self._pending.clear()
@@ -212,7 +212,7 @@ def _enter_log_mode(path: Path, connection: sqlite3.Connection) -> int:
         connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
         (seq,) = connection.execute(LAST).fetchone()
     except SQL_ERRORS as error:
-        raise told(error, path) from error
+        raise journal_error(error, path) from error
     if mode != b"wal":
         raise JournalError(
             f"{path}: this file system cannot hold a journal (no write-ahead log):"

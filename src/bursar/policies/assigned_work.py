@@ -42,6 +42,17 @@ class AssignedWork:
             case ev.MachineDown() | ev.RetryRequested() if self._has_moved:
                 self._has_moved = False
                 self.ready.forget()
+            case ev.AttemptEnded(outcome="success") if self._assigned:
+                place = state.work.place_of(state.log.task[event.attempt])
+                if not state.work.left(place):
+                    self._assigned.pop(place + 1, None)
+
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched."""
+        for place in range(len(view.work)):
+            plan = view.plan_of(place + 1)
+            if plan is not None and view.work.left(place):
+                self._assign(place + 1, plan.assigned)
 
     def look(self, view: View) -> None:
         """Follow what changed."""

@@ -12,6 +12,9 @@ from __future__ import annotations
 from math import ceil
 from typing import Final
 
+import numpy as np
+
+from bursar.beliefs.past import LOST, SUCCESS, past_attempts
 from bursar.model.fleet import Fleet
 from bursar.model.time import Time
 from bursar.state import events as ev
@@ -43,6 +46,19 @@ class LastMoment:
         self._results += event.outcome == "success"
         self._total += work
         self._longest = max(self._longest, work)
+
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched."""
+        past = past_attempts(view)
+        # What went with its machine did not end by itself.
+        gone = {charge.machine: charge.end for charge in view.ledger.charges()}
+        last = np.array([gone.get(machine, 0) for machine in past.machines.tolist()])
+        by_itself = (past.outcomes == LOST) & (past.ended < last)
+        known = past.among((past.outcomes == SUCCESS) | by_itself)
+        speeds = np.array([offer.speed for offer in view.market.offers])
+        work = (known.ended - known.started) * speeds[known.offers]
+        self._results = int((known.outcomes == SUCCESS).sum())
+        self._total, self._longest = float(work.sum()), float(work.max(initial=0.0))
 
     def work_left(self, view: View) -> float:
         """Microseconds at speed 1, as if nothing were done yet of what runs."""
@@ -85,6 +101,9 @@ class DeadlineHelp:
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         self._last.saw(event, state)
+
+    def saw_before(self, view: View) -> None:
+        self._last.saw_before(view)
 
     def look(self, view: View, now: Time, fleet: Fleet) -> None:
         was_needed, self.slots, self.moment = self.slots > 0, 0, None

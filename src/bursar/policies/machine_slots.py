@@ -7,7 +7,7 @@ import numpy as np
 from bursar.engine.roles import Provisioner
 from bursar.policies.columns import Columns, Integers, Truths
 from bursar.state.fleet_counts import ChangedMachines
-from bursar.state.view import View
+from bursar.state.view import Machine, View
 
 
 class MachineSlots:
@@ -19,6 +19,9 @@ class MachineSlots:
         self._changed = ChangedMachines()
         self._plans = 0
         """that had been made at the last look"""
+        self._changed_rows: set[int] = set()
+        """machines whose rows are not as at the last look yet"""
+        self._view: View | None = None
         self._offers: dict[str, int] = {}
         self._stays = np.zeros(16, dtype=np.int64)
         self._is_leaving = np.zeros(16, dtype=np.bool_)
@@ -32,51 +35,65 @@ class MachineSlots:
             self._offers = {offer.name: place for place, offer in enumerate(view.market.offers)}
             self._columns.clear()
             changed = view.machines
+        self._changed_rows.update(changed)
         for number in changed:
-            self._update(number, view)
+            machine = view.machines.get(number)
+            if machine is not None:
+                self._note(machine)
+        self._view = view
 
-    def _update(self, number: int, view: View) -> None:
-        machine = view.machines.get(number)
-        if machine is None:
-            self._columns.drop(number)
-            return
+    def _note(self, machine: Machine) -> None:
+        """What is known by number."""
+        number = machine.id
         if number >= len(self._stays):
             self._stays = np.resize(self._stays, 2 * number)
             self._is_leaving = np.resize(self._is_leaving, 2 * number)
-        stays = self._stays[number] = self._provisioner.stays_until(machine)
+        self._stays[number] = self._provisioner.stays_until(machine)
         self._is_leaving[number] = machine.leaving
-        if machine.leaving:
+
+    @property
+    def _rows(self) -> Columns:
+        """The rows, as of the last look; those that changed are made when somebody reads them."""
+        changed, self._changed_rows = self._changed_rows, set()
+        for number in changed:
+            self._update(number)
+        return self._columns
+
+    def _update(self, number: int) -> None:
+        machine = None if self._view is None else self._view.machines.get(number)
+        if machine is None or machine.leaving:
             self._columns.drop(number)
             return
         offer = machine.offer
         free = offer.slots - len(machine.attempts)
         begin = 0 if machine.up is not None else machine.rented + offer.boot
+        stays = int(self._stays[number])
         self._columns.put((number, self._offers[offer.name], free, begin, stays))
 
     # --- reading ---------------------------------------------------------------------------------
 
     @property
     def machines(self) -> Integers:
-        return self._columns[0]
+        return self._rows[0]
 
     @property
     def offers(self) -> Integers:
         """Places in the market."""
-        return self._columns[1]
+        return self._rows[1]
 
     @property
     def free(self) -> Integers:
         """Slots."""
-        return self._columns[2]
+        return self._rows[2]
 
     @property
     def begin(self) -> Integers:
         """When they are up; 0: they are."""
-        return self._columns[3]
+        return self._rows[3]
 
     @property
     def stays(self) -> Integers:
-        return self._columns[4]
+        return self._rows[4]
 
     def stays_of(self, machines: Integers) -> Integers:
         """Until when each of these machines stays, those that leave among them."""

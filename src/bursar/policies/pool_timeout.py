@@ -15,6 +15,7 @@ from typing import Final
 
 from bursar.beliefs.reliability import DEADLINE_IN_MEANS
 from bursar.model.time import HOUR, Time
+from bursar.policies.past_turnarounds import past_turnarounds
 from bursar.state.view import View
 
 ENOUGH: Final = 3
@@ -34,8 +35,8 @@ LIKELY: Final = 0.5
 class PoolTimeout:
     """What is waited for, and for how long."""
 
-    def __init__(self, told: Time | None = None) -> None:
-        self.told = told
+    def __init__(self, given: Time | None = None) -> None:
+        self.given = given
         """None: it is learned"""
         self.results = 0
         """of the unreliable pool"""
@@ -61,9 +62,9 @@ class PoolTimeout:
     @property
     def known(self) -> Time | None:
         """The deadline of an instance in the throughput phase; None: not known yet."""
-        if self.told is None and self.results >= ENOUGH:
+        if self.given is None and self.results >= ENOUGH:
             return DEADLINE_IN_MEANS * (self.turnaround // self.results)
-        return self.told
+        return self.given
 
     @property
     def is_surely_known(self) -> bool:
@@ -106,8 +107,16 @@ class PoolTimeout:
         self._sure += 1
         self._sure_time += time
 
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched."""
+        past = past_turnarounds(view)
+        self.results, self.turnaround = len(past.unreliable), sum(past.unreliable)
+        self._recent.extend(past.unreliable[-RECENT:])
+        self._sure, self._sure_time = len(past.sure), sum(past.sure)
+        self._unsure = past.sent  # of no meaning once the deadline is known
+
     def gave_up(self, task: int) -> None:
-        if self.told is None:
+        if self.given is None:
             self._times_given_up[task] += 1
             self.in_vain += 1
 

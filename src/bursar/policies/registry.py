@@ -111,14 +111,14 @@ def find(role: str, name: str) -> Callable[..., Any]:
 def _load(role: str, point: EntryPoint) -> Callable[..., Any]:
     """The object of another package; every error there becomes one line."""
     package = point.dist.name if point.dist is not None else point.value
-    told = f"the {role} {shown(point.name)} of the package {package}"
+    what = f"the {role} {shown(point.name)} of the package {package}"
     try:
         loaded: Callable[..., Any] = point.load()
     except Exception as error:
         problem = one_line(f"{type(error).__name__}: {error}")
-        raise InputError(f"{told} cannot be imported: {problem}; fix or remove it") from error
+        raise InputError(f"{what} cannot be imported: {problem}; fix or remove it") from error
     if not callable(loaded):
-        raise InputError(f"{told} is {point.value}, which cannot be called; fix or remove it")
+        raise InputError(f"{what} is {point.value}, which cannot be called; fix or remove it")
     return loaded
 
 

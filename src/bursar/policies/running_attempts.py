@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from bursar.policies.columns import Columns, Integers, Truths
@@ -14,7 +15,21 @@ from bursar.state.view import Attempt, View
 _KEY: Final = 36
 """Bits of an attempt's number in a key that has that of its offer or machine above it."""
 _STARTED: Final = 4
+_FIRST: Final = 7
 LARGEST: Final = 2**63 - 1
+FEW: Final = 1_000
+"""Rows of which all are looked at as fast as some."""
+
+
+class _Group(msgspec.Struct):
+    """The rows of one task."""
+
+    place: int
+    """of the task among the tasks that have rows"""
+    first: int
+    """the least of `orders`"""
+    orders: dict[int, int] = {}
+    """by attempt, what it has among `keys`"""
 
 
 class RunningAttempts:
@@ -25,7 +40,7 @@ class RunningAttempts:
 
     def __init__(self, wanted: Callable[[Attempt], bool]) -> None:
         self._wanted = wanted
-        self._columns = Columns(7)
+        self._columns = Columns(8)
         """by offer, then in the order of their numbers, which is that of time"""
         self._keys: dict[int, int] = {}
         """by attempt, that of its row"""
@@ -34,12 +49,14 @@ class RunningAttempts:
         self._offers: dict[str, int] = {}
         self._counts: Counter[int] = Counter()
         """rows by offer, as its place in the market"""
-        self._groups: dict[int, list[int]] = {}
-        """by task, its place among the tasks, and how many rows it has"""
+        self._groups: dict[int, _Group] = {}
+        """by task, its rows"""
         self._free: list[int] = []
         """places among the tasks that no task has"""
         self._barred: set[int] = set()
         """tasks that have failed before: they may not be replicated"""
+        self._unsettled: set[int] = set()
+        """tasks of which another row may come first, while changes are followed"""
 
     def look(self, view: View) -> None:
         """Follow what changed."""
@@ -51,6 +68,8 @@ class RunningAttempts:
         else:
             for number in changed:
                 self._update(number, view)
+        if self._unsettled:
+            self._settle_first()
 
     def _begin(self, view: View) -> None:
         self._offers = {offer.name: place for place, offer in enumerate(view.market.offers)}
@@ -58,7 +77,7 @@ class RunningAttempts:
         self._keys.clear()
         self._counts.clear()
         self._groups, self._free = {}, []
-        self._barred = set()
+        self._barred, self._unsettled = set(), set()
         for number in view.attempts:
             self._update(number, view)
 
@@ -70,8 +89,8 @@ class RunningAttempts:
         if attempt is None or not self._wanted(attempt):
             if key is not None:
                 self._counts[key >> _KEY] -= 1
-                self._leave(task)
                 columns.drop(self._keys.pop(number))
+                self._leave(task, number)
         elif key is not None:
             columns.change(key, _STARTED, attempt.started)  # all else stays as it is
         else:
@@ -79,27 +98,47 @@ class RunningAttempts:
             offer = self._offers[machine.offer.name]
             self._counts[offer] += 1
             key = self._keys[number] = (offer << _KEY) + number
-            group = self._join(task)
-            columns.put((key, number, task, machine.id, attempt.started, offer, group))
+            group = self._join(task, number, (machine.id << _KEY) + number)
+            row = (number, task, machine.id, attempt.started, offer, group.place, group.first)
+            columns.put((key, *row))
 
-    def _join(self, task: int) -> int:
+    def _join(self, task: int, number: int, order: int) -> _Group:
         group = self._groups.get(task)
         if group is None:
             place = self._free.pop() if self._free else len(self._groups)
-            group = self._groups[task] = [place, 0]
-        group[1] += 1
-        return group[0]
+            group = self._groups[task] = _Group(place, order)
+        elif order < group.first:
+            self._unsettled.add(task)
+        group.orders[number] = order
+        return group
 
-    def _leave(self, task: int) -> None:
+    def _leave(self, task: int, number: int) -> None:
         group = self._groups[task]
-        group[1] -= 1
-        if not group[1]:
-            self._free.append(self._groups.pop(task)[0])
+        order = group.orders.pop(number)
+        if not group.orders:
+            self._free.append(self._groups.pop(task).place)
+        elif order == group.first:
+            self._unsettled.add(task)
+
+    def _settle_first(self) -> None:
+        """Tell the rows of tasks of which another one comes first now."""
+        for task in self._unsettled:
+            group = self._groups.get(task)
+            if group is not None:
+                group.first = min(group.orders.values())
+                for number in group.orders:
+                    self._columns.change(self._keys[number], _FIRST, group.first)
+        self._unsettled.clear()
 
     # --- reading ---------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self._columns)
+
+    @property
+    def are_few(self) -> bool:
+        """Whether it is not worth it to find out which of them need a closer look."""
+        return len(self._columns) <= FEW
 
     @property
     def attempts(self) -> Integers:
@@ -126,6 +165,16 @@ class RunningAttempts:
     def run_on(self) -> Iterable[int]:
         """Offers on whose machines some of them run, as places in the market."""
         return [place for place, count in self._counts.items() if count]
+
+    @property
+    def first(self) -> Integers:
+        """For each row, the least key (`keys`) that a row of the same task has."""
+        return self._columns[_FIRST]
+
+    def rows_on(self, offers: Iterable[int]) -> Integers:
+        """The rows of machines of some offers."""
+        parts = [np.arange(rows.start, rows.stop) for rows in map(self.rows_of, offers)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def rows_of(self, offer: int) -> slice:
         """The rows of an offer's machines."""
@@ -157,6 +206,8 @@ class RunningAttempts:
 
         One that has failed gets no more attempts than its retries: replicas are none beside them.
         """
+        if not self._barred:
+            return None
         self._barred &= self._groups.keys()
         barred = [task for task in self._barred if not view.may_replicate(task)]
         return ~np.isin(self.tasks, barred) if barred else None

@@ -205,6 +205,13 @@ class TwoPools:
         # Index 0 is no task; the rest is queued again as far as it is not settled.
         self._returned = [task for task, done in enumerate(self._settled) if task and not done]
 
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched; the tail is opened again when it goes on."""
+        for one in (self.strategies, self._deadline_help, self._timeout):
+            one.saw_before(view)
+        self._settled[1:] = bytes(status >= DONE for status in view.status[1:])
+        self._returned = list(view.ready)
+
     # --- what to do ------------------------------------------------------------------------------
 
     def advance(self, view: View, now: Time, rng: Random) -> None:

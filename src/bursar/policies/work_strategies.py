@@ -34,6 +34,14 @@ class WorkStrategies:
                 if not state.work.left(state.work.place_of(state.log.task[event.attempt])):
                     self._in_force = None
 
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched."""
+        self._works, self._in_force = view.work, None
+        for place in range(len(view.work)):
+            strategy = view.strategy_of(place + 1)
+            if strategy is not None:
+                self._of_work[place + 1] = strategy
+
     @property
     def in_force(self) -> tuple[Strategy | None, ...]:
         """Those of all works that are not done, each once; None: of a work that has none yet."""

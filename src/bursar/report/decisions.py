@@ -13,7 +13,7 @@ from bursar.model.fleet import format_fleet, write_fleet
 from bursar.model.money import Money, format_money
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, SECOND, Time, format_duration, seconds
-from bursar.report.summary import STATUS_TOLD, goal_money
+from bursar.report.summary import STATUS_TEXT, goal_money
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -27,7 +27,7 @@ MOMENT: Final = 1.0
 MOST_NAMES: Final = 4
 
 
-class Told(msgspec.Struct, frozen=True):
+class DecisionLine(msgspec.Struct, frozen=True):
     """One decision, or one event that explains decisions."""
 
     at_s: float
@@ -38,7 +38,7 @@ class Told(msgspec.Struct, frozen=True):
 class Decision(msgspec.Struct, frozen=True):
     """The text for one event, and for several of them together."""
 
-    told: Told
+    line: DecisionLine
     several: str = ""
     """with places for COUNT and NAMES; empty: it is always told alone"""
     name: str = ""
@@ -48,41 +48,41 @@ def decisions(events: Iterable[ev.AnyEvent]) -> Iterator[Decision]:
     """Fold the journal and tell what was decided; attempts only where there is a reason."""
     state = RunState()
     for event in events:
-        told, together = _tell(event, state), _together(event, state)
+        line, together = _tell(event, state), _together(event, state)
         state.apply(event)
-        if told is not None:
-            yield Decision(Told(event.at / SECOND, *told), *together)
+        if line is not None:
+            yield Decision(DecisionLine(event.at / SECOND, *line), *together)
 
 
-def grouped(found: Sequence[Decision]) -> list[Told]:
+def grouped(found: Sequence[Decision]) -> list[DecisionLine]:
     """Like decisions for like reasons told once with their count; the length is bounded.
 
     Reasons are equal if they differ in numbers only; the first is shown.
     """
-    span = max(MOMENT, found[-1].told.at_s / PARTS) if found else MOMENT
+    span = max(MOMENT, found[-1].line.at_s / PARTS) if found else MOMENT
     groups: list[list[Decision]] = []
     latest: dict[tuple[str, str], list[Decision]] = {}
     for one in found:
-        key = (one.several, re.sub(r"\d+(\.\d+)?", "0", one.told.why))
+        key = (one.several, re.sub(r"\d+(\.\d+)?", "0", one.line.why))
         group = latest.get(key)
-        if not one.several or group is None or one.told.at_s - group[0].told.at_s > span:
+        if not one.several or group is None or one.line.at_s - group[0].line.at_s > span:
             group = latest[key] = []
             groups.append(group)
         group.append(one)
-    return [_said(group) for group in groups]
+    return [_grouped_line(group) for group in groups]
 
 
-def _said(group: Sequence[Decision]) -> Told:
+def _grouped_line(group: Sequence[Decision]) -> DecisionLine:
     first, last = group[0], group[-1]
     if len(group) == 1:
-        return first.told
+        return first.line
     names = list(dict.fromkeys(one.name for one in group))
     if len(names) > MOST_NAMES:
         names[MOST_NAMES - 1 : -1] = ["..."]
     what = first.several.replace(COUNT, f"{len(group):,}").replace(NAMES, ", ".join(names))
-    begin, end = (clock(seconds(one.told.at_s)) for one in (first, last))
+    begin, end = (clock(seconds(one.line.at_s)) for one in (first, last))
     until = "" if begin == end else f", until {end}"
-    return Told(first.told.at_s, what.replace(", ...,", " ...") + until, first.told.why)
+    return DecisionLine(first.line.at_s, what.replace(", ...,", " ...") + until, first.line.why)
 
 
 def _together(event: ev.AnyEvent, state: RunState) -> tuple[str, str]:
@@ -146,7 +146,7 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
         case ev.GoalChanged() | ev.RunResumed() | ev.RetryRequested():
             return _changes(event, state), "requested"
         case ev.RunEnded():
-            return f"run ended: {STATUS_TOLD[event.status]}", event.why
+            return f"run ended: {STATUS_TEXT[event.status]}", event.why
     return _tell_machine(event, state) or _tell_attempt(event, state)
 
 

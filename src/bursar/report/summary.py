@@ -33,7 +33,7 @@ NOT_INCLUDED: Final = "storage and transfer are not included"
 FREE: Final = "free of charge"
 """Said instead where there is nothing to cap."""
 
-STATUS_TOLD: Final[dict[Status, str]] = {
+STATUS_TEXT: Final[dict[Status, str]] = {
     "done": "done",
     "failed": "failed",
     "budget": "stopped by its budget",
@@ -112,13 +112,13 @@ def prices_told(market: Market, *, first: bool = True) -> str:
 
 def goal_money(goal: Goal, currency: str) -> str:
     """`$2.50`, `$5.00/h`, `no budget`, or that of each account."""
-    told = {
+    text = {
         name: "no budget" if budget is None else format_budget(budget, currency)
         for name, budget in goal.budgets().items()
     }
     if not goal.accounts:
-        return told[""]
-    return ", ".join(f"{name} {money}" for name, money in told.items())
+        return text[""]
+    return ", ".join(f"{name} {money}" for name, money in text.items())
 
 
 def budget_told(market: Market, goal: Goal) -> str:
@@ -126,16 +126,16 @@ def budget_told(market: Market, goal: Goal) -> str:
     if market.is_free:
         return FREE
     money = goal_money(goal, market.currency)
-    told = money if goal.budget is None and not goal.accounts else f"budget {money}"
-    return f"{told} ({NOT_INCLUDED})"
+    text = money if goal.budget is None and not goal.accounts else f"budget {money}"
+    return f"{text} ({NOT_INCLUDED})"
 
 
 def money_line(digest: Digest, *, first: bool = True) -> str:
     """`$0.40 committed of $2.50`, and if it is the first to show the cap, what that leaves out."""
     if digest.is_free:
         return FREE
-    told = f"{format_money(digest.committed, digest.currency)} committed{_limit(digest)}"
-    return f"{told} ({NOT_INCLUDED})" if first else told
+    text = f"{format_money(digest.committed, digest.currency)} committed{_limit(digest)}"
+    return f"{text} ({NOT_INCLUDED})" if first else text
 
 
 def _limit(digest: Digest) -> str:
@@ -172,11 +172,11 @@ def tell_digest(
 ) -> Iterator[str]:
     """The same; a digest knows how many tasks failed, not how."""
     status = digest.status or "running"
-    told = ABANDONED if is_abandoned else "running"
+    text = ABANDONED if is_abandoned else "running"
     if digest.status is not None:
-        told = STATUS_TOLD[digest.status]
+        text = STATUS_TEXT[digest.status]
     yield (
-        f"{digest.run}: {told}. {digest.done:,} of {counted(digest.total, 'task')} done"
+        f"{digest.run}: {text}. {digest.done:,} of {counted(digest.total, 'task')} done"
         f" in {_span(digest.elapsed, digest.was_paused)}, {money_line(digest, first=first)}"
     )
     if digest.refill_awaited is not None and not is_abandoned:
@@ -207,8 +207,8 @@ def refill_told(began: float, refill: Time) -> str:
 
 
 def _span(length: Time, was_paused: bool) -> str:
-    told = format_duration(length)
-    return f"{told} of running time" if was_paused else told
+    text = format_duration(length)
+    return f"{text} of running time" if was_paused else text
 
 
 def _tell_promise(digest: Digest, plan: Promise) -> str:
@@ -238,11 +238,11 @@ def tell_failures(state: RunState) -> Iterator[str]:
     for tasks in shown:
         failure = state.failed_tasks[tasks[0]]
         code = f"exit code {failure.exit_code}" if (failure.exit_code or 0) > 0 else ""
-        told = f"{f' ({code})' if code else ''}: {cut(state.describe(tasks[0]))}"
+        text = f"{f' ({code})' if code else ''}: {cut(state.describe(tasks[0]))}"
         if len(tasks) == 1:
-            yield f"failed: task {tasks[0]}{told}"
+            yield f"failed: task {tasks[0]}{text}"
         else:
-            yield f"failed: {counted(len(tasks), 'task')} alike, such as task {tasks[0]}{told}"
+            yield f"failed: {counted(len(tasks), 'task')} alike, such as task {tasks[0]}{text}"
         lines = (failure.why or "").splitlines()
         yield from (f"    {cut(line)}" for line in lines if line != code)
     if more := state.failed - sum(map(len, shown)):

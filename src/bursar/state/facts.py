@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from bursar.model.collection import IndexedSet
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
+from bursar.model.strategy import Strategy
 from bursar.model.text import cut
 from bursar.model.time import Time, format_duration
 from bursar.model.work import Bag
@@ -163,6 +164,10 @@ class RunFacts(Struct, eq=False):
     def plan_of(self, work: int) -> FollowedPlan | None:
         """The plan that the work of this number follows now; None: it follows none."""
         return self.plans_of(work).followed
+
+    def strategy_of(self, work: int) -> Strategy | None:
+        """The last strategy that was chosen for the work of this number; None: there is none."""
+        return self.plans_of(work).last_strategy
 
     def workflows(self) -> Iterator[tuple[int, Workflow]]:
         """Those that arrived, each with its number among the works."""

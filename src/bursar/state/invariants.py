@@ -62,8 +62,8 @@ def _check_load(state: RunState) -> None:
             supply[account] += 0 if machine.up is None else machine.offer.slots
     for series, counted in ((state.demand, demand), (state.supply, supply)):
         for account in {*series.accounts, *counted}:
-            told = f"demand or supply of {account!r} is {counted[account]}"
-            _expect(state, series.now(account) == counted[account], told)
+            message = f"demand or supply of {account!r} is {counted[account]}"
+            _expect(state, series.now(account) == counted[account], message)
 
 
 def _check_machine(state: RunState, machine: Machine) -> None:

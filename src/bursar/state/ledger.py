@@ -257,8 +257,8 @@ class Ledger:
 
     def _check_account(self, name: str, sums: AccountSums, summed: AccountSums) -> None:
         account = f"account {name!r}" if name else "the account"
-        told = sums.committed
-        if told != summed.committed:
-            raise InvariantError(f"{account} has {told} by interval, not {summed.committed}")
-        if sums.budget is not None and max(told.values(), default=0) > sums.budget.amount.nanos:
-            raise InvariantError(f"{account} has committed {told} of a budget of {sums.budget}")
+        sums_now = sums.committed
+        if sums_now != summed.committed:
+            raise InvariantError(f"{account} has {sums_now} by interval, not {summed.committed}")
+        if sums.budget is not None and max(sums_now.values(), default=0) > sums.budget.amount.nanos:
+            raise InvariantError(f"{account} has committed {sums_now} of a budget of {sums.budget}")

@@ -15,6 +15,7 @@ import msgspec
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
+from bursar.model.strategy import Strategy
 from bursar.model.time import Time
 from bursar.model.work import Work
 from bursar.state.charges import Charge
@@ -153,6 +154,9 @@ class _RunTimesView(msgspec.Struct, frozen=True):
     ) -> Elsewhere:
         return self._all().elsewhere(offers, sources, elapsed, tasks)
 
+    def longest(self, offer: str, elapsed: Time) -> Time | None:
+        return self._all().longest(offer, elapsed)
+
     def pace(self, offer: str) -> Time | None:
         return self._all().pace(offer)
 
@@ -212,6 +216,7 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
     runtimes: RunTimes
     attempts_of: Callable[[int], Sequence[int]]
     plan_of: Callable[[int], FollowedPlan | None]
+    strategy_of: Callable[[int], Strategy | None]
     account_of: Callable[[int], str]
     offer_of: Callable[[int], str]
     may_replicate: Callable[[int], bool]
@@ -286,6 +291,9 @@ def view_of(state: View) -> ReadOnlyView:
     def plan_of(work: int) -> FollowedPlan | None:
         return state.plan_of(work)
 
+    def strategy_of(work: int) -> Strategy | None:
+        return state.strategy_of(work)
+
     def account_of(task: int) -> str:
         return state.account_of(task)
 
@@ -315,6 +323,7 @@ def view_of(state: View) -> ReadOnlyView:
         runtimes=_RunTimesView(lambda: state.runtimes),
         attempts_of=attempts_of,
         plan_of=plan_of,
+        strategy_of=strategy_of,
         account_of=account_of,
         offer_of=offer_of,
         may_replicate=may_replicate,

@@ -91,6 +91,12 @@ class RunTimes(Protocol):
         """The same of many tasks at once; each runs on the offer at a place of `offers`."""
         return _OneByOne(self, [offers[place] for place in sources.tolist()], elapsed, tasks)
 
+    def longest(self, offer: str, elapsed: Time) -> Time | None:
+        """No more than this is expected (`elsewhere`) of a task that has run there for so long or
+        less; None: nobody knows. Attempts that are sure to end in time need no closer look.
+        """
+        return None
+
     def pace(self, offer: str) -> Time | None:
         """How long it takes there what takes an hour elsewhere; None: nobody knows.
 
@@ -162,6 +168,9 @@ class TwoRunTimes(RunTimes):
         tasks: NDArray[int64],
     ) -> Elsewhere:
         return self._moving.elsewhere(offers, sources, elapsed, tasks)
+
+    def longest(self, offer: str, elapsed: Time) -> Time | None:
+        return self._moving.longest(offer, elapsed)
 
     def pace(self, offer: str) -> Time | None:
         return self._moving.pace(offer)

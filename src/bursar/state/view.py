@@ -14,6 +14,7 @@ import msgspec
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money, format_money
+from bursar.model.strategy import Strategy
 from bursar.model.time import DAY, MINUTE, SECOND, Time
 from bursar.model.work import Work
 from bursar.state.charges import Charge
@@ -387,6 +388,10 @@ class View(Protocol):
 
     def plan_of(self, work: int) -> FollowedPlan | None:
         """The plan that the work of this number follows now; None: it follows none."""
+        ...
+
+    def strategy_of(self, work: int) -> Strategy | None:
+        """The last strategy that was chosen for the work of this number; None: there is none."""
         ...
 
     def account_of(self, task: int) -> str:

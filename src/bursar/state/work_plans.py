@@ -50,6 +50,14 @@ class WorkPlans(msgspec.Struct, frozen=True):
         return None if self.strategy is None else self.strategy.strategy
 
     @property
+    def last_strategy(self) -> Strategy | None:
+        """The last that came with a plan or that an advisor chose; None: there is none."""
+        planned = None if self.chosen is None else self.chosen.strategy
+        if self.strategy is None or self.chosen is None or planned is None:
+            return planned if self.strategy is None else self.strategy.strategy
+        return self.strategy.strategy if self.strategy.at >= self.chosen.at else planned
+
+    @property
     def followed(self) -> FollowedPlan | None:
         """The plan as it was chosen or last changed; None: the work follows none."""
         last: ev.PlanChosen | ev.AssignmentChanged | None = self.chosen

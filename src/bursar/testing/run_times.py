@@ -97,6 +97,9 @@ class _WatchedRunTimes:
         times = self._one.elsewhere(self._offers, places, ages, tasks)
         here = [self._time("expected", source, age) for age in AGES]
         expect(times.here.tolist() == here, f"elsewhere answers {times.here}, expected {here}")
+        longest = self._one.longest(source, max(AGES))
+        most = max(here)
+        expect(longest is None or longest >= most, f"longest is {longest}, but expected {most}")
         for offer in self._offers:
             there = [self._time("moved", source, age, offer) for age in AGES]
             found = times.on(offer).tolist()

@@ -23,6 +23,7 @@ from bursar.runs.choosing import choice_of
 from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
+from bursar.state.read_only import view_of
 from bursar.testing import Auditor, Scene, check_advisor
 
 RUNS = 6
@@ -94,6 +95,33 @@ def test_nothing_is_planned_anew_while_tasks_are_as_predicted(flow, times, plan)
     for seed in range(RUNS):
         state = run(flow, times, plan, slower=1.0, seed=seed, advised=True)
         assert state.plans_of(1).assignment is None
+
+
+class Twin:
+    """An advisor that sees every event, beside one that learns now and then from the view."""
+
+    def __init__(self, make):
+        self.make, self.one, self.compared = make, make(), 0
+
+    def saw(self, event, state):
+        self.one.saw(event, state)
+        if state.events % 23 == 0 and state.done:
+            late = self.make()
+            late.saw_before(view_of(state))
+            for key, factor in self.one._means().items():
+                assert late._means()[key] == pytest.approx(factor)
+            for name in ("_assigned", "_fleet", "_finished"):
+                assert getattr(late, name) == getattr(self.one, name)
+            assert late._watch.side == self.one._watch.side
+            assert late._watch._above.stake == pytest.approx(self.one._watch._above.stake)
+            self.compared += 1
+
+
+@pytest.mark.parametrize("slower", [1.0, 1.7])
+def test_an_advisor_learns_from_the_view_what_events_teach(flow, times, plan, slower):
+    twin = Twin(lambda: WorkflowAdvisor(flow, MARKET.offers, times, Wish()))
+    run(flow, times, plan, slower=slower, seed=1, advised=False, observer=twin)
+    assert twin.compared > 3
 
 
 def test_what_is_done_keeps_its_offer_in_the_new_plan(flow, times, plan):

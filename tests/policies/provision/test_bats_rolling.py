@@ -12,7 +12,7 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
 from bursar.policies.provision.bats_rolling import FOREVER, RollingBats
-from bursar.policies.provision.bats_start import first_rents, told_offers
+from bursar.policies.provision.bats_start import first_rents, offers_known
 from bursar.state.actions import Extend, Release, Stop
 from bursar.testing import Scene
 
@@ -127,15 +127,15 @@ def test_with_fine_units_half_of_those_begun_must_have_ended():
     known = progress(fine=[1])
     for task in (1, 2):
         scene.start(task, scene.machine(stay=SECOND))
-    assert told_offers(scene.state, known, scene.at) == frozenset()
-    assert told_offers(scene.state, progress(fine=[1, 1]), scene.at) == {"fine"}
+    assert offers_known(scene.state, known, scene.at) == frozenset()
+    assert offers_known(scene.state, progress(fine=[1, 1]), scene.at) == {"fine"}
 
 
 def test_for_a_deadline_five_results_are_waited_for_while_there_is_time():
     scene = Scene(SLOW, tasks=100, deadline=8 * HOUR)
-    assert told_offers(scene.state, progress(slow=[9] * 4), HOUR - 1) == frozenset()
-    assert told_offers(scene.state, progress(slow=[9] * 5), HOUR - 1) == {"slow"}
-    assert told_offers(scene.state, progress(slow=[9] * 4), HOUR) == {"slow"}
+    assert offers_known(scene.state, progress(slow=[9] * 4), HOUR - 1) == frozenset()
+    assert offers_known(scene.state, progress(slow=[9] * 5), HOUR - 1) == {"slow"}
+    assert offers_known(scene.state, progress(slow=[9] * 4), HOUR) == {"slow"}
 
 
 # --- what it keeps --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, format_duration
+from bursar.policies import running_attempts
 from bursar.policies.live_attempts import is_live
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.replicate.at_risk import LONGER, AtRisk
@@ -160,8 +162,14 @@ def asked(replicator, scene, seed):
 
 
 @settings(max_examples=60)
-@given(st.integers(0, 10_000))
-def test_arrays_pick_what_plain_loops_pick(seed):
+@given(seed=st.integers(0, 10_000), few=st.sampled_from((0, 1_000)))
+def test_arrays_pick_what_plain_loops_pick(seed, few):
+    """Where attempts are many, those that need no closer look get none."""
+    with patch.object(running_attempts, "FEW", few):
+        _compare_ways(seed)
+
+
+def _compare_ways(seed):
     rng = Random(seed)
     known, guide = UnifiedRuntimes(SLOPES), Stays()
     kinds = (Stochastic, RandomReplicas, StochasticRandom)

@@ -54,7 +54,7 @@ def make_plans(
         raise InputError(_why_nothing(market, samples))
     means = {one.name: max(1, round(float(np.mean(samples[one.name])))) for one in usable}
     if faithful:
-        plans, told = faithful_plans(
+        plans, found = faithful_plans(
             usable,
             samples,
             dict(means),
@@ -72,8 +72,8 @@ def make_plans(
         )
         _check_goal(front, goal, market.currency)
         plans = list_plans(front, goal, confidence, rows, means, tasks, usable)
-        told = _told(plans, usable, samples, tasks, mixed, paired=paired)
-    sentences = (caution.rstrip(".") for caution in told)
+        found = _cautions(plans, usable, samples, tasks, mixed, paired=paired)
+    sentences = (caution.rstrip(".") for caution in found)
     cautions = dict.fromkeys((*known_cautions, *sentences, *_left_out(market, samples, mixed)))
     return PlansOffered(
         at=0,
@@ -120,7 +120,7 @@ def _check_goal(front: Sequence[FrontierPoint], goal: Goal, currency: str) -> No
         raise DeadlineTooEarlyError(goal.deadline, min(one.time for one in front))
 
 
-def _told(
+def _cautions(
     plans: Sequence[Plan],
     offers: Sequence[Offer],
     samples: Samples,

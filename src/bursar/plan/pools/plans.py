@@ -118,9 +118,9 @@ class PoolKnowledge(msgspec.Struct, frozen=True):
         )
 
     def __post_init__(self) -> None:
-        told = self.reliability
-        if told is not None and not LEAST_RELIABILITY <= told <= 1:
-            raise InputError(f"a reliability of {told:g}; use {LEAST_RELIABILITY:g} to 1")
+        share = self.reliability
+        if share is not None and not LEAST_RELIABILITY <= share <= 1:
+            raise InputError(f"a reliability of {share:g}; use {LEAST_RELIABILITY:g} to 1")
 
     @property
     def likely_reliability(self) -> float:

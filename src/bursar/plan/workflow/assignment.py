@@ -296,26 +296,26 @@ def _fastest_by_chance(problem: _Problem, budget: float, share: float) -> Assign
     """
     search = problem.search
     safe = min(share + CAUTION * math.sqrt(share * (1 - share) / problem.samples), 1.0)
-    told, margin = problem.verified(problem.cheapest()), 0.0
-    nearest, kept = told, list[Assignment]()
+    judged, margin = problem.verified(problem.cheapest()), 0.0
+    nearest, kept = judged, list[Assignment]()
     for turn in range(1, TURNS + 1):
         deviation = math.sqrt(
-            float(problem.variances[np.arange(len(told.offers)), told.offers].sum())
+            float(problem.variances[np.arange(len(judged.offers)), judged.offers].sum())
         )
-        beyond = max(told.cost.quantile(safe) - told.expected_cost, 0.0)
+        beyond = max(judged.cost.quantile(safe) - judged.expected_cost, 0.0)
         risk = 0.5 * beyond / deviation**2 if deviation > 0 else 0.0
         search.costs = problem.costs + risk * problem.variances
         limit = budget - 0.5 * beyond - margin
         offers = search.costs.argmin(axis=1)
         if search.cost(offers) <= limit:
             offers = search.best(limit, problem.passes, *problem.starts(limit)).offers
-        told = problem.verified(offers, turn)
-        nearest = min(nearest, told, key=lambda one: one.cost.quantile(share))
-        chance = told.chance_within_budget or 0.0
+        judged = problem.verified(offers, turn)
+        nearest = min(nearest, judged, key=lambda one: one.cost.quantile(share))
+        chance = judged.chance_within_budget or 0.0
         if chance >= share:
-            kept.append(told)
+            kept.append(judged)
         if chance < safe:
-            margin += max(told.cost.quantile(safe) - budget, HAIR * budget)
+            margin += max(judged.cost.quantile(safe) - budget, HAIR * budget)
         elif len(kept) >= ENOUGH:
             break
     if not kept:
@@ -338,10 +338,10 @@ def _cheapest_by_deadline(problem: _Problem, deadline: float, share: float) -> A
         target *= on_lanes / at
     for turn in range(1, TURNS + 1):
         offers, low = _cheapest_on_lanes(problem, target, low, min(safe, 1.0))
-        told = problem.verified(offers, turn)
-        if problem.is_in_time(told):
-            return told
-        at = told.makespan.quantile(share)
+        judged = problem.verified(offers, turn)
+        if problem.is_in_time(judged):
+            return judged
+        at = judged.makespan.quantile(share)
         target *= min(deadline / at, 1 - HAIR)
         if np.array_equal(offers, fastest.offers):
             break

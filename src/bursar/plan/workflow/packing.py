@@ -63,8 +63,8 @@ class PackedRuns(msgspec.Struct, frozen=True):
             int(most) * price for most, price in zip(self.units.max(axis=0), nanos, strict=True)
         )
         if dearest > LARGEST:
-            told = format_money(Money(dearest), None)
-            raise InputError(f"an execution may cost {told}; check the prices")
+            amount = format_money(Money(dearest), None)
+            raise InputError(f"an execution may cost {amount}; check the prices")
         costs: Integers = self.units @ np.array(nanos, dtype=np.int64)
         return costs
 

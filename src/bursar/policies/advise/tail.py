@@ -294,6 +294,14 @@ class TailAdvisor(Advisor):
         elif isinstance(event, ev.AttemptStarted | ev.AttemptEnded | ev.MachineDown):
             self._has_changed = True
 
+    def saw_before(self, view: View) -> None:
+        self._observer.saw_before(view)
+        self._has_changed = True
+        for work in range(1, len(view.work) + 1):
+            strategy = view.strategy_of(work)
+            if strategy is not None and not is_interim(strategy):
+                self._decided.add(work)
+
     def question(self, view: View, now: Time) -> TailQuestion | ReserveQuestion | None:
         if not self._has_changed:
             return None

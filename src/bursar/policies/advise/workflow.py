@@ -17,8 +17,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.beliefs.band_watch import BandWatch
+from bursar.beliefs.band_watch import BandWatch, bands
 from bursar.beliefs.kind_times import Piggyback
+from bursar.beliefs.past import SUCCESS, past_attempts
 from bursar.beliefs.task_times import TaskTimes
 from bursar.engine.roles import Advisor
 from bursar.model.assigned import Assigned
@@ -124,6 +125,12 @@ class WorkflowAdvisor(Advisor):
             case ev.AttemptEnded(outcome="success"):
                 self._learn(event, state)
 
+    def saw_before(self, view: View) -> None:
+        plan = view.plan_of(self._work)
+        if plan is not None:
+            self._assigned, self._fleet = plan.assigned, dict(plan.fleet)
+        self._learn_past(view)
+
     def question(self, view: View, now: Time) -> RestQuestion | None:
         assigned = self._assigned
         if assigned is None or self._is_hopeless or not self._is_in_doubt():
@@ -181,6 +188,29 @@ class WorkflowAdvisor(Advisor):
         actual = event.runtime / SECOND
         self._seen.saw(kind, offer, predicted.mean, actual)
         self._watch.saw(predicted.scaled(self._factors.get((kind, offer), 1.0)), actual)
+
+    def _learn_past(self, view: View) -> None:
+        """As `_learn` of each task that has finished, with all bands found at once."""
+        past = past_attempts(view)
+        places = [self._column.get(offer.name, -1) for offer in view.market.offers]
+        columns = np.array(places, dtype=np.int64)[past.offers]
+        tasks = past.tasks - self._before - 1
+        ours = (past.outcomes == SUCCESS) & (columns >= 0) & (tasks >= 0)
+        ours &= tasks < self._flow.count
+        tasks, columns = tasks[ours], columns[ours]
+        rows, actual = self._times.rows[tasks, columns], past.runtimes[ours] / SECOND
+        lows, highs = bands(self._times.table[rows])
+        means = self._times.table.mean(axis=1)[rows]
+        above, below = (actual > highs).tolist(), (actual < lows).tolist()
+        names = [self._offers[column].name for column in columns.tolist()]
+        kinds = map(self._kind, tasks.tolist())
+        for kind, name, mean, one in zip(
+            kinds, names, means.tolist(), actual.tolist(), strict=True
+        ):
+            self._seen.saw(kind, name, mean, one)
+        for is_above, is_below in zip(above, below, strict=True):
+            self._watch.judged(is_above=is_above, is_below=is_below)
+        self._finished = len(tasks)
 
     def _kind(self, index: int) -> str:
         return self._flow.kind_names[self._flow.kinds[index]]

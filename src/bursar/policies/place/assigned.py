@@ -28,6 +28,10 @@ class AssignedPlacer(Placer):
         if not self._is_shared:
             self.work.saw(event, state)
 
+    def saw_before(self, view: View) -> None:
+        if not self._is_shared:
+            self.work.saw_before(view)
+
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         """The oldest machines first, so that the youngest get idle and can be given back."""
         starts: list[Start] = []

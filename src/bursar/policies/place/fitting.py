@@ -8,7 +8,7 @@ on a slow machine while faster ones would end all that is left sooner. The thesi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Final
 
@@ -22,9 +22,9 @@ from bursar.policies.idle_machines import IdleMachines
 from bursar.policies.machine_slots import MachineSlots
 from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Start
-from bursar.state.view import Attempt, View
+from bursar.state.view import Attempt, Machine, View
 
-PATIENCE: Final = 2
+RUN_TIMES_ALLOWED: Final = 2
 """Run times that the other machines are given to end what does not fit on one that leaves."""
 NOTABLY: Final = 1.1
 """A machine is faster if its run times are shorter by so much: means are only estimates."""
@@ -57,17 +57,11 @@ class FittingPlacer(Placer):
         """A machine for each slot that shall get a task, the fastest first."""
         means = {offer.name: view.runtimes.expected(offer.name) for offer in view.market.offers}
         rest = _Rest(self, view, means, now)
-        useless: set[str] = set()
-        if len(view.idle) > FEW:
-            self._idle.look(view)
-            idle = {name for name in self._idle.offers() if self._idle.oldest((name,), view)}
-            useless = rest.useless_among(idle)
-            if idle == useless:
-                return []
+        if len(view.idle) == 1 and not rest.is_tail_anywhere():
+            machine = view.machines[view.idle[0]]
+            return [machine.id] * (machine.offer.slots - len(machine.attempts))
         free = [
-            (means[machine.offer.name] or 0, machine)
-            for machine in map(view.machines.__getitem__, view.idle)
-            if machine.offer.name not in useless
+            (means[machine.offer.name] or 0, machine) for machine in self._promising(rest, view)
         ]
         free.sort(key=lambda pair: pair[0])
         slots: list[int] = []
@@ -85,6 +79,20 @@ class FittingPlacer(Placer):
                         continue
                 slots.append(machine.id)
         return slots
+
+    def _promising(self, rest: _Rest, view: View) -> Sequence[Machine]:
+        """The idle machines on which something may be started, in the order of `view.idle`."""
+        if len(view.idle) > FEW:
+            self._idle.look(view)
+            idle = {name for name in self._idle.offers() if self._idle.oldest((name,), view)}
+            useless = rest.useless_among(idle)
+            if useless:
+                found = [m for name in idle - useless for m in self._idle.machines(name, view)]
+                if len(found) <= 1:
+                    return found
+                wanted = {machine.id for machine in found}
+                return [view.machines[number] for number in view.idle if number in wanted]
+        return [view.machines[number] for number in view.idle]
 
     def follow(self, view: View) -> None:
         """Look at what changed, before lanes are asked for."""
@@ -142,7 +150,10 @@ class _Rest:
         self._known: dict[tuple[str, Time], int] = {}
 
     def useless_among(self, offers: Iterable[str]) -> set[str]:
-        """Those on whose machines nothing is started, whether they leave soon or not."""
+        """Those on whose machines nothing is started, whether they leave soon or not.
+
+        What faster slots end before one task ends here, all slots end while two would.
+        """
         ready = len(self._view.ready)
         return {
             name
@@ -150,9 +161,14 @@ class _Rest:
             if (mean := self._means[name])
             and self.is_tail(mean, leaves=False)
             and self.done_sooner(mean) >= ready
-            and self.is_tail(mean, leaves=True)
-            and self.done_soon(mean) >= ready
         }
+
+    def is_tail_anywhere(self) -> bool:
+        """Whether so few tasks are left that `is_tail` might hold for any machine: it holds where
+        tasks take longest, and a machine leaves, if it holds anywhere.
+        """
+        slowest = max((mean for mean in self._means.values() if mean), default=0)
+        return self.is_tail(slowest, leaves=True)
 
     def is_tail(self, mine: Time, *, leaves: bool) -> bool:
         """Whether so few tasks are left that the other machines might end them all soon enough.
@@ -160,7 +176,7 @@ class _Rest:
         Tells in a moment where to count lanes is vain: free from now on, they would do so many.
         """
         view = self._view
-        time = PATIENCE * mine if leaves else mine
+        time = RUN_TIMES_ALLOWED * mine if leaves else mine
         most = 0
         for name, count in view.fleet.items():
             mean = self._means[name]
@@ -182,7 +198,7 @@ class _Rest:
     def done_soon(self, mean: Time) -> int:
         """Tasks that slots would end while they stay, and before one begun again here ends."""
         if ("soon", mean) not in self._known:
-            end = self._now + PATIENCE * mean
+            end = self._now + RUN_TIMES_ALLOWED * mean
             self._known["soon", mean] = sum(
                 self._lanes_of(place).done_by(end, theirs)
                 for place, theirs in enumerate(self._means.values())

@@ -32,7 +32,7 @@ from bursar.plan.bag.rolling import (
     plan_rest,
 )
 from bursar.policies.provision.bats_bound import Outlook, free_money, relied_on
-from bursar.policies.provision.bats_start import first_rents, is_fine, told_offers
+from bursar.policies.provision.bats_start import first_rents, is_fine, offers_known
 from bursar.policies.reconcile import Refunding, Target, give_back, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.fleet_counts import IdleChanges
@@ -78,7 +78,7 @@ class RollingBats(Provisioner):
         """tasks in the bag then; if there are more, some were lost with their machines"""
         self._known: frozenset[str] = frozenset()
         """offers whose run times the plan knew"""
-        self._told: frozenset[str] = frozenset()
+        self._offers_known: frozenset[str] = frozenset()
         """offers of which enough is known; those of the plan are among them"""
         self._times: dict[str, Survival] = {}
         """by known offer, run times when the plan was made"""
@@ -384,9 +384,9 @@ class RollingBats(Provisioner):
 
     def _known_offers(self, view: View, now: Time) -> frozenset[str]:
         """Offers of which enough is known; once it is, it stays so."""
-        if len(self._told) < len(view.market.offers):
-            self._told |= told_offers(view, self.progress, now)
-        return self._told
+        if len(self._offers_known) < len(view.market.offers):
+            self._offers_known |= offers_known(view, self.progress, now)
+        return self._offers_known
 
     def _interval(self, view: View, now: Time) -> Time:
         """Between two looks; with fine units, a part of a run time or of the time to the end."""

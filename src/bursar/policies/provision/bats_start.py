@@ -67,7 +67,7 @@ def first_rents(view: View, now: Time) -> list[Rent | Release]:
     return reconcile(view, first, now)
 
 
-def told_offers(view: View, progress: Progress, now: Time) -> frozenset[str]:
+def offers_known(view: View, progress: Progress, now: Time) -> frozenset[str]:
     """Offers of which enough is known to plan with them.
 
     One result is enough, unless there is time to wait for more before a deadline, or units are
@@ -82,16 +82,16 @@ def told_offers(view: View, progress: Progress, now: Time) -> frozenset[str]:
     deadline = view.goal.deadline
     if deadline is not None and now * EARLY < deadline and sum(counts.values()) < FEW:
         return frozenset()
-    told = {name for name, count in counts.items() if count}
+    known = {name for name, count in counts.items() if count}
     if deadline is None and view.ledger.budget is not None:
         running = Counter(attempt.machine.offer.name for attempt in view.attempts.values())
         most = _sample(view)
-        told -= {
+        known -= {
             name
-            for name in told
+            for name in known
             if is_fine(view.market[name]) and counts[name] < min(running[name], most)
         }
-    return frozenset(told)
+    return frozenset(known)
 
 
 def is_fine(offer: Offer) -> bool:

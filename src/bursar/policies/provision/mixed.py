@@ -70,6 +70,13 @@ class Mixed(Provisioner):
                 self.pools.resize(fleet, self._fit(fleet))
             self.pools.saw(event, state)
 
+    def saw_before(self, view: View) -> None:
+        self._has_changed = True
+        self._fleets.saw_before(view)
+        fleet = dict(self._fleets.total or self._given)
+        self.pools.resize(fleet, self._fit(fleet))
+        self.pools.saw_before(view)
+
     def provision(
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from random import Random
 
+from bursar.beliefs.past import past_attempts
 from bursar.engine.roles import Provisioner
 from bursar.model.market import Offer
 from bursar.model.release import EARLIEST, EARLY_PART, is_long
@@ -24,7 +25,7 @@ from bursar.policies.assigned_work import AssignedWork
 from bursar.policies.planned_fleets import PlannedFleets
 from bursar.policies.reconcile import Target, is_refused, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
-from bursar.state.events import AnyEvent, AttemptEnded, MachineUp
+from bursar.state.events import AnyEvent, AttemptEnded, MachineDown, MachineUp
 from bursar.state.fleet_counts import FleetCounts
 from bursar.state.view import Machine, View, money_left
 
@@ -51,6 +52,20 @@ class Prob(Provisioner):
                 self._watch(state.log.machine[event.attempt], state, event.at)
             case MachineUp():
                 self._watch(event.machine, state, event.at)
+            case MachineDown():
+                self._idle_since.pop(event.machine, None)
+
+    def saw_before(self, view: View) -> None:
+        self.work.saw_before(view)
+        self._fleets.saw_before(view)
+        past = past_attempts(view)
+        last = {number: machine.up for number, machine in view.machines.items()}
+        for machine, ended in zip(past.machines.tolist(), past.ended.tolist(), strict=True):
+            if machine in last and ended > (last[machine] or 0):
+                last[machine] = ended
+        for number, moment in last.items():
+            if moment is not None:
+                self._watch(number, view, moment)
 
     def provision(
         self, view: View, now: Time, rng: Random

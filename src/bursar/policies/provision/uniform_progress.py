@@ -55,6 +55,9 @@ class UniformProgress(Provisioner):
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         self._last.saw(event, state)
 
+    def saw_before(self, view: View) -> None:
+        self._last.saw_before(view)
+
     def provision(
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:

@@ -16,7 +16,7 @@ import numpy as np
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.engine.roles import Provisioner
 from bursar.model.time import Time
-from bursar.policies.columns import Truths
+from bursar.policies.columns import Integers, Truths
 from bursar.policies.machine_slots import MachineSlots
 from bursar.policies.replicate.stochastic_random import StochasticRandom
 from bursar.policies.replicate.tail import Expected
@@ -83,9 +83,14 @@ class AtRisk(StochasticRandom):
         on the machine that stays longest of some offer.
         """
         live = self.live
+        stays = self.slots.stays_of(live.machines)
+        rows = self._may_be_late(stays, view, now)
+        if not len(rows):
+            return []
         outlook = self._expected(view, now)
-        late = live.started + outlook.here * (1 + LONGER)
-        is_safe = (late <= self.slots.stays_of(live.machines)).astype(np.int64)
+        late = live.started[rows] + outlook.here(rows) * (1 + LONGER)
+        is_safe = np.ones(len(live), dtype=np.int64)
+        is_safe[rows[late > stays[rows]]] = 0
         is_risky = live.least_by_task(-is_safe) == 0
         may = live.may_replicate(view)
         rows = np.flatnonzero(is_risky if may is None else is_risky & may)
@@ -97,6 +102,24 @@ class AtRisk(StochasticRandom):
             oldest = oldest[self._is_hopeful(outlook, view, now)[oldest]]
         tasks: list[int] = live.tasks[oldest].tolist()
         return tasks
+
+    def _may_be_late(self, stays: Integers, view: View, now: Time) -> Integers:
+        """Rows that might not be safe, if they took as long as is expected of any there."""
+        live, parts = self.live, [np.empty(0, dtype=np.int64)]
+        if live.are_few:
+            return np.arange(len(live))
+        for place in live.run_on:
+            rows = live.rows_of(place)
+            started = live.started[rows]
+            longest = view.runtimes.longest(
+                view.market.offers[place].name, now - int(started.min())
+            )
+            if longest is None:
+                parts.append(live.rows_on((place,)))
+            else:
+                late = started + longest * (1 + LONGER) > stays[rows]
+                parts.append(np.flatnonzero(late) + rows.start)
+        return np.concatenate(parts)
 
     def _is_hopeful(self, outlook: Expected, view: View, now: Time) -> Truths:
         """Whether the task of each row may end on the idle machine that stays longest somewhere."""

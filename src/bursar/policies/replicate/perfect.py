@@ -47,6 +47,11 @@ class TrueTimes:
         here = map(runtimes, self._tasks, machines)
         self.left: Integers = live.started + np.fromiter(here, np.int64, len(machines)) - now
 
-    def needed(self, machine: Machine) -> Integers:
-        there = (self._runtimes(task, machine) for task in self._tasks)
-        return np.fromiter(there, np.int64, len(self._tasks))
+    def later_than_on(self, machine: Machine) -> Integers:
+        rows: Integers = np.arange(len(self._tasks))
+        found: Integers = rows[(self.left > 0) & (self.left > self.needed(machine, rows))]
+        return found
+
+    def needed(self, machine: Machine, rows: Integers) -> Integers:
+        there = (self._runtimes(self._tasks[row], machine) for row in rows.tolist())
+        return np.fromiter(there, np.int64, len(rows))

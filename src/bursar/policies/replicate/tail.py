@@ -13,10 +13,11 @@ What is expected of an attempt changes with every moment, so all of them are loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Final, Protocol
 
+import msgspec
 import numpy as np
 
 from bursar.model.time import Time, format_duration
@@ -24,53 +25,103 @@ from bursar.policies.columns import Integers, Truths
 from bursar.policies.idle_machines import IdleMachines
 from bursar.policies.running_attempts import LARGEST, RunningAttempts
 from bursar.state.actions import Start
+from bursar.state.run_times import Elsewhere
 from bursar.state.view import Machine, View
 
 AT_RANDOM: Final = "runs on a slower machine, picked at random"
+_NONE: Final[Integers] = np.empty(0, dtype=np.int64)
 
 
 class Expectation(Protocol):
-    """What is expected of attempts at one moment; both answers are by row."""
+    """What is expected of attempts at one moment."""
 
     @property
     def left(self) -> Integers:
-        """How long each of them goes on; `LARGEST` where nothing is known."""
+        """How long each of them goes on, by row; `LARGEST` where nothing is known."""
         ...
 
-    def needed(self, machine: Machine) -> Integers | None:
-        """What each one's task takes in all on another machine.
+    def later_than_on(self, machine: Machine) -> Integers:
+        """The rows that go on for longer than their task takes in all on another machine."""
+        ...
 
-        None: nobody knows, or it ends sooner there for none.
-        """
+    def needed(self, machine: Machine, rows: Integers) -> Integers:
+        """What the tasks of these rows take in all on another machine."""
         ...
 
 
 class Expected:
-    """The outlook by the run times that are expected."""
+    """The outlook by the run times that are expected; each is found when somebody asks for it."""
 
     def __init__(self, live: RunningAttempts, view: View, now: Time) -> None:
-        offers = [offer.name for offer in view.market.offers]
+        self._live = live
+        self._offers = [offer.name for offer in view.market.offers]
         self._runtimes = view.runtimes
-        self._run_on = [offers[place] for place in live.run_on]
         self._elapsed: Integers = now - live.started
-        self._times = view.runtimes.elsewhere(offers, live.offers, self._elapsed, live.tasks)
-        self.here: Integers = self._times.here
-        """what each one takes in all where it runs; 0 where nothing is known"""
+        self._of_all: Elsewhere | None = None
 
     @property
     def left(self) -> Integers:
-        left = self.here - self._elapsed
-        return left if self.here.all() else np.where(self.here > 0, left, LARGEST)
+        here = self._all.here
+        left = here - self._elapsed
+        return left if here.all() else np.where(here > 0, left, LARGEST)
+
+    def here(self, rows: Integers) -> Integers:
+        """What each of some takes in all where it runs; 0 where nothing is known."""
+        found: Integers = self._some(rows).here
+        return found
 
     def time_on(self, offer: str) -> Integers:
         """What each one's task takes in all on an offer; 0 where nothing is known."""
-        return self._times.on(offer)
+        return self._all.on(offer)
 
-    def needed(self, machine: Machine) -> Integers | None:
-        if not self._runtimes.may_end_sooner(self._run_on, machine.offer.name):
-            return None
-        times = self.time_on(machine.offer.name)
-        return times if times.all() else np.where(times > 0, times, LARGEST)
+    def later_than_on(self, machine: Machine) -> Integers:
+        name, live = machine.offer.name, self._live
+        may_end_sooner = self._runtimes.may_end_sooner
+        slower = [place for place in live.run_on if may_end_sooner((self._offers[place],), name)]
+        if not slower:
+            return _NONE
+        rows = live.rows_on(slower)
+        times = self._some(rows)
+        here, there = times.here, times.on(name)
+        left = here - self._elapsed[rows]
+        found: Integers = rows[(left > there) & (here > 0) & (there > 0)]
+        return found
+
+    def needed(self, machine: Machine, rows: Integers) -> Integers:
+        return self._some(rows).on(machine.offer.name)
+
+    @property
+    def _all(self) -> Elsewhere:
+        if self._of_all is None:
+            live = self._live
+            self._of_all = self._runtimes.elsewhere(
+                self._offers, live.offers, self._elapsed, live.tasks
+            )
+        return self._of_all
+
+    def _some(self, rows: Integers) -> Elsewhere:
+        live = self._live
+        if self._of_all is not None or live.are_few:
+            return _Some(self._all, rows)
+        return self._runtimes.elsewhere(
+            self._offers, live.offers[rows], self._elapsed[rows], live.tasks[rows]
+        )
+
+
+class _Some(msgspec.Struct, frozen=True):
+    """Some rows of what is expected of all."""
+
+    of_all: Elsewhere
+    rows: Integers
+
+    @property
+    def here(self) -> Integers:
+        found: Integers = self.of_all.here[self.rows]
+        return found
+
+    def on(self, offer: str) -> Integers:
+        found: Integers = self.of_all.on(offer)[self.rows]
+        return found
 
 
 class Pick(Protocol):
@@ -91,14 +142,7 @@ class Longest:
     def __init__(self, live: RunningAttempts, outlook: Expectation, view: View) -> None:
         self._live = live
         self._outlook = outlook
-        left = outlook.left
-        is_open = (left > 0) & (left != LARGEST)
-        if not live.is_single:
-            ties = np.where(left == live.least_by_task(left), live.keys, LARGEST)
-            is_open &= live.keys == live.least_by_task(ties)
-        may = live.may_replicate(view)
-        self._left = left
-        self._is_open = is_open if may is None else is_open & may
+        self._may: Truths | None = live.may_replicate(view)
         self._queues: dict[str, list[tuple[int, Time, Time]]] = {}
         """by offer, what may be picked with the time left and that needed there, the last first"""
 
@@ -117,20 +161,23 @@ class Longest:
     def _queue(self, machine: Machine) -> list[tuple[int, Time, Time]]:
         name = machine.offer.name
         if name not in self._queues:
-            needed = self._outlook.needed(machine)
-            self._queues[name] = [] if needed is None else self._list(needed)
+            rows = self._outlook.later_than_on(machine)
+            if self._may is not None:
+                rows = rows[self._may[rows]]
+            self._queues[name] = self._list(rows, machine) if len(rows) else []
         return self._queues[name]
 
-    def _list(self, needed: Integers) -> list[tuple[int, Time, Time]]:
-        """The longest last; of equal ones the one whose first machine has the lowest number."""
-        live, left = self._live, self._left
-        rows = (self._is_open & (left > needed)).nonzero()[0]
-        if not len(rows):
-            return []
-        keys = live.keys
-        first = live.least_by_task(keys)
-        order = rows[np.lexsort((keys[rows], first[rows], -left[rows]))][::-1]
-        columns = (live.tasks[order], left[order], needed[order])
+    def _list(self, rows: Integers, machine: Machine) -> list[tuple[int, Time, Time]]:
+        """The longest last; of equal ones the one whose first machine has the lowest number.
+
+        A task with several attempts is there with the one that is expected to end first.
+        """
+        live, left, keys = self._live, self._outlook.left, self._live.keys
+        if not live.is_single:
+            ties = np.where(left == live.least_by_task(left), keys, LARGEST)
+            rows = rows[(keys == live.least_by_task(ties))[rows]]
+        order = rows[np.lexsort((keys[rows], live.first[rows], -left[rows]))][::-1]
+        columns = (live.tasks[order], left[order], self._outlook.needed(machine, order))
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -166,20 +213,23 @@ class AtRandom:
     def _slower(self, machine: Machine) -> list[int]:
         name = machine.offer.name
         if name not in self._tasks:
-            pace, live = self._pace[name], self._live
-            slower = [place for place in live.run_on if self._known[place] > (pace or 0)]
-            self._tasks[name] = [] if pace is None or not slower else self._list(pace)
+            pace = self._pace[name]
+            slower = [place for place in self._live.run_on if self._known[place] > (pace or 0)]
+            self._tasks[name] = [] if pace is None or not slower else self._list(slower)
         return self._tasks[name]
 
-    def _list(self, pace: Time) -> list[int]:
+    def _list(self, offers: Sequence[int]) -> list[int]:
+        """Tasks of attempts on machines of these offers, each once."""
         live = self._live
-        is_slower = np.array(self._known)[live.offers] > pace
+        rows = live.rows_on(offers)
         if self._may is not None:
-            is_slower &= self._may
-        rows = is_slower.nonzero()[0]
-        first = live.least_by_task(live.keys)[rows]
-        _, places = np.unique(first, return_index=True)
-        tasks: list[int] = live.tasks[rows[places]].tolist()
+            rows = rows[self._may[rows]]
+        first = live.first[rows]
+        order = np.argsort(first)
+        if not live.is_single:  # rows of one task have the same first, and follow each other
+            first = first[order]
+            order = np.concatenate((order[:1], order[1:][first[1:] != first[:-1]]))
+        tasks: list[int] = live.tasks[rows[order]].tolist()
         return tasks
 
 

@@ -11,6 +11,7 @@ from bursar.state.appliers.tasks import judge, make_ready
 from bursar.state.facts import RunFacts
 from bursar.state.task_status import DONE, READY, RUNNING
 from bursar.state.view import Attempt
+from bursar.state.work_plans import FIRST_WORK
 
 
 def attempt_started(state: RunFacts, event: ev.AttemptStarted) -> None:
@@ -59,7 +60,7 @@ def attempt_ended(state: RunFacts, event: ev.AttemptEnded) -> None:
             if (forgotten := state.work.done(task)) is not None:
                 state.precedence.forget(forgotten)
             if state.plans and len(state.work) > 1:
-                _drop_list_of_plans(state, state.work_of(task))
+                _drop_plans(state, state.work_of(task))
     elif event.outcome in ("failed", "timeout"):
         state.failures[task] += 1
         judge(state, task, event)
@@ -102,8 +103,15 @@ def _leave_slot(state: RunFacts, attempt: Attempt, at: Time) -> None:
         state.idle.add(machine.id)
 
 
-def _drop_list_of_plans(state: RunFacts, work: int) -> None:
-    """A run with many works does not keep the lists of those whose tasks are all done."""
-    plans = state.plans_of(work)
-    if plans.offered is not None and not state.work.left(work - 1):
+def _drop_plans(state: RunFacts, work: int) -> None:
+    """A run with many works does not keep the plans of those whose tasks are all done.
+
+    The journal has them. Of the first work, by whose plan a run is judged, it forgets the list.
+    """
+    plans = state.plans.get(work)
+    if plans is None or state.work.left(work - 1):
+        return
+    if work != FIRST_WORK:
+        del state.plans[work]
+    elif plans.offered is not None:
         state.plans[work] = replace(plans, offered=None)
