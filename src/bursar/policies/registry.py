@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     "provisioner": {
         "bats": "bursar.policies.provision.bats:Bats",
+        "calls": "bursar.policies.provision.calls:CallFleet",
         "fixed": "bursar.policies.provision.fixed:Fixed",
         "frontier": "bursar.policies.provision.frontier:Frontier",
+        "hedged": "bursar.policies.provision.hedged:Hedged",
         "mixed": "bursar.policies.provision.mixed:Mixed",
         "prob": "bursar.policies.provision.prob:Prob",
         "planned": "bursar.policies.provision.planned:Planned",
@@ -48,6 +50,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "at-risk": "bursar.policies.replicate.at_risk:AtRisk",
         "migrate": "bursar.policies.replicate.migrate:Migrate",
         "ntdmr": "bursar.policies.replicate.ntdmr:Ntdmr",
+        "silent": "bursar.policies.replicate.silent:Silent",
         "perfect": "bursar.policies.replicate.perfect:Perfect",
     },
     "advisor": {
