@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As where the tests run in the background of a shell: their children would ignore it, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")

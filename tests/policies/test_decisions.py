@@ -80,7 +80,7 @@ EXPECTED = [
     "ab1e82162d66", "ab876369cc91", "fc6da7e9a5a1",
     "709c24703eb0", "7d93840d494c", "97683568e9e7",
     "9edb9c4560f1", "70548a3acddc", "fc6da7e9a5a1",
-    "a0ca44362fda",
+    "fe0152a305b0",
 ]  # fmt: skip
 """Recorded before attempts were looked at in arrays."""
 

@@ -226,7 +226,7 @@ RECORDED = {
     "planned, which does not do": "8bb1c7a636e4",
     "bats": "23e97fe7d3cb",
     "bats, deadline": "ebc450f49c1a",
-    "bats, fine units": "539c293f412f",
+    "bats, fine units": "4b4559da8286",
     "bats as published": "bc65ea8b0248",
     "bats as published, losses": "5efa4e13244b",
     "sample": "d5fdad64a887",

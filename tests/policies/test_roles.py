@@ -20,6 +20,7 @@ from bursar.engine.roles import (
     learns_at_once,
 )
 from bursar.model.errors import InputError
+from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR
@@ -35,13 +36,20 @@ ROLES = {"provisioner": Provisioner, "placer": Placer, "replicator": Replicator}
 SMALL = Offer("small", Money.parse("0.10"), HOUR, limit=3)
 SOURCE = Path(bursar.__file__).parent
 ENTRIES = [(role, name) for role in ROLES for name in BUILT_IN[role]]
-GOES_WITH = {"fitting": "bats", "at-risk": "bats", "ntdmr": "mixed", "pooled": "mixed"}
+GOES_WITH = {
+    "fitting": "bats",
+    "at-risk": "bats",
+    "silent": "hedged",
+    "ntdmr": "mixed",
+    "pooled": "mixed",
+}
 
 
 def made(role, name):
     offered = {
         "fleet": {"small": 3},
         "market": Market("USD", "undated", (SMALL,)),
+        "goal": Goal(),
         "sample_log": SampleLog(),
         "size": 3,
         "runtimes": lambda task, machine: HOUR,

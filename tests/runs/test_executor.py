@@ -493,3 +493,46 @@ def test_a_journal_that_cannot_be_written_gives_advice_that_works(monkeypatch):
     assert "then run your program again" in str(error)
     with pytest.raises(JournalError, match="then run your program again"):
         pool.shutdown()
+
+
+# --- what calls are worth ------------------------------------------------------------------------
+
+SEVERAL = parse_market("""
+[[offer]]
+name = "small"
+price = "0.08"
+billing = "5s"
+limit = 4
+[[offer]]
+name = "medium"
+price = "0.16"
+billing = "5s"
+limit = 3
+speed = 1.9
+[[offer]]
+name = "large"
+price = "0.32"
+billing = "5s"
+limit = 2
+speed = 3.5
+""")
+"""one unit of all machines is 1.44"""
+
+
+def test_a_few_short_calls_do_not_rent_every_offer():
+    with BudgetExecutor(SEVERAL, budget="5") as pool:
+        assert len(list(pool.map(lambda _: time.sleep(0.05), range(40)))) == 40
+    assert pool.summary().money.committed <= "0.48"
+
+
+def test_calls_one_at_a_time_with_gaps_between_them_all_return():
+    with BudgetExecutor(PAID, budget="5") as pool:
+        for number in range(3):
+            assert pool.submit(pow, number, 2).result(timeout=30) == number**2
+            time.sleep(1.2)  # longer than a unit: the machine leaves, and another one comes
+    assert pool.summary().tasks.done == 3
+
+
+def test_thousands_of_calls_all_return():
+    with BudgetExecutor(SEVERAL, budget="5") as pool:
+        assert sum(pool.map(abs, range(3000))) == 3000 * 2999 // 2

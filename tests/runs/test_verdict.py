@@ -12,7 +12,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.plan.bag.known_fleet import KnownFleet
 from bursar.runs.request import Request
-from bursar.runs.verdict import fleet_before, fleet_told, verdict
+from bursar.runs.verdict import chance_within, fleet_before, fleet_told, share_told, verdict
 
 QUAD = Offer("quad", Money.parse("0.001"), SECOND, MINUTE, 20, 30 * SECOND, 4)
 KNOWN = KnownFleet({"quad": 3}, 0.94, 5 * MINUTE, 6 * MINUTE, Money.parse("1"), Money.parse("1.1"))
@@ -64,3 +64,17 @@ def test_more_money_has_a_higher_chance():
 )
 def test_nothing_is_said_where_nobody_can_know(change):
     assert fleet_before(replace(REQUEST, **change)) is None
+
+
+@pytest.mark.parametrize(
+    ("limit", "chance"), [(10.0, 0.5), (12.0, 0.9), (8.0, 0.1), (100.0, 1.0), (0.0, 0.0)]
+)
+def test_the_chance_of_a_plan_is_that_of_its_quantiles(limit, chance):
+    assert chance_within(10.0, 12.0, limit) == pytest.approx(chance, abs=0.001)
+
+
+def test_where_the_quantiles_are_one_figure_the_chance_is_no_more_than_they_say():
+    assert chance_within(10.0, 10.0, 11.0) == 0.9
+    assert chance_within(10.0, 10.0, 9.0) == 0.0
+    assert chance_within(10.0, 10.0, 20.0) == 1.0
+    assert share_told(0.9) == "90 % or more"

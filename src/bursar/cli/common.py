@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, pairwise, takewhile
 from typing import Any, Final
 
@@ -152,3 +152,21 @@ def print_table(
     with console.capture() as captured:
         console.print(table)
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()), err=err)
+
+
+def refuse_given(options: Mapping[str, object], why: str) -> None:
+    """Refuse options that would have no effect, and say why."""
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(f"{why}: leave out --{name.replace('_', '-')}")
+
+
+def refuse_for_sample(
+    runtime: str | None, reliability: float | None, given: Mapping[str, object]
+) -> None:
+    """Refuse what a sample measures, and what would have no effect."""
+    if runtime is not None:
+        raise InputError("--runtime is for --tasks N without a command; a sample measures it")
+    refuse_given(given, "tasks and their run times are those of the command")
+    if reliability is not None:
+        raise InputError("--reliability needs --assume or --joblog; a sample measures it")

@@ -13,6 +13,8 @@ from bursar.cli.common import (
     home,
     is_workflow,
     print_json,
+    refuse_for_sample,
+    refuse_given,
     say,
     words_settings,
 )
@@ -216,15 +218,15 @@ def command(
             "--budget: plans are for the money of a whole run; give an amount without an interval"
         )
     asked = Asked(job.goal(), choices or 0, confidence or CONFIDENCE, faithful, COMMAND_LINE)
+    given = {"tasks": tasks, "assume": assume, "joblog": joblog}
     if is_workflow(words) or job.workflow is not None:
+        refuse_given({**given, "runtime": runtime}, "a workflow has its own tasks and run times")
         return plan_workflow(job, compared=compare, as_json=as_json)
     if not words:
+        refuse_given({"name": options["name"]}, "nothing is run, so that nothing is kept")
         known = KnownTimes(assume, runtime, deviation, joblog, reliability)
         return _plan_known(job, options["market"], tasks, known, asked, as_json=as_json, wide=wide)
-    if runtime is not None:
-        raise InputError("--runtime is for --tasks N without a command; a sample measures it")
-    if reliability is not None:
-        raise InputError("--reliability needs --assume or --joblog; a sample measures it")
+    refuse_for_sample(runtime, reliability, given)
     known_run = _known_run(words)
     if known_run is not None:
         _refuse_wishes(options)

@@ -16,6 +16,7 @@ from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
 from bursar.model.workflow import Workflow
 from bursar.report.summary import prices_told
+from bursar.runs.verdict import plan_chances, share_told
 from bursar.state.events import PlansOffered
 
 P90: Final = 0.9
@@ -34,6 +35,8 @@ def show(
     """The plan screen; the fleet stands below its choice, so that the table fits 100 columns."""
     if is_frontier(offered):
         show_frontier(offered, market, first=first, wide=wide)
+        for line in chances_told(offered):
+            say(line)
         return
     tasks, plans = counted(offered.assumed.tasks, "task"), offered.plans
     title = f"{tasks} left" if flow is None else f"{flow.name}: {tasks}"
@@ -49,6 +52,16 @@ def show(
         say(line)
     for caution in offered.assumed.cautions:
         say(f"Caution: {caution.rstrip('.')}.")
+
+
+def chances_told(offered: PlansOffered) -> Iterator[str]:
+    """Whether the goal will do with each plan; a deadline only where no time has passed yet."""
+    assumed = offered.assumed
+    goal = assumed.goal.until(None) if assumed.sampled and assumed.spent else assumed.goal
+    chances = [plan_chances(plan, goal, assumed.spent) for plan in offered.plans]
+    for name in chances[0]:
+        told = (f"{number} {share_told(one[name])}" for number, one in enumerate(chances, 1))
+        yield f"chance that the {name} will do: {', '.join(told)}"
 
 
 def is_frontier(offered: PlansOffered) -> bool:

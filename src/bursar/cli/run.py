@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import rich_click as click
 
 from bursar.cli.ask import ask_for_strategy
@@ -65,10 +66,11 @@ from bursar.report.summary import (
 )
 from bursar.runs.request import Request
 from bursar.runs.session import Session, with_plan
-from bursar.runs.verdict import fleet_before, fleet_told, verdict
+from bursar.runs.verdict import fleet_before, fleet_told, plan_told, plan_verdict, verdict
 
 if TYPE_CHECKING:
-    from bursar.runs.choosing import Chosen
+    from bursar.journal.runs import RunDir
+    from bursar.runs.choosing import Chooser, Chosen
 
 NO_TASKS: Final = Summary("", "done", "no arguments", Tasks(0, 0, 0), Spending(None, "0.00", ""), 0)
 """What `--json` prints where the list of arguments was empty."""
@@ -88,10 +90,16 @@ PLAN_OPTIONS: Final = ("budget", "deadline", "sabotage", "quiet", "json")
     WORK,
     "--dry-run",
     is_flag=True,
-    help="Print the commands and run nothing; with --runtime, tell whether the budget will do.",
+    help="Run nothing; print the commands, the fleet, and whether budget and deadline will do.",
 )
 @argument_options
 @runtime_option
+@option(
+    WORK,
+    "--history",
+    metavar="JOBLOG",
+    help="Job log of an earlier run, in the place of --runtime and --deviation.",
+)
 @files_option
 @deviation_option
 @seed_option
@@ -132,17 +140,18 @@ def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options
     input. Commands run without a shell unless --shell is given. Each task has its own output
     directory.
     """  # noqa: D301 (click wants the character)
-    if choose is not None and dry_run:
-        raise InputError("--dry-run prints the commands of a bag or workflow; leave out --choose")
     if choose is not None and not is_workflow(words):
-        return _run_plan(words, choose, options)
+        return _run_plan(words, choose, options, dry_run=dry_run)
+    history = options.pop("history")
     job = Job.from_command_line(words, options)
+    if history is not None:
+        job = _with_history(job, history)
     quiet = bool(job.quiet)
     if quiet:
         on_compilation(None)
     try:
         if dry_run:
-            _tell_plan(job)
+            _tell_plan(job, choose)
             return _print_commands(job)
         request = with_plan(request_of(job), choose)
     except EmptyListError as nothing:
@@ -157,7 +166,22 @@ def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options
         return drive(session, quiet=quiet, as_json=bool(job.json))
 
 
-def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -> int:
+def _with_history(job: Job, path: str) -> Job:
+    """The job with the run times of an earlier one."""
+    from bursar.model.deviation import read_any_deviation
+    from bursar.rent.local import local_market
+    from bursar.runs.known_runtimes import runtime_of_joblog
+
+    if job.runtime is not None or job.deviation is not None:
+        raise InputError("run times are given twice: use one of --runtime and --history")
+    mean, spread = runtime_of_joblog(path, job.load_market() or local_market(job.jobs))
+    deviation = read_any_deviation(f"{spread}us")
+    return msgspec.structs.replace(job, runtime=mean, deviation=deviation)
+
+
+def _run_plan(
+    words: tuple[str, ...], choice: str, options: Mapping[str, Any], *, dry_run: bool
+) -> int:
     """Go on with a planned run, with the plan that was chosen."""
     from bursar.runs.choosing import Chooser
 
@@ -167,27 +191,63 @@ def _run_plan(words: tuple[str, ...], choice: str, options: Mapping[str, Any]) -
     found = home().find(words[0])
     budget, deadline, life = (options.get(name) for name in ("budget", "deadline", "sabotage"))
     chooser = Chooser(choice, budget, deadline, life, COMMAND_LINE)
+    if dry_run:
+        return _show_choice(found, chooser, quiet=bool(options.get("quiet")))
     with Session.take_up(found, chooser=chooser) as session:
         os.chdir(session.directory)
         quiet, chosen = bool(options.get("quiet")), session.chosen
         assert chosen is not None  # noqa: S101
         what = f"{chosen.plan.name}, {format_fleet(chosen.plan.fleet)}"
         say(f"run {found.name}: {what}, {_cap_text(session, chosen)}", quiet=quiet)
+        if (will := plan_verdict(chosen.plan, chosen.goal, chosen.spent)) is not None:
+            say(will, quiet=quiet)
         for note in chosen.notes:
             say(f"note: {note}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=bool(options.get("json")))
 
 
-def _tell_plan(job: Job) -> None:
-    """Whether the budget will do, and with which fleet, where run times are known."""
-    if job.runtime is None:
-        return
-    request = request_of(job)
+def _show_choice(run: RunDir, chooser: Chooser, *, quiet: bool) -> int:
+    """What a choice of a plan would rent, and whether its budget and deadline will do."""
+    from bursar.journal.replay import load_state
+    from bursar.state.work_plans import FIRST_WORK
+
+    state = load_state(run.journal)
+    offered = state.plans_of(FIRST_WORK).offered
+    if offered is None:
+        raise InputError(f"run {run.name} has no plans yet; make them with bursar plan {run.name}")
+    currency = state.market.currency
+    chosen = chooser.choose_from(offered, currency, state.ledger.committed)
+    left = counted(state.total - state.settled, "task")
+    say(f"{left}, {chosen.plan.name}, {budget_told(state.market, chosen.goal)}", quiet=quiet)
+    say(plan_told(chosen.plan, currency), quiet=quiet)
+    if (told := plan_verdict(chosen.plan, chosen.goal, chosen.spent)) is not None:
+        say(told, quiet=quiet)
+    return EXIT_CODES["done"]
+
+
+def _tell_plan(job: Job, choose: str | None) -> None:
+    """What would be rented, and whether the goal will do, as far as run times are known."""
+    if job.market is None or (job.budget, job.deadline, job.runtime) == (None, None, None):
+        return  # nothing would be rented, or there is no goal
+    from bursar.runs.choosing import find_plan
+
+    quiet, request = bool(job.quiet), with_plan(request_of(job), choose)
     request.check()
-    tasks = 0 if request.bag is None else request.bag.count
-    say(f"{counted(tasks, 'task')}, {_cap_and_verdict(request)}", quiet=bool(job.quiet))
-    if (known := fleet_before(request)) is not None:
-        say(fleet_told(known, request.market.currency), quiet=bool(job.quiet))
+    currency = request.market.currency
+    tasks = request.bag.count if request.bag is not None else 0
+    tasks = tasks if request.flow is None else request.flow.count
+    say(f"{counted(tasks, 'task')}, {_cap_and_verdict(request)}", quiet=quiet)
+    if request.plan is not None and request.offered is not None:
+        plan = find_plan(request.offered.plans, request.plan.name)
+        say(f"plan '{plan.name}', {plan_told(plan, currency)}", quiet=quiet)
+        if (told := plan_verdict(plan, request.goal)) is not None:
+            say(told, quiet=quiet)
+    elif (known := fleet_before(request)) is not None:
+        say(fleet_told(known, currency), quiet=quiet)
+    else:
+        say(f"fleet: up to {format_fleet(request.full_fleet())}", quiet=quiet)
+        if request.bag is not None and job.runtime is None and not request.market.is_free:
+            say("to see whether that will do, add --runtime TIME or --history JOBLOG", quiet=quiet)
 
 
 def _print_commands(job: Job) -> int:

@@ -14,6 +14,7 @@ from bursar.cli.numbers import Number, Whole
 from bursar.cli.options import (
     FAILURES,
     MACHINES,
+    OUTPUT,
     WORK,
     attempt_options,
     best_effort_option,
@@ -26,6 +27,7 @@ from bursar.cli.options import (
     policy_options,
     settings,
 )
+from bursar.cli.sweep_table import draw, table_of
 from bursar.formats.job import Job
 from bursar.formats.market import read_market
 from bursar.formats.spot_trace import read_spot_trace
@@ -46,6 +48,7 @@ from bursar.report.summary import FREE, NOT_INCLUDED
 from bursar.runs.faults import Faults
 from bursar.runs.request import Request
 from bursar.runs.study import RunQuantiles, Study, Subject, bag_subject, study, workflow_subject
+from bursar.runs.sweep import Sweep, goals_of, sweep
 
 REPORTED_AFTER: Final = 10.0
 """seconds after which somebody wants to know how it goes"""
@@ -159,6 +162,12 @@ MOST_RUNS = 1_000_000
     default=1.0,
     help="Let a workflow's tasks run this many times longer than planned (default: 1).",
 )
+@option(
+    OUTPUT,
+    "--plot",
+    metavar="FILE.svg",
+    help="Draw the share of runs that finish, for several budgets or deadlines.",
+)
 @json_option
 def command(
     flow: str | None,
@@ -168,6 +177,7 @@ def command(
     runs: int,
     seed: int,
     as_json: bool,
+    plot: str | None,
     **options: Any,
 ) -> None:
     """Run a bag or a workflow on simulated machines, with the engine and policies of a real run.
@@ -176,33 +186,69 @@ def command(
     FLOW is a workflow file, as for bursar show. Its run times vary as measured, or by --deviation;
     where machines cost money, it follows a plan. The same seed gives the same runs. With spot
     traces, each run starts at another point of the trace.
+
+    Several budgets or deadlines (--budget 1,1.2,1.5 --deadline 1h,2h) are compared: a row for each
+    pair, with the share of runs that finish.
     """
-    request, faults = _request(read_market(market), options), _faults(options)
-    if flow is None:
-        _refuse_flow(options)
-        subject = _bag(
-            request, tasks, runtime, options["deviation"] or "0s", known=options["known"]
-        )
-    else:
+    offers, faults = read_market(market), _faults(options)
+    goals = _goals(offers, options)
+
+    def subject_of(goal: Goal) -> Subject:
+        request = _request(offers, goal, options)
+        if flow is None:
+            _refuse_flow(options)
+            spread = options["deviation"] or "0s"
+            return _bag(request, tasks, runtime, spread, known=options["known"])
         _refuse_bag(tasks, runtime, known=options["known"])
-        subject = _workflow(request, flow, {**options, "seed": seed})
-    found = study(subject, faults, range(seed, seed + runs), _watched)
+        return _workflow(request, flow, {**options, "seed": seed})
+
+    seeds = range(seed, seed + runs)
+    if len(goals) > 1:
+        _sweep(sweep(subject_of, goals, faults, seeds, _watched), plot, as_json=as_json)
+        return
+    if plot is not None:
+        raise InputError("--plot compares goals: give several budgets or deadlines, e.g. 1,1.2,1.5")
+    subject = subject_of(goals[0])
+    found = study(subject, faults, seeds, _watched)
     if as_json:
         print_json(found)
     else:
         _show(found, subject.request)
 
 
-def _request(market: Market, options: Mapping[str, Any]) -> Request:
+def _goals(market: Market, options: Mapping[str, Any]) -> list[Goal]:
+    """Every budget with every deadline; a comma separates them."""
+    budgets = [budget_in(market.currency, one) for one in _listed(options["budget"])]
+    deadlines = [parse_duration(one) for one in _listed(options["deadline"])]
+    return goals_of(budgets or [None], deadlines or [None])
+
+
+def _listed(text: str | None) -> list[str]:
+    return [] if text is None else [part.strip() for part in text.split(",")]
+
+
+def _sweep(found: Sweep, plot: str | None, *, as_json: bool) -> None:
+    if plot is not None:
+        draw(found, plot)
+    if as_json:
+        print_json(found)
+        return
+    columns, rows = table_of(found)
+    print_table(columns, rows, right=" ".join(columns))
+    for why in dict.fromkeys(row.why for row in found.rows if row.why):
+        say(f"not finished: {why}")
+    say(
+        f"{counted(found.rows[0].runs, 'run')} for each row, with the same seeds. Times are of runs"
+    )
+    say("that finish, costs of all runs.")
+
+
+def _request(market: Market, goal: Goal, options: Mapping[str, Any]) -> Request:
     """What is asked for, but for the work."""
-    budget, deadline = options["budget"], options["deadline"]
     timeout, fleet = options["timeout"], options["fleet"]
     return Request(
         market=market,
-        goal=Goal.within(
-            None if budget is None else budget_in(market.currency, budget),
-            None if deadline is None else parse_duration(deadline),
-        ),
+        goal=goal,
         limits=Limits(
             options["retries"] or 0,
             None if timeout is None else read_duration(timeout, least=1),
@@ -301,6 +347,10 @@ def _show(study: Study, request: Request) -> None:
         )
     columns = ("ended", "runs", "done", "time-P50", "time-P90", "cost-P50", "cost-P90")
     print_table(columns, rows, right=" ".join(columns[1:]))
+    for status in sorted({one.status for one in study.runs if one.status not in (None, "done")}):
+        whys = list(dict.fromkeys(one.told_why for one in study.runs if one.status == status))
+        others = "" if len(whys) == 1 else f" (so the first of them, and {len(whys) - 1} differ)"
+        say(f"{status}: {whys[0]}{others}")
     note = FREE if request.market.is_free else NOT_INCLUDED
     say(f"Fleet: up to {format_fleet(study.fleet)}. Simulated, {note}.")
     for caution in () if request.flow is None else request.flow.cautions:

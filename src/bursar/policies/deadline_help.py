@@ -36,7 +36,9 @@ class LastMoment:
     """
 
     def __init__(self) -> None:
-        self._results, self._longest, self._total = 0, 0.0, 0.0
+        self._results, self._total = 0, 0.0
+        self.longest = 0.0
+        """microseconds at speed 1 of the longest attempt so far"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if not isinstance(event, ev.AttemptEnded) or event.outcome not in ("success", "lost"):
@@ -45,7 +47,7 @@ class LastMoment:
         work = (event.at - state.log.started[event.attempt]) * offer.speed
         self._results += event.outcome == "success"
         self._total += work
-        self._longest = max(self._longest, work)
+        self.longest = max(self.longest, work)
 
     def saw_before(self, view: View) -> None:
         """Learn what happened before anybody watched."""
@@ -85,7 +87,7 @@ class LastMoment:
         slowest = min(offer.speed for offer in offers)
         left = view.total - view.done - view.failed
         rounds = 1 + ceil(left / slots)  # the last tasks may be the longest
-        lasts = ceil((rounds * self._mean + self._longest) / slowest)
+        lasts = ceil((rounds * self._mean + self.longest) / slowest)
         return deadline - CHANGEOVERS * boot - lasts
 
 

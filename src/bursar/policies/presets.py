@@ -22,6 +22,12 @@ BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "at-ris
 """For machines that cost money."""
 FRONTIER: Final = {"provisioner": "frontier", "placer": "kept", "replicator": "at-risk"}
 """For machines that cost money, billed by the second or minute."""
+CALLS: Final = {"provisioner": "calls", "placer": "fifo", "replicator": "none"}
+"""For calls that are submitted while others run, on machines that cost money."""
+HEDGED: Final = {"provisioner": "hedged", "placer": "kept", "replicator": "silent"}
+"""For a budget on a market that has unreliable machines, too ..."""
+HEDGED_BATS: Final = {"provisioner": "hedged", "placer": "fitting", "replicator": "silent"}
+"""... and for a deadline, or long billing units."""
 FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
 """BaTS as published."""
 PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "at-risk"}
@@ -55,7 +61,9 @@ PRESETS: Final[Mapping[str, Entries]] = {
     "in-order": IN_ORDER,
     "bats": BATS,
     "bats-published": FAITHFUL,
+    "calls": CALLS,
     "frontier": FRONTIER,
+    "hedged": HEDGED,
     "planned": PLANNED,
     "sample": SAMPLING,
     "expert": EXPERT,
@@ -66,7 +74,9 @@ PRESETS: Final[Mapping[str, Entries]] = {
 
 SUITED: Final[Mapping[str, Entries]] = {
     "bats": BATS,
+    "calls": CALLS,
     "frontier": FRONTIER,
+    "hedged": HEDGED,
     "mixed": EXPERT,
     "planned": PLANNED,
     "prob": PROB,
@@ -74,7 +84,7 @@ SUITED: Final[Mapping[str, Entries]] = {
     "uniform-progress": UNIFORM_PROGRESS,
 }
 """What goes with a provisioner, unless the user says otherwise."""
-FOR_BAGS: Final = ("bats", "frontier", "mixed", "planned", "sample", "uniform-progress")
+FOR_BAGS: Final = ("bats", "frontier", "hedged", "mixed", "planned", "sample", "uniform-progress")
 """Provisioners that count on tasks which do not wait for each other."""
 AUTOSCALERS: Final = ("react", "adapt", "hist", "reg", "conpaas", "plan", "token", "pfa")
 """Provisioners that follow the demand of work that keeps arriving."""
@@ -86,7 +96,7 @@ FOR_SEVERAL_ACCOUNTS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Entries by role that serve a run with several accounts, each with its own money and machines."""
 
-_KNOW_RUN_TIMES: Final = ("bats", "frontier", "planned")
+_KNOW_RUN_TIMES: Final = ("bats", "frontier", "hedged", "planned")
 GOES_WITH: Final[Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]] = {
     # `mixed` rents for the process that `ntdmr` starts attempts of; `pooled` leaves them to it.
     ("provisioner", "mixed"): {"placer": ("pooled",), "replicator": ("ntdmr",)},
@@ -101,6 +111,7 @@ GOES_WITH: Final[Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]] = {
     ("placer", "sample"): {"provisioner": ("sample",)},
     ("placer", "fitting"): {"provisioner": _KNOW_RUN_TIMES},
     ("replicator", "at-risk"): {"provisioner": _KNOW_RUN_TIMES},
+    ("replicator", "silent"): {"provisioner": ("hedged",)},
 }
 """Entries that need some other entry, with the role that it has and the names that do."""
 

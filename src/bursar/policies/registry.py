@@ -24,9 +24,11 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     "provisioner": {
         "adapt": "bursar.policies.provision.adapt:Adapt",
         "bats": "bursar.policies.provision.bats:Bats",
+        "calls": "bursar.policies.provision.calls:CallFleet",
         "conpaas": "bursar.policies.provision.conpaas:ConPaaS",
         "fixed": "bursar.policies.provision.fixed:Fixed",
         "frontier": "bursar.policies.provision.frontier:Frontier",
+        "hedged": "bursar.policies.provision.hedged:Hedged",
         "hist": "bursar.policies.provision.hist:Hist",
         "mixed": "bursar.policies.provision.mixed:Mixed",
         "prob": "bursar.policies.provision.prob:Prob",
@@ -56,6 +58,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "at-risk": "bursar.policies.replicate.at_risk:AtRisk",
         "migrate": "bursar.policies.replicate.migrate:Migrate",
         "ntdmr": "bursar.policies.replicate.ntdmr:Ntdmr",
+        "silent": "bursar.policies.replicate.silent:Silent",
         "perfect": "bursar.policies.replicate.perfect:Perfect",
     },
     "advisor": {

@@ -75,6 +75,14 @@ class Summary(msgspec.Struct, frozen=True):
     money: Spending
     makespan_s: float
 
+    @property
+    def told_why(self) -> str:
+        """Why it ended as it did, also where tasks failed."""
+        if self.why or not self.tasks.failed:
+            return self.why
+        blocked = f", and {self.tasks.blocked:,} wait for them" if self.tasks.blocked else ""
+        return f"{counted(self.tasks.failed, 'task')} failed{blocked}"
+
 
 def summarise(state: RunState) -> Summary:
     return summary_of(digest_of(state))

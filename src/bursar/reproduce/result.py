@@ -229,6 +229,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "expert-runtime": "expert_runtime",
     "spot-traces": "spot_traces",
     "spot-deadlines": "spot_deadlines",
+    "spot-added": "spot_added",
     "regret": "regret",
     "prob-fig-3": "prob_fig_3",
     "prob-fig-6": "prob_fig_6",

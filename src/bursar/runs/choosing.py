@@ -42,8 +42,8 @@ class Chosen(msgspec.Struct, frozen=True):
 class Chooser:
     """Chooses among the plans that a run has in its journal.
 
-    A run whose journal has no list for what is left (it went on since, or an earlier version made
-    it) is planned again first, as by `bursar plan RUN`.
+    A run whose journal has no list for what is left (it went on to an end since, or an earlier
+    version made it) is planned again first, as by `bursar plan RUN`.
     """
 
     def __init__(
@@ -63,7 +63,11 @@ class Chooser:
         if self._life is not None:
             check_sabotage(market, self._asked)
         now = load_digest(run.journal)
-        current = current_plans(offered, now) or PlannedRun(run).offer()
+        current = current_plans(offered, now)
+        if current is None and now.status is None:  # its run was killed: the list is still shown
+            current = offered
+        if current is None:
+            current = PlannedRun(run).offer()
         return self.choose_from(current, market.currency, now.committed)
 
     def choose_from(self, offered: PlansOffered, currency: str, spent: Money = ZERO) -> Chosen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean, pstdev
 from typing import Final
 
 import msgspec
@@ -16,7 +17,7 @@ from bursar.model.errors import InputError, shown
 from bursar.model.market import Market
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.reading import read_duration
-from bursar.model.time import parse_duration, seconds
+from bursar.model.time import Time, parse_duration, seconds
 from bursar.plan.bag.plans import known_runtimes, make_plans
 from bursar.plan.pools.plans import (
     PoolKnowledge,
@@ -25,6 +26,7 @@ from bursar.plan.pools.plans import (
     pooled_runtimes,
 )
 from bursar.plan.pools.split import unreliable_offers
+from bursar.rent.local import local_market
 from bursar.runs.planning import Asked
 from bursar.state.events import PlansOffered
 
@@ -106,6 +108,28 @@ def _plans(
         mixed=mixed,
         known_cautions=[] if caution is None else [caution],
     )
+
+
+def runtime_of_joblog(path: str, market: Market) -> tuple[Time, Time]:
+    """Mean and deviation of a task at speed 1, by the log of an earlier run."""
+    rows = read_joblog(path)
+    here = dict.fromkeys((HERE, *(offer.name for offer in local_market().offers)), 1.0)
+    speeds = here | {offer.name: offer.speed for offer in market.offers}
+    times = [
+        seconds(row.runtime) * speeds[name]
+        for row in rows
+        if row.has_result and (name := _offer_of(row)) in speeds
+    ]
+    if not times:
+        names = ", ".join(offer.name for offer in market.offers)
+        raise InputError(f"{path}: no successful task on any offer of the market ({names})")
+    mean = max(1, round(fmean(times)))
+    return mean, round(pstdev(times))
+
+
+def _offer_of(row: JoblogRow) -> str:
+    """The offer of a machine is in its name: `small-3`."""
+    return row.host if row.host == HERE else row.host.rpartition("-")[0] or row.host
 
 
 # --- what is given -------------------------------------------------------------------------------

@@ -80,6 +80,8 @@ def policy_of(
             "workers": options.workers,
             "faithful": options.faithful,
             "market": created.market,
+            "goal": state.goal,
+            "tasks": state.total,
             "runtime": options.runtime,
             "deviation": options.deviation,
             "best_effort": options.best_effort,

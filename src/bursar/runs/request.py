@@ -19,18 +19,24 @@ from bursar.model.money import format_money
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.options import RunOptions
 from bursar.model.strategy import read_strategy
-from bursar.model.time import MINUTE, Time
+from bursar.model.time import Time
 from bursar.model.wish import Wish
 from bursar.model.work import Bag, Work
 from bursar.model.workflow import Workflow
 from bursar.plan.pools.frontier import check_preference
-from bursar.policies.presets import FAITHFUL, FOR_BAGS, IN_ORDER, ROUND_ROBIN, SUITED, UNPLANNED
+from bursar.policies.presets import (
+    FAITHFUL,
+    FOR_BAGS,
+    HEDGED_BATS,
+    IN_ORDER,
+    ROUND_ROBIN,
+    SUITED,
+    UNPLANNED,
+)
 from bursar.policies.registry import check_policies
+from bursar.policies.suited import follows_frontier
 from bursar.state.events import PlanChosen, PlansOffered, WorkArrived
 
-LONG_UNIT, LONG_TASKS = 5 * MINUTE, 4
-"""With billing units that are longer, or longer than so many tasks, it matters most which of them a
-machine enters."""
 ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
 
@@ -261,34 +267,42 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """
         suits = "prob" if self.is_planned else "fixed"
         if self.bag is not None and self.may_lose_machines:
-            suits = "mixed"
+            suits = "hedged" if self._is_hedged else "mixed"
         elif self.bag is not None and self.fleet is None and not self.market.is_free:
             suits = "frontier" if self._follows_frontier else "bats"
+        elif self._takes_calls:
+            suits = "calls"
         provisioner = self.policies.get("provisioner", suits)
         plain = IN_ORDER if self.market.is_free else ROUND_ROBIN
         suited = SUITED.get(provisioner, plain if self.flow is None else UNPLANNED)
         if self.faithful and provisioner == "bats":
             suited = FAITHFUL
+        if provisioner == "hedged" and not self._follows_frontier:
+            suited = HEDGED_BATS
         return {**suited, "provisioner": provisioner, **self.policies}
 
     @property
-    def _follows_frontier(self) -> bool:
-        """Whether one budget is for a bag, and machines can leave soon after their tasks end.
+    def _takes_calls(self) -> bool:
+        """Whether work arrives later, and nobody said which machines it gets."""
+        is_open = self.bag is None and self.work is None and not self.goal.accounts
+        return is_open and self.fleet is None and not self.market.is_free
 
-        Tasks are as long as the budget allows, as far as anybody knows. Where somebody knows more,
-        the fleet can be chosen before, whatever the units.
-        """
-        goal = self.goal
-        if self.faithful or goal.budget is None or goal.deadline is not None or self.bag is None:
+    @property
+    def _follows_frontier(self) -> bool:
+        """Whether one budget is for a bag, and machines can leave soon after their tasks end."""
+        if self.faithful or self.bag is None:
             return False
-        offers = [offer for offer in self.market.offers if offer.limit != 0 and offer.price]
-        if goal.every is not None or not offers:
-            return False
-        if self.runtime is not None:
-            return True
-        work = min(o.price.nanos / (o.billing * o.slots * o.speed) for o in offers)
-        believed = goal.budget.nanos / (work * max(1, self.bag.count))
-        return min(offer.billing for offer in offers) <= min(LONG_UNIT, LONG_TASKS * believed)
+        return follows_frontier(self.market, self.goal, self.bag.count, self.runtime)
+
+    @property
+    def _is_hedged(self) -> bool:
+        """Whether reliable machines can reach the goal, and others may help."""
+        is_expert = self.prefer or self.strategy or self.faithful or self.policies.get("advisor")
+        has_goal = self.goal.budget is not None or self.goal.deadline is not None
+        offers = [offer for offer in self.market.offers if offer.limit != 0]
+        is_sure = any(offer.pool == "reliable" for offer in offers)
+        is_free = any(not offer.price for offer in offers)
+        return has_goal and is_sure and not (is_expert or is_free or self.fleet)
 
     def arrivals(self) -> list[WorkArrived | PlansOffered | PlanChosen]:
         """The work, and the plans for it; nothing if it arrives later."""

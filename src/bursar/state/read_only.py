@@ -282,6 +282,12 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
         return self._pauses()
 
 
+def seen_with(view: View, market: Market, goal: Goal) -> ReadOnlyView:
+    """The same run, as if the market and the goal were these: for an entry that guides another."""
+    shown = view if isinstance(view, ReadOnlyView) else view_of(view)
+    return msgspec.structs.replace(shown, _market=lambda: market, _goal=lambda: goal)
+
+
 def view_of(state: View) -> ReadOnlyView:
     """What entries see of this state, now and later; nothing of it can be written."""
 

@@ -16,7 +16,7 @@ from bursar.plan.bag.knapsack import FleetChoice
 from bursar.policies.provision.bats_published import Cushion, PublishedBats
 from bursar.policies.provision.bats_rolling import RollingBats
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
-from bursar.state.events import AnyEvent
+from bursar.state.events import AnyEvent, AttemptStarted
 from bursar.state.view import Machine, View
 
 
@@ -40,9 +40,16 @@ class Bats(Provisioner):
 
     def saw(self, event: AnyEvent, state: View) -> None:
         self.progress.saw(event, state)
+        if isinstance(event, AttemptStarted) and isinstance(self.way, RollingBats):
+            self.way.began(event.machine)
 
     def saw_before(self, view: View) -> None:
         self.progress.saw_before(view)
+
+    def look_again(self) -> None:
+        """What the last plan counted on is not there: plan as soon as possible."""
+        if isinstance(self.way, RollingBats):
+            self.way.look_again()
 
     def provision(
         self, view: View, now: Time, rng: Random

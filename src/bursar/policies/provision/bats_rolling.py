@@ -86,12 +86,20 @@ class RollingBats(Provisioner):
         """machines that the plan has no more work for"""
         self._given_up: frozenset[int] = frozenset()
         """machines whose tasks there is no money to end"""
-        self._unused: frozenset[int] = frozenset()
-        """machines that were idle at the last look, before tasks were placed"""
+        self._unused: set[int] = set()
+        """machines that were idle at the last look, before tasks were placed, and got none"""
         self._next_look: Time = 0
         self._woken: Time = 0
         """the last look that was asked for"""
         self.plan: RollingPlan | None = None
+
+    def look_again(self) -> None:
+        """What the last plan counted on is not there: plan as soon as possible."""
+        self._next_look = 0
+
+    def began(self, machine: int) -> None:
+        """A task was started on a machine."""
+        self._unused.discard(machine)
 
     # --- the role --------------------------------------------------------------------------------
 
@@ -145,6 +153,8 @@ class RollingBats(Provisioner):
             return Extend(machine.id, reason="nothing is known yet of its offer")
         if self._stays.get(machine.id, machine.until) > machine.until:
             return Extend(machine.id, reason="the plan keeps it")
+        if machine.up is None and machine.id not in self._stays and view.ready:
+            return Extend(machine.id, reason="it boots, and was rented for the plan")
         if self._ends_here(machine, view, now):
             return Extend(machine.id, reason="finishing its tasks costs less than repeating them")
         return Release(machine.id, reason="it is not in the plan")
@@ -455,7 +465,7 @@ class RollingBats(Provisioner):
 
         Called before tasks are placed: what was idle then, and still is, was passed over.
         """
-        before, self._unused = self._unused, frozenset(view.idle)
+        before, self._unused = self._unused, set(view.idle)
         refunding = self._refunding.look(view, now)
         if not refunding:
             return []

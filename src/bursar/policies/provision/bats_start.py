@@ -44,7 +44,7 @@ def first_rents(view: View, now: Time) -> list[Rent | Release]:
         share = ZERO
     slots = len(view.ready)
     sample = _sample(view)
-    counts = dict.fromkeys((offer.name for offer in offers), 0)
+    counts = dict.fromkeys((offer.name for offer in view.market.offers), 0)
     spent = view.ledger.committed
     for machine in view.machines.values():
         counts[machine.offer.name] += 1

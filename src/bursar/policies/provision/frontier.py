@@ -91,6 +91,10 @@ class Frontier(Provisioner):
     def saw_before(self, view: View) -> None:
         self.belief.saw_before(view)
 
+    def look_again(self) -> None:
+        """What the last plan counted on is not there: plan as soon as possible."""
+        self._planned_for = None
+
     # --- the role --------------------------------------------------------------------------------
 
     def provision(

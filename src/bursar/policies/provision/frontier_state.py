@@ -118,7 +118,9 @@ class BagBelief(RunTimes):
             return WorkPrior.known(self._runtime / SECOND, deviation / SECOND)
         budget = view.ledger.budget
         if budget is not None:
-            price = min(_price_of_work(o) for o in view.market.offers if o.limit != 0)
+            offers = [offer for offer in view.market.offers if offer.limit != 0]
+            sure = [offer for offer in offers if offer.pool == "reliable"]
+            price = min(_price_of_work(offer) for offer in sure or offers)
             if price > 0:
                 return WorkPrior.of_budget(budget.nanos / (BELIEVED * view.total * price))
         until = view.goal.deadline or 3600 * SECOND

@@ -1,0 +1,98 @@
+"""What unreliable machines really cost: part of what a lost machine was paid for is wasted.
+
+The unit that it had entered, its boot and the tasks that it did not end are lost. What that was, by
+what the machines of its offer got done, is added to the price of a machine that is yet to be
+rented. Each offer has a beginning of one machine at its price, so that one loss says little.
+
+A host may also fall silent: its attempt is given up some day, and nobody knows when it was lost.
+Where that is no exception, more of it is not worth the wait.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bursar.model.market import Offer
+from bursar.model.time import Time
+from bursar.state import events as ev
+from bursar.state.view import View
+
+FEW: Final = 2
+"""Attempts given up that may be long tasks ..."""
+RARE: Final = 20
+"""... as may one among so many results."""
+
+
+class SpotValue:
+    """Watches a run; knows the premium of each offer whose machines were lost."""
+
+    def __init__(self) -> None:
+        self._rented: dict[int, tuple[Offer, Time]] = {}
+        """by number, unreliable machines that are there, and since when"""
+        self._used: dict[int, Time] = {}
+        """by number, the run times of what succeeded there"""
+        self._useful: dict[str, float] = {}
+        self._wasted: dict[str, float] = {}
+        """by offer, in billionths"""
+        self._results = 0
+        self._given_up = 0
+        """attempts of all unreliable machines"""
+
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
+        match event:
+            case ev.MachineRented():
+                offer = state.market[event.offer]
+                if offer.pool == "unreliable":
+                    self._rented[event.machine] = offer, event.at
+            case ev.AttemptEnded(outcome="success"):
+                number = state.log.machine[event.attempt]
+                if number in self._rented:
+                    self._used[number] = self._used.get(number, 0) + event.runtime
+                    self._results += 1
+            case ev.CancelOrdered(give_up=True):
+                self._given_up += 1
+            case ev.MachineDown():
+                self._left(event)
+            case _:
+                pass
+
+    def _left(self, event: ev.MachineDown) -> None:
+        offer, since = self._rented.pop(event.machine, (None, 0))
+        used = self._used.pop(event.machine, 0)
+        if offer is None or event.cause == "refused":
+            return
+        useful = _worth(offer, used)
+        self._useful[offer.name] = self._useful.get(offer.name, 0.0) + useful
+        if event.cause == "lost":
+            end = event.at if event.ended is None else event.ended
+            paid = offer.charge(end - since).nanos
+            lost = max(0.0, paid - useful)
+            self._wasted[offer.name] = self._wasted.get(offer.name, 0.0) + lost
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether machines often return nothing, and nothing tells that they are lost."""
+        return self._given_up > FEW and self._given_up * RARE > self._results
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether any machine was taken away, or fell silent."""
+        return bool(self._wasted or self._given_up)
+
+    def premium(self, offer: Offer) -> float:
+        """What a machine of this offer costs, by its price, compared with one that stays."""
+        wasted = self._wasted.get(offer.name, 0.0)
+        if not wasted:
+            return 1.0
+        under_way = sum(
+            _worth(offer, self._used.get(number, 0))
+            for number, (known, _) in self._rented.items()
+            if known.name == offer.name
+        )
+        useful = self._useful.get(offer.name, 0.0) + under_way
+        return 1 + wasted / (useful + offer.entry_charge.nanos)
+
+
+def _worth(offer: Offer, used: Time) -> float:
+    """What so much time of a slot costs, were nothing else paid for, in billionths."""
+    return offer.price.nanos * used / (offer.billing * offer.slots)

@@ -1,0 +1,208 @@
+"""`hedged`: unreliable machines where they help, and never at the cost of the goal.
+
+The fleet is that of `frontier` or `bats`, whichever suits the goal without unreliable machines.
+Those are offers like others to it, with three differences:
+
+- their price is what they prove to cost, with what was wasted on those that were taken away
+  (`beliefs.spot_value`). While a task costs more there than on the cheapest reliable machine, none
+  is rented, so that they never raise the cost of a run;
+- what was refused is not counted on before one of it is up, nor what often falls silent;
+- a plan that counts on them ends earlier than the deadline, by the time in which what is lost can
+  be done again. From the last moment at which reliable machines can do all that is left
+  (`policies.deadline_help`), no other is rented.
+
+So a goal that reliable machines alone would reach stays within reach: the same entry goes on
+without the others. This is the safety net of "Can't Be Late" (Wu et al., NSDI 2024, section 4) for
+a bag, and for money as well as for time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+from random import Random
+from typing import Final
+
+import msgspec
+
+from bursar.beliefs.spot_value import SpotValue
+from bursar.engine.roles import Provisioner
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import Time
+from bursar.policies.deadline_help import LastMoment
+from bursar.policies.provision.bats import Bats
+from bursar.policies.provision.frontier import Frontier
+from bursar.policies.reconcile import Target, give_back, is_refused, reconcile
+from bursar.policies.suited import follows_frontier
+from bursar.state import events as ev
+from bursar.state.actions import Extend, Release, Rent, Stop, Wake
+from bursar.state.read_only import ReadOnlyView, seen_with
+from bursar.state.run_times import RunTimes
+from bursar.state.view import Machine, View
+
+SAVING: Final = 0.1
+"""What unreliable machines must save of the price of work, to be worth their risk."""
+
+SILENT: Final = "machines of this kind often return nothing"
+AGAIN: Final = "to see whether there are such machines again"
+MARGIN: Final = 6
+"""The time kept for what is lost last is at most one part in so many of the whole."""
+
+
+class Hedged(Provisioner):
+    """`runtime` and `deviation` are what somebody knows of tasks at speed 1."""
+
+    def __init__(
+        self,
+        market: Market,
+        goal: Goal,
+        tasks: int = 0,
+        runtime: Time | None = None,
+        deviation: Time | None = None,
+        *,
+        best_effort: bool = False,
+    ) -> None:
+        by_frontier = follows_frontier(market, goal, tasks, runtime)
+        self.inner: Frontier | Bats = (
+            Frontier(runtime, deviation, best_effort=best_effort) if by_frontier else Bats()
+        )
+        self._reliable = [one for one in market.offers if one.pool == "reliable" and one.limit != 0]
+        self._spot = [one for one in market.offers if one.pool == "unreliable"]
+        self._value = SpotValue()
+        self._last = LastMoment()
+        self._asked: set[int] = set()
+        """machines that no plan counts on before they are up"""
+        self._shown: tuple[View, Market, Goal, ReadOnlyView] | None = None
+        """the last view that was made, and what it was made of"""
+
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
+        self._value.saw(event, state)
+        self._last.saw(event, state)
+        self.inner.saw(event, state)
+        if isinstance(event, ev.MachineRented) and event.reason == AGAIN:
+            self._asked.add(event.machine)
+        elif isinstance(event, ev.MachineDown) and event.machine not in self._asked:
+            self._left(event)
+
+    def _left(self, event: ev.MachineDown) -> None:
+        if event.cause == "refused":
+            self.inner.look_again()  # a plan counted on it
+
+    # --- the role --------------------------------------------------------------------------------
+
+    def provision(
+        self, view: View, now: Time, rng: Random
+    ) -> Iterable[Rent | Release | Wake | Stop]:
+        market = self._market(view, now)
+        goal = self._goal(view, market)
+        actions = list(self.inner.provision(self._seen(view, market, goal), now, rng))
+        if goal != view.goal and any(isinstance(action, Stop) for action in actions):
+            # Too late for a deadline that leaves time for losses; not for the one that counts.
+            shown = self._seen(view, market, view.goal)
+            actions = list(self.inner.provision(shown, now, rng))
+        return [*actions, *self._ask_again(view, now), *self._leave(view, now)]
+
+    def _leave(self, view: View, now: Time) -> list[Release]:
+        """Machines without a task that fall silent too often to get another one."""
+        if not self.is_silent:
+            return []
+        idle = [number for number in view.idle if view.machines[number].offer.pool == "unreliable"]
+        return give_back(view, idle, now, SILENT)
+
+    def _ask_again(self, view: View, now: Time) -> list[Rent | Release]:
+        """Now and then one machine of an offer that was refused; plans count on it once it is up.
+
+        Never more than tasks that wait.
+        """
+        asked = [
+            offer
+            for offer in self._spot
+            if offer.name in view.refusals
+            and not is_refused(view, offer.name, now)
+            and self._may_rent(offer, self._value.premium(offer), view, now)
+        ]
+        fleet = {offer.name: view.fleet.get(offer.name, 0) + 1 for offer in asked}
+        slots = len(view.ready)
+        return reconcile(view, Target(fleet=fleet, rent=AGAIN, slots=slots), now) if asked else []
+
+    def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
+        if self.is_silent and machine.offer.pool == "unreliable" and not machine.attempts:
+            return Release(machine.id, reason=SILENT)
+        market = self._market(view, now)
+        return self.inner.renew(machine, self._seen(view, market, self._goal(view, market)), now)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether unreliable machines often return nothing."""
+        return self._value.is_silent
+
+    @property
+    def plans(self) -> int:
+        return self.inner.plans
+
+    def stays_until(self, machine: Machine) -> Time:
+        return self.inner.stays_until(machine)
+
+    @property
+    def runtimes(self) -> RunTimes:
+        return self.inner.runtimes
+
+    # --- what the entry within is shown ----------------------------------------------------------
+
+    def _seen(self, view: View, market: Market, goal: Goal) -> View:
+        if market == view.market and goal == view.goal:
+            return view
+        shown = self._shown
+        if shown is None or shown[0] is not view or shown[1:3] != (market, goal):
+            shown = self._shown = view, market, goal, seen_with(view, market, goal)
+        return shown[3]
+
+    def _market(self, view: View, now: Time) -> Market:
+        """With unreliable offers as they prove to be."""
+        offers = [
+            offer if offer.pool == "reliable" else self._offer(offer, view, now)
+            for offer in view.market.offers
+        ]
+        return msgspec.structs.replace(view.market, offers=tuple(offers))
+
+    def _offer(self, offer: Offer, view: View, now: Time) -> Offer:
+        premium = self._value.premium(offer)
+        limit = offer.limit if self._may_rent(offer, premium, view, now) else 0
+        if limit != 0 and offer.name in view.refusals:  # there are no more, as far as is known
+            limit = view.fleet.get(offer.name, 0)
+        price = Money(ceil(offer.price.nanos * premium))
+        return msgspec.structs.replace(offer, price=price, limit=limit)
+
+    def _may_rent(self, offer: Offer, premium: float, view: View, now: Time) -> bool:
+        is_worth = self._is_worth(offer, premium) and not self.is_silent
+        return is_worth and not self.is_late(view, now)
+
+    def _is_worth(self, offer: Offer, premium: float) -> bool:
+        """Whether work costs enough less there than on the cheapest reliable machine."""
+        least = min((_price_of_work(one) for one in self._reliable), default=None)
+        return least is None or premium * _price_of_work(offer) <= (1 - SAVING) * least
+
+    def is_late(self, view: View, now: Time) -> bool:
+        """Whether reliable machines must do all that is left."""
+        fleet = {one.name: view.total if one.limit is None else one.limit for one in self._reliable}
+        last = self._last.at(view, fleet)
+        return last is not None and now >= last
+
+    def _goal(self, view: View, market: Market) -> Goal:
+        """With a deadline that leaves time to do again what is lost last."""
+        goal, deadline = view.goal, view.goal.deadline
+        if deadline is None or not self._reliable:
+            return goal
+        may_rent = any(view.fleet.get(o.name) or market[o.name].limit != 0 for o in self._spot)
+        if not (may_rent or self._value.has_lost):
+            return goal
+        boot = max(one.boot for one in self._reliable)
+        again = self._last.longest / min(one.speed for one in self._reliable)
+        margin = min(boot + round(again), deadline // MARGIN)
+        return goal.until(deadline - margin)
+
+
+def _price_of_work(offer: Offer) -> float:
+    return offer.price.nanos / (offer.billing * offer.slots * offer.speed)

@@ -1,0 +1,104 @@
+"""`silent`: as `at-risk`, and what unreliable machines never return is given up.
+
+A host of a grid, or somebody's desktop, may fall silent: no loss is ever told, and its slot is paid
+for in vain. So an attempt there that takes far longer than any other is given up, and its task goes
+back to the bag: after four times the mean (ExPERT, section 5.3), and never before twice the longest
+time so far, as some tasks are just long. Each time that a task is given up, the next attempt has
+twice as long, unless silence is common. Where it is, and close to the deadline, the longest time so
+far is enough.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
+from random import Random
+from typing import Final
+
+from bursar.beliefs.reliability import DEADLINE_IN_MEANS
+from bursar.beliefs.unified import UnifiedRuntimes
+from bursar.model.time import Time
+from bursar.policies.pool_timeout import ENOUGH, FIRST, MOST_DOUBLINGS
+from bursar.policies.provision.hedged import Hedged
+from bursar.policies.replicate.at_risk import AtRisk
+from bursar.state import events as ev
+from bursar.state.actions import Cancel, Start, Wake
+from bursar.state.view import View
+
+IN_LONGEST: Final = 2
+"""Times the longest attempt that returned a result."""
+
+
+class Silent(AtRisk):
+    always = True
+
+    def __init__(self, provisioner: Hedged, knowledge: UnifiedRuntimes | None = None) -> None:
+        super().__init__(provisioner, knowledge)
+        self._hedged = provisioner
+        self._results, self._total, self._longest = 0, 0, 0
+        """of all machines, as times of the slowest unreliable one"""
+        self._watched: deque[tuple[Time, int]] = deque()
+        """attempts on unreliable machines, by the times at which they began"""
+        self._waited_for: list[tuple[Time, int]] = []
+        """heap of when those end that have longer than others"""
+        self._given_up: Counter[int] = Counter()
+        """by task"""
+        self._woken: Time = -1
+
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
+        super().saw(event, state)
+        if isinstance(event, ev.AttemptStarted):
+            if state.machines[event.machine].offer.pool == "unreliable":
+                self._watched.append((event.at, event.attempt))
+        elif isinstance(event, ev.AttemptEnded) and event.outcome == "success":
+            offers = state.market.offers
+            slowest = min((o.speed for o in offers if o.pool == "unreliable"), default=1.0)
+            speed = state.market[state.offer_of(state.log.machine[event.attempt])].speed
+            time = round(event.runtime * max(1.0, speed / slowest))
+            self._results += 1
+            self._total += time
+            self._longest = max(self._longest, time)
+
+    def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
+        limit = self._limit(view, now)
+        actions: list[Start | Cancel | Wake] = list(self._overdue(view, now, limit))
+        ends = [some[0][0] for some in (self._waited_for,) if some]
+        ends += [some[0][0] + limit for some in (self._watched,) if some]
+        if ends and not now < self._woken <= min(ends):
+            self._woken = min(ends)
+            actions.append(Wake(self._woken))
+        if view.idle and not view.ready:
+            actions.extend(super().replicate(view, now, rng))
+        return actions
+
+    def _limit(self, view: View, now: Time) -> Time:
+        """After which an attempt is given up whose task never was."""
+        if self._results < ENOUGH:
+            return FIRST
+        mean = self._total // self._results
+        if not self._hedged.is_silent:
+            return max(DEADLINE_IN_MEANS * mean, IN_LONGEST * self._longest)
+        if self._hedged.is_late(view, now):
+            return self._longest
+        return max(DEADLINE_IN_MEANS * mean, self._longest)
+
+    def _overdue(self, view: View, now: Time, limit: Time) -> Iterator[Cancel]:
+        while self._watched and self._watched[0][0] + limit <= now:
+            began, number = self._watched.popleft()
+            if number not in view.attempts:
+                continue
+            times = self._given_up[view.attempts[number].task]
+            if times and not self._hedged.is_silent:
+                end = began + (limit << min(times, MOST_DOUBLINGS))
+                heappush(self._waited_for, (end, number))
+            else:
+                yield from self._give_up(number, view)
+        while self._waited_for and self._waited_for[0][0] <= now:
+            yield from self._give_up(heappop(self._waited_for)[1], view)
+
+    def _give_up(self, number: int, view: View) -> Iterator[Cancel]:
+        attempt = view.attempts.get(number)
+        if attempt is not None and not attempt.cancelling:
+            self._given_up[attempt.task] += 1
+            yield Cancel(number, reason="no result for far too long", give_up=True)

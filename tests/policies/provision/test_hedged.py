@@ -1,0 +1,141 @@
+"""With unreliable machines in the market, a goal holds that would hold without them."""
+
+from __future__ import annotations
+
+import pytest
+
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Bag
+from bursar.policies.provision.bats import Bats
+from bursar.policies.provision.frontier import Frontier
+from bursar.policies.provision.hedged import AGAIN, Hedged
+from bursar.reproduce.spot_added import (
+    BUDGET,
+    DEADLINE,
+    LASTING,
+    NEVER,
+    SCARCE,
+    SHORT,
+    SpotCase,
+    SpotFate,
+    outcome,
+)
+from bursar.runs.faults import Faults
+from bursar.runs.request import Request
+from bursar.runs.study import bag_subject, study
+from bursar.testing import check_provisioner
+
+
+def offer(name, hourly, *, billing=SECOND, pool="reliable", boot=30, limit=10):
+    price = Money.parse(f"{hourly * billing / HOUR:.9f}")
+    minimum = MINUTE if billing == SECOND else 0
+    return Offer(name, price, billing, minimum, limit, boot * SECOND, pool=pool)
+
+
+SURE = offer("sure", 0.10)
+MARKET = Market("USD", "undated", (SURE, offer("other", 0.11)))
+SPOT = offer("spot", 0.04, pool="unreliable")
+BUDGET_ONLY = Goal(budget=Money.parse("1.5"))
+
+
+def case(fate, *, spot=SPOT, market=MARKET, budget="1.2", deadline=HOUR):
+    """A hundred tasks of five minutes: 0.83 where they cost least."""
+    life = SpotFate(0.0, 1.0, None, 0, (), fate, 6 * MINUTE)
+    money = Money.parse(budget)
+    return SpotCase("a", "", market, spot, life, 100, 5 * MINUTE, 0.2, money, deadline)
+
+
+def test_it_keeps_the_contract_of_a_provisioner():
+    check_provisioner(lambda market: Hedged(market, BUDGET_ONLY, 50), worlds=8)
+    check_provisioner(lambda market: Hedged(market, Goal(deadline=9 * HOUR), 50), worlds=8)
+
+
+@pytest.mark.parametrize("fate", [LASTING, SHORT, SCARCE, NEVER])
+@pytest.mark.parametrize("kind", [BUDGET, DEADLINE])
+def test_a_goal_holds_as_often_whatever_becomes_of_spot_machines(fate, kind):
+    found = outcome(case(fate), kind, 3)
+    assert found.held[1] >= found.held[0] == 3
+
+
+@pytest.mark.parametrize("kind", [BUDGET, DEADLINE])
+def test_spot_machines_that_last_save_money(kind):
+    found = outcome(case(LASTING), kind, 3)
+    assert found.cost[1] < found.cost[0]
+
+
+def test_a_spot_offer_that_saves_nothing_changes_nothing():
+    poor = offer("spot", 0.095, pool="unreliable")
+    for kind in (BUDGET, DEADLINE):
+        found = outcome(case(LASTING, spot=poor), kind, 2)
+        assert found.cost[0] == found.cost[1]
+        assert found.time[0] == found.time[1]
+
+
+def test_hourly_machines_that_are_soon_lost_do_not_eat_the_budget():
+    market = Market("USD", "undated", (offer("sure", 0.10, billing=HOUR, boot=0),))
+    spot = offer("spot", 0.05, billing=HOUR, pool="unreliable", boot=0, limit=20)
+    found = outcome(case(SHORT, spot=spot, market=market, budget="1.5"), BUDGET, 4)
+    assert found.held == (4, 4)
+
+
+def test_silent_hosts_are_left_alone_and_the_deadline_holds():
+    market = Market("USD", "undated", (*MARKET.offers, SPOT))
+    request = Request(market=market, goal=Goal(deadline=2 * HOUR))
+    subject = bag_subject(request, 100, 5 * MINUTE, MINUTE)
+    runs = study(subject, Faults(0.0, 0.7, None, 0, ()), range(3)).runs
+    assert [one.status for one in runs] == ["done"] * 3
+
+
+def test_the_fleet_is_planned_as_without_unreliable_machines():
+    both = Market("USD", "undated", (*MARKET.offers, SPOT))
+    assert isinstance(Hedged(both, BUDGET_ONLY, 100).inner, Frontier)
+    assert isinstance(Hedged(both, Goal(deadline=HOUR), 100).inner, Bats)
+    hourly = Market("USD", "undated", (offer("sure", 1, billing=HOUR), SPOT))
+    assert isinstance(Hedged(hourly, BUDGET_ONLY, 100).inner, Bats)
+
+
+def test_it_is_the_default_where_there_is_a_goal_and_a_reliable_machine():
+    both = Market("USD", "undated", (*MARKET.offers, SPOT))
+    bag = Bag(count=10)
+
+    def provisioner(**asked):
+        return Request(bag=bag, **{"market": both, **asked}).all_policies()["provisioner"]
+
+    assert provisioner(goal=BUDGET_ONLY) == "hedged"
+    assert provisioner(goal=Goal(deadline=HOUR)) == "hedged"
+    assert provisioner(goal=BUDGET_ONLY, prefer="cheapest") == "mixed"
+    assert provisioner(goal=BUDGET_ONLY, strategy="AUR") == "mixed"
+    alone = Market("USD", "undated", (SPOT,))
+    assert provisioner(goal=BUDGET_ONLY, market=alone) == "mixed"
+
+
+def test_machines_that_were_refused_are_asked_for_one_at_a_time():
+    from bursar.beliefs.samples import SampleLog
+    from bursar.runs.study import _policy
+    from bursar.simulate.run import simulate
+    from bursar.state import events as ev
+
+    rented = []
+
+    class Rents:
+        def saw(self, event, state):
+            if isinstance(event, ev.MachineRented) and event.offer == "spot":
+                rented.append((event.at, event.reason))
+
+    one = case(NEVER)
+    subject = one.subject(DEADLINE, with_spot=True)
+    runtimes = subject.runtimes(0)
+    simulate(
+        subject.request.market,
+        subject.request.goal,
+        subject.request.arrivals(),
+        _policy(subject, runtimes, SampleLog(), 0),
+        one.fate.behaviour(subject.request.market, runtimes, 0),
+        observers=[Rents()],
+    )
+    again = [at for at, reason in rented if reason == AGAIN]
+    assert len(rented) - len(again) == 1, "only the first plan counted on them"
+    assert len(again) == len(set(again)) > 2
