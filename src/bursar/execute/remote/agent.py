@@ -21,7 +21,6 @@ from typing import Final
 
 import msgspec
 
-from bursar import __version__
 from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.carrier import Carrier
@@ -158,7 +157,7 @@ class Agent:
         try:
             request = m.decode_request(body)
         except msgspec.DecodeError as error:
-            told = f"a message cannot be read ({error}); it has bursar {__version__}"
+            told = f"a message cannot be read ({error}); it has bursar {m.VERSION}"
             self._answer(channel, number, self._reply(error=told))
             return
         if isinstance(request, m.Greet):
@@ -222,7 +221,7 @@ class Agent:
     ) -> m.AgentAnswer:
         reports = _some(self._reports) if with_reports else ()
         return m.AgentAnswer(
-            boottime(), self._seen, self._confirmed + 1, reports, data, error, __version__
+            boottime(), self._seen, self._confirmed + 1, reports, data, error, m.VERSION
         )
 
 

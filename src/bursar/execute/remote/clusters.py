@@ -20,7 +20,7 @@ from bursar.execute.remote.security import security_of
 from bursar.model.errors import InputError
 
 if TYPE_CHECKING:
-    from distributed import Security
+    from distributed import Client, Security
     from distributed.core import rpc
 
 CONNECT_PATIENCE: Final = 5
@@ -52,12 +52,8 @@ class Cluster(Protocol):
     starts_agents: bool
     """whether the plug-in does"""
 
-    async def prepare(self) -> None:
-        """Make sure that there is a scheduler, and that workers have the plug-in."""
-        ...
-
     async def workers(self) -> Sequence[FoundWorker]:
-        """Who is there now; OSError if the scheduler cannot be reached."""
+        """Who is there now, and has the plug-in; OSError if the scheduler cannot be reached."""
         ...
 
     def choose(
@@ -73,6 +69,12 @@ class Cluster(Protocol):
 
 def handler_of(mark: str) -> str:
     return f"bursar_{blake2b(mark.encode(errors='surrogateescape'), digest_size=6).hexdigest()}"
+
+
+class _Identity(NamedTuple):
+    scheduler: str
+    """its id: another one was started since"""
+    workers: Sequence[FoundWorker]
 
 
 class _Connections:
@@ -98,14 +100,15 @@ class _Connections:
             deserializers=["msgpack"],
         )
 
-    async def _workers(self, scheduler: str) -> list[FoundWorker]:
+    async def _ask(self, scheduler: str) -> _Identity:
         async with self.connect(scheduler) as asked:
             identity: dict[str, Any] = await asked.identity()
-        return [
+        workers = [
             FoundWorker(address, str(one["name"]), int(one["nthreads"]))
             for address, one in identity["workers"].items()
             if one.get("status", "running") == "running"
         ]
+        return _Identity(str(identity["id"]), workers)
 
 
 class OwnCluster(_Connections):
@@ -122,11 +125,10 @@ class OwnCluster(_Connections):
         name = name_of(token)
         return CarrierConfig(self.scheduler.address, name, self.handler, self.credentials)
 
-    async def prepare(self) -> None:
-        await asyncio.to_thread(self.scheduler.look)
-
     async def workers(self) -> Sequence[FoundWorker]:
-        return await self._workers(self.scheduler.address)
+        """A scheduler that was killed is started again."""
+        await asyncio.to_thread(self.scheduler.look)
+        return (await self._ask(self.scheduler.address)).workers
 
     def choose(
         self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Mapping[str, str]
@@ -147,32 +149,44 @@ class GivenCluster(_Connections):
 
     def __init__(self, mark: str, scheduler: str, offers: Sequence[str] = ()) -> None:
         super().__init__(mark, Credentials())
+        self._mark = mark
+        self._prepared = ""
+        """the id of the scheduler that has the plug-in"""
         self._scheduler = scheduler
         self._offers = offers
 
-    async def prepare(self) -> None:
-        """Give the plug-in to all workers, also to those that come later."""
-        from distributed import Client
+    async def workers(self) -> Sequence[FoundWorker]:
+        """A scheduler that is new to us gets the plug-in, for all its workers, also later ones."""
+        found = await self._ask(self._scheduler)
+        if found.scheduler != self._prepared:
+            await self._prepare()
+            self._prepared = found.scheduler
+        return found.workers
 
-        from bursar.execute.remote.plugin import AgentPlugin
+    async def _prepare(self) -> None:
+        from bursar.execute.remote.plugin import AgentPlugin, end_agents
 
-        async with Client(
-            self._scheduler,
-            asynchronous=True,
-            security=self.security,
-            timeout=CONNECT_PATIENCE,
-            set_as_default=False,
-        ) as client:
+        async with self._client() as client:
             try:
                 await client.register_plugin(AgentPlugin(self.handler))
+                if not self._prepared:  # what is left of a process that crashed
+                    await client.run(end_agents, f"{self._mark}/", on_error="ignore")
             except (ModuleNotFoundError, AttributeError) as error:
                 raise InputError(
                     f"the workers of {self._scheduler} cannot load bursar ({error}); install the"
                     " same version there: pip install 'bursar[dask]'"
                 ) from None
 
-    async def workers(self) -> Sequence[FoundWorker]:
-        return await self._workers(self._scheduler)
+    def _client(self) -> Client:
+        from distributed import Client
+
+        return Client(
+            self._scheduler,
+            asynchronous=True,
+            security=self.security,
+            timeout=CONNECT_PATIENCE,
+            set_as_default=False,
+        )
 
     def choose(
         self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Mapping[str, str]
@@ -189,16 +203,14 @@ class GivenCluster(_Connections):
 
     async def close(self) -> None:
         """Take the plug-in back."""
-        from distributed import Client
+        if self._prepared:
+            async with self._client() as client:
+                await client.unregister_worker_plugin(self.handler)
 
-        async with Client(
-            self._scheduler,
-            asynchronous=True,
-            security=self.security,
-            timeout=CONNECT_PATIENCE,
-            set_as_default=False,
-        ) as client:
-            await client.unregister_worker_plugin(self.handler)
+
+async def workers_of(scheduler: str) -> Sequence[FoundWorker]:
+    """Who is in a cluster, for one who has not begun."""
+    return (await _Connections("", Credentials())._ask(scheduler)).workers
 
 
 def serves(worker: FoundWorker, offer: str, offers: Sequence[str]) -> bool:

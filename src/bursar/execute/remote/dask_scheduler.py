@@ -6,8 +6,10 @@ No task of Dask ever runs: bursar asks it where the worker of a machine is, and 
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -20,8 +22,8 @@ from bursar.model.errors import BursarError
 if TYPE_CHECKING:
     from distributed import Scheduler
 
-START_PATIENCE: Final = 60.0
-"""seconds"""
+KEPT: Final = "scheduler.json"
+"""in the directory of a run"""
 
 
 class SchedulerError(BursarError):
@@ -35,6 +37,24 @@ class SchedulerConfig(msgspec.Struct, frozen=True):
     port: int
     """0: any that is free"""
     credentials: Credentials
+
+
+def kept_config(home: Path) -> SchedulerConfig | None:
+    """That of an earlier process of the run; None: there was none."""
+    try:
+        return msgspec.json.decode((home / KEPT).read_bytes(), type=SchedulerConfig)
+    except FileNotFoundError:
+        return None
+
+
+def keep_config(home: Path, config: SchedulerConfig) -> None:
+    """Keep address and key for a resumed run, where nobody else can read them."""
+    part = home / f"{KEPT}.part"
+    part.unlink(missing_ok=True)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(config))
+    part.replace(home / KEPT)
 
 
 class SchedulerProcess:

@@ -22,6 +22,8 @@ from bursar.model.time import SECOND
 
 LOOK_EVERY: Final = 0.3
 """seconds between questions to the scheduler while somebody looks for its worker"""
+LOOK_PATIENCE: Final = 30
+"""seconds for the scheduler to answer, and to be started again where it was killed"""
 RETRY: Final = 0.3
 """seconds before a line is opened again"""
 LOST_AFTER: Final = 60 * SECOND
@@ -66,7 +68,8 @@ class Hub:
         self._workers: Sequence[FoundWorker] = ()
         self._looked = asyncio.Event()
         self._seekers = 0
-        self._is_prepared = False
+        self.scheduler_trouble = ""
+        """why nobody could tell who is there, the last time it was asked"""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="bursar-hub", daemon=True)
         self._thread.start()
@@ -139,7 +142,8 @@ class Hub:
                 if str(error).startswith(m.NO_AGENT) and not link.has_joined:
                     why = str(error)  # it may be about to begin
                 else:
-                    self._over(link, "lost", boottime(), _plainly(str(error)))
+                    cause = "released" if link.machine in self._leaving else "lost"
+                    self._over(link, cause, boottime(), _plainly(str(error)))
             except BursarError as error:
                 self._tell(link.machine, error)
                 return
@@ -147,7 +151,6 @@ class Hub:
                 raise
             except Exception as error:  # whatever a cut line looks like
                 why = f"{type(error).__name__}: {error}"
-                self._is_prepared = False
             link.last_trouble = why
             await asyncio.sleep(RETRY)
 
@@ -185,16 +188,15 @@ class Hub:
         while True:
             if self._seekers:
                 try:
-                    if not self._is_prepared:
-                        await self._cluster.prepare()
-                        self._is_prepared = True
-                    self._workers = await asyncio.wait_for(self._cluster.workers(), 10)
+                    self._workers = await asyncio.wait_for(self._cluster.workers(), LOOK_PATIENCE)
                     self._looked.set()
                 except BursarError as error:
                     self._tell(0, error)
                     return
-                except Exception:  # the scheduler is not there, or no more
-                    self._is_prepared = False
+                except Exception as error:  # the scheduler is not there, or no more
+                    self.scheduler_trouble = f"{type(error).__name__}: {error}"
+                else:
+                    self.scheduler_trouble = ""
             await asyncio.sleep(LOOK_EVERY)
 
     async def _watch(self) -> None:
@@ -205,12 +207,16 @@ class Hub:
                 since = self._leaving.get(link.machine)
                 if now > link.until + EXPIRY_SLACK:
                     self._over(link, "expired", link.until, "")
-                elif since is not None and now - since > LEAVE_PATIENCE:
-                    self._over(link, "released", now, "it did not answer when it was to end")
+                elif since is not None and now - since > self._leave_patience(link):
+                    self._over(link, "released", now, "")
                 elif link.heard is not None and now - link.heard > LOST_AFTER:
                     silent = f"it has not answered for {LOST_AFTER // SECOND} s"
                     self._over(link, "lost", now, silent)
             await asyncio.sleep(0.25)
+
+    def _leave_patience(self, link: MachineLink) -> int:
+        """Whose line is cut was perhaps ended by its renter, and will not answer."""
+        return LEAVE_PATIENCE if link.is_connected else LEAVE_PATIENCE // 5
 
     # --- reports, in the loop --------------------------------------------------------------------
 

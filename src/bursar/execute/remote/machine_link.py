@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from bursar import __version__
 from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.clusters import FoundWorker, Wanted
@@ -76,6 +75,7 @@ class MachineLink:
         self.heard: int | None = None
         """when it answered last; None: never"""
         self.is_over = False
+        self.is_connected = False
         self.last_trouble = ""
         """why the line was cut, the last time"""
         self._stamp: tuple[int, int] | None = None
@@ -135,22 +135,26 @@ class MachineLink:
             asyncio.ensure_future(part)
             for part in (self._deliver(ask), self._listen(ask), self._read(ask))
         ]
+        self.is_connected = True
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
+            self.is_connected = False
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _checked(self, answer: m.AgentAnswer) -> m.AgentAnswer:
-        if answer.version and answer.version != __version__:
+        if answer.version and answer.version != m.VERSION:
             where = "" if self.worker is None else f" ({self.worker.address})"
             raise InputError(
                 f"machine {self.machine}{where} has bursar {answer.version}, and this is"
-                f" {__version__}; install the same version there"
+                f" {m.VERSION}; install the same version there"
             )
+        if answer.error == m.CUT_OFF:
+            raise ConnectionError(answer.error)
         if answer.error:
             raise MachineError(answer.error)
         self.heard = boottime()

@@ -7,12 +7,15 @@ nothing. An agent stamps every answer with its own clock; a lease ends so long a
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 import msgspec
 
 from bursar.state.events import Outcome
 
+VERSION: Final[str] = sys.modules["bursar"].__version__
+"""of bursar, which must be the same on both sides"""
 PROTOCOL: Final = 1
 """of these messages; both sides must have the same"""
 
@@ -208,6 +211,8 @@ decode_answer: Final = msgspec.msgpack.Decoder(AgentAnswer).decode
 
 NO_AGENT: Final = "no agent"
 """the error where a Dask worker finds none for this machine beside it"""
+CUT_OFF: Final = "cut off"
+"""the error where the line between worker and agent broke before there was an answer"""
 REPLACED: Final = "another process of the run has taken over"
 """the error for one whose session is no longer the newest"""
 CHUNK: Final = 1 << 20

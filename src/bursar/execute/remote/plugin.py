@@ -19,7 +19,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 
 from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
-from bursar.execute.remote.places import place_of
+from bursar.execute.remote.places import end_agent, found_agents, place_of
 from bursar.execute.wire import Channel, python_program
 
 PING: Final = 0
@@ -119,16 +119,22 @@ class AgentPlugin(WorkerPlugin):  # type: ignore[misc]
     async def handle(self, token: str, request: bytes, start: bytes = b"") -> bytes:
         """`start`: how to start an agent, where there is none."""
         try:
-            try:
-                return await self._connect(token).ask(request)
-            except OSError:
-                self._connections.pop("" if self._agent else token, None)
-                if not start:
-                    raise
-            await _start_agent(start)
-            return await self._connect(token).ask(request)
+            connection = await self._reached(token, start)
         except OSError as error:
             return m.encode(m.AgentAnswer(boottime(), error=f"{m.NO_AGENT}: {error}"))
+        try:
+            return await connection.ask(request)
+        except OSError:
+            return m.encode(m.AgentAnswer(boottime(), error=m.CUT_OFF))
+
+    async def _reached(self, token: str, start: bytes) -> AgentConnection:
+        try:
+            return self._connect(token)
+        except OSError:
+            if not start:
+                raise
+        await _start_agent(start)
+        return self._connect(token)
 
     @property
     def agent_ended(self) -> asyncio.Future[None]:
@@ -141,6 +147,17 @@ class AgentPlugin(WorkerPlugin):  # type: ignore[misc]
             path = Path(self._agent) if self._agent else place_of(token) / "socket"
             found = self._connections[key] = AgentConnection(path)
         return found
+
+
+async def end_agents(prefix: str) -> None:
+    """For a worker: end all agents on its computer whose tokens begin so."""
+
+    def end_all() -> None:
+        for one in list(found_agents()):
+            if one.token.startswith(prefix):
+                end_agent(one.token)
+
+    await asyncio.to_thread(end_all)
 
 
 async def _start_agent(config: bytes) -> None:

@@ -21,6 +21,13 @@ def make_credentials() -> Credentials:
     return Credentials(made.tls_client_cert, made.tls_client_key)
 
 
+def own_address() -> str:
+    """By which other computers reach this one, as far as one can know."""
+    from distributed.utils import get_ip
+
+    return str(get_ip())
+
+
 def security_of(credentials: Credentials) -> Security:
     """What Dask makes of it; of empty ones, what its own configuration says."""
     from distributed import Security
