@@ -89,7 +89,7 @@ def remote_world(
         renter = EmulatedRenter(clock.now, losses, lead=CLAIM_LEAD)
     else:
         cluster = _own_cluster(site, mark, home)
-        renter = _renter(state, site, cluster, clock, mark)
+        renter = _renter(state, site, cluster, home, clock, mark)
     runner = DaskRunner(
         state.run,
         outputs,
@@ -104,19 +104,18 @@ def remote_world(
     return RealWorld(state, renter, runner, clock, mark)
 
 
-def _renter(state: RunState, site: Site, cluster: OwnCluster, clock: RunClock, mark: str) -> Renter:
+def _renter(
+    state: RunState, site: Site, cluster: OwnCluster, home: Path, clock: RunClock, mark: str
+) -> Renter:
+    run, timeout, market = state.run, state.limits.timeout, state.market
+    if site.on == "slurm":
+        from bursar.rent.slurm import SlurmRenter
+
+        return SlurmRenter(run, mark, clock.now, cluster, home, timeout=timeout)
     from bursar.rent.hosts import HostRenter, LocalReach, SshReach
 
     reach = SshReach() if site.on == "ssh" else LocalReach()
-    return HostRenter(
-        state.run,
-        mark,
-        clock.now,
-        cluster,
-        state.market,
-        reach,
-        timeout=state.limits.timeout,
-    )
+    return HostRenter(run, mark, clock.now, cluster, market, reach, timeout=timeout)
 
 
 def _own_cluster(site: Site, mark: str, home: Path) -> OwnCluster:
