@@ -156,7 +156,7 @@ def test_killed_and_resumed_nothing_is_lost_and_nothing_left(desk):
     assert desk.all_end(15), "a process survived"
 
 
-def test_the_scheduler_and_a_carrier_are_killed_and_no_attempt_is_lost(desk):
+def test_the_scheduler_is_killed_and_no_attempt_is_lost(desk):
     words = ("--name", "s", "./task.sh 1 {}", ":::", *TASKS[:12])
     run = desk.start("run", "--on", "dask", *desk.market(limit=2, billing="2m"), *words)
     assert eventually(lambda: len(desk.processes("task.sh")) >= 2, 60)
@@ -165,7 +165,7 @@ def test_the_scheduler_and_a_carrier_are_killed_and_no_attempt_is_lost(desk):
     told, _ = run.communicate(timeout=120)
     assert run.returncode == 0, told
     assert desk.outputs("s") == expected(12)
-    attempts = desk.call("export", "s", "--format", "joblog").splitlines()[1:]
+    attempts = desk.call("export", "s", "--joblog", "-").splitlines()[1:]
     assert len(attempts) == 12, "some were executed twice"
     assert desk.all_end(15), "a process survived"
 
@@ -179,7 +179,7 @@ def test_a_frozen_carrier_is_replaced_and_no_attempt_is_lost(desk):
     told, _ = run.communicate(timeout=180)
     assert run.returncode == 0, told
     assert desk.outputs("f") == expected(6)
-    attempts = desk.call("export", "f", "--format", "joblog").splitlines()[1:]
+    attempts = desk.call("export", "f", "--joblog", "-").splitlines()[1:]
     assert len(attempts) == 6
     assert desk.all_end(15)
 

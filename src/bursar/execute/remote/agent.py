@@ -124,6 +124,8 @@ class Agent:
         if PEER.unpack(peer)[1] != os.getuid():
             end.close()
             return
+        if self._carrier is not None:
+            self._carrier.is_awake()
         channel = Channel(end)
         self._channels[channel.fileno()] = channel
         self._work.dispatcher.attend(channel.fileno(), self._hearing(channel))

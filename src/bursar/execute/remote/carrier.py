@@ -17,6 +17,8 @@ from bursar.model.time import SECOND
 PING_EVERY: Final = 3 * SECOND
 LONGEST_SILENCE: Final = 12 * SECOND
 """A worker that was connected and does not answer for so long is ended."""
+LONGEST_START: Final = 120 * SECOND
+"""One that does not connect for so long is ended, too."""
 PAUSE: Final = SECOND
 """before it is started again"""
 
@@ -32,6 +34,7 @@ class Carrier:
         self._next_start = 0
         self._heard: int | None = None
         """when it said last that it is awake; None: it has not connected yet"""
+        self._started = 0
         self._next_ping = 0
 
     def is_awake(self) -> None:
@@ -46,7 +49,8 @@ class Carrier:
             if now >= self._next_start:
                 self._start()
             return
-        if self._heard is not None and now - self._heard > LONGEST_SILENCE:
+        silent = LONGEST_START if self._heard is None else LONGEST_SILENCE
+        if now - (self._heard or self._started) > silent:
             self._process.kill()
         if now >= self._next_ping:
             self._next_ping = now + PING_EVERY
@@ -61,7 +65,7 @@ class Carrier:
     def _start(self) -> None:
         """What it must know, with its key, comes through a pipe."""
         self._starts += 1
-        self._heard = None
+        self._heard, self._started = None, boottime()
         config = msgspec.structs.replace(self._config, name=f"{self._config.name}.{self._starts}")
         directory = self._place / "dask"
         directory.mkdir(exist_ok=True)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from typing import Final
 
 import dask
 import msgspec
 
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.security import security_of
+
+FAREWELL: Final = 1.0
+"""seconds in which bursar hears that the agent is gone"""
 
 
 async def serve(config: m.CarrierConfig, socket: str, directory: str) -> None:
@@ -32,6 +36,8 @@ async def serve(config: m.CarrierConfig, socket: str, directory: str) -> None:
     ) as worker:
         finished = asyncio.ensure_future(worker.finished())
         await asyncio.wait({finished, plugin.agent_ended}, return_when=asyncio.FIRST_COMPLETED)
+        if plugin.agent_ended.done():
+            await asyncio.sleep(FAREWELL)
     os._exit(0)
 
 

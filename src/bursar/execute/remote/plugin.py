@@ -125,7 +125,15 @@ class AgentPlugin(WorkerPlugin):  # type: ignore[misc]
         try:
             return await connection.ask(request)
         except OSError:
-            return m.encode(m.AgentAnswer(boottime(), error=m.CUT_OFF))
+            return m.encode(m.AgentAnswer(boottime(), error=self._cut_off(token)))
+
+    def _cut_off(self, token: str) -> str:
+        """Whether the agent is gone, or only this line to it."""
+        try:
+            self._connect(token)
+        except OSError as error:
+            return f"{m.NO_AGENT}: {error}"
+        return m.CUT_OFF
 
     async def _reached(self, token: str, start: bytes) -> AgentConnection:
         try:
