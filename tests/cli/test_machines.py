@@ -238,3 +238,24 @@ def test_jobs_of_slurm(tmp_path, tmp_path_factory):
         assert desk.all_end(15)
     finally:
         slurm.close()
+
+
+def test_clean_releases_what_a_killed_run_left_and_nothing_of_a_live_one(desk):
+    hours = ("--on", "dask", *desk.market(limit=1, billing="1h"))
+    dead = desk.start("run", *hours, "--name", "dead", "sleep 100", ":::", "1")
+    live = desk.start("run", *hours, "--name", "live", "sleep 101", ":::", "1")
+    assert eventually(lambda: desk.processes("sleep 100") and desk.processes("sleep 101"), 60)
+    dead.kill()
+    dead.communicate()
+    told = desk.call("clean", "--dry-run")
+    assert "dead" in told
+    assert "1 machine found" in told
+    assert desk.processes("sleep 100"), "it only had to list them"
+    assert "1 machine released" in desk.call("clean")
+    assert not desk.processes("sleep 100")
+    assert desk.processes("sleep 101")
+    assert "no machine was left behind" in desk.call("clean")
+    for _ in range(2):
+        live.send_signal(signal.SIGINT)
+    live.communicate(timeout=60)
+    assert desk.all_end(15)

@@ -24,6 +24,7 @@ from bursar.execute.remote.clusters import OwnCluster
 from bursar.execute.remote.dispatch import agent_config
 from bursar.execute.remote.messages import encode
 from bursar.execute.wire import python_program
+from bursar.model.errors import BursarError
 from bursar.model.market import Market, Offer
 from bursar.model.time import SECOND, Time
 
@@ -36,6 +37,12 @@ RETRY: Final = 2.0
 MOST_AT_ONCE: Final = 16
 """commands under way"""
 MODULE: Final = "bursar.execute.remote.agent_main"
+
+
+class HostError(BursarError):
+    """A host that cannot be reached, or does not do what it should."""
+
+    exit_code = 1
 
 
 class Reach(Protocol):
@@ -71,6 +78,34 @@ class LocalReach:
 
     def hosts(self, offer: Offer) -> None:
         return None
+
+
+def run_there(reach: Reach, host: str, offer: Offer, request: object) -> bytes:
+    """What bursar's program prints on a host; HostError with its last words if it fails."""
+    argv = reach.command(host, offer)
+    try:
+        done = subprocess.run(
+            argv, input=encode(request), capture_output=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise HostError("it did not answer in time") from None
+    except OSError as error:
+        raise HostError(str(error)) from None
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise HostError(lines[-1] if lines else f"exit code {done.returncode}")
+    return done.stdout
+
+
+def tokens_on(reach: Reach, host: str, offer: Offer, prefix: str) -> list[str]:
+    """Machines whose tokens begin so and whose agents live on a host."""
+    told = run_there(reach, host, offer, {"list": prefix})
+    return [json.loads(line) for line in told.splitlines()]
+
+
+def end_on(reach: Reach, host: str, offer: Offer, token: str) -> None:
+    """End a machine, and wait until it has ended."""
+    run_there(reach, host, offer, {"end": [token]})
 
 
 class _Hosted:
@@ -222,32 +257,18 @@ class HostRenter:
                     return  # it ends with its lease
 
     def _list(self, host: str, offer: Offer) -> list[str]:
-        prefix = f"{self._mark}/"
-        done = self._run_there(host, offer, {"list": prefix})
-        return (
-            [json.loads(line) for line in done.stdout.splitlines()] if not done.returncode else []
-        )
+        try:
+            return tokens_on(self._reach, host, offer, f"{self._mark}/")
+        except HostError:
+            return []
 
     def _do(self, hosted: _Hosted, request: object) -> str:
         """Why it failed; empty: it did not."""
-        done = self._run_there(hosted.host, hosted.offer, request)
-        if not done.returncode:
-            return ""
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"exit code {done.returncode}"
-
-    def _run_there(
-        self, host: str, offer: Offer, request: object
-    ) -> subprocess.CompletedProcess[bytes]:
-        argv = self._reach.command(host, offer)
         try:
-            return subprocess.run(
-                argv, input=encode(request), capture_output=True, timeout=PATIENCE, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return subprocess.CompletedProcess(argv, 1, b"", b"it did not answer in time")
-        except OSError as error:
-            return subprocess.CompletedProcess(argv, 1, b"", str(error).encode())
+            run_there(self._reach, hosted.host, hosted.offer, request)
+        except HostError as error:
+            return str(error)
+        return ""
 
     # --- from any thread -------------------------------------------------------------------------
 

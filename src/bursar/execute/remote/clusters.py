@@ -8,7 +8,7 @@ by one machine at a time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -166,7 +166,7 @@ class GivenCluster(_Connections):
     async def _prepare(self) -> None:
         from bursar.execute.remote.plugin import AgentPlugin, end_agents
 
-        async with self._client() as client:
+        async with self.client() as client:
             try:
                 await client.register_plugin(AgentPlugin(self.handler))
                 if not self._prepared:  # what is left of a process that crashed
@@ -177,7 +177,7 @@ class GivenCluster(_Connections):
                     " same version there: pip install 'bursar[dask]'"
                 ) from None
 
-    def _client(self) -> Client:
+    def client(self) -> Client:
         from distributed import Client
 
         return Client(
@@ -204,13 +204,22 @@ class GivenCluster(_Connections):
     async def close(self) -> None:
         """Take the plug-in back."""
         if self._prepared:
-            async with self._client() as client:
+            async with self.client() as client:
                 await client.unregister_worker_plugin(self.handler)
 
 
 async def workers_of(scheduler: str) -> Sequence[FoundWorker]:
     """Who is in a cluster, for one who has not begun."""
     return (await _Connections("", Credentials())._ask(scheduler)).workers
+
+
+async def run_on_workers(
+    scheduler: str, function: Callable[[str], Any], argument: str
+) -> dict[str, Any]:
+    """What a function gives on each worker, by address."""
+    async with GivenCluster("", scheduler).client() as client:
+        found: dict[str, Any] = await client.run(function, argument, on_error="ignore")
+        return found
 
 
 def serves(worker: FoundWorker, offer: str, offers: Sequence[str]) -> bool:

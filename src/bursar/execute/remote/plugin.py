@@ -157,6 +157,11 @@ class AgentPlugin(WorkerPlugin):  # type: ignore[misc]
         return found
 
 
+def list_agents(prefix: str) -> list[str]:
+    """For a worker: tokens of living agents on its computer that begin so."""
+    return [one.token for one in found_agents() if one.token.startswith(prefix)]
+
+
 async def end_agents(prefix: str) -> None:
     """For a worker: end all agents on its computer whose tokens begin so."""
 
