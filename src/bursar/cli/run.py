@@ -238,7 +238,7 @@ def request_of(job: Job) -> Request:
     if site is not None:
         from bursar.runs.sites import site_market
 
-        market = site_market(site, market)
+        market = site_market(site, market, COMMAND_LINE)
     market = market or local_market(job.jobs)
     work = job.work()
     bag = job.bag() if work is None else None

@@ -78,7 +78,7 @@ from bursar.model.reading import (
     read_whole,
     read_words,
 )
-from bursar.model.site import PLACES, Site
+from bursar.model.site import PLACES, RunSite
 from bursar.model.time import Time
 from bursar.model.wish import CONFIDENCE, Wish
 from bursar.model.work import LARGEST_BAG, Bag, Work
@@ -270,7 +270,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             self.check_currency(market)
         return market
 
-    def site(self) -> Site | None:
+    def site(self) -> RunSite | None:
         """Where machines are; None: on this computer."""
         if self.on in (None, "local"):
             for name in ("scheduler", "listen", "shared"):
@@ -284,7 +284,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
                 "listen": self.listen or "",
                 "shared": bool(self.shared),
             },
-            Site,
+            RunSite,
         )
 
     def check_currency(self, market: Market) -> None:

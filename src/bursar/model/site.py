@@ -10,7 +10,7 @@ Where = Literal["local", "dask", "ssh", "slurm"]
 PLACES: Final[tuple[Where, ...]] = ("local", "dask", "ssh", "slurm")
 
 
-class Site(msgspec.Struct, frozen=True, omit_defaults=True):
+class RunSite(msgspec.Struct, frozen=True, omit_defaults=True):
     """No password or key is here: the journal keeps it."""
 
     on: Where = "dask"

@@ -1,4 +1,4 @@
-"""Machines that a run left behind: of runs of this home that nobody executes now.
+"""Machines that a run left behind: of runs of this home that are not being executed.
 
 They end with their leases in any case; this ends them sooner. Machines of runs that are being
 executed, or of another home, are not touched.
@@ -17,7 +17,7 @@ from bursar.journal.reader import JournalReader
 from bursar.journal.runs import Home, RunDir
 from bursar.model.errors import BursarError, InputError
 from bursar.model.market import Market, Offer
-from bursar.model.site import Site
+from bursar.model.site import RunSite
 from bursar.runs.worlds import require_dask
 from bursar.state.state import RunState
 
@@ -35,13 +35,13 @@ class Left(NamedTuple):
     end: Callable[[], None]
 
 
-def left_machines(home: Home, trouble: Callable[[str], None]) -> Iterator[Left]:
-    """All that live; `trouble` hears where it could not be looked."""
+def left_machines(home: Home, report: Callable[[str], None]) -> Iterator[Left]:
+    """All that live; `report` hears where it could not be looked."""
     for run in home.list():
         try:
             yield from _left_by(run)
         except (BursarError, OSError) as error:
-            trouble(f"run {run.name}: {error}")
+            report(f"run {run.name}: {error}")
 
 
 def _left_by(run: RunDir) -> Iterator[Left]:
@@ -60,7 +60,7 @@ def _left_by(run: RunDir) -> Iterator[Left]:
 
 
 def _found(
-    site: Site, market: Market, prefix: str
+    site: RunSite, market: Market, prefix: str
 ) -> Iterator[tuple[str, str, Callable[[], None]]]:
     if site.scheduler:
         return _on_cluster(site.scheduler, prefix)
@@ -70,7 +70,7 @@ def _found(
 
 
 def _on_hosts(
-    site: Site, market: Market, prefix: str
+    site: RunSite, market: Market, prefix: str
 ) -> Iterator[tuple[str, str, Callable[[], None]]]:
     from bursar.rent.hosts import LocalReach, SshReach, end_on, tokens_on
 

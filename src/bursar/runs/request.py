@@ -18,7 +18,7 @@ from bursar.model.market import Market
 from bursar.model.money import format_money
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.options import RunOptions
-from bursar.model.site import Site
+from bursar.model.site import RunSite
 from bursar.model.strategy import read_strategy
 from bursar.model.time import MINUTE, Time
 from bursar.model.wish import Wish
@@ -111,7 +111,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     name: str | None = None
     output: str | None = None
-    site: Site | None = None
+    site: RunSite | None = None
     """where its machines are; None: on this computer"""
     asked: OptionWords = PYTHON
     """how options are written by the user, for messages"""

@@ -37,7 +37,7 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Budget, Goal
 from bursar.model.money import format_money
 from bursar.model.option_words import PYTHON, OptionWords
-from bursar.model.site import Site
+from bursar.model.site import RunSite
 from bursar.model.time import Time
 from bursar.rent.emulated import Losses, Saboteur
 from bursar.runs.output_claim import Claim
@@ -217,7 +217,7 @@ class Session:
         return self.state.created.made_with.id or self.state.run
 
     @property
-    def site(self) -> Site | None:
+    def site(self) -> RunSite | None:
         """Where its machines are; None: on this computer."""
         return None if self.state.created is None else self.state.created.made_with.site
 

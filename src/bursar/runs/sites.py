@@ -11,24 +11,30 @@ from msgspec.structs import replace
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
-from bursar.model.site import Site
+from bursar.model.option_words import PYTHON, OptionWords
+from bursar.model.site import RunSite
 from bursar.runs.worlds import require_dask
 
 if TYPE_CHECKING:
     from bursar.execute.remote.clusters import FoundWorker
 
 
-def site_market(site: Site, market: Market | None) -> Market | None:
+def site_market(site: RunSite, market: Market | None, asked: OptionWords = PYTHON) -> Market | None:
     """The market as it can be rented there; None: this computer decides."""
     require_dask()
     if site.scheduler:
         if site.on != "dask":
-            raise InputError(f"--scheduler is for --on dask; with --on {site.on}, leave it out")
+            raise InputError(
+                f"{asked.option('scheduler')} is for {asked.given('on', 'dask')}: leave it out"
+            )
         return _cluster_market(site.scheduler, market)
     if site.on == "dask":
         return market
     if market is None:
-        raise InputError(f"--on {site.on} needs a market file that says what to rent: --market")
+        raise InputError(
+            f"{asked.given('on', site.on)} needs a market file that says what to rent:"
+            f" {asked.option('market')}"
+        )
     if site.on == "ssh":
         for offer in market.offers:
             if offer.place is None or not offer.place.hosts:

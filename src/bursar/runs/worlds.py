@@ -13,7 +13,7 @@ from bursar.execute.marks import mark_of
 from bursar.execute.staging import Staging
 from bursar.execute.world import RealWorld
 from bursar.model.errors import InputError
-from bursar.model.site import Site
+from bursar.model.site import RunSite
 from bursar.model.time import SECOND, Time
 from bursar.rent.emulated import EmulatedRenter, Losses
 from bursar.state.state import RunState
@@ -57,7 +57,7 @@ def local_world(
 
 def remote_world(
     state: RunState,
-    site: Site,
+    site: RunSite,
     outputs: Path,
     home: Path,
     directory: Path,
@@ -105,7 +105,7 @@ def remote_world(
 
 
 def _renter(
-    state: RunState, site: Site, cluster: OwnCluster, home: Path, clock: RunClock, mark: str
+    state: RunState, site: RunSite, cluster: OwnCluster, home: Path, clock: RunClock, mark: str
 ) -> Renter:
     run, timeout, market = state.run, state.limits.timeout, state.market
     if site.on == "slurm":
@@ -118,7 +118,7 @@ def _renter(
     return HostRenter(run, mark, clock.now, cluster, market, reach, timeout=timeout)
 
 
-def _own_cluster(site: Site, mark: str, home: Path) -> OwnCluster:
+def _own_cluster(site: RunSite, mark: str, home: Path) -> OwnCluster:
     """The scheduler of the run; resumed, it has the address and the key that it had before."""
     from bursar.execute.remote.clusters import OwnCluster
     from bursar.execute.remote.dask_scheduler import SchedulerConfig, keep_config, kept_config

@@ -25,7 +25,7 @@ from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.carrier import Carrier
 from bursar.execute.remote.machine_work import MachineWork
-from bursar.execute.remote.places import Place
+from bursar.execute.remote.places import AgentPlace
 from bursar.execute.wire import Channel
 from bursar.model.time import SECOND
 
@@ -43,7 +43,7 @@ PING: Final = 0
 class Agent:
     """Serves one machine until it is over."""
 
-    def __init__(self, config: m.AgentConfig, place: Place) -> None:
+    def __init__(self, config: m.AgentConfig, place: AgentPlace) -> None:
         self._config = config
         self._place = place.path
         now = boottime()

@@ -21,12 +21,12 @@ import msgspec
 
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.agent import Agent
-from bursar.execute.remote.places import Place, PlaceError, end_agent, found_agents
+from bursar.execute.remote.places import AgentPlace, PlaceError, end_agent, found_agents
 
 
 def be_agent(config: m.AgentConfig) -> None:
     """Serve until the machine is over; nothing if its agent lives already."""
-    place = Place.take(config.token)
+    place = AgentPlace.take(config.token)
     if place is None:
         return
     try:
@@ -54,7 +54,7 @@ def start(config: m.AgentConfig) -> None:
 
 def _begin_apart(config: m.AgentConfig, writer: int) -> None:
     try:
-        place = Place.take(config.token)
+        place = AgentPlace.take(config.token)
         if place is None:
             os.write(writer, b"ready")
             os._exit(0)
@@ -69,7 +69,7 @@ def _begin_apart(config: m.AgentConfig, writer: int) -> None:
     os._exit(0)
 
 
-def _serve(config: m.AgentConfig, place: Place, writer: int | None) -> None:
+def _serve(config: m.AgentConfig, place: AgentPlace, writer: int | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     agent = Agent(config, place)

@@ -223,5 +223,5 @@ async def run_on_workers(
 
 
 def serves(worker: FoundWorker, offer: str, offers: Sequence[str]) -> bool:
-    """Of several offers, a worker is of the one with which its name begins: `small-3`."""
+    """Where there are several offers, a worker is of the one its name begins with: `small-3`."""
     return len(offers) < 2 or worker.name == offer or worker.name.startswith(f"{offer}-")

@@ -68,7 +68,7 @@ class Hub:
         self._workers: Sequence[FoundWorker] = ()
         self._looked = asyncio.Event()
         self._seekers = 0
-        self.scheduler_trouble = ""
+        self.scheduler_error = ""
         """why nobody could tell who is there, the last time it was asked"""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="bursar-hub", daemon=True)
@@ -151,7 +151,7 @@ class Hub:
                 raise
             except Exception as error:  # whatever a cut line looks like
                 why = f"{type(error).__name__}: {error}"
-            link.last_trouble = why
+            link.last_error = why
             await asyncio.sleep(RETRY)
 
     async def _speak(self, link: MachineLink) -> None:
@@ -194,9 +194,9 @@ class Hub:
                     self._tell(0, error)
                     return
                 except Exception as error:  # the scheduler is not there, or no more
-                    self.scheduler_trouble = f"{type(error).__name__}: {error}"
+                    self.scheduler_error = f"{type(error).__name__}: {error}"
                 else:
-                    self.scheduler_trouble = ""
+                    self.scheduler_error = ""
             await asyncio.sleep(LOOK_EVERY)
 
     async def _watch(self) -> None:
@@ -206,13 +206,24 @@ class Hub:
             for link in list(self._links.values()):
                 since = self._leaving.get(link.machine)
                 if now > link.until + EXPIRY_SLACK:
-                    self._over(link, "expired", link.until, "")
+                    why = "" if link.has_joined else self._silence(link)
+                    self._over(link, "expired", link.until, why)
                 elif since is not None and now - since > self._leave_patience(link):
                     self._over(link, "released", now, "")
                 elif link.heard is not None and now - link.heard > LOST_AFTER:
-                    silent = f"it has not answered for {LOST_AFTER // SECOND} s"
-                    self._over(link, "lost", now, silent)
+                    self._over(link, "lost", now, self._silence(link))
             await asyncio.sleep(0.25)
+
+    def _silence(self, link: MachineLink) -> str:
+        """Why nothing was heard of a machine, as far as that is known."""
+        if self.scheduler_error:
+            told = f"the Dask scheduler does not answer ({self.scheduler_error})"
+        elif link.last_error:
+            told = _plainly(link.last_error)
+        else:
+            told = "its Dask worker is gone" if link.has_joined else "it has no Dask worker"
+        since = f"for {LOST_AFTER // SECOND} s" if link.has_joined else "at all"
+        return f"it has not answered {since}: {told}"
 
     def _leave_patience(self, link: MachineLink) -> int:
         """Whose line is cut was perhaps ended by its renter, and will not answer."""

@@ -76,7 +76,7 @@ class MachineLink:
         """when it answered last; None: never"""
         self.is_over = False
         self.is_connected = False
-        self.last_trouble = ""
+        self.last_error = ""
         """why the line was cut, the last time"""
         self._stamp: tuple[int, int] | None = None
         """a time of its clock, and when we got it, by ours: never earlier than it was"""

@@ -1,4 +1,4 @@
-"""What bursar and the agent of a machine say to each other, through whoever carries it.
+"""What bursar and the agent of a machine say to each other, through what carries it.
 
 Orders go to the agent and reports come back, both numbered from 1. Each side repeats what the other
 has not confirmed and ignores what it has seen, so that a link that breaks loses and doubles

@@ -63,7 +63,7 @@ def place_of(token: str) -> Path:
     return root() / name_of(token)
 
 
-class Place:
+class AgentPlace:
     """The directory of a living agent; `close` removes it."""
 
     def __init__(self, path: Path, lock: int) -> None:
@@ -71,7 +71,7 @@ class Place:
         self._lock = lock
 
     @classmethod
-    def take(cls, token: str) -> Place | None:
+    def take(cls, token: str) -> AgentPlace | None:
         """Make the place of a machine; None: its agent lives already."""
         path = place_of(token)
         lock = _locked(path)
@@ -175,7 +175,7 @@ def _tidy(path: Path) -> None:
         return
     lock = _locked(path)
     if lock is not None:
-        Place(path, lock).close()
+        AgentPlace(path, lock).close()
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """How the parts of a run know each other: TLS with a certificate that is made for the run.
 
-Whoever brings a cluster brings its certificates, too, in Dask's own configuration.
+Those who bring a cluster bring its certificates, too, in Dask's own configuration.
 """
 
 from __future__ import annotations
