@@ -202,9 +202,12 @@ class GivenCluster(_Connections):
         return None
 
     async def close(self) -> None:
-        """Take the plug-in back."""
+        """End what may be left, and take the plug-in back."""
+        from bursar.execute.remote.plugin import end_agents
+
         if self._prepared:
             async with self.client() as client:
+                await client.run(end_agents, f"{self._mark}/", on_error="ignore")
                 await client.unregister_worker_plugin(self.handler)
 
 

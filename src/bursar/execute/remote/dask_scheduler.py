@@ -9,6 +9,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -74,12 +75,14 @@ class SchedulerProcess:
 
     def look(self) -> None:
         if self._process.poll() is not None:
+            self.close()
             self.address, self._process = _started(self.config)
             self.starts += 1
 
     def close(self) -> None:
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            with suppress(BrokenPipeError):
+                self._process.stdin.close()
         try:
             self._process.wait(5)
         except subprocess.TimeoutExpired:
