@@ -122,6 +122,19 @@ class SlurmCluster:
         os.kill(pid, signal.SIGKILL)
         assert eventually(lambda: not Path(f"/proc/{pid}").exists(), 10)
 
+    def kill_node(self, node):
+        """The daemon of a node, and those of its jobs."""
+        os.kill(self.pid(f"slurmd.{node}"), signal.SIGKILL)
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal():
+                try:
+                    command = (entry / "cmdline").read_bytes()
+                    place = (entry / "cwd").readlink()
+                except OSError:
+                    continue
+                if command.startswith(b"slurmstepd:") and node in str(place):
+                    os.kill(int(entry.name), signal.SIGKILL)
+
     def close(self):
         self._call("scancel", "-u", "root")
         files = [*(self.directory / "run").glob("*.pid"), self.directory / "munge" / "pid"]

@@ -224,20 +224,59 @@ def _key_lines(path):
     return json.loads(path.read_text())["credentials"]["key"].splitlines()[1:3]
 
 
-def test_jobs_of_slurm(tmp_path, tmp_path_factory):
+@pytest.fixture
+def slurm(tmp_path_factory):
     if slurm_cluster.WHY_NOT:
         pytest.skip(slurm_cluster.WHY_NOT)
-    slurm = slurm_cluster.SlurmCluster(tmp_path_factory.mktemp("slurm"))
-    try:
-        desk = Desk(tmp_path, **slurm.environment)
-        market = desk.market('partition = "main"', billing="1m")
-        where = ("--on", "slurm", "--listen", "127.0.0.1", "--shared")
-        desk.call("run", *where, *market, "--name", "j", "./task.sh 0 {}", ":::", *TASKS)
-        assert desk.outputs("j") == expected(30)
-        assert not slurm.jobs()
-        assert desk.all_end(15)
-    finally:
-        slurm.close()
+    made = slurm_cluster.SlurmCluster(tmp_path_factory.mktemp("slurm"))
+    yield made
+    made.close()
+
+
+ON_SLURM = ("--on", "slurm", "--listen", "127.0.0.1", "--shared")
+
+
+def test_jobs_of_slurm_outlive_bursar_and_are_adopted(slurm, tmp_path):
+    desk = Desk(tmp_path, **slurm.environment)
+    market = desk.market('partition = "main"', billing="2m", limit=2)
+    words = ("--name", "j", "./task.sh 0.5 {}", ":::", *TASKS)
+    run = desk.start("run", *ON_SLURM, *market, *words)
+    assert eventually(lambda: len(desk.processes("task.sh")) >= 2, 60)
+    run.kill()
+    run.communicate()
+    jobs = slurm.jobs()
+    assert jobs
+    desk.call("resume", "j")
+    assert desk.outputs("j") == expected(30)
+    assert "adopt lab-1" in desk.call("why", "j")
+    assert not slurm.jobs()
+    assert desk.all_end(15)
+
+
+def test_jobs_of_slurm_end_with_their_leases_if_nobody_resumes(slurm, tmp_path):
+    desk = Desk(tmp_path, **slurm.environment)
+    market = desk.market('partition = "main"', billing="20s", limit=1)
+    run = desk.start("run", *ON_SLURM, *market, "--name", "j", "sleep 100", ":::", "1", "2")
+    assert eventually(lambda: len(desk.processes("sleep 100")) == 2, 60)
+    run.kill()
+    run.communicate()
+    assert slurm.jobs()
+    assert eventually(lambda: not slurm.jobs(), 60)
+    assert desk.all_end(10)
+
+
+def test_a_node_whose_daemons_were_killed_leaves_nothing_behind(slurm, tmp_path):
+    """Without slurmd and slurmstepd, Slurm cannot end the job's processes: bursar does."""
+    desk = Desk(tmp_path, **slurm.environment)
+    market = desk.market('partition = "main"\nfeature = "small"', billing="5m", limit=2)
+    words = ("--name", "n", "./task.sh 1 {}", ":::", *TASKS)
+    run = desk.start("run", *ON_SLURM, *market, *words)
+    assert eventually(lambda: len(desk.processes("task.sh")) >= 4, 60)
+    slurm.kill_node("small-1")
+    told, _ = run.communicate(timeout=200)
+    assert run.returncode == 0, told
+    assert desk.outputs("n") == expected(30)
+    assert desk.all_end(15)
 
 
 def test_clean_releases_what_a_killed_run_left_and_nothing_of_a_live_one(desk):

@@ -39,6 +39,7 @@ from bursar.cli.options import (
     run_name_options,
     runtime_option,
     seed_option,
+    site_options,
 )
 from bursar.cli.plan_table import caps_told, show, show_kinds
 from bursar.cli.progress import progress
@@ -161,6 +162,7 @@ LARGE_PART: Final = 4
     metavar="FILE",
     help="Market file with offers and prices.",
 )
+@site_options
 @performance_option
 @option(
     POLICIES, "--compare", is_flag=True, help="Show what other planners would do with a workflow."

@@ -44,7 +44,7 @@ from bursar.cli.options import (
 )
 from bursar.cli.progress import progress
 from bursar.execute.outputs import LEFTOVERS
-from bursar.execute.staging import SHARED
+from bursar.execute.staging import COPIED, SHARED
 from bursar.formats.job import Job
 from bursar.kernels.compiling import on_compilation
 from bursar.model.errors import EmptyListError, InputError, shown
@@ -247,6 +247,8 @@ def request_of(job: Job) -> Request:
             "the files of a workflow are not sent to machines elsewhere: run it in a directory"
             " that they share, with --shared"
         )
+    if work is not None and site is not None and job.files == COPIED:
+        raise InputError("--files copied is for tasks on this computer; elsewhere they share files")
     for command in _programs(bag, None if work is None else work.workflow):
         _check_command(command, is_elsewhere=site is not None)
     return Request(
