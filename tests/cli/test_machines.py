@@ -110,21 +110,28 @@ TASKS = [str(number) for number in range(1, 31)]
 
 
 def test_a_dask_cluster_of_its_own_and_nothing_is_left(desk):
-    desk.call("run", "--on", "dask", "-j", "2", "--name", "own", "./task.sh 0 {}", ":::", *TASKS)
+    desk.call("run", "--on", "dask", "-j", "1", "--name", "own", "./task.sh 0 {}", ":::", *TASKS)
     assert desk.outputs("own") == expected(30)
     assert desk.all_end(10), "a process survived"
     assert not list((desk.directory / "m").iterdir())
 
 
-def test_the_workers_of_a_cluster_are_its_machines(desk, tmp_path_factory):
+def test_killed_and_resumed_on_a_cluster_nothing_is_lost_and_nothing_left(desk, tmp_path_factory):
     cluster = DaskCluster(tmp_path_factory.mktemp("dask"), workers=2)
     try:
-        where = ("--on", "dask", "--scheduler", cluster.address)
         assert eventually(lambda: _has_workers(cluster))
-        desk.call("run", *where, "--name", "given", "./task.sh 0 {}", ":::", *TASKS)
+        where = ("--on", "dask", "--scheduler", cluster.address)
+        run = desk.start("run", *where, "--name", "c", "./task.sh 0.5 {}", ":::", *TASKS)
+        agents = cluster.directory / "m"
+        assert eventually((desk.directory / ".bursar/c/outputs/1").exists, 60)
+        run.kill()
+        run.communicate()
+        assert list(agents.iterdir()), "the machines ended with bursar"
+        desk.call("resume", "c")
+        assert eventually(lambda: not list(agents.iterdir()), 10)
     finally:
         cluster.close()
-    assert desk.outputs("given") == expected(30)
+    assert desk.outputs("c") == expected(30)
 
 
 def _has_workers(cluster):
@@ -134,7 +141,7 @@ def _has_workers(cluster):
 
 def test_killed_and_not_resumed_every_process_ends_with_its_lease(desk):
     run = desk.start(
-        "run", "--on", "dask", *desk.market(limit=2), "--name", "k", "sleep 100", ":::", "1", "2"
+        "run", "--on", "dask", *desk.market(limit=1), "--name", "k", "sleep 100", ":::", "1", "2"
     )
     assert eventually(lambda: len(desk.processes("sleep 100")) == 2, 60)
     run.kill()
@@ -146,7 +153,7 @@ def test_killed_and_not_resumed_every_process_ends_with_its_lease(desk):
 
 def test_killed_and_resumed_nothing_is_lost_and_nothing_left(desk):
     words = ("--name", "k", "./task.sh 0.5 {}", ":::", *TASKS)
-    run = desk.start("run", "--on", "dask", *desk.market(limit=2, billing="1m"), *words)
+    run = desk.start("run", "--on", "dask", *desk.market(limit=1, billing="1m"), *words)
     assert eventually(lambda: len(desk.processes("task.sh")) >= 2, 60)
     run.kill()
     run.communicate()
@@ -158,7 +165,7 @@ def test_killed_and_resumed_nothing_is_lost_and_nothing_left(desk):
 
 def test_the_scheduler_is_killed_and_no_attempt_is_lost(desk):
     words = ("--name", "s", "./task.sh 1 {}", ":::", *TASKS[:12])
-    run = desk.start("run", "--on", "dask", *desk.market(limit=2, billing="2m"), *words)
+    run = desk.start("run", "--on", "dask", *desk.market(limit=1, billing="2m"), *words)
     assert eventually(lambda: len(desk.processes("task.sh")) >= 2, 60)
     (scheduler,) = desk.processes("dask_scheduler")
     os.kill(scheduler, signal.SIGKILL)
@@ -217,6 +224,27 @@ def test_hosts_by_ssh(tmp_path, tmp_path_factory):
         server.stop()
 
 
+def test_hosts_that_ssh_cannot_reach_any_more_go_on_and_end_with_their_leases(
+    tmp_path, tmp_path_factory
+):
+    if ssh_server.WHY_NOT:
+        pytest.skip(ssh_server.WHY_NOT)
+    server = ssh_server.SshServer(tmp_path_factory.mktemp("ssh"))
+    try:
+        desk = Desk(tmp_path, BURSAR_SSH=server.command)
+        hosts = desk.market('hosts = ["ada"]', billing="25s", limit=1)
+        where = ("--on", "ssh", "--listen", "127.0.0.1")
+        words = ("--name", "h", "./task.sh 0.5 {}", ":::", *TASKS)
+        run = desk.start("run", *where, *hosts, *words)
+        assert eventually((desk.directory / ".bursar/h/outputs/1").exists, 60)
+    finally:
+        server.stop()
+    told, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, told
+    assert desk.outputs("h") == expected(30)
+    assert not [one for host in server.hosts for one in server.machine_dir(host).glob("*")]
+
+
 def _key_lines(path):
     """Parts of the private key that would be found wherever it is."""
     import json
@@ -238,7 +266,7 @@ ON_SLURM = ("--on", "slurm", "--listen", "127.0.0.1", "--shared")
 
 def test_jobs_of_slurm_outlive_bursar_and_are_adopted(slurm, tmp_path):
     desk = Desk(tmp_path, **slurm.environment)
-    market = desk.market('partition = "main"', billing="2m", limit=2)
+    market = desk.market('partition = "main"', billing="2m", limit=1)
     words = ("--name", "j", "./task.sh 0.5 {}", ":::", *TASKS)
     run = desk.start("run", *ON_SLURM, *market, *words)
     assert eventually(lambda: len(desk.processes("task.sh")) >= 2, 60)

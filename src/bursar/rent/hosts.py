@@ -218,7 +218,7 @@ class HostRenter:
     def next_poll(self) -> Time | None:
         if self._news:
             return 0
-        return min((one.until for one in self._machines.values() if one.until), default=None)
+        return min((one.until for one in list(self._machines.values()) if one.until), default=None)
 
     def close(self) -> None:
         """What cannot be reached ends with its lease."""

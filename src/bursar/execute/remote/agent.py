@@ -31,6 +31,8 @@ from bursar.model.time import SECOND
 
 FIRST_CONTACT: Final = 120 * SECOND
 """A machine that bursar has not spoken to for so long after its start ends."""
+LATE_CONTACT: Final = 20 * SECOND
+"""The same where its lease is over by the wall clock, which may be wrong."""
 LINGER: Final = 5 * SECOND
 """A machine that is over waits so long for bursar to hear it."""
 NAP: Final = SECOND
@@ -48,7 +50,7 @@ class Agent:
         self._place = place.path
         now = boottime()
         left = round((config.expires - time.time()) * SECOND)
-        self._first_until = now + max(0, min(config.stay, left, FIRST_CONTACT))
+        self._first_until = now + min(config.stay, FIRST_CONTACT, max(left, LATE_CONTACT))
         self._session = ""
         """of the process of bursar that was heard last"""
         self._seen = 0

@@ -223,6 +223,7 @@ class MachineWork:
             return
         if pack is None:
             why = "it wrote more than 1 GiB, the most that is sent back; write less, or elsewhere"
+            rmtree(self._attempts / str(report.attempt), ignore_errors=True)
             self._reports.append(_failed(report, why))
         elif isinstance(pack, bytes):
             self._reports.append(over(report, wrote=True, packed=pack))
