@@ -127,6 +127,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             check_sabotage(self.market, self.asked)
         if self.flow is not None:
             self._check_workflow(self.flow, simulated=simulated)
+        if self.site is not None and not self.site.shared and not simulated:
+            from bursar.execute.remote.working_files import names_to_send
+
+            names_to_send(Path.cwd())
         if self.fleet is not None:
             check_fleet(self.fleet, self.market, self.asked.fleet)
         if not self.is_waiting:

@@ -104,13 +104,8 @@ def wanted_files(directory: Path) -> Iterator[tuple[str, os.stat_result]]:
                     yield path, entry.stat(follow_symlinks=False)
 
 
-def pack_files(directory: Path, home: Path) -> Path:
-    """Pack the working directory into the run's; the file is named after what is in it.
-
-    A run that is resumed has the files that it began with.
-    """
-    for found in home.glob("files-*.tar.gz"):
-        return found
+def names_to_send(directory: Path) -> list[str]:
+    """Files of a working directory; InputError if they are too much to send."""
     names, size = [], 0
     for name, status in wanted_files(directory):
         names.append(name)
@@ -120,6 +115,17 @@ def pack_files(directory: Path, home: Path) -> Path:
                 f"{directory}: holds more than 256 MiB, too much to send to machines; name what"
                 " they do not need in .bursarignore, or use a directory that they share"
             )
+    return names
+
+
+def pack_files(directory: Path, home: Path) -> Path:
+    """Pack the working directory into the run's; the file is named after what is in it.
+
+    A run that is resumed has the files that it began with.
+    """
+    for found in home.glob("files-*.tar.gz"):
+        return found
+    names = names_to_send(directory)
     part = home / "files.part"
     with part.open("wb") as file:
         write_pack(file, directory, names)
