@@ -1,10 +1,12 @@
 #!/bin/sh
-# Installs what the tests compare bursar with: Debian packages, where this is root and has apt-get,
+# Installs what the tests compare bursar with, or run it on: Debian packages, where this is root and has apt-get,
 # and Python packages in an environment of their own, for their dependencies are many. It never
 # fails: a test whose peer is missing is skipped, and says so.
 cd "$(dirname "$0")/.." || exit 0
 
-DEBIAN="parallel:parallel" # program:package, separated by spaces
+# program:package, separated by spaces; sshd and Slurm are for machines elsewhere
+DEBIAN="parallel:parallel sshd:openssh-server ssh:openssh-client munged:munge
+    slurmctld:slurmctld slurmd:slurmd sbatch:slurm-client"
 PYTHON_PACKAGES="wfcommons"
 CPYTHON_TESTS="libpython3.11-testsuite"
 SECONDS_EACH=240

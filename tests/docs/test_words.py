@@ -110,6 +110,7 @@ FOR_THE_COMMAND_LINE = (
     "src/bursar/model/option_words.py",
     "src/bursar/runs/calibrate/",  # bursar calibrate alone
     "src/bursar/runs/frontier_input.py",  # the options of bursar frontier
+    "src/bursar/rent/slurm.py",  # the options of Slurm's commands
     "src/bursar/report/summary.py",  # the ends of commands to type
     "src/bursar/reproduce/",
 )

@@ -35,6 +35,7 @@ GROUPS: Final = {
     "Machines": {
         "offers": "Show the offers of a market.",
         "calibrate": "Measure disk, network and processor of this machine.",
+        "clean": "List and release machines that no run uses any more.",
     },
     "More": {
         "reproduce": "Recompute tables and figures of the papers.",

@@ -193,6 +193,35 @@ fleet_option: Final = option(
     help="Rent at most these machines, e.g. small=10,large=3 (default: up to the market's limits).",
 )
 
+site_options: Final = together(
+    option(
+        MACHINES,
+        "--on",
+        metavar="WHERE",
+        help="Where machines are: local (default), dask, ssh or slurm; needs bursar[dask].",
+    ),
+    option(
+        MACHINES,
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Use the workers of this Dask cluster, e.g. tls://head:8786 (default: start one).",
+    ),
+    option(
+        MACHINES,
+        "--listen",
+        metavar="ADDRESS",
+        help="Address of this computer that machines can reach (default: found out).",
+    ),
+    option(
+        MACHINES,
+        "--shared",
+        is_flag=True,
+        default=None,
+        help="Machines see this directory under the same name (default: send them its files).",
+    ),
+)
+"""Machines that are not on this computer."""
+
 performance_option: Final = option(
     MACHINES,
     "--performance",

@@ -37,6 +37,7 @@ from bursar.cli.options import (
     run_name_options,
     runtime_option,
     seed_option,
+    site_options,
 )
 from bursar.cli.plan_sample import run_sample
 from bursar.cli.plan_table import caps_text, show, show_kinds
@@ -143,6 +144,7 @@ MOST_CHOICES: Final = 1_000
     metavar="FILE",
     help="Market file with offers and prices.",
 )
+@site_options
 @performance_option
 @option(
     POLICIES, "--compare", is_flag=True, help="Show what other planners would do with a workflow."

@@ -41,10 +41,11 @@ from bursar.cli.options import (
     run_name_options,
     runtime_option,
     seed_option,
+    site_options,
 )
 from bursar.cli.progress import progress
 from bursar.execute.outputs import LEFTOVERS
-from bursar.execute.staging import SHARED
+from bursar.execute.staging import COPIED, SHARED
 from bursar.formats.job import Job
 from bursar.kernels.compiling import on_compilation
 from bursar.model.errors import EmptyListError, InputError, shown
@@ -107,6 +108,7 @@ PLAN_OPTIONS: Final = ("budget", "deadline", "sabotage", "quiet", "json")
 @best_effort_option
 @market_option
 @fleet_option
+@site_options
 @option(
     MACHINES,
     "--jobs",
@@ -290,14 +292,25 @@ def request_of(job: Job) -> Request:
     """What a job asks for, checked as far as that is possible before anything is made."""
     from bursar.rent.local import local_market
 
-    market = job.load_market()
-    if market is not None and job.jobs is not None:
-        raise InputError("-j is for this computer; with a market, use --fleet")
+    market, site = job.load_market(), job.site()
+    if job.jobs is not None and (market is not None or (site is not None and site.scheduler)):
+        raise InputError("-j is for this computer; with a market or a cluster, use --fleet")
+    if site is not None:
+        from bursar.runs.sites import site_market
+
+        market = site_market(site, market, COMMAND_LINE)
     market = market or local_market(job.jobs)
     work = job.work()
     bag = job.bag() if work is None else None
+    if work is not None and site is not None and not site.shared:
+        raise InputError(
+            "the files of a workflow are not sent to machines elsewhere: run it in a directory"
+            " that they share, with --shared"
+        )
+    if work is not None and site is not None and job.files == COPIED:
+        raise InputError("--files copied is for tasks on this computer; elsewhere they share files")
     for command in _programs(bag, None if work is None else work.workflow):
-        _check_command(command)
+        _check_command(command, is_elsewhere=site is not None)
     return Request(
         market=market,
         goal=job.goal() if work is None else work.goal(job.goal()),
@@ -318,6 +331,7 @@ def request_of(job: Job) -> Request:
         seed=job.seed,
         name=job.name,
         output=job.output,
+        site=site,
         asked=COMMAND_LINE,
     )
 
@@ -333,12 +347,12 @@ def _programs(bag: Bag | None, flow: Workflow | None) -> Iterable[tuple[str, ...
     return [programs[name] for name in programs if "/" not in name or Path(name) not in made]
 
 
-def _check_command(command: tuple[str, ...]) -> None:
-    """Tell before money is spent that a command does not exist."""
+def _check_command(command: tuple[str, ...], *, is_elsewhere: bool) -> None:
+    """Tell before money is spent that a command does not exist; other computers may have others."""
     from shutil import which
 
     program = command[0]
-    if which(program) is None:
+    if which(program) is None and ("/" in program or not is_elsewhere):
         there = os.path.exists(program)  # noqa: PTH110 -- Path.exists fails for a name too long
         where = "cannot be executed" if there else "does not exist"
         raise InputError(

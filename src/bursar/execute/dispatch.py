@@ -11,9 +11,9 @@ import select
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from bursar.execute.calls import Calls
+from bursar.execute.calls import Answer, Calls, read_answer
 from bursar.execute.link import DispatchError, WardenLink, require_descriptors
 from bursar.execute.packets import PacketChannel
 from bursar.execute.processes import boottime
@@ -31,6 +31,21 @@ DELAY: Final[Time] = 20
 """... but after this time for each of them, which is less than they take."""
 
 
+class AnyDispatcher(Protocol):
+    """What a runner needs of one; see `Dispatcher` for what each does."""
+
+    def lease(self, machine: int, until: int, offer: Offer) -> None: ...
+    def drop(self, machine: int) -> None: ...
+    def lose(self, machine: int) -> None: ...
+    def run_command(self, attempt: int, task: int, machine: int, argv: Sequence[str]) -> None: ...
+    def run_call(self, attempt: int, task: int, machine: int) -> None: ...
+    def stop(self, attempt: int, cause: str) -> None: ...
+    def flush(self) -> None: ...
+    def wake(self) -> None: ...
+    def poll(self, until: int | None) -> Sequence[Report]: ...
+    def close(self) -> None: ...
+
+
 class Dispatcher:
     """Orders are sent by `flush` or the next `poll`; if the warden is lost, so are its machines."""
 
@@ -40,7 +55,9 @@ class Dispatcher:
         timeout: Time | None,
         calls: Calls | None = None,
         attempts: str = "",
+        read: Callable[..., Answer] = read_answer,
     ) -> None:
+        """`read` makes an answer of what a worker sends."""
         require_descriptors()
         self._open_link = open_link
         self._timeout = timeout
@@ -55,9 +72,10 @@ class Dispatcher:
             attempts,
             hire=self._hire,
             part=self._part,
-            watch=lambda worker: self._watch(worker.channel),
+            watch=lambda worker: self.watch(worker.channel),
             end=lambda attempt: self.stop(attempt, "timeout"),
             timeout=timeout,
+            read=read,
         )
         self._reports: list[Report] = []
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -66,6 +84,8 @@ class Dispatcher:
         self._poll.register(self._bell, select.EPOLLIN)
         self._workers: dict[int, Worker] = {}
         """by descriptor"""
+        self._others: dict[int, Callable[[], None]] = {}
+        """what to do when such a descriptor can be read"""
         self._stuffed: set[Channel | PacketChannel] = set()
         """channels that did not take all that was sent"""
         self._hearers: dict[str, Callable[..., None]] = {
@@ -119,7 +139,7 @@ class Dispatcher:
     def flush(self) -> None:
         if self._link is not None:
             self._link.flush()
-            self._watch(self._link.channel)
+            self.watch(self._link.channel)
 
     # --- reports ---------------------------------------------------------------------------------
 
@@ -139,11 +159,23 @@ class Dispatcher:
                 os.eventfd_read(self._bell)
             elif descriptor in self._workers:
                 self._hear_worker(self._workers[descriptor])
+            elif descriptor in self._others:
+                self._others[descriptor]()
             elif self._link is not None:
                 self._hear_warden(self._link)
         self._call_workers.look(boottime())
         reports, self._reports = self._reports + self._call_workers.reports(), []
         return reports
+
+    def attend(self, descriptor: int, hear: Callable[[], None]) -> None:
+        """Let `poll` call this when there is something to read; `ignore` ends that."""
+        self._others[descriptor] = hear
+        self._poll.register(descriptor, select.EPOLLIN)
+
+    def ignore(self, descriptor: int) -> None:
+        del self._others[descriptor]
+        self._poll.unregister(descriptor)
+        self._stuffed = {channel for channel in self._stuffed if channel.fileno() != descriptor}
 
     def close(self) -> None:
         """End all processes."""
@@ -181,7 +213,7 @@ class Dispatcher:
         if link.channel.closed:
             self._lose_warden(link)
         else:
-            self._watch(link.channel)
+            self.watch(link.channel)
 
     def _heard_ready(self) -> None:
         self._is_ready = True
@@ -242,7 +274,7 @@ class Dispatcher:
     def _hear_worker(self, worker: Worker) -> None:
         worker.channel.flush()
         self._call_workers.hear(worker)
-        self._watch(worker.channel)
+        self.watch(worker.channel)
 
     def _part(self, worker: Worker) -> None:
         """Listen to it no more."""
@@ -255,7 +287,7 @@ class Dispatcher:
         del self._leases[machine]
         self._call_workers.forget(machine)
 
-    def _watch(self, channel: Channel | PacketChannel) -> None:
+    def watch(self, channel: Channel | PacketChannel) -> None:
         """Listen for room to send where there was none."""
         if channel.pending:
             self._poll.modify(channel.fileno(), select.EPOLLIN | select.EPOLLOUT)

@@ -15,10 +15,10 @@ from bursar.engine.runner import Ended, Gone, Joined, RunnerNews
 from bursar.engine.world import Fate
 from bursar.execute.calls import Answer, Calls
 from bursar.execute.clock import RunClock
-from bursar.execute.dispatch import Dispatcher
+from bursar.execute.dispatch import AnyDispatcher, Dispatcher
 from bursar.execute.link import WardenLink
 from bursar.execute.outputs import FIX, NO_SPACE, Outputs
-from bursar.execute.reports import AttemptReport, MachineReport
+from bursar.execute.reports import AttemptReport, JoinedReport, MachineReport
 from bursar.execute.staging import Staging
 from bursar.model.errors import DiskError, shown
 from bursar.model.market import Offer
@@ -64,7 +64,9 @@ class LocalRunner:
         timeout: Time | None = None,
         grace: Time = GRACE,
         staging: Staging | None = None,
+        dispatcher: AnyDispatcher | None = None,
     ) -> None:
+        """`dispatcher`: who reaches the processes, where they are not on this computer."""
         self._run = run
         self._outputs = Outputs(outputs)
         self._clock = clock
@@ -72,7 +74,9 @@ class LocalRunner:
         self._calls = calls
         self._grace = grace
         self._staging = staging
-        self._dispatcher = Dispatcher(self._open_link, timeout, calls, str(self._outputs.attempts))
+        self._dispatcher = dispatcher or Dispatcher(
+            self._open_link, timeout, calls, str(self._outputs.attempts)
+        )
         self._machines: dict[int, Offer] = {}
         """those that are not gone"""
         self._leaving: dict[int, DownCause] = {}
@@ -180,6 +184,8 @@ class LocalRunner:
         ):
             if isinstance(report, AttemptReport):
                 self._attempt_ended(report)
+            elif isinstance(report, JoinedReport):
+                self._news.append(Joined(report.machine))
             else:
                 self._machine_gone(report)
         news, self._news = self._news, []

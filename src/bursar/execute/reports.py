@@ -35,7 +35,13 @@ class MachineReport(NamedTuple):
     why: str = ""
 
 
-Report = AttemptReport | MachineReport
+class JoinedReport(NamedTuple):
+    """Attempts can be started on the machine; of machines elsewhere."""
+
+    machine: int
+
+
+Report = AttemptReport | MachineReport | JoinedReport
 
 
 def outcome_of(cause: str, code: int) -> Outcome:

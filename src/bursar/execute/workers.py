@@ -194,8 +194,11 @@ class Workers:
         watch: Callable[[Worker], None],
         end: Callable[[int], None],
         timeout: Time | None,
+        read: Callable[..., Answer] = read_answer,
     ) -> None:
         self._calls = calls
+        self._read = read
+        """makes an answer of what a worker sent"""
         self._attempts = attempts
         """the directory in which attempts write"""
         self._hire = hire
@@ -356,7 +359,7 @@ class Workers:
             attempt, kind, runtime, cpu, memory, wrote, size = head
             worker.at.popleft()
             text = bytes(body[:size]).decode() if size else ""
-            answer = read_answer(kind, text, memoryview(body)[size:])
+            answer = self._read(kind, text, memoryview(body)[size:])
             failed = answer.error is not None
             self._report(
                 AttemptReport(

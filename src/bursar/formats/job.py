@@ -26,6 +26,9 @@ A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--
 | `jobs` | tasks at once on this computer, where no market is given: `4`, `"50%"`, `"+1"` |
 | `shell` | true: /bin/sh runs the command |
 | `market` | a market file, or its content as a table |
+| `on` | where machines are: `"local"`, `"dask"`, `"ssh"` or `"slurm"` |
+| `scheduler` `listen` | of a Dask cluster that is there; this computer, as machines see it |
+| `shared` | true: machines see the working directory, under the same name |
 | `budget` | the most money ever committed: `"5"`, `"5 USD"`; or in each interval: `"5/h"` |
 | `best_effort` | true: where the budget does not do for all tasks, go on for as many as it buys |
 | `deadline` | when everything must be done: `"2h"` |
@@ -75,6 +78,7 @@ from bursar.model.reading import (
     read_whole,
     read_words,
 )
+from bursar.model.site import PLACES, RunSite
 from bursar.model.time import Time
 from bursar.model.wish import CONFIDENCE, Wish
 from bursar.model.work import LARGEST_BAG, Bag, Work
@@ -114,6 +118,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     shell: bool | None = None
     market: str | Market | None = None
     """a file, or the market itself"""
+    on: str | None = None
+    scheduler: str | None = None
+    listen: str | None = None
+    shared: bool | None = None
     budget: Money | None = None
     currency: str | None = None
     """of the budget, if it was written with it"""
@@ -261,6 +269,23 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         if market is not None:
             self.check_currency(market)
         return market
+
+    def site(self) -> RunSite | None:
+        """Where machines are; None: on this computer."""
+        if self.on in (None, "local"):
+            for name in ("scheduler", "listen", "shared"):
+                if getattr(self, name):
+                    raise InputError(f"--{name} is for machines elsewhere: add --on dask")
+            return None
+        return msgspec.convert(
+            {
+                "on": self.on,
+                "scheduler": self.scheduler or "",
+                "listen": self.listen or "",
+                "shared": bool(self.shared),
+            },
+            RunSite,
+        )
 
     def check_currency(self, market: Market) -> None:
         """Refuse a budget in another currency than that of the prices."""
@@ -453,6 +478,10 @@ _READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "jobs": _simple(read_jobs),
     "shell": _simple(read_flag),
     "market": _read_market,
+    "on": _choice(*PLACES),
+    "scheduler": _simple(read_words),
+    "listen": _simple(read_words),
+    "shared": _simple(read_flag),
     "budget": _simple(read_budget),
     "best_effort": _simple(read_flag),
     "deadline": _simple(_read_time),

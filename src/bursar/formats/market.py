@@ -16,6 +16,10 @@ kind of machine:
     slots = 1               # attempts a machine runs at once
     speed = 1.0             # for emulation and simulation: 2.0 is twice as fast
     pool = "reliable"       # or "unreliable": spot, grid, desktop
+    hosts = ["ada", "eve"]  # for --on ssh: each is one machine
+    python = "/opt/env/bin/python"       # there; the same path as here if not given
+    partition = "main"      # for --on slurm
+    feature = "large"       # for --on slurm
 
 Only `name` and `price` are needed (and no `price` where billing is "free"). A price for a time is
 exact, then rounded up to a billionth for each billing unit. Durations have their unit: `90s`,
@@ -34,7 +38,7 @@ from typing import Any, Final, TypeVar
 from bursar.formats.files import read_text, source_name
 from bursar.model.amount import check_currency, parse_amount, parse_rate
 from bursar.model.errors import InputError, instead_of, shown
-from bursar.model.market import Market, Offer, Pool, check_offer_name
+from bursar.model.market import Market, Offer, Place, Pool, check_offer_name
 from bursar.model.money import ZERO, Money
 from bursar.model.reading import (
     read_amount,
@@ -47,7 +51,8 @@ from bursar.model.time import HOUR, Time
 from bursar.rent.local import local_market
 
 _MARKET_KEYS: Final = ("currency", "date", "offer")
-_OFFER_KEYS: Final = tuple(Offer.__struct_fields__)
+_PLACE_KEYS: Final = tuple(Place.__struct_fields__)
+_OFFER_KEYS: Final = (*(key for key in Offer.__struct_fields__ if key != "place"), *_PLACE_KEYS)
 _MOST_SLOTS: Final = 10_000
 
 Value = TypeVar("Value")
@@ -134,17 +139,41 @@ def _build_offer(name: str, entry: Mapping[str, Any], currency: str) -> Offer:
     price = _read(entry, "price", lambda value: _read_price(value, billing, currency), ZERO)
     if free and price:
         raise InputError(f"price {price}, but billing is free; remove one of them")
+    place = _read_place(entry)
     return Offer(
         name=name,
         price=price,
         billing=billing,
         minimum=_read(entry, "minimum", read_duration, 0),
-        limit=_read(entry, "limit", read_whole, None),
+        limit=_read(
+            entry, "limit", read_whole, None if place is None else len(place.hosts) or None
+        ),
         boot=_read(entry, "boot", read_duration, 0),
         slots=_read(entry, "slots", lambda value: read_whole(value, 1, _MOST_SLOTS), 1),
         speed=_read(entry, "speed", _read_speed, 1.0),
         pool=_read(entry, "pool", _read_pool, "reliable"),
+        place=place,
     )
+
+
+def _read_place(entry: Mapping[str, Any]) -> Place | None:
+    if not any(key in entry for key in _PLACE_KEYS):
+        return None
+    words = {key: _read(entry, key, read_words, "") for key in _PLACE_KEYS if key != "hosts"}
+    return Place(hosts=_read(entry, "hosts", _read_hosts, ()), **words)
+
+
+def _read_hosts(value: Any) -> tuple[str, ...]:
+    """Names that `ssh` cannot take for an option."""
+    names = value if isinstance(value, list) else [value]
+    if not names or not all(isinstance(name, str) and name.strip() for name in names):
+        raise InputError('must be a list of hosts, for example ["ada", "grace"]')
+    for name in names:
+        if name.startswith("-") or len(name.split()) != 1:
+            raise InputError(f"{shown(name)} cannot be the name of a host")
+    if len(set(names)) != len(names):
+        raise InputError("a host is named twice; each is one machine, with slots")
+    return tuple(names)
 
 
 def _read(

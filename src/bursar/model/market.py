@@ -13,6 +13,19 @@ from bursar.model.time import HOUR, Time
 Pool = Literal["reliable", "unreliable"]
 
 
+class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Where machines of an offer are, for those who rent real ones."""
+
+    hosts: tuple[str, ...] = ()
+    """as `ssh` knows them; each is one machine"""
+    python: str = ""
+    """there, with bursar installed; empty: under the same path as here"""
+    partition: str = ""
+    """of Slurm; empty: its default"""
+    feature: str = ""
+    """that a node of Slurm must have; empty: any node"""
+
+
 class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A kind of machine one can rent.
 
@@ -36,6 +49,8 @@ class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     speed: float = 1.0
     """for emulation: tasks see it as BURSAR_SPEED"""
     pool: Pool = "reliable"
+    place: Place | None = None
+    """where its machines are; None: an emulated one, or wherever the run is"""
 
     def units(self, stay: Time) -> int:
         """Billing units entered by a machine that stayed this long: at least one."""

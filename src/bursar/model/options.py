@@ -6,6 +6,7 @@ import msgspec
 
 from bursar.model.fleet import parse_fleet
 from bursar.model.market import Market
+from bursar.model.site import RunSite
 from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import Time
 
@@ -33,6 +34,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """of a workflow: how its tasks get at files"""
     sabotage: Time | None = None
     """mean life of unreliable machines, which are then taken away at random"""
+    site: RunSite | None = None
+    """where its machines are; None: on this computer"""
     outputs: str = ""
     """the directory of results"""
     home: str = ""

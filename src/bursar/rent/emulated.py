@@ -55,8 +55,12 @@ class Saboteur:
 class EmulatedRenter:
     """Rents by the clock: `now` tells the time of the run."""
 
-    def __init__(self, now: Callable[[], Time], losses: Losses | None = None) -> None:
+    def __init__(
+        self, now: Callable[[], Time], losses: Losses | None = None, lead: Time = LEAD
+    ) -> None:
+        """`lead`: what it takes to tell a runner's machine of its lease."""
         self._now = now
+        self._lead = lead
         self._losses = losses
         self._orders: dict[int, RentOrder] = {}
         """machines that are not down, as they were ordered"""
@@ -72,7 +76,7 @@ class EmulatedRenter:
         """All that happens is known ahead, or ordered: nobody needs to be woken."""
 
     def lead(self, offer: Offer) -> Time:
-        return LEAD
+        return self._lead
 
     def rent(self, orders: Sequence[RentOrder]) -> None:
         for order in orders:

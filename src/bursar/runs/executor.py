@@ -27,11 +27,12 @@ from bursar.formats.market import given_market
 from bursar.journal.names import check_run_name
 from bursar.journal.runs import Home, RunDir
 from bursar.model.budget_text import budget_in
-from bursar.model.errors import InputError, shown
+from bursar.model.errors import InputError, instead_of, shown
 from bursar.model.goal import Budget, Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.option_words import PYTHON
+from bursar.model.site import PLACES, RunSite
 from bursar.model.time import Time, read_duration
 from bursar.report.summary import Summary, summarise
 from bursar.runs.executor_run import CallRun, RunOver
@@ -76,9 +77,18 @@ class BudgetExecutor(Executor):
         policies: Mapping[str, str] | None = None,
         name: str | None = None,
         seed: int | None = None,
+        on: str | None = None,
+        scheduler: str | None = None,
+        listen: str | None = None,
     ) -> None:
+        """`on`, `scheduler` and `listen`: machines elsewhere, as in `bursar run`."""
         with _as_arguments():
+            site = _site(on, scheduler, listen)
             known = _market(market, max_workers, fleet)
+            if site is not None:
+                from bursar.runs.sites import site_market
+
+                known = site_market(site, None if market is None else known) or known
             request = Request(
                 market=known,
                 goal=Goal.within(_budget(budget, known), _duration("deadline", deadline)),
@@ -92,6 +102,7 @@ class BudgetExecutor(Executor):
                 },
                 name=_name(name),
                 seed=None if seed is None else _whole("seed", seed, 0, LARGEST_SEED),
+                site=site,
                 asked=PYTHON,
             )
             self._run = CallRun(request)
@@ -181,6 +192,16 @@ def _as_arguments() -> Iterator[None]:
         raise
     except InputError as error:
         raise ArgumentError(str(error)) from None
+
+
+def _site(on: str | None, scheduler: str | None, listen: str | None) -> RunSite | None:
+    if on in (None, "local"):
+        if scheduler or listen:
+            raise ArgumentError('scheduler= and listen= are for machines elsewhere: add on="dask"')
+        return None
+    if on not in PLACES:
+        raise ArgumentError(f"on={shown(on)} is not known; {instead_of(str(on), PLACES)}")
+    return RunSite(on, scheduler or "", listen or "")
 
 
 def _market(

@@ -18,6 +18,7 @@ from bursar.model.market import Market
 from bursar.model.money import format_money
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.options import RunOptions
+from bursar.model.site import RunSite
 from bursar.model.strategy import read_strategy
 from bursar.model.time import Time
 from bursar.model.wish import Wish
@@ -116,6 +117,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     name: str | None = None
     output: str | None = None
+    site: RunSite | None = None
+    """where its machines are; None: on this computer"""
     asked: OptionWords = PYTHON
     """how options are written by the user, for messages"""
 
@@ -130,6 +133,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             check_sabotage(self.market, self.asked)
         if self.flow is not None:
             self._check_workflow(self.flow, simulated=simulated)
+        if self.site is not None and not self.site.shared and not simulated:
+            from bursar.execute.remote.working_files import names_to_send
+
+            names_to_send(Path.cwd())
         if self.fleet is not None:
             check_fleet(self.fleet, self.market, self.asked.fleet)
         if not self.is_waiting:
@@ -369,4 +376,5 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             best_effort=self.best_effort,
             files=None if self.flow is None else self.files,
             sabotage=self.sabotage,
+            site=self.site,
         )

@@ -37,13 +37,14 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Budget, Goal
 from bursar.model.money import format_money
 from bursar.model.option_words import PYTHON, OptionWords
+from bursar.model.site import RunSite
 from bursar.model.time import Time
 from bursar.rent.emulated import Losses, Saboteur
 from bursar.runs.output_claim import Claim
 from bursar.runs.policy import ByHand, policy_of, takes_sample
 from bursar.runs.recall import Recalled, recall
 from bursar.runs.request import WHOLE_RUN, Request
-from bursar.runs.worlds import local_world
+from bursar.runs.worlds import local_world, remote_world
 from bursar.state import events as ev
 from bursar.state.state import RunState
 from bursar.state.work_plans import FIRST_WORK
@@ -216,6 +217,11 @@ class Session:
         return self.state.created.made_with.id or self.state.run
 
     @property
+    def site(self) -> RunSite | None:
+        """Where its machines are; None: on this computer."""
+        return None if self.state.created is None else self.state.created.made_with.site
+
+    @property
     def directory(self) -> Path:
         """Where the commands run."""
         assert self.state.created is not None  # noqa: S101
@@ -272,15 +278,32 @@ class Session:
     def _open_world(
         self, clock: RunClock | None = None, plan: ev.PlanChosen | None = None
     ) -> RealWorld:
-        self._world = local_world(
-            self.state,
-            self.outputs,
-            clock=clock or _clock_of(self.state),
-            mark=mark_of(self.state, self.run_dir.place()),
-            calls=self.calls,
-            losses=_saboteur_of(self.state, plan or self.state.plans_of(FIRST_WORK).chosen),
-            staging=self._staging(),
-        )
+        clock = clock or _clock_of(self.state)
+        mark = mark_of(self.state, self.run_dir.place())
+        losses = _saboteur_of(self.state, plan or self.state.plans_of(FIRST_WORK).chosen)
+        if (site := self.site) is None:
+            self._world = local_world(
+                self.state,
+                self.outputs,
+                clock=clock,
+                mark=mark,
+                calls=self.calls,
+                losses=losses,
+                staging=self._staging(),
+            )
+        else:
+            self._world = remote_world(
+                self.state,
+                site,
+                self.outputs,
+                self.run_dir.path,
+                self.directory,
+                clock=clock,
+                mark=mark,
+                calls=self.calls,
+                losses=losses,
+                staging=self._staging(),
+            )
         self._resources.callback(self._world.close)
         return self._world
 

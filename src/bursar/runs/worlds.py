@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from bursar.engine.renter import Renter
 from bursar.execute.calls import Calls
 from bursar.execute.clock import RunClock
 from bursar.execute.local import GRACE, LocalRunner
 from bursar.execute.marks import mark_of
 from bursar.execute.staging import Staging
 from bursar.execute.world import RealWorld
-from bursar.model.time import Time
+from bursar.model.errors import InputError
+from bursar.model.site import RunSite
+from bursar.model.time import SECOND, Time
 from bursar.rent.emulated import EmulatedRenter, Losses
 from bursar.state.state import RunState
+
+if TYPE_CHECKING:
+    from bursar.execute.remote.clusters import OwnCluster
+
+CLAIM_LEAD: Final[Time] = 2 * SECOND
+"""to tell a machine of somebody's Dask cluster of its lease"""
 
 
 def local_world(
@@ -43,3 +53,92 @@ def local_world(
         staging=staging,
     )
     return RealWorld(state, EmulatedRenter(clock.now, losses), runner, clock, mark)
+
+
+def remote_world(
+    state: RunState,
+    site: RunSite,
+    outputs: Path,
+    home: Path,
+    directory: Path,
+    *,
+    clock: RunClock,
+    mark: str,
+    calls: Calls | None = None,
+    losses: Losses | None = None,
+    staging: Staging | None = None,
+) -> RealWorld:
+    """Machines elsewhere: a renter that puts agents there, and Dask that carries orders to them.
+
+    `home` is the directory of the run, `directory` the one in which commands run.
+    """
+    require_dask()
+    from bursar.execute.remote.clusters import Cluster, GivenCluster
+    from bursar.execute.remote.messages import UseDirectory
+    from bursar.execute.remote.runner import DaskRunner
+    from bursar.execute.remote.working_files import pack_files, parts_of
+
+    opening = (
+        [UseDirectory(str(directory))] if site.shared else parts_of(pack_files(directory, home))
+    )
+    cluster: Cluster
+    renter: Renter
+    if site.scheduler:
+        offers = [offer.name for offer in state.market.offers]
+        cluster = GivenCluster(mark, site.scheduler, offers)
+        renter = EmulatedRenter(clock.now, losses, lead=CLAIM_LEAD)
+    else:
+        cluster = _own_cluster(site, mark, home)
+        renter = _renter(state, site, cluster, home, clock, mark)
+    runner = DaskRunner(
+        state.run,
+        outputs,
+        clock,
+        mark,
+        cluster,
+        calls=calls,
+        timeout=state.limits.timeout,
+        staging=staging,
+        opening=opening,
+    )
+    return RealWorld(state, renter, runner, clock, mark)
+
+
+def _renter(
+    state: RunState, site: RunSite, cluster: OwnCluster, home: Path, clock: RunClock, mark: str
+) -> Renter:
+    run, timeout, market = state.run, state.limits.timeout, state.market
+    if site.on == "slurm":
+        from bursar.rent.slurm import SlurmRenter
+
+        return SlurmRenter(run, mark, clock.now, cluster, home, timeout=timeout)
+    from bursar.rent.hosts import HostRenter, LocalReach, SshReach
+
+    reach = SshReach() if site.on == "ssh" else LocalReach()
+    return HostRenter(run, mark, clock.now, cluster, market, reach, timeout=timeout)
+
+
+def _own_cluster(site: RunSite, mark: str, home: Path) -> OwnCluster:
+    """The scheduler of the run; resumed, it has the address and the key that it had before."""
+    from bursar.execute.remote.clusters import OwnCluster
+    from bursar.execute.remote.dask_scheduler import SchedulerConfig, keep_config, kept_config
+    from bursar.execute.remote.security import make_credentials, own_address
+
+    kept = kept_config(home)
+    if kept is None:
+        host = site.listen or ("127.0.0.1" if site.on == "dask" else own_address())
+        kept = SchedulerConfig(host, 0, make_credentials())
+    cluster = OwnCluster(mark, kept)
+    keep_config(home, cluster.scheduler.config)
+    return cluster
+
+
+def require_dask() -> None:
+    """Machines elsewhere need an extra of bursar."""
+    try:
+        import cryptography  # noqa: F401
+        import distributed  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "machines elsewhere need dask.distributed: pip install 'bursar[dask]'"
+        ) from None

@@ -1,0 +1,1 @@
+"""Attempts on machines elsewhere: an agent on each machine, carried by dask.distributed."""

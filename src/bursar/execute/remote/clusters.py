@@ -1,0 +1,230 @@
+"""Who is where: the Dask cluster that carries a run, and which of its workers is which machine.
+
+`OwnCluster` is made for a run, with a certificate of its own; an agent starts its worker under the
+machine's name. `GivenCluster` is somebody else's: its workers are the machines, and each is claimed
+by one machine at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from urllib.parse import urlsplit
+
+from bursar.execute.remote.dask_scheduler import SchedulerConfig, SchedulerProcess
+from bursar.execute.remote.messages import CarrierConfig, Credentials
+from bursar.execute.remote.places import name_of
+from bursar.execute.remote.security import security_of
+from bursar.model.errors import InputError
+
+if TYPE_CHECKING:
+    from distributed import Client, Security
+    from distributed.core import rpc
+
+CONNECT_PATIENCE: Final = 5
+"""seconds to connect to a worker or scheduler"""
+
+
+class FoundWorker(NamedTuple):
+    address: str
+    name: str
+    threads: int
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.address).hostname or ""
+
+
+class Wanted(NamedTuple):
+    """A machine that looks for its worker."""
+
+    token: str
+    offer: str
+    before: FoundWorker | None
+    """the worker that it had"""
+
+
+class Cluster(Protocol):
+    handler: str
+    """the operation that bursar's plug-in has added to workers"""
+    starts_agents: bool
+    """whether the plug-in does"""
+
+    async def workers(self) -> Sequence[FoundWorker]:
+        """Who is there now, and has the plug-in; OSError if the scheduler cannot be reached."""
+        ...
+
+    def choose(
+        self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Mapping[str, str]
+    ) -> FoundWorker | None:
+        """The worker of a machine; `taken` are addresses of those that others have."""
+        ...
+
+    def connect(self, address: str) -> rpc: ...
+
+    async def close(self) -> None: ...
+
+
+def handler_of(mark: str) -> str:
+    return f"bursar_{blake2b(mark.encode(errors='surrogateescape'), digest_size=6).hexdigest()}"
+
+
+class _Identity(NamedTuple):
+    scheduler: str
+    """its id: another one was started since"""
+    workers: Sequence[FoundWorker]
+
+
+class _Connections:
+    def __init__(self, mark: str, credentials: Credentials) -> None:
+        self.handler = handler_of(mark)
+        self.credentials = credentials
+        self._made: Security | None = None
+
+    @property
+    def security(self) -> Security:
+        if self._made is None:
+            self._made = security_of(self.credentials)
+        return self._made
+
+    def connect(self, address: str) -> rpc:
+        """Nothing but plain values and bytes is read from the other side."""
+        from distributed.core import rpc
+
+        return rpc(
+            address,
+            timeout=CONNECT_PATIENCE,
+            connection_args=self.security.get_connection_args("client"),
+            deserializers=["msgpack"],
+        )
+
+    async def _ask(self, scheduler: str) -> _Identity:
+        async with self.connect(scheduler) as asked:
+            identity: dict[str, Any] = await asked.identity()
+        workers = [
+            FoundWorker(address, str(one["name"]), int(one["nthreads"]))
+            for address, one in identity["workers"].items()
+            if one.get("status", "running") == "running"
+        ]
+        return _Identity(str(identity["id"]), workers)
+
+
+class OwnCluster(_Connections):
+    """A scheduler for this run; agents bring the workers."""
+
+    starts_agents = False
+
+    def __init__(self, mark: str, config: SchedulerConfig) -> None:
+        super().__init__(mark, config.credentials)
+        self.scheduler = SchedulerProcess(config)
+
+    def carrier(self, token: str) -> CarrierConfig:
+        """What the agent of a machine must know to start its worker."""
+        name = name_of(token)
+        return CarrierConfig(self.scheduler.address, name, self.handler, self.credentials)
+
+    async def workers(self) -> Sequence[FoundWorker]:
+        """A scheduler that was killed is started again."""
+        await asyncio.to_thread(self.scheduler.look)
+        return (await self._ask(self.scheduler.address)).workers
+
+    def choose(
+        self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Mapping[str, str]
+    ) -> FoundWorker | None:
+        """The one that was started last, if several say that they are it."""
+        prefix = f"{name_of(wanted.token)}."
+        mine = [worker for worker in workers if worker.name.startswith(prefix)]
+        return max(mine, key=lambda one: int(one.name[len(prefix) :]), default=None)
+
+    async def close(self) -> None:
+        self.scheduler.close()
+
+
+class GivenCluster(_Connections):
+    """Somebody's cluster; `offers` are the names of what its workers are rented as."""
+
+    starts_agents = True
+
+    def __init__(self, mark: str, scheduler: str, offers: Sequence[str] = ()) -> None:
+        super().__init__(mark, Credentials())
+        self._mark = mark
+        self._prepared = ""
+        """the id of the scheduler that has the plug-in"""
+        self._scheduler = scheduler
+        self._offers = offers
+
+    async def workers(self) -> Sequence[FoundWorker]:
+        """A scheduler that is new to us gets the plug-in, for all its workers, also later ones."""
+        found = await self._ask(self._scheduler)
+        if found.scheduler != self._prepared:
+            await self._prepare()
+            self._prepared = found.scheduler
+        return found.workers
+
+    async def _prepare(self) -> None:
+        from bursar.execute.remote.plugin import AgentPlugin, end_agents
+
+        async with self.client() as client:
+            try:
+                await client.register_plugin(AgentPlugin(self.handler))
+                if not self._prepared:  # what is left of a process that crashed
+                    await client.run(end_agents, f"{self._mark}/", on_error="ignore")
+            except (ModuleNotFoundError, AttributeError) as error:
+                raise InputError(
+                    f"the workers of {self._scheduler} cannot load bursar ({error}); install the"
+                    " same version there: pip install 'bursar[dask]'"
+                ) from None
+
+    def client(self) -> Client:
+        from distributed import Client
+
+        return Client(
+            self._scheduler,
+            asynchronous=True,
+            security=self.security,
+            timeout=CONNECT_PATIENCE,
+            set_as_default=False,
+        )
+
+    def choose(
+        self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Mapping[str, str]
+    ) -> FoundWorker | None:
+        """The same as before, or another on its host, since the agent is there; else a free one."""
+        if wanted.before is not None:
+            named = [worker for worker in workers if worker.name == wanted.before.name]
+            near = [worker for worker in workers if worker.host == wanted.before.host]
+            return (*named, *near, None)[0]
+        for worker in workers:
+            if worker.address not in taken and serves(worker, wanted.offer, self._offers):
+                return worker
+        return None
+
+    async def close(self) -> None:
+        """End what may be left, and take the plug-in back."""
+        from bursar.execute.remote.plugin import end_agents
+
+        if self._prepared:
+            async with self.client() as client:
+                await client.run(end_agents, f"{self._mark}/", on_error="ignore")
+                await client.unregister_worker_plugin(self.handler)
+
+
+async def workers_of(scheduler: str) -> Sequence[FoundWorker]:
+    """Who is in a cluster, for one who has not begun."""
+    return (await _Connections("", Credentials())._ask(scheduler)).workers
+
+
+async def run_on_workers(
+    scheduler: str, function: Callable[[str], Any], argument: str
+) -> dict[str, Any]:
+    """What a function gives on each worker, by address."""
+    async with GivenCluster("", scheduler).client() as client:
+        found: dict[str, Any] = await client.run(function, argument, on_error="ignore")
+        return found
+
+
+def serves(worker: FoundWorker, offer: str, offers: Sequence[str]) -> bool:
+    """Where there are several offers, a worker is of the one its name begins with: `small-3`."""
+    return len(offers) < 2 or worker.name == offer or worker.name.startswith(f"{offer}-")

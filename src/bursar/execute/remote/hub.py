@@ -1,0 +1,267 @@
+"""Speaks to all machines of a run at once: an event loop in a thread of its own.
+
+The runner's thread gives orders and takes reports; nothing else crosses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from bursar.execute.processes import boottime
+from bursar.execute.remote import messages as m
+from bursar.execute.remote.clusters import Cluster, FoundWorker
+from bursar.execute.remote.machine_link import FilePart, MachineError, MachineLink
+from bursar.execute.reports import AttemptReport, JoinedReport, MachineReport
+from bursar.model.errors import BursarError
+from bursar.model.time import SECOND
+
+LOOK_EVERY: Final = 0.3
+"""seconds between questions to the scheduler while somebody looks for its worker"""
+LOOK_PATIENCE: Final = 30
+"""seconds for the scheduler to answer, and to be started again where it was killed"""
+RETRY: Final = 0.3
+"""seconds before a line is opened again"""
+LOST_AFTER: Final = 60 * SECOND
+"""A machine that does not answer for so long is lost."""
+EXPIRY_SLACK: Final = 2 * SECOND
+"""A machine that has not said so is over so long after its lease."""
+LEAVE_PATIENCE: Final = 10 * SECOND
+"""for a machine that is to end, and does not answer"""
+CONFIRM_PATIENCE: Final = 2.0
+"""seconds to tell a machine that its end was heard"""
+
+Told = m.AttemptOver | MachineReport | JoinedReport | AttemptReport | BaseException
+"""what the runner's thread gets: of an attempt, as the machine told it"""
+
+
+class Hub:
+    """`tell` is called in the hub's thread."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        session: str,
+        outputs: Path,
+        start: Callable[[MachineLink], bytes],
+        opening: Sequence[m.AnyOrder | FilePart],
+        tell: Callable[[int, Told], None],
+    ) -> None:
+        self._cluster = cluster
+        self._session = session
+        self._outputs = outputs
+        self._start = start
+        """how to start the agent of a machine"""
+        self._opening = opening
+        self._tell = tell
+        self._links: dict[int, MachineLink] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        """of machines that are not over"""
+        self._ending: set[asyncio.Task[None]] = set()
+        """of the others: they confirm that this was heard"""
+        self._leaving: dict[int, int] = {}
+        """machines that were to end, and since when"""
+        self._workers: Sequence[FoundWorker] = ()
+        self._looked = asyncio.Event()
+        self._seekers = 0
+        self.scheduler_error = ""
+        """why nobody could tell who is there, the last time it was asked"""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="bursar-hub", daemon=True)
+        self._thread.start()
+
+    def do(self, what: Callable[[], object]) -> None:
+        """Let the loop do it; from any thread."""
+        with suppress(RuntimeError):  # it is closed
+            self._loop.call_soon_threadsafe(what)
+
+    def close(self) -> None:
+        """End the conversation; the machines were ended before, or end with their leases."""
+        if self._thread.is_alive():
+            asyncio.run_coroutine_threadsafe(self._shut(), self._loop).result()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._keepers = [self._loop.create_task(one) for one in (self._look(), self._watch())]
+        self._loop.run_forever()
+
+    async def _shut(self) -> None:
+        if self._ending:
+            await asyncio.wait(self._ending, timeout=CONFIRM_PATIENCE)
+        tasks = [*self._tasks.values(), *self._ending, *self._keepers]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        with suppress(Exception):
+            await asyncio.wait_for(self._cluster.close(), 10)
+
+    # --- orders, in the loop ---------------------------------------------------------------------
+
+    def join(self, link: MachineLink) -> None:
+        link.prepare(list(self._opening))
+        self._links[link.machine] = link
+        self._tasks[link.machine] = self._loop.create_task(self._serve(link))
+
+    def order(self, machine: int, orders: Sequence[m.AnyOrder]) -> None:
+        link = self._links.get(machine)
+        if link is not None:
+            for order in orders:
+                link.push(order)
+
+    def lease(self, machine: int, until: int) -> None:
+        link = self._links.get(machine)
+        if link is not None and boottime() <= link.until:
+            link.lease(until)
+
+    def leave(self, machine: int, *, at_once: bool) -> None:
+        link = self._links.get(machine)
+        if link is None:
+            return
+        if link.heard is None:
+            self._over(link, "released", boottime(), "")
+            return
+        self._leaving.setdefault(machine, boottime())
+        link.push(m.EndMachine(at_once))
+
+    # --- lines -----------------------------------------------------------------------------------
+
+    async def _serve(self, link: MachineLink) -> None:
+        """Find the machine's worker, speak to it, and find it again when the line is cut."""
+        why = ""
+        while not link.is_over:
+            try:
+                await self._speak(link)
+            except MachineError as error:
+                if str(error).startswith(m.NO_AGENT) and not link.has_joined:
+                    why = str(error)  # it may be about to begin
+                else:
+                    cause = "released" if link.machine in self._leaving else "lost"
+                    self._over(link, cause, boottime(), _plainly(str(error)))
+            except BursarError as error:
+                self._tell(link.machine, error)
+                return
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:  # whatever a cut line looks like
+                why = f"{type(error).__name__}: {error}"
+            link.last_error = why
+            await asyncio.sleep(RETRY)
+
+    async def _speak(self, link: MachineLink) -> None:
+        worker = await self._find(link)
+        link.worker = worker
+        line = self._cluster.connect(worker.address)
+        start = self._start(link) if self._cluster.starts_agents and not link.has_joined else b""
+        try:
+            await link.converse(line, self._cluster.handler, start)
+        finally:
+            await line.close_rpc()
+
+    async def _find(self, link: MachineLink) -> FoundWorker:
+        """Wait until the scheduler knows its worker."""
+        self._seekers += 1
+        try:
+            while True:
+                self._looked.clear()
+                await self._looked.wait()
+                taken = {
+                    one.worker.address: one.wanted.token
+                    for one in self._links.values()
+                    if one.worker is not None and one is not link
+                }
+                wanted = link.wanted._replace(before=link.worker)
+                found = self._cluster.choose(wanted, self._workers, taken)
+                if found is not None:
+                    return found
+        finally:
+            self._seekers -= 1
+
+    async def _look(self) -> None:
+        """Ask the scheduler who is there, while somebody wants to know."""
+        while True:
+            if self._seekers:
+                try:
+                    self._workers = await asyncio.wait_for(self._cluster.workers(), LOOK_PATIENCE)
+                    self._looked.set()
+                except BursarError as error:
+                    self._tell(0, error)
+                    return
+                except Exception as error:  # the scheduler is not there, or no more
+                    self.scheduler_error = f"{type(error).__name__}: {error}"
+                else:
+                    self.scheduler_error = ""
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def _watch(self) -> None:
+        """Machines that do not answer are over when their lease is, or sooner."""
+        while True:
+            now = boottime()
+            for link in list(self._links.values()):
+                since = self._leaving.get(link.machine)
+                if now > link.until + EXPIRY_SLACK:
+                    why = "" if link.has_joined else self._silence(link)
+                    self._over(link, "expired", link.until, why)
+                elif since is not None and now - since > self._leave_patience(link):
+                    self._over(link, "released", now, "")
+                elif link.heard is not None and now - link.heard > LOST_AFTER:
+                    self._over(link, "lost", now, self._silence(link))
+            await asyncio.sleep(0.25)
+
+    def _silence(self, link: MachineLink) -> str:
+        """Why nothing was heard of a machine, as far as that is known."""
+        if self.scheduler_error:
+            told = f"the Dask scheduler does not answer ({self.scheduler_error})"
+        elif link.last_error:
+            told = _plainly(link.last_error)
+        else:
+            told = "its Dask worker is gone" if link.has_joined else "it has no Dask worker"
+        since = f"for {LOST_AFTER // SECOND} s" if link.has_joined else "at all"
+        return f"it has not answered {since}: {told}"
+
+    def _leave_patience(self, link: MachineLink) -> int:
+        """Whose line is cut was perhaps ended by its renter, and will not answer."""
+        return LEAVE_PATIENCE if link.is_connected else LEAVE_PATIENCE // 5
+
+    # --- reports, in the loop --------------------------------------------------------------------
+
+    def hear(self, link: MachineLink, report: m.AnyReport | None) -> None:
+        if report is None:
+            self._tell(link.machine, JoinedReport(link.machine))
+        elif isinstance(report, m.MachineOver):
+            at = min(link.their_time(report.at), link.until)
+            self._over(link, report.cause, at, report.why)
+        elif isinstance(report, m.FilesFailed):
+            self._tell(link.machine, MachineFilesError(f"machine {link.machine}: {report.why}"))
+        else:
+            self._tell(link.machine, report)
+
+    def _over(self, link: MachineLink, cause: Any, at: int, why: str) -> None:
+        if link.is_over:
+            return
+        link.is_over = True
+        del self._links[link.machine]
+        self._leaving.pop(link.machine, None)
+        task = self._tasks.pop(link.machine)
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        self._loop.call_later(CONFIRM_PATIENCE, task.cancel)
+        self._tell(link.machine, MachineReport(link.machine, cause, at, why))
+
+
+class MachineFilesError(BursarError):
+    """A machine that cannot get at the files of the run."""
+
+    exit_code = 1
+
+
+def _plainly(error: str) -> str:
+    if error.startswith(m.NO_AGENT):
+        return "its agent has ended"
+    return error

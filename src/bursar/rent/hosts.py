@@ -1,0 +1,293 @@
+"""The user's own hosts: each is one machine, and bursar's agent is started there and ended.
+
+`ssh` is the user's, with its configuration and keys; it never asks for a password. What an agent
+must know, its key included, goes through stdin. A line that is cut matters to nobody: the agent
+goes on without it, and ends with the lease of its machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, Literal, Protocol
+
+from bursar.engine.renter import Down, FoundMachine, Refused, RenterNews, RentOrder, Up
+from bursar.execute.local import GRACE
+from bursar.execute.remote.clusters import OwnCluster
+from bursar.execute.remote.dispatch import agent_config
+from bursar.execute.remote.messages import encode
+from bursar.execute.wire import python_program
+from bursar.model.errors import BursarError
+from bursar.model.market import Market, Offer
+from bursar.model.time import SECOND, Time
+
+LEAD: Final[Time] = 5 * SECOND
+"""to start Python on a host and have it end an agent"""
+PATIENCE: Final = 60.0
+"""seconds for a command on a host"""
+RETRY: Final = 2.0
+"""seconds after which a host that could not be reached is asked again to end a machine"""
+MOST_AT_ONCE: Final = 16
+"""commands under way"""
+MODULE: Final = "bursar.execute.remote.agent_main"
+
+
+class HostError(BursarError):
+    """A host that cannot be reached, or does not do what it should."""
+
+    exit_code = 1
+
+
+class Reach(Protocol):
+    """How to run bursar's program on a host."""
+
+    def command(self, host: str, offer: Offer) -> list[str]: ...
+
+    def hosts(self, offer: Offer) -> Sequence[str] | None:
+        """Where machines of this offer can be; None: there are as many as one likes."""
+        ...
+
+
+class SshReach:
+    """Through `ssh`, or what BURSAR_SSH says instead, such as `ssh -F lab.conf`."""
+
+    def __init__(self) -> None:
+        self._ssh = shlex.split(os.environ.get("BURSAR_SSH", "ssh"))
+
+    def command(self, host: str, offer: Offer) -> list[str]:
+        python = (offer.place and offer.place.python) or sys.executable
+        options = ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
+        return [*self._ssh, *options, "--", host, f"exec {shlex.quote(python)} -P -m {MODULE}"]
+
+    def hosts(self, offer: Offer) -> Sequence[str]:
+        return () if offer.place is None else offer.place.hosts
+
+
+class LocalReach:
+    """This computer, any number of times: to try out what runs elsewhere later."""
+
+    def command(self, host: str, offer: Offer) -> list[str]:
+        return python_program(MODULE)
+
+    def hosts(self, offer: Offer) -> None:
+        return None
+
+
+def run_there(reach: Reach, host: str, offer: Offer, request: object) -> bytes:
+    """What bursar's program prints on a host; HostError with its last words if it fails."""
+    argv = reach.command(host, offer)
+    try:
+        done = subprocess.run(
+            argv, input=encode(request), capture_output=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise HostError("it did not answer in time") from None
+    except OSError as error:
+        raise HostError(str(error)) from None
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise HostError(lines[-1] if lines else f"exit code {done.returncode}")
+    return done.stdout
+
+
+def tokens_on(reach: Reach, host: str, offer: Offer, prefix: str) -> list[str]:
+    """Machines whose tokens begin so and whose agents live on a host."""
+    told = run_there(reach, host, offer, {"list": prefix})
+    return [json.loads(line) for line in told.splitlines()]
+
+
+def end_on(reach: Reach, host: str, offer: Offer, token: str) -> None:
+    """End a machine, and wait until it has ended."""
+    run_there(reach, host, offer, {"end": [token]})
+
+
+class _Hosted:
+    """A machine that is not down."""
+
+    def __init__(self, offer: Offer, host: str, until: Time) -> None:
+        self.offer = offer
+        self.host = host
+        self.until = until
+        self.lock = threading.Lock()
+        """held while something is done on the host"""
+        self.is_ending = False
+
+
+class HostRenter:
+    """Commands on hosts run in threads; `poll` tells what came of them."""
+
+    def __init__(
+        self,
+        run: str,
+        mark: str,
+        now: Callable[[], Time],
+        cluster: OwnCluster,
+        market: Market,
+        reach: Reach,
+        *,
+        timeout: Time | None = None,
+        grace: Time = GRACE,
+    ) -> None:
+        self._run = run
+        self._mark = mark
+        self._now = now
+        self._cluster = cluster
+        self._market = market
+        self._reach = reach
+        self._timeout = timeout
+        self._grace = grace
+        self._machines: dict[int, _Hosted] = {}
+        self._free: dict[str, deque[str]] = {}
+        """by offer; the one that was used or failed last is at the end"""
+        for offer in market.offers:
+            hosts = reach.hosts(offer)
+            if hosts is not None:
+                self._free[offer.name] = deque(hosts)
+        self._news: deque[RenterNews] = deque()
+        self._wake: Callable[[], None] = lambda: None
+        self._pool = ThreadPoolExecutor(MOST_AT_ONCE, "bursar-hosts")
+        self._closing = threading.Event()
+
+    def open(self, wake: Callable[[], None]) -> None:
+        self._wake = wake
+
+    def lead(self, offer: Offer) -> Time:
+        return LEAD
+
+    def rent(self, orders: Sequence[RentOrder]) -> None:
+        for order in orders:
+            if order.machine in self._machines:
+                continue
+            free = self._free.get(order.offer.name)
+            if free is not None and not free:
+                self._tell(Refused(order.machine, f"all hosts of {order.offer.name} are in use"))
+                continue
+            host = "localhost" if free is None else free.popleft()
+            hosted = self._machines[order.machine] = _Hosted(order.offer, host, order.until)
+            self._pool.submit(self._start, order, hosted)
+
+    def extend(self, machine: int, until: Time) -> None:
+        """The runner tells the machine; here it is only known when the lease ends."""
+        hosted = self._machines.get(machine)
+        if hosted is not None and (not hosted.until or self._now() <= hosted.until):
+            hosted.until = until
+
+    def release(self, machines: Sequence[int]) -> None:
+        for machine in machines:
+            hosted = self._machines.get(machine)
+            if hosted is not None and not hosted.is_ending:
+                hosted.is_ending = True
+                self._pool.submit(self._end, machine, hosted)
+
+    def survey(self) -> Sequence[FoundMachine]:
+        """Ask all hosts of the market at once; one that cannot be reached has none."""
+        places = {
+            host: offer
+            for offer in self._market.offers
+            for host in (self._reach.hosts(offer) or ("localhost",))
+        }
+        found: list[FoundMachine] = []
+        lists = self._pool.map(self._list, places, places.values())
+        for host, tokens in zip(places, lists, strict=True):
+            for token in tokens:
+                machine = int(token.rpartition("/")[2])
+                offer = places[host]
+                self._machines[machine] = _Hosted(offer, host, 0)
+                if host in self._free.get(offer.name, ()):
+                    self._free[offer.name].remove(host)
+                found.append(FoundMachine(machine, is_up=True))
+        return found
+
+    def poll(self) -> Sequence[RenterNews]:
+        now = self._now()
+        for machine, hosted in list(self._machines.items()):
+            if hosted.until and hosted.until <= now:
+                self._down(machine, hosted, "expired", hosted.until)
+        news: list[RenterNews] = []
+        while self._news:
+            news.append(self._news.popleft())
+        return news
+
+    def next_poll(self) -> Time | None:
+        if self._news:
+            return 0
+        return min((one.until for one in list(self._machines.values()) if one.until), default=None)
+
+    def close(self) -> None:
+        """What cannot be reached ends with its lease."""
+        self._closing.set()
+        self.release(list(self._machines))
+        self._pool.shutdown(wait=True)
+
+    # --- in threads ------------------------------------------------------------------------------
+
+    def _start(self, order: RentOrder, hosted: _Hosted) -> None:
+        with hosted.lock:
+            stay = order.until - self._now()
+            config = agent_config(
+                self._run,
+                order.token,
+                order.machine,
+                order.offer,
+                stay,
+                timeout=self._timeout,
+                grace=self._grace,
+                carrier=self._cluster.carrier(order.token),
+            )
+            failed = "the lease was over" if stay <= 0 else self._do(hosted, {"start": config})
+            if not failed:
+                self._tell(Up(order.machine))
+            elif self._forget(order.machine, hosted):
+                self._tell(Refused(order.machine, f"{hosted.host}: {failed}"))
+
+    def _end(self, machine: int, hosted: _Hosted) -> None:
+        """Ask until it is certain, or the lease is over; the machine was paid until then."""
+        with hosted.lock:
+            while self._machines.get(machine) is hosted:
+                if not self._do(hosted, {"end": [f"{self._mark}/{machine}"]}):
+                    self._down(machine, hosted, "released", self._now())
+                elif self._closing.wait(RETRY):
+                    return  # it ends with its lease
+
+    def _list(self, host: str, offer: Offer) -> list[str]:
+        try:
+            return tokens_on(self._reach, host, offer, f"{self._mark}/")
+        except HostError:
+            return []
+
+    def _do(self, hosted: _Hosted, request: object) -> str:
+        """Why it failed; empty: it did not."""
+        try:
+            run_there(self._reach, hosted.host, hosted.offer, request)
+        except HostError as error:
+            return str(error)
+        return ""
+
+    # --- from any thread -------------------------------------------------------------------------
+
+    def _tell(self, news: RenterNews) -> None:
+        self._news.append(news)
+        self._wake()
+
+    def _forget(self, machine: int, hosted: _Hosted) -> bool:
+        """Whether it was still there; only one of several threads gets yes."""
+        if self._machines.pop(machine, None) is None:
+            return False
+        free = self._free.get(hosted.offer.name)
+        if free is not None:
+            free.append(hosted.host)
+        return True
+
+    def _down(
+        self, machine: int, hosted: _Hosted, cause: Literal["released", "expired"], at: Time
+    ) -> None:
+        if self._forget(machine, hosted):
+            end = min(at, hosted.until) if hosted.until else at
+            self._tell(Down(machine, cause, end))

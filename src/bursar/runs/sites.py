@@ -1,0 +1,87 @@
+"""What can be rented elsewhere: the market of a run whose machines are not on this computer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from bursar.model.errors import InputError
+from bursar.model.market import Market, Offer
+from bursar.model.money import ZERO
+from bursar.model.option_words import PYTHON, OptionWords
+from bursar.model.site import RunSite
+from bursar.runs.worlds import require_dask
+
+if TYPE_CHECKING:
+    from bursar.execute.remote.clusters import FoundWorker
+
+
+def site_market(site: RunSite, market: Market | None, asked: OptionWords = PYTHON) -> Market | None:
+    """The market as it can be rented there; None: this computer decides."""
+    require_dask()
+    if site.scheduler:
+        if site.on != "dask":
+            raise InputError(
+                f"{asked.option('scheduler')} is for {asked.given('on', 'dask')}: leave it out"
+            )
+        return _cluster_market(site.scheduler, market)
+    if site.on == "dask":
+        return market
+    if market is None:
+        raise InputError(
+            f"{asked.given('on', site.on)} needs a market file that says what to rent:"
+            f" {asked.option('market')}"
+        )
+    if site.on == "ssh":
+        for offer in market.offers:
+            if offer.place is None or not offer.place.hosts:
+                raise InputError(
+                    f'offer {offer.name} has no hosts: write hosts = ["ada", "grace"] in the'
+                    " market file"
+                )
+            if offer.limit is not None and offer.limit > len(offer.place.hosts):
+                raise InputError(
+                    f"offer {offer.name} has a limit of {offer.limit} machines and"
+                    f" {len(offer.place.hosts)} hosts; each host is one machine"
+                )
+    return market
+
+
+def _cluster_market(scheduler: str, market: Market | None) -> Market:
+    """The workers that are there now, as offers with limits."""
+    workers = asyncio.run(_workers(scheduler))
+    if not workers:
+        raise InputError(f"{scheduler}: the cluster has no workers; start some")
+    if market is None:
+        slots = min(worker.threads for worker in workers)
+        offer = Offer("worker", ZERO, limit=len(workers), slots=max(1, slots))
+        return Market(currency="USD", date="undated", offers=(offer,))
+    from bursar.execute.remote.clusters import serves
+
+    names = [offer.name for offer in market.offers]
+    offers = []
+    for offer in market.offers:
+        count = sum(serves(worker, offer.name, names) for worker in workers)
+        most = count if offer.limit is None else min(count, offer.limit)
+        offers.append(replace(offer, limit=most))
+    if not any(offer.limit for offer in offers):
+        raise InputError(
+            f"no worker of {scheduler} has the name of an offer; begin names of workers with"
+            f" '{names[0]}-', for example"
+        )
+    return replace(market, offers=tuple(offers))
+
+
+async def _workers(scheduler: str) -> Sequence[FoundWorker]:
+    from bursar.execute.remote.clusters import workers_of
+
+    try:
+        return await asyncio.wait_for(workers_of(scheduler), 15)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise InputError(
+            f"{scheduler}: no Dask scheduler answers ({type(error).__name__}: {error}); check"
+            " the address and, for tls://, Dask's configuration of certificates"
+        ) from None

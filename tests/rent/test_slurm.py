@@ -1,0 +1,135 @@
+"""Machines that are jobs of a real Slurm."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+pytest.importorskip("distributed", reason="dask.distributed is not installed: bursar[dask]")
+
+from tests import slurm_cluster
+from tests.dask_cluster import eventually
+
+from bursar.engine.renter import Down, Refused, RentOrder, Up
+from bursar.execute.clock import RunClock
+from bursar.model.market import Offer, Place
+from bursar.model.money import Money
+from bursar.model.time import MINUTE, SECOND
+from bursar.rent.slurm import SlurmRenter
+from bursar.testing import RenterContract
+
+PRICE = Money.parse("0.01")
+OFFER = Offer("small", PRICE, MINUTE, limit=3, place=Place(partition="main"))
+SPOT = Offer("spot", PRICE, MINUTE, slots=4, place=Place(partition="spot", feature="large"))
+URGENT = Offer("urgent", PRICE, MINUTE, slots=4, place=Place(partition="main", feature="large"))
+
+
+class NoCluster:
+    """Agents without a Dask worker: here nobody speaks to them."""
+
+    def carrier(self, token):
+        return None
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    if slurm_cluster.WHY_NOT:
+        pytest.skip(slurm_cluster.WHY_NOT)
+    made = slurm_cluster.SlurmCluster(tmp_path_factory.mktemp("slurm"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def environment(slurm, monkeypatch, tmp_path):
+    monkeypatch.setenv("SLURM_CONF", slurm.environment["SLURM_CONF"])
+    monkeypatch.setenv("BURSAR_MACHINE_DIR", str(tmp_path / "m"))
+
+
+class TestJobsOfSlurm(RenterContract):
+    offer = OFFER
+    stay = 6 * SECOND
+    outlives = True
+
+    @pytest.fixture(autouse=True)
+    def place(self, tmp_path):
+        self.home = tmp_path
+
+    def make_renter(self, mark, now):
+        return SlurmRenter("contract", mark, now, NoCluster(), self.home)
+
+
+class Desk:
+    def __init__(self, home, mark="desk"):
+        clock = RunClock(0, None)
+        self.now, self.mark = clock.now, mark
+        self.renter = SlurmRenter("desk", mark, self.now, NoCluster(), home)
+        self.news = []
+
+    def rent(self, machine, offer, stay=MINUTE):
+        order = RentOrder(machine, offer, self.now() + stay, f"{self.mark}/{machine}")
+        self.renter.rent([order])
+
+    def hear(self, kind, machine, seconds=30):
+        def heard():
+            self.news += self.renter.poll()
+            found = [x for x in self.news if isinstance(x, kind) and x.machine == machine]
+            return found[0] if found else None
+
+        found = eventually(heard, seconds)
+        assert found, f"{kind.__name__} of {machine} is not among {self.news}"
+        return found
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = Desk(tmp_path)
+    yield made
+    made.renter.close()
+
+
+def test_a_preempted_job_is_a_lost_machine_and_is_not_requeued(desk, slurm):
+    desk.rent(1, SPOT)
+    desk.hear(Up, 1)
+    desk.rent(2, URGENT)
+    lost = desk.hear(Down, 1)
+    assert lost.cause == "lost"
+    assert "preempted" in lost.why
+    desk.hear(Up, 2)
+    assert len(slurm.jobs()) == 1
+
+
+def test_a_job_that_waits_in_the_queue_is_cancelled_with_its_lease(desk, slurm):
+    desk.rent(1, URGENT)
+    desk.hear(Up, 1)
+    desk.rent(2, URGENT, 3 * SECOND)
+    assert desk.hear(Down, 2).cause == "expired"
+    assert eventually(lambda: len(slurm.jobs()) == 1)
+
+
+def test_machines_outlive_a_restart_of_the_controller(desk, slurm):
+    desk.rent(1, OFFER)
+    desk.hear(Up, 1)
+    slurm.kill_controller()
+    time.sleep(1.5)
+    desk.news += desk.renter.poll()
+    slurm.start_controller()
+    desk.rent(2, OFFER)
+    desk.hear(Up, 2, 60)
+    assert not [one for one in desk.news if isinstance(one, Down)]
+
+
+def test_what_slurm_refuses_is_refused_in_its_words(desk):
+    desk.rent(1, Offer("x", PRICE, MINUTE, place=Place(partition="nowhere")))
+    assert "Invalid partition" in desk.hear(Refused, 1).why
+
+
+def test_keys_are_in_no_script_of_slurm_and_in_no_file_that_others_can_read(desk, tmp_path):
+    desk.rent(1, OFFER)
+    desk.hear(Up, 1)
+    (config,) = (tmp_path / "machines").glob("*.config")
+    assert config.stat().st_mode & 0o077 == 0
+    desk.renter.release([1])
+    desk.hear(Down, 1)
+    assert not config.exists()
