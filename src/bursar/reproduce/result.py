@@ -230,6 +230,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "spot-traces": "spot_traces",
     "spot-deadlines": "spot_deadlines",
     "regret": "regret",
+    "plan-bounds": "plan_bounds",
     "prob-fig-3": "prob_fig_3",
     "prob-fig-6": "prob_fig_6",
     "prob-fig-7": "prob_fig_7",
