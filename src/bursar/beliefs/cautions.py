@@ -20,7 +20,7 @@ APART: Final = 3.0
 SHARE_OF_KIND: Final = 0.1
 """... where at least this share of the sample is on either side."""
 MISSED: Final = 0.1
-"""With this chance a sample may have missed a kind of tasks of which people are told."""
+"""With this chance a sample misses a kind of tasks that a list says may be missing."""
 
 
 def sample_cautions(offer: str, runtimes: NDArray[np.int64]) -> list[str]:

@@ -57,7 +57,7 @@ def possible_of_one_bag(
 def draw_scales(
     samples: Sequence[Integers], speeds: Sequence[float], draws: int, rng: np.random.Generator
 ) -> OfferScales:
-    """A normal model of two levels; offers deviate from what is told by an unknown spread."""
+    """A normal model of two levels; offers deviate from given speeds by an unknown spread."""
     place, noise = _locations(samples)
     told = np.log(np.asarray(speeds, dtype=np.float64))
     seen = place + told
