@@ -159,13 +159,13 @@ def test_people_are_told_once_when_a_sample_cannot_carry_a_promise():
     assert "times the median" in long
 
 
-def test_people_are_told_when_the_longest_tasks_decide():
-    levy, normal = (BAGS[bag](rng(), 30) for bag in ("levy", "normal"))
-    machines = {"A": 24, "B": 24, "C": 24}
-    (told,) = predict(fleet(levy, machines), 970, rng()).cautions
-    assert "when it ends depends on tasks that may be longer still" in told
-    assert predict(fleet(normal, machines), 970, rng()).cautions == ()
-    assert predict(fleet(levy, {"C": 1}), 970, rng()).cautions == ()
+def test_people_are_told_when_tasks_are_of_several_kinds():
+    """Then one more kind may be missing from the sample."""
+    kinds = np.array([50, 55, 60, 52, 58, 57] * 4 + [400, 420, 390, 410, 405, 395]) * SECOND
+    (told,) = predict(fleet(kinds, {"A": 4}), 970, rng()).cautions
+    assert "of several kinds: one more, rarer than one task in 14, may be missing" in told
+    for bag in ("normal", "levy"):
+        assert predict(fleet(BAGS[bag](rng(), 30), {"A": 4}), 970, rng()).cautions == ()
 
 
 @pytest.mark.parametrize("confidence", [0, 1, -0.1, 90, math.nan])

@@ -13,7 +13,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work
-from bursar.policies.autoscaling import Autoscaler, Wanted
+from bursar.policies.autoscaling import Autoscaler, WantedFleet
 from bursar.policies.place.fifo import FifoPlacer
 from bursar.policies.presets import AUTOSCALERS
 from bursar.policies.provision.react import React
@@ -39,7 +39,7 @@ class Wish(Autoscaler):
         self.fleet = fleet
 
     def wanted(self, view, now, account, rng):
-        return Wanted(self.fleet, "wished for", {"moon": 1.0})
+        return WantedFleet(self.fleet, "wished for", {"moon": 1.0})
 
 
 def market_of(*offers):

@@ -50,7 +50,7 @@ def exact_ends(groups: Sequence[EqualSlots], tasks: int, rng: np.random.Generato
 
     There are at least as many tasks as slots.
     """
-    draws = len(groups[0].possible.unseen)
+    draws = len(groups[0].possible.unusual)
     steps = _steps(groups, tasks)
     width = sum(group.slots * (count + 1) for group, count in zip(groups, steps, strict=True))
     size = max(1, CHUNK // width)

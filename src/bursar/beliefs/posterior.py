@@ -1,14 +1,14 @@
 """What a small sample leaves possible: many distributions of run times instead of one.
 
-Each draw is a distribution that could have given the sample. Three things are uncertain and vary
-from draw to draw:
+Each draw is a distribution that could have given the sample. What is uncertain varies from draw to
+draw:
 
-- the mean: Student's t with Hall's correction for skewness (Hall 1992, On the removal of skewness
-  by transformation), because a sample of a skewed bag that misses long tasks has too small a mean
-  and too small a deviation at once;
-- the shape: a bootstrap resample, stretched to have the drawn mean;
-- the tail: the next task is longer than all `n` seen with a chance near 1/(n+1), whatever the
-  distribution. How much longer, no sample tells; `_excess` holds the assumption.
+- the body: a bootstrap resample of the shorter tasks;
+- the tail: which of the longest tasks belong to it, how often such a task comes (the share beyond
+  the k-th longest of n has a Beta distribution, whatever the bag), and how long it is then
+  (`tail_shapes`);
+- the mean: what the two make of it; its distance from that of the sample is stretched as Student's
+  t is wider than a normal distribution.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.beliefs.tail_shapes import FARTHEST, TailShapes, draw_tails
 from bursar.model.errors import InputError
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 MOST_ATOMS: Final = 512
 """Larger samples are represented by so many of their quantiles."""
@@ -35,52 +37,72 @@ MOST_LONGEST: Final = 64
 """Longest atoms of a row that are looked at for many tasks."""
 PRECISE: Final = 1_000_000.0
 """Microseconds within which the longest task of a very large fleet is found."""
-
-ALIKE: Final = 1e-9
-"""Tasks whose run times deviate by no more than this share of their mean are all alike."""
+LEAST_SCALE: Final = 1e-3
+"""of a tail, in microseconds"""
 
 
 class PossibleRuntimes:
     """Distributions of the run times on one offer, one a row, all equally likely.
 
-    With chance `unseen` a task is longer than `longest`, by an exponential time of mean `excess`;
-    else it is one of the row's `atoms`.
+    With chance `unusual` a task is longer than the row's `threshold`, by a generalised Pareto time
+    that is cut at its `FARTHEST`; else it is one of the row's `atoms`, all of which are shorter.
     """
 
-    def __init__(self, atoms: Floats, unseen: Floats, longest: float, excess: Floats) -> None:
+    def __init__(
+        self, atoms: Floats, unusual: Floats, threshold: Floats, shape: Floats, scale: Floats
+    ) -> None:
         self.atoms = atoms
-        self.unseen = unseen
-        self._longest = longest
-        self._excess = excess
+        self.unusual = unusual
+        self.threshold = threshold
+        self._shape = np.where(shape == 0, -0.05, shape)
+        self._scale = np.maximum(scale, LEAST_SCALE)
+        self._most = self._scale / self._shape * np.expm1(-self._shape * np.log(FARTHEST))
+        self._beyond_most = self._expected_beyond(self._most)
+        self._excess = self._expected_beyond(np.zeros(len(atoms))) - self._beyond_most
+        """of a task beyond the threshold, on average"""
 
     def mean(self) -> Floats:
         """The mean of each row."""
         seen: Floats = self.atoms.mean(axis=1)
-        return (1 - self.unseen) * seen + self.unseen * (self._longest + self._excess)
+        return (1 - self.unusual) * seen + self.unusual * (self.threshold + self._excess)
 
     def variance(self) -> Floats:
         """The variance of each row."""
         seen: Floats = np.square(self.atoms).mean(axis=1)
-        longer = self._longest**2 + 2 * self._longest * self._excess + 2 * self._excess**2
-        square = (1 - self.unseen) * seen + self.unseen * longer
+        longer = self.threshold**2 + 2 * self.threshold * self._excess + self._square()
+        square = (1 - self.unusual) * seen + self.unusual * longer
         return np.maximum(square - np.square(self.mean()), 0.0)
+
+    def scaled(self, factor: Floats) -> PossibleRuntimes:
+        """The same with every run time so many times as long, by row."""
+        return PossibleRuntimes(
+            self.atoms * factor[:, None],
+            self.unusual,
+            self.threshold * factor,
+            self._shape,
+            self._scale * factor,
+        )
 
     def draw(self, rng: np.random.Generator, rows: slice, count: int) -> Floats:
         """Run times of `count` tasks for each of the rows, in whole microseconds."""
-        atoms, unseen = self.atoms[rows], self.unseen[rows, None]
+        atoms, unusual = self.atoms[rows], self.unusual[rows, None]
         kinds = atoms.shape[1]
         chance = rng.random((len(atoms), count))
-        place = ((chance - unseen) * (kinds / (1 - unseen))).astype(np.int32)
+        place = ((chance - unusual) * (kinds / (1 - unusual))).astype(np.int32)
         runtimes = np.take_along_axis(atoms, np.clip(place, 0, kinds - 1), axis=1)
-        is_longer = chance < unseen
-        excess = self._excess[rows][np.nonzero(is_longer)[0]]
-        runtimes[is_longer] = self._longest + excess * rng.standard_exponential(len(excess))
+        row, column = np.nonzero(chance < unusual)
+        rank = chance[row, column] / unusual[row, 0]
+        shape, scale = self._shape[rows][row], self._scale[rows][row]
+        excess = scale / shape * np.expm1(-shape * np.log(np.maximum(rank, FARTHEST)))
+        runtimes[row, column] = self.threshold[rows][row] + excess
         return np.maximum(np.rint(runtimes), 1.0)
 
     def draw_residuals(self, rng: np.random.Generator, count: int) -> Floats:
         """For each row, what is left of tasks met at a random instant of a long execution.
 
-        Long tasks are met more often, in proportion to their length, and at a uniform point.
+        Long tasks are met more often, in proportion to their length, and at a uniform point. What
+        is left of a task beyond the threshold is uniform below it; above, it is as what is left of
+        the excess, which is generalised Pareto again.
         """
         atoms = self.atoms
         rows, kinds = atoms.shape
@@ -91,13 +113,19 @@ class PossibleRuntimes:
         place = np.searchsorted(steps, wanted.ravel(), side="right").reshape(rows, count)
         place -= np.arange(rows)[:, None] * kinds
         met = np.take_along_axis(atoms, np.clip(place, 0, kinds - 1), axis=1)
-        longer = self._longest + self._excess
-        share = self.unseen * longer / self.mean()
-        is_longer = rng.random((rows, count)) < share[:, None]
-        row = np.nonzero(is_longer)[0]
-        shape = 1.0 + (rng.random(len(row)) * longer[row] >= self._longest)
-        met[is_longer] = self._longest + self._excess[row] * rng.standard_gamma(shape)
-        return met * rng.random((rows, count))
+        left = met * rng.random((rows, count))
+        chance = rng.random((rows, count)) * self.mean()[:, None]
+        above = (self.unusual * self._excess)[:, None]
+        below = above + (self.unusual * self.threshold)[:, None]
+        row, column = np.nonzero((chance >= above) & (chance < below))
+        left[row, column] = self.threshold[row] * rng.random(len(row))
+        row, column = np.nonzero(chance < above)
+        shape, scale = self._shape[row], self._scale[row]
+        # from all of what is expected beyond the threshold down to what is beyond the most
+        share = 1 + rng.random(len(row)) * (self._beyond_most / self._whole() - 1)[row]
+        excess = scale / shape * np.expm1(-shape / (1 - shape) * np.log(share))
+        left[row, column] = self.threshold[row] + excess
+        return left
 
     def draw_longest_residual(self, rng: np.random.Generator, count: int) -> Floats:
         """For each row, the longest that is left of so many tasks met at a random instant.
@@ -137,14 +165,44 @@ class PossibleRuntimes:
 
     def _beyond(self, bound: Floats, atoms: Floats) -> tuple[Floats, Floats]:
         """E[(T - bound)+] and P(T > bound), of each row; other atoms are below the bound."""
-        share = (1 - self.unseen) / self.atoms.shape[1]
+        share = (1 - self.unusual) / self.atoms.shape[1]
         above = atoms - bound[:, None]
         is_above = above > 0
-        excess = np.maximum(self._excess, 1.0)
-        unseen = self.unseen * np.exp(-np.maximum(bound - self._longest, 0.0) / excess)
         seen = share * np.where(is_above, above, 0.0).sum(axis=1)
-        expected = seen + unseen * (np.maximum(self._longest - bound, 0.0) + excess)
-        return expected, share * is_above.sum(axis=1) + unseen
+        excess = np.clip(bound - self.threshold, 0.0, self._most)
+        longer = np.maximum(self.threshold - bound, 0.0)
+        longer += self._expected_beyond(excess) - self._beyond_most
+        chance = np.where(excess < self._most, self._survival(excess), 0.0)
+        expected = seen + self.unusual * longer
+        return expected, share * is_above.sum(axis=1) + self.unusual * chance
+
+    # --- the tail, were it not cut ---------------------------------------------------------------
+
+    def _stretch(self, excess: Floats) -> Floats:
+        ratio: Floats = np.maximum(1 + self._shape * excess / self._scale, 0.0)
+        return ratio
+
+    def _survival(self, excess: Floats) -> Floats:
+        """P(Y > excess)."""
+        chance: Floats = self._stretch(excess) ** (-1 / self._shape)
+        return chance
+
+    def _whole(self) -> Floats:
+        """E[Y]."""
+        mean: Floats = self._scale / (1 - self._shape)
+        return mean
+
+    def _expected_beyond(self, excess: Floats) -> Floats:
+        """E[(Y - excess)+]."""
+        return self._whole() * self._stretch(excess) ** (1 - 1 / self._shape)
+
+    def _square(self) -> Floats:
+        """E[Y^2], of the tail as it is cut."""
+        power, last = 1 / self._shape, self._stretch(self._most)
+        top = last ** (2 - power) / (2 - power) - last ** (1 - power) / (1 - power)
+        low = 1 / (2 - power) - 1 / (1 - power)
+        found: Floats = 2 * np.square(self._scale / self._shape) * (top - low)
+        return found
 
 
 def possible_runtimes(
@@ -159,83 +217,42 @@ def possible_runtimes(
     if size == 0 or any(len(sample) != size for sample in samples):
         raise InputError("each offer of a shared sample needs the run time of the same tasks")
     values = np.array([np.asarray(sample, dtype=np.float64) for sample in samples])
-    chance = rng.standard_t(max(1, size - 1), draws)
-    unseen = rng.beta(1.0, size, draws)
-    shown = _thinned(values)
-    choice = rng.integers(0, shown.shape[1], (draws, shown.shape[1]))
-    # The resamples with the longer tasks go with the higher means; then the rows are mixed, so
-    # that those of another sample are independent of them.
-    choice = choice[np.argsort(shown[0][choice].mean(axis=1), kind="stable")]
-    rising = np.argsort(_means(values[0], chance, unseen), kind="stable")
-    mixed = rng.permutation(draws)
-    choice, chance, unseen = choice[mixed], chance[rising][mixed], unseen[rising][mixed]
-    surprise = rng.standard_exponential(draws)
-    return [
-        _possible(whole, atoms[choice], _means(whole, chance, unseen), unseen, surprise)
-        for whole, atoms in zip(values, shown, strict=True)
-    ]
-
-
-def _thinned(values: Floats) -> Floats:
-    """At most `MOST_ATOMS` tasks that stand for all: evenly spaced in rank on the first offer."""
-    size = values.shape[1]
-    if size <= MOST_ATOMS:
-        return values
-    ranks = ((np.arange(MOST_ATOMS) + 0.5) * size / MOST_ATOMS).astype(np.int64)
-    return values[:, np.argsort(values[0], kind="stable")[ranks]]
-
-
-def _means(sample: Floats, chance: Floats, unseen: Floats) -> Floats:
-    """What the mean may be, for each draw of Student's t and of the chance of unseen tasks.
-
-    Hall's cubic transformation of t has an explicit inverse. A sample errs most where it misses
-    the longest tasks; their chance times their excess is added to the mean.
-    """
-    size, mean = len(sample), float(sample.mean())
-    deviation = _deviation(sample)
-    pull = _skewness(sample) / size**0.5
-    t = chance if abs(pull) < 1e-6 else 3 / pull * (np.cbrt(1 + pull * (chance - pull / 6)) - 1)
-    means: Floats = mean - deviation / size**0.5 * t + unseen * _excess(sample)
-    return np.maximum(means, LEAST_STRETCH * mean)
+    usual = (values / values.mean(axis=1, keepdims=True)).mean(axis=0)
+    values = values[:, np.argsort(usual, kind="stable")]
+    tails = draw_tails(np.sort(usual), draws, rng)
+    unusual = rng.beta(np.maximum(tails.longest, 1), size + 1 - tails.longest)
+    unusual[tails.longest == 0] = 0.0
+    body = size - tails.longest
+    chance = rng.random((draws, min(size, MOST_ATOMS)))
+    if size > MOST_ATOMS:  # evenly spaced in rank: fewer tasks must not vary more
+        chance = (np.arange(MOST_ATOMS) + chance) / MOST_ATOMS
+    choice = (chance * body[:, None]).astype(np.int64)
+    wider = np.sqrt(size / rng.chisquare(max(1, size - 1), draws))
+    luck = rng.standard_normal(draws) / size**0.5 if size > MOST_ATOMS else np.zeros(draws)
+    return [_possible(whole, choice, unusual, tails, wider, luck) for whole in values]
 
 
 def _possible(
-    sample: Floats, atoms: Floats, means: Floats, unseen: Floats, surprise: Floats
+    sample: Floats,
+    choice: Integers,
+    unusual: Floats,
+    tails: TailShapes,
+    wider: Floats,
+    luck: Floats,
 ) -> PossibleRuntimes:
-    """Stretch the atoms of each row so that, with the unseen tasks, the row has its mean."""
-    longest, excess = float(sample.max()), _excess(sample) * surprise
-    left = means - unseen * (longest + excess)
-    stretch = np.maximum(left / ((1 - unseen) * atoms.mean(axis=1)), LEAST_STRETCH)
-    return PossibleRuntimes(atoms * stretch[:, None], unseen, longest, excess)
+    """The rows of one offer; the sample has its tasks from short to long.
 
-
-def _excess(sample: Floats) -> float:
-    """By how much a task longer than all seen exceeds them, on average: an assumption.
-
-    Tasks of nearly equal length are of one kind, and its tail goes on as it was seen. Where tasks
-    differ widely, a sample with a tail (high kurtosis) has shown what there is, but one without
-    is flat or has several humps: there are several kinds of tasks, and one more, longer, may not
-    have been met. The numbers were chosen such that bounds hold about as often as they say for
-    the bags of the thesis's chapter 4.
+    `luck` is what a resample would vary by that stands for a larger sample.
     """
-    deviation, mean = _deviation(sample), float(sample.mean())
-    if deviation <= ALIKE * mean:
-        return 0.0
-    kurtosis = float(np.mean(((sample - mean) / sample.std()) ** 4))
-    among_many = min(3.2, max(0.5, 4.8 - 1.28 * kurtosis))
-    variety = min(1.0, deviation / (0.6 * mean))
-    return (variety * among_many + (1 - variety) * 0.7) * deviation
-
-
-def _deviation(sample: Floats) -> float:
-    return float(sample.std(ddof=1)) if len(sample) > 1 else 0.0
-
-
-def _skewness(sample: Floats) -> float:
-    """Adjusted for the size of the sample; 0 where it is not known."""
-    size, deviation = len(sample), float(sample.std())
-    if size < 3 or deviation <= ALIKE * float(sample.mean()):
-        return 0.0
-    third = float(np.mean(((sample - sample.mean()) / deviation) ** 3))
-    adjustment: float = (size * (size - 1)) ** 0.5 / (size - 2)
-    return third * adjustment
+    size, ranked = len(sample), np.sort(sample)
+    threshold = ranked[size - 1 - tails.longest]
+    above = np.concatenate(([0.0], np.cumsum(ranked[::-1])))
+    excess = above[tails.longest] / np.maximum(tails.longest, 1) - threshold
+    excess[tails.longest == 0] = 0.0
+    found = PossibleRuntimes(
+        sample[choice], unusual, threshold, tails.shape, tails.scale * np.maximum(excess, 0.0)
+    )
+    mean, means = float(sample.mean()), found.mean()
+    apart = means - mean + luck * float(sample.std())
+    wanted = np.maximum(mean + apart * wider, LEAST_STRETCH * mean)
+    return found.scaled(wanted / means)

@@ -7,7 +7,7 @@ run, live or replayed from its journal, and policies read it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bursar.beliefs.regression import Line, Relation, relate
@@ -29,7 +29,7 @@ class SampleLog:
 
     def __init__(self) -> None:
         self.replicated: list[int] = []
-        """tasks that were started to be measured, in order; at most `REPLICATED`"""
+        """tasks that were started to be measured, in order, or of which all offers tell"""
         self.runtimes: dict[str, dict[int, Time]] = {}
         """by offer, the run time of each task that succeeded there"""
         self.failures: dict[str, int] = {}
@@ -38,6 +38,20 @@ class SampleLog:
         """live attempts"""
         self._measuring: dict[tuple[str, int], int] = {}
         """live attempts by offer and task"""
+
+    @classmethod
+    def of(cls, runtimes: Mapping[str, Mapping[int, Time]]) -> SampleLog:
+        """What is known of an earlier run: by offer, the run times of its tasks."""
+        log = cls()
+        log.runtimes = {offer: dict(times) for offer, times in runtimes.items()}
+        common = set[int]().union(*runtimes.values()).intersection(*runtimes.values())
+        log.replicated = sorted(common)
+        return log
+
+    @property
+    def is_paired(self) -> bool:
+        """Enough tasks ran on every offer to compare offers task by task."""
+        return len(self.runtimes) == 1 or len(self.replicated) >= REPLICATED
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if isinstance(event, ev.AttemptStarted):

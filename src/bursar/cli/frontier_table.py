@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from bursar.beliefs.cautions import rarest_seen
 from bursar.cli.common import WIDTH, print_line, print_table, say
 from bursar.model.fleet import format_fleet
 from bursar.model.market import Market
@@ -17,6 +18,8 @@ from bursar.report.summary import FREE, NOT_INCLUDED
 from bursar.state.events import PlansOffered
 
 UNITS: Final = {SECOND: "second", MINUTE: "minute", HOUR: "hour"}
+MANY: Final = 1000
+"""Tasks of which none is missing; so many stand for run times that somebody knows."""
 WIDEST_FLEET: Final = 26
 """A fleet of more letters goes on below."""
 
@@ -40,6 +43,12 @@ def show_frontier(
     print_table(columns, rows, right=" ".join(["#", *columns[3:]]))
     for line in _legend(plans, wide=wide):
         say(line)
+    timed = min(assumed.sampled.values(), default=MANY)
+    if timed < MANY:
+        say(
+            f"{bound}: for tasks like the {timed} timed on an offer; a kind rarer than one in"
+            f" {rarest_seen(timed)} may be missing"
+        )
     for caution in assumed.cautions:
         say(f"Caution: {caution.rstrip('.')}.")
 

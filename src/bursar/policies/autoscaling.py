@@ -35,7 +35,7 @@ INTERVAL: Final[Time] = 30 * SECOND
 """Between two decisions, as in the experiments of chapter 4."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class WantedFleet(msgspec.Struct, frozen=True):
     """The fleet for the next interval, why, and the figures that it was decided by."""
 
     fleet: Mapping[str, int]
@@ -72,7 +72,7 @@ class Autoscaler(Provisioner):
         """by account, the fleet that was wanted last"""
 
     @abstractmethod
-    def wanted(self, view: View, now: Time, account: str, rng: Random) -> Wanted:
+    def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
         """The fleet that an account should have until the next interval begins."""
 
     # --- what entries may ask --------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Final, Literal
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market
 from bursar.model.time import Time
-from bursar.policies.autoscaling import INTERVAL, Autoscaler, Wanted
+from bursar.policies.autoscaling import INTERVAL, Autoscaler, WantedFleet
 from bursar.state import events as ev
 from bursar.state.view import View
 
@@ -68,11 +68,11 @@ class LoadAutoscaler(Autoscaler):
     ) -> tuple[int, str]:
         """How many are wanted and why, with the loads of the decisions before."""
 
-    def wanted(self, view: View, now: Time, account: str, rng: Random) -> Wanted:
+    def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
         load = self._load(view, now, account)
         past = self._loads.get(account, ())
         slots, reason = self.slots(load, self.supply(account), past, now, account)
-        return Wanted(self.fleet_of(slots, account), reason, {LOAD: load, "target": slots})
+        return WantedFleet(self.fleet_of(slots, account), reason, {LOAD: load, "target": slots})
 
     def _load(self, view: View, now: Time, account: str) -> int:
         if not self._by_arrivals:

@@ -110,19 +110,19 @@ def _case(known: str, number: int) -> RegretCase:
     name = f"{known} {number + 1}"
     rng = Random(f"regret/{name}")
     billing = BILLINGS[number % len(BILLINGS)]
-    tasks = round(_between(rng, 50, 5000))
+    tasks = round(log_uniform(rng, 50, 5000))
     shortest, longest = (180.0, 1200.0) if billing == HOURS else (30.0, 600.0)
-    mean = round(_between(rng, shortest, longest) * SECOND)
-    market = _market(rng, billing, tasks)
+    mean = round(log_uniform(rng, shortest, longest) * SECOND)
+    market = draw_market(rng, billing, tasks)
     return RegretCase(name, billing, known, market, tasks, mean, _spread(rng, known))
 
 
-def _between(rng: Random, low: float, high: float) -> float:
+def log_uniform(rng: Random, low: float, high: float) -> float:
     """As likely to be in one octave as in another."""
     return exp(rng.uniform(log(low), log(high)))
 
 
-def _market(rng: Random, billing: str, tasks: int) -> Market:
+def draw_market(rng: Random, billing: str, tasks: int) -> Market:
     """Offers whose price grows with their slots and speed, more or less."""
     unit = UNIT[billing]
     largest = {SECONDS: 6, MINUTES: 4, HOURS: 3}[billing]
@@ -130,7 +130,7 @@ def _market(rng: Random, billing: str, tasks: int) -> Market:
     for number in range(rng.randint(2, 8)):
         slots = 2 ** rng.randint(0, largest)
         speed = round(rng.uniform(0.7, 1.6), 2)
-        hourly = 0.045 * slots * speed ** rng.uniform(0.6, 1.2) * _between(rng, 0.85, 1.3)
+        hourly = 0.045 * slots * speed ** rng.uniform(0.6, 1.2) * log_uniform(rng, 0.85, 1.3)
         price = Money.parse(f"{hourly * unit / HOUR:.9f}")
         boot = rng.choice((0, 30, 45, 60, 90, 120)) * SECOND
         limit = min(rng.randint(4, 40), max(1, tasks // slots))

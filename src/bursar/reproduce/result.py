@@ -231,6 +231,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "spot-deadlines": "spot_deadlines",
     "spot-added": "spot_added",
     "regret": "regret",
+    "plan-bounds": "plan_bounds",
     "prob-fig-3": "prob_fig_3",
     "prob-fig-6": "prob_fig_6",
     "prob-fig-7": "prob_fig_7",

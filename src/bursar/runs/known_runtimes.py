@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.beliefs.samples import SampleLog
 from bursar.formats.history import from_joblog
 from bursar.formats.joblog import HERE, JoblogRow, read_joblog
 from bursar.model.deviation import read_any_deviation
@@ -75,12 +76,14 @@ def plans_by_joblog(
 ) -> PlansOffered:
     """By the log of an earlier run, on offers of the market or on this computer."""
     rows = read_joblog(path)
-    samples, pool = _learned(rows, path, market, reliability)
-    if samples:
-        return _plans(market, tasks, samples, pool, asked, paired=False)
+    log, pool = _learned(rows, path, market, reliability)
+    if log.runtimes:
+        samples = log.samples(market.offers) if log.is_paired else _by_itself(log)
+        cautions = log.cautions(market.offers) if log.is_paired else []
+        return _plans(market, tasks, samples, pool, asked, paired=log.is_paired, cautions=cautions)
     samples = _of_this_computer(rows, path, market, reliability)
     pool = _assumed_pool(market, samples, tasks, reliability, asked.words)
-    return _plans(market, tasks, samples, pool, asked, paired=True, caution=OF_THIS_COMPUTER)
+    return _plans(market, tasks, samples, pool, asked, paired=True, cautions=[OF_THIS_COMPUTER])
 
 
 def _plans(
@@ -91,7 +94,7 @@ def _plans(
     asked: Asked,
     *,
     paired: bool,
-    caution: str | None = None,
+    cautions: Sequence[str] = (),
 ) -> PlansOffered:
     mixed = []
     if pool is not None:
@@ -106,7 +109,7 @@ def _plans(
         faithful=asked.faithful,
         paired=paired,
         mixed=mixed,
-        known_cautions=[] if caution is None else [caution],
+        known_cautions=cautions,
     )
 
 
@@ -192,24 +195,34 @@ def _assumed_pool(
 
 def _learned(
     log: Sequence[JoblogRow], path: str, market: Market, reliability: float | None
-) -> tuple[Runtimes, PoolKnowledge | None]:
+) -> tuple[SampleLog, PoolKnowledge | None]:
     """Run times of successes, by the offer that a host's name begins with (`small-3`).
 
-    Of unreliable offers also what was lost there, unless the reliability is given.
+    Rows with the same number and command are attempts of one task. Of unreliable offers also what
+    was lost there, unless the reliability is given.
     """
-    times: dict[str, list[int]] = {}
+    numbers: dict[tuple[int, str], int] = {}
+    times: dict[str, dict[int, Time]] = {}
     rows = []
     for row in log:
         offer = row.host.rpartition("-")[0] or row.host
         if offer in market:
             rows.append(msgspec.structs.replace(row, host=f"{offer}-1"))
         if row.has_result and offer in market:
-            times.setdefault(offer, []).append(max(1, seconds(row.runtime)))
-    samples = {name: np.array(values, dtype=np.int64) for name, values in times.items()}
+            task = numbers.setdefault((row.seq, row.command), len(numbers))
+            times.setdefault(offer, {})[task] = max(1, seconds(row.runtime))
+    samples = SampleLog.of(times)
     if not any(offer.name in times for offer in unreliable_offers(market)):
         return samples, None
     history = from_joblog(rows, path, market).history
     return samples, PoolKnowledge.learned(history, reliability=reliability)
+
+
+def _by_itself(log: SampleLog) -> Runtimes:
+    """What each offer tells of its own tasks."""
+    return {
+        name: np.array(list(times.values()), dtype=np.int64) for name, times in log.runtimes.items()
+    }
 
 
 def _of_this_computer(

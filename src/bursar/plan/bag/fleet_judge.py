@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.beliefs.offer_scales import possible_of_one_bag
 from bursar.beliefs.posterior import PossibleRuntimes, possible_runtimes
 from bursar.kernels import fleets
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
@@ -168,7 +169,8 @@ def _lay(sampled: SampledBag, rng: np.random.Generator, draws: int, *, scouting:
 def _possible(sampled: SampledBag, draws: int, rng: np.random.Generator) -> list[PossibleRuntimes]:
     if sampled.paired:
         return possible_runtimes(sampled.samples, draws, rng)
-    return [possible_runtimes([sample], draws, rng)[0] for sample in sampled.samples]
+    speeds = [offer.speed for offer in sampled.offers]
+    return possible_of_one_bag(sampled.samples, speeds, draws, rng)
 
 
 def _residual_slots(offers: Sequence[Offer]) -> int:

@@ -72,7 +72,7 @@ def make_plans(
         )
         _check_goal(front, goal, market.currency)
         plans = list_plans(front, goal, confidence, rows, means, tasks, usable)
-        found = _cautions(plans, usable, samples, tasks, mixed, paired=paired)
+        found = _cautions(plans, usable, samples, mixed, paired=paired)
     sentences = (caution.rstrip(".") for caution in found)
     cautions = dict.fromkeys((*known_cautions, *sentences, *_left_out(market, samples, mixed)))
     return PlansOffered(
@@ -124,7 +124,6 @@ def _cautions(
     plans: Sequence[Plan],
     offers: Sequence[Offer],
     samples: Samples,
-    tasks: int,
     mixed: Sequence[Candidate],
     *,
     paired: bool,
@@ -141,7 +140,7 @@ def _cautions(
             for one in offers
             if plan.fleet.get(one.name)
         ]
-        found += fleet_cautions(parts, tasks)
+        found += fleet_cautions(parts)
     return found
 
 

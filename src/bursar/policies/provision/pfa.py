@@ -27,7 +27,7 @@ from bursar.model.market import Market
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, Time
 from bursar.plan.feedback_fleet import corrected, profile
-from bursar.policies.autoscaling import Autoscaler, Wanted
+from bursar.policies.autoscaling import Autoscaler, WantedFleet
 from bursar.policies.generations import Generations
 from bursar.state import events as ev
 from bursar.state.view import Machine, View
@@ -86,7 +86,7 @@ class Pfa(Autoscaler):
 
     # --- deciding --------------------------------------------------------------------------------
 
-    def wanted(self, view: View, now: Time, account: str, rng: Random) -> Wanted:
+    def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
         believed = self._with_the_last(account)
         self._generations.look(view)
         largest, tasks = self._generations.joint(account, believed.depth)
@@ -102,7 +102,7 @@ class Pfa(Autoscaler):
         inputs = {"wanted": float(machines), "tasks in sight": float(tasks)}
         rates = {RATE + name: rate for name, rate in self._rates(account).items()}
         reason = f"the tasks in sight keep {counted(machines, 'machine')} busy for an interval"
-        return Wanted(self.within_limits(fleet, account), reason, {**inputs, **rates})
+        return WantedFleet(self.within_limits(fleet, account), reason, {**inputs, **rates})
 
     def leaving_order(self, machine: Machine) -> tuple[Time, int]:
         """Those whose paid time ends first."""

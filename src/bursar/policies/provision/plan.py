@@ -16,7 +16,7 @@ from typing import Final
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market
 from bursar.model.time import Time
-from bursar.policies.autoscaling import INTERVAL, Autoscaler, Wanted
+from bursar.policies.autoscaling import INTERVAL, Autoscaler, WantedFleet
 from bursar.state.task_status import READY, RUNNING, WAITING
 from bursar.state.view import View
 from bursar.state.work_index import CountedWork, WorkIndex
@@ -39,7 +39,7 @@ class PlanAhead(Autoscaler):
         self._index = WorkIndex()
         self._offer = market.offers[0].name
 
-    def wanted(self, view: View, now: Time, account: str, rng: Random) -> Wanted:
+    def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
         self._index.look(view)
         size, busy = self.size(account), _BusySlots()
         for work in self._index.unsettled():
@@ -55,8 +55,8 @@ class PlanAhead(Autoscaler):
             account, busy.count, "the most slots that the plan of the next interval uses"
         )
 
-    def _said(self, account: str, slots: int, why: str) -> Wanted:
-        return Wanted(self.fleet_of(slots, account), why, {"target": float(slots)})
+    def _said(self, account: str, slots: int, why: str) -> WantedFleet:
+        return WantedFleet(self.fleet_of(slots, account), why, {"target": float(slots)})
 
     def _starts(self, work: CountedWork, view: View, now: Time) -> Iterator[tuple[Time, Time]]:
         """When tasks of a work begin within the interval, from now, and how long they take."""

@@ -13,7 +13,7 @@ from random import Random
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market
 from bursar.model.time import Time
-from bursar.policies.autoscaling import INTERVAL, Autoscaler, Wanted
+from bursar.policies.autoscaling import INTERVAL, Autoscaler, WantedFleet
 from bursar.policies.generations import Generations
 from bursar.state.view import View
 from bursar.state.work_index import CountedWork
@@ -35,7 +35,7 @@ class Token(Autoscaler):
         self._waves: dict[int, int] = {}
         """by work, how many it gets through in an interval"""
 
-    def wanted(self, view: View, now: Time, account: str, rng: Random) -> Wanted:
+    def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
         self._generations.look(view)
         size, slots, works = self.size(account), 0, 0
         self._waves = {work.number: self._depth(work, view) for work in self._generations.works()}
@@ -45,7 +45,7 @@ class Token(Autoscaler):
             if size is not None and slots > size:
                 slots = size
                 break
-        return Wanted(
+        return WantedFleet(
             self.fleet_of(slots, account),
             "the widest of the next waves of each workflow",
             {"target": float(slots), "workflows": float(works)},
