@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.kernels import placing as placing_kernel
-from bursar.kernels import placing_keys, placing_state, tokens
+from bursar.kernels import placing_keys, placing_learning, placing_state, tokens
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
+from bursar.model import learning
 from bursar.model.errors import InputError
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.policies.registry import find
@@ -71,12 +72,15 @@ def place_workload(
     estimates: NDArray[np.int64] | None = None,
     seed: int = 0,
     *,
+    kinds: NDArray[np.int32] | None = None,
     most_works: int = 0,
 ) -> WorkloadSchedule:
     """Simulate to the end, or until more works than `most_works` (0: any number) are unfinished.
 
     `placer` is a name, perhaps with parameters: `owm:order=highest`. `estimates` are the run times
-    that it knows, by task in microseconds at speed 1; None: the true ones.
+    that it knows, by task in microseconds at speed 1; None: the true ones. With `kinds`, which has
+    the kind of each task from 0 on, run times are not known but learned from tasks of the same kind
+    that have ended, and corrected by the work's own (`bursar.beliefs.learned.LearnedRunTimes`).
     """
     rule = rule_of(placer)
     if not len(speeds):
@@ -84,11 +88,19 @@ def place_workload(
     machines = _machines_of(speeds)
     groups = int(machines.group.max()) + 1
     state = placing_state.make_state(
-        len(arrays), len(arrays.arrived), len(speeds), groups, rule.remembered
+        len(arrays),
+        len(arrays.arrived),
+        len(speeds),
+        groups,
+        rule.remembered,
+        rule.history,
+        0 if kinds is None else int(kinds.max(initial=0)) + 1,
     )
     _add_all(state, machines)
     options = _options_of(rule, seed, most_works)
-    left = compiled()(rule.rule, _works_of(arrays, estimates), machines, state, FOREVER, options)
+    left = compiled()(
+        rule.rule, _works_of(arrays, estimates, kinds), machines, state, FOREVER, options
+    )
     return WorkloadSchedule(state.start, state.end, state.machine, left == 0)
 
 
@@ -105,7 +117,7 @@ def _options_of(rule: CompiledRule, seed: int, most_works: int) -> NDArray[np.in
 
 
 def _works_of(
-    arrays: WorkloadArrays, estimates: NDArray[np.int64] | None
+    arrays: WorkloadArrays, estimates: NDArray[np.int64] | None, kinds: NDArray[np.int32] | None
 ) -> placing_state.PlacedWorks:
     if estimates is None:
         estimates = arrays.runtimes
@@ -121,6 +133,7 @@ def _works_of(
         parents=arrays.parents.items,
         children_start=arrays.children.starts,
         children=arrays.children.items,
+        kinds=np.zeros(0, np.int32) if kinds is None else np.array(kinds, np.int32),
     )
 
 
@@ -146,7 +159,15 @@ def _add_all(state: placing_state.PlacingState, machines: placing_state.PlacedMa
 @cache
 def compiled() -> Callable[..., Any]:
     """The event loop; the first call imports numba and, once on a computer, compiles."""
-    modules = (placing_keys, tokens, placing_state, placing_kernel)
-    let_kernels_call(*placing_keys.KEYS, *tokens.PARTS, inline=True)
-    let_kernels_call(*placing_state.PARTS, *placing_kernel.PARTS, inline=True)
+    modules = (
+        learning,
+        placing_keys,
+        tokens,
+        placing_state,
+        placing_learning,
+        placing_kernel,
+    )
+    let_kernels_call(*learning.PARTS, *placing_keys.KEYS, *tokens.PARTS, inline=True)
+    let_kernels_call(*placing_state.PARTS, *placing_learning.PARTS, inline=True)
+    let_kernels_call(*placing_kernel.PARTS, inline=True)
     return compile_kept(placing_kernel.advance, stamp_of(map(inspect.getsource, modules)))
