@@ -237,6 +237,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "prob-overhead": "prob_overhead",
     "prob-arrivals": "prob_arrivals",
     "prob-network-cost": "prob_network_cost",
+    "workflows-generator": "workflows_generator",
 }
 """Name to the module of `bursar.reproduce` that has its `reproduce()`."""
 
