@@ -1,0 +1,389 @@
+"""Workloads of workflows on machines: one event loop for all placers, which numba compiles.
+
+All events of an instant come first, completions before arrivals; then tasks are placed, the work
+with the least key first (`placing_keys`), each on the fastest machine that is idle. Tasks that take
+no time end in the same instant, in another round. Times are whole microseconds.
+
+`advance` goes on to a moment and returns, so that who calls may add or take machines there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from bursar.kernels import placing_keys as keys
+from bursar.kernels import placing_state as ps
+from bursar.kernels.placing_keys import (
+    by_arrival,
+    drawn,
+    highest_rank,
+    lowest_rank,
+    most_delayed,
+    share_left,
+    stretched,
+)
+from bursar.kernels.placing_state import (
+    PlacedMachines,
+    PlacedWorks,
+    PlacingState,
+    append,
+    count_in,
+    dequeue,
+    drop,
+    enqueue,
+    find_in,
+    pop,
+    push,
+)
+
+Array = Any
+"""A numpy array; the compiler wants no more than that it is one."""
+
+
+def advance(
+    rule: int,
+    works: PlacedWorks,
+    machines: PlacedMachines,
+    state: PlacingState,
+    until: int,
+    options: Array,
+) -> int:
+    """Simulate to a moment, which is included; how many works are then there and not done.
+
+    `options`: the seed, the power of `stretch`, the most works that may be there at once (0: any),
+    and 1 if something may be placed at once, as after machines were added.
+    """
+    numbers = state.numbers
+    if options[3]:
+        place_tasks(rule, works, machines, state, options)
+    while options[2] == 0 or numbers[ps.UNDONE] <= options[2]:
+        then = until + 1
+        if numbers[ps.RUNNING] > 0:
+            then = state.end[state.running[0]]
+        if numbers[ps.ARRIVED] < len(works.arrived):
+            then = min(then, works.arrived[numbers[ps.ARRIVED]])
+        if then > until:
+            break
+        numbers[ps.NOW] = then
+        while numbers[ps.RUNNING] > 0 and state.end[state.running[0]] == then:
+            complete(rule, works, machines, state)
+        while numbers[ps.ARRIVED] < len(works.arrived):
+            if works.arrived[numbers[ps.ARRIVED]] > then:
+                break
+            arrive(rule, works, state)
+        place_tasks(rule, works, machines, state, options)
+    return int(numbers[ps.UNDONE])
+
+
+def complete(rule: int, works: PlacedWorks, machines: PlacedMachines, state: PlacingState) -> None:
+    """The task that ends first has ended."""
+    numbers = state.numbers
+    task = pop(state.running, 0, numbers[ps.RUNNING], state.end)
+    numbers[ps.RUNNING] -= 1
+    state.status[task] = ps.DONE
+    work, machine = works.work[task], state.machine[task]
+    push(state.idle, 0, numbers[ps.IDLE], machine, machines.order)
+    numbers[ps.IDLE] += 1
+    if state.idle_of[machines.group[machine]] == 0:
+        numbers[ps.SPEEDS] += 1
+    state.idle_of[machines.group[machine]] += 1
+    state.left[work] -= 1
+    if state.left[work] == 0:
+        numbers[ps.UNDONE] -= 1
+    remember(state, state.end[task] - state.start[task], taking(works, machines, task, machine))
+    for edge in range(works.children_start[task], works.children_start[task + 1]):
+        child = works.children[edge]
+        state.missing[child] -= 1
+        if state.missing[child] == 0:
+            state.fresh[numbers[ps.FRESH]] = child
+            numbers[ps.FRESH] += 1
+    if rule == keys.FDWS and state.waiting[work] > 0:
+        refresh(rule, works, state, work)
+
+
+def taking(works: PlacedWorks, machines: PlacedMachines, task: int, machine: int) -> int:
+    """What a task is expected to take on a machine."""
+    return int(np.rint(works.estimates[task] / machines.speed[machine]))
+
+
+def remember(state: PlacingState, took: int, expected: int) -> None:
+    """What the correction coefficient (3.6) is made of."""
+    numbers, ring = state.numbers, state.ring
+    if len(ring) == 0:
+        return
+    place = numbers[ps.ENDED] % len(ring)
+    numbers[ps.TAKEN] += took - ring[place, 0]
+    numbers[ps.EXPECTED] += expected - ring[place, 1]
+    ring[place, 0], ring[place, 1] = took, expected
+    numbers[ps.ENDED] += 1
+
+
+def arrive(rule: int, works: PlacedWorks, state: PlacingState) -> None:
+    """The next work: its ranks, and the tasks that need no others."""
+    numbers = state.numbers
+    work = numbers[ps.ARRIVED]
+    numbers[ps.ARRIVED] += 1
+    begin, end = works.first[work], works.first[work + 1]
+    state.left[work] = end - begin
+    if end == begin:
+        return
+    numbers[ps.UNDONE] += 1
+    if rule != keys.BACKFILL:
+        rank_tasks(works, state, work)
+    for task in range(begin, end):
+        state.missing[task] = works.parents_start[task + 1] - works.parents_start[task]
+        if state.missing[task] == 0:
+            state.fresh[numbers[ps.FRESH]] = task
+            numbers[ps.FRESH] += 1
+        if rule == keys.BACKFILL:
+            state.pool[task] = 0
+        if rule >= keys.FWP:
+            push(state.ahead, begin, task - begin, task, state.fall)
+            state.work_left[work] += works.estimates[task]
+    state.ahead_size[work] = end - begin
+
+
+def rank_tasks(works: PlacedWorks, state: PlacingState, work: int) -> None:
+    """Fill the upward ranks of a work, from its last tasks on, and its critical path."""
+    begin, end = works.first[work], works.first[work + 1]
+    order, rank, open_children = state.pool, state.rank, state.missing
+    last = begin
+    for task in range(begin, end):
+        rank[task] = 0
+        open_children[task] = works.children_start[task + 1] - works.children_start[task]
+        if open_children[task] == 0:
+            order[last] = task
+            last += 1
+    path = 0
+    for place in range(begin, end):
+        task = order[place]
+        rank[task] += works.estimates[task]
+        state.fall[task] = -rank[task]
+        path = max(path, rank[task])
+        for edge in range(works.parents_start[task], works.parents_start[task + 1]):
+            parent = works.parents[edge]
+            rank[parent] = max(rank[parent], rank[task])
+            open_children[parent] -= 1
+            if open_children[parent] == 0:
+                order[last] = parent
+                last += 1
+    state.path[work] = path
+
+
+def admit(rule: int, works: PlacedWorks, state: PlacingState) -> None:
+    """The tasks that have become eligible wait for machines."""
+    numbers = state.numbers
+    for place in range(numbers[ps.FRESH]):
+        task = state.fresh[place]
+        work = works.work[task]
+        base = works.first[work]
+        state.status[task] = ps.ELIGIBLE
+        if rule == keys.BACKFILL:
+            count_in(state.pool, base, works.first[work + 1] - base, task - base, 1)
+        else:
+            push(state.pool, base, state.pool_size[work], task, state.fall)
+            state.pool_size[work] += 1
+        if rule == keys.HR:
+            push(state.low, base, state.low_size[work], task, state.rank)
+            state.low_size[work] += 1
+        state.waiting[work] += 1
+        refresh(rule, works, state, work)
+    numbers[ps.FRESH] = 0
+
+
+def refresh(rule: int, works: PlacedWorks, state: PlacingState, work: int) -> None:
+    """Put a work where it belongs in the queue, after something of it has changed."""
+    if rule >= keys.FWP:
+        if state.waiting[work] > 0:
+            append(state, work)
+        elif state.spot[work] >= 0:
+            drop(state, work)
+        return
+    if state.waiting[work] == 0:
+        if state.spot[work] >= 0:
+            dequeue(state, work)
+        return
+    base = works.first[work]
+    if rule == keys.FDWS:
+        tasks = works.first[work + 1] - base
+        state.key[work] = share_left(state.left[work], tasks, state.path[work])
+    elif rule == keys.OWM:
+        state.key[work] = lowest_rank(state.rank[state.pool[base]])
+    elif rule == keys.OWM_HIGHEST:
+        state.key[work] = highest_rank(state.rank[state.pool[base]])
+    elif rule == keys.HR:
+        while state.status[state.low[base]] != ps.ELIGIBLE:
+            pop(state.low, base, state.low_size[work], state.rank)
+            state.low_size[work] -= 1
+        state.key[work] = lowest_rank(state.rank[state.low[base]])
+    else:
+        state.key[work] = by_arrival()
+    enqueue(state, work)
+
+
+def place_tasks(
+    rule: int, works: PlacedWorks, machines: PlacedMachines, state: PlacingState, options: Array
+) -> None:
+    """Start tasks while machines are idle."""
+    admit(rule, works, state)
+    numbers = state.numbers
+    postponed = 0
+    scale = time_scale(machines, state)
+    while numbers[ps.IDLE] > 0 and numbers[ps.QUEUED] > 0:
+        work = state.queue[0]
+        if rule >= keys.FWP:
+            work = most_urgent(rule, works, state, scale, options[1])
+        elif keys.OWM <= rule <= keys.OWM_HIGHEST and is_better_later(
+            works, machines, state, state.pool[works.first[work]]
+        ):
+            dequeue(state, work)
+            state.aside[postponed] = work
+            postponed += 1
+            continue
+        task = take(rule, works, state, work, options[0])
+        machine = pop(state.idle, 0, numbers[ps.IDLE], machines.order)
+        numbers[ps.IDLE] -= 1
+        state.idle_of[machines.group[machine]] -= 1
+        if state.idle_of[machines.group[machine]] == 0:
+            numbers[ps.SPEEDS] -= 1
+        begin(rule, works, machines, state, task, machine)
+        refresh(rule, works, state, work)
+    for place in range(postponed):
+        enqueue(state, state.aside[place])
+
+
+def time_scale(machines: PlacedMachines, state: PlacingState) -> float:
+    """What times on the clock are multiplied by to compare them with estimates at speed 1."""
+    scale = machines.mean
+    if state.numbers[ps.TAKEN] > 0 and state.numbers[ps.EXPECTED] > 0:
+        scale *= state.numbers[ps.EXPECTED] / state.numbers[ps.TAKEN]
+    return scale
+
+
+def most_urgent(
+    rule: int, works: PlacedWorks, state: PlacingState, scale: float, power: int
+) -> int:
+    """The work with the least key, of those with tasks that wait: keys change with time."""
+    now = state.numbers[ps.NOW]
+    best, least = -1, np.inf
+    for place in range(state.numbers[ps.QUEUED]):
+        work = state.queue[place]
+        age = now - works.arrived[work]
+        path_left = state.rank[state.ahead[works.first[work]]]
+        if rule == keys.FWP:
+            key = most_delayed(age, scale, path_left, state.path[work])
+        else:
+            work_left = state.work_left[work]
+            key = stretched(age, scale, path_left, state.path[work], work_left, power)
+        if key < least or (key == least and work < best):
+            best, least = work, key
+    return best
+
+
+def take(rule: int, works: PlacedWorks, state: PlacingState, work: int, seed: int) -> int:
+    """The task of a work that is started next."""
+    base = works.first[work]
+    if rule == keys.BACKFILL:
+        index = drawn(seed, work, state.draws[work], state.waiting[work])
+        state.draws[work] += 1
+        size = works.first[work + 1] - base
+        place = find_in(state.pool, base, size, index)
+        count_in(state.pool, base, size, place, -1)
+        task = base + place
+    elif rule == keys.HR and state.numbers[ps.QUEUED] > 1:
+        task = pop(state.low, base, state.low_size[work], state.rank)
+        state.low_size[work] -= 1
+    else:
+        task = pop(state.pool, base, state.pool_size[work], state.fall)
+        state.pool_size[work] -= 1
+        while state.status[task] != ps.ELIGIBLE:  # `hr` has taken it from the other heap
+            task = pop(state.pool, base, state.pool_size[work], state.fall)
+            state.pool_size[work] -= 1
+    state.waiting[work] -= 1
+    return int(task)
+
+
+def begin(
+    rule: int,
+    works: PlacedWorks,
+    machines: PlacedMachines,
+    state: PlacingState,
+    task: int,
+    machine: int,
+) -> None:
+    """Start a task on a machine."""
+    numbers = state.numbers
+    now, work = numbers[ps.NOW], works.work[task]
+    runtime = int(np.rint(works.runtimes[task] / machines.speed[machine]))
+    state.start[task], state.end[task], state.machine[task] = now, now + runtime, machine
+    state.status[task] = ps.RUNS
+    push(state.running, 0, numbers[ps.RUNNING], task, state.end)
+    numbers[ps.RUNNING] += 1
+    if rule >= keys.FWP:
+        base = works.first[work]
+        state.work_left[work] -= works.estimates[task]
+        size = state.ahead_size[work]
+        while size > 0 and state.status[state.ahead[base]] >= ps.RUNS:
+            pop(state.ahead, base, size, state.fall)
+            size -= 1
+        state.ahead_size[work] = size
+    elif keys.OWM <= rule <= keys.OWM_HIGHEST and len(state.idle_of) > 1:
+        expected = now + taking(works, machines, task, machine)
+        state.due_key[task] = expected * len(machines.speed) + machine
+        push(state.due, 0, numbers[ps.DUE], task, state.due_key)
+        numbers[ps.DUE] += 1
+
+
+def is_better_later(
+    works: PlacedWorks, machines: PlacedMachines, state: PlacingState, task: int
+) -> bool:
+    """Whether `owm` postpones a task: the machine that is idle next would end it sooner (3.3.4).
+
+    Only where all machines that are idle are equally fast.
+    """
+    numbers = state.numbers
+    if len(state.idle_of) == 1 or numbers[ps.SPEEDS] > 1:
+        return False
+    count, now = len(machines.speed), numbers[ps.NOW]
+    while numbers[ps.DUE] > 0:
+        first = state.due[0]
+        if state.status[first] != ps.DONE and state.due_key[first] // count > now:
+            break
+        pop(state.due, 0, numbers[ps.DUE], state.due_key)
+        numbers[ps.DUE] -= 1
+        if state.status[first] != ps.DONE:
+            state.due_key[first] = state.machine[first]
+            push(state.overdue, 0, numbers[ps.OVERDUE], first, state.due_key)
+            numbers[ps.OVERDUE] += 1
+    while numbers[ps.OVERDUE] > 0 and state.status[state.overdue[0]] == ps.DONE:
+        pop(state.overdue, 0, numbers[ps.OVERDUE], state.due_key)
+        numbers[ps.OVERDUE] -= 1
+    if numbers[ps.OVERDUE] > 0:
+        other, free = state.machine[state.overdue[0]], now
+    elif numbers[ps.DUE] > 0:
+        first = state.due[0]
+        other, free = state.machine[first], state.due_key[first] // count
+    else:
+        return False
+    here = now + taking(works, machines, task, state.idle[0])
+    return bool(free + taking(works, machines, task, other) < here)
+
+
+PARTS: Final = (
+    complete,
+    taking,
+    remember,
+    arrive,
+    rank_tasks,
+    admit,
+    refresh,
+    place_tasks,
+    time_scale,
+    most_urgent,
+    take,
+    begin,
+    is_better_later,
+)
+"""what the compiler is to know"""

@@ -1,0 +1,109 @@
+"""Which work is served next: the keys of the placers for workloads of workflows.
+
+The least key goes first; of equal keys the work that arrived first. The engine's placers call these
+functions, and the compiled event loop is made of them: a placer differs from another in its key
+alone. Sections and equations are those of the thesis on workloads of workflows.
+
+Run times and ranks are whole microseconds on a machine of speed 1, so that ties are exact.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+BACKFILL: Final = 0
+CPP: Final = 1
+OWM: Final = 2
+OWM_HIGHEST: Final = 3
+FDWS: Final = 4
+HR: Final = 5
+FWP: Final = 6
+STRETCH: Final = 7
+
+SOONEST: Final = -1e300
+"""before all others: a work of which nothing takes any time"""
+LOW: Final = 0xFFFFFFFF
+MIX: Final = 0x45D9F3B
+
+
+def by_arrival() -> float:
+    """`backfill`, `cpp` (3.3.2, 3.3.3): first come, first served."""
+    return 0.0
+
+
+def lowest_rank(rank: int) -> float:
+    """`owm` as its results have it, and `hr` (3.3.4, 3.3.6)."""
+    return float(rank)
+
+
+def highest_rank(rank: int) -> float:
+    """`owm` by the letter (3.3.4)."""
+    return -float(rank)
+
+
+def share_left(left: int, tasks: int, path: int) -> float:
+    """`fdws` (3.3): the inverse of its rank, (m / p) c, rounded once."""
+    return float(left * path) / tasks
+
+
+def slowdown(age: int, scale: float, path_left: int, path: int) -> float:
+    """What slowdown a work would have if the rest took as long as its critical path (3.5).
+
+    `scale` is the mean speed of machines over the correction coefficient, as times on the clock are
+    compared with those at speed 1.
+    """
+    return (age * scale + path_left) / path
+
+
+def most_delayed(age: int, scale: float, path_left: int, path: int) -> float:
+    """`fwp` (3.7), without the target slowdown: it is subtracted from all alike."""
+    if path == 0:
+        return SOONEST
+    return -slowdown(age, scale, path_left, path)
+
+
+def stretched(
+    age: int, scale: float, path_left: int, path: int, work_left: int, power: int
+) -> float:
+    """`stretch`: the slowdown to a power, over the path times the work that is left.
+
+    A work that suffers goes first, but one that costs the others less suffers more.
+    """
+    if path == 0 or work_left == 0:
+        return SOONEST
+    base = slowdown(age, scale, path_left, path)
+    urgency = 1.0
+    for _ in range(power):
+        urgency *= base
+    return -urgency / (float(path) * float(work_left))
+
+
+def mixed(bits: int) -> int:
+    """32 bits, scrambled."""
+    bits = (bits ^ (bits >> 16)) * MIX & LOW
+    bits = (bits ^ (bits >> 16)) * MIX & LOW
+    return bits ^ (bits >> 16)
+
+
+def drawn(seed: int, work: int, number: int, count: int) -> int:
+    """A random number below a count, for the pick of a number within a work.
+
+    Of the seed, the work and the number alone, so that it is the same wherever it is drawn.
+    """
+    bits = mixed(mixed(seed & LOW) ^ ((seed >> 32) & LOW))
+    bits = mixed(mixed(bits ^ (work & LOW)) ^ (number & LOW))
+    return (bits * count) >> 32
+
+
+KEYS: Final = (
+    by_arrival,
+    lowest_rank,
+    highest_rank,
+    share_left,
+    slowdown,
+    most_delayed,
+    stretched,
+    mixed,
+    drawn,
+)
+"""what the compiler is to know"""

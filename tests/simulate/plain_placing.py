@@ -1,0 +1,200 @@
+"""Workloads placed as the specification says it, word by word: slow, and simple on purpose.
+
+Nothing here is shared with bursar but the draw of a random number. Every rank is computed anew by
+recursion, every choice looks at everything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from bursar.kernels.placing_keys import drawn
+
+
+@dataclass
+class PlainTask:
+    runtime: int
+    estimate: int
+    parents: tuple[int, ...] = ()
+
+
+@dataclass
+class PlainWork:
+    arrived: int
+    tasks: list[PlainTask]
+    started: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """task: (time, machine)"""
+    done: set[int] = field(default_factory=set)
+    picks: int = 0
+
+    def children(self, task):
+        return [n for n, one in enumerate(self.tasks) if task in one.parents]
+
+    def rank(self, task):
+        """(3.1), at speed 1"""
+        below = [self.rank(child) for child in self.children(task)]
+        return self.tasks[task].estimate + max(below, default=0)
+
+    def critical_path(self):
+        """(3.2)"""
+        return max((self.rank(task) for task in range(len(self.tasks))), default=0)
+
+    def path_left(self):
+        """Of what is not yet running"""
+        unstarted = [task for task in range(len(self.tasks)) if task not in self.started]
+        return max((self.rank(task) for task in unstarted), default=0)
+
+    def work_left(self):
+        unstarted = [task for task in range(len(self.tasks)) if task not in self.started]
+        return sum(self.tasks[task].estimate for task in unstarted)
+
+    def waiting(self):
+        """Eligible tasks that do not run"""
+        return [
+            number
+            for number, task in enumerate(self.tasks)
+            if number not in self.started and self.done.issuperset(task.parents)
+        ]
+
+
+class PlainSimulation:
+    def __init__(self, works, speeds, policy, *, seed=0, remembered=1000, power=4):
+        self.works, self.speeds, self.policy = works, speeds, policy
+        self.seed, self.power, self.remembered = seed, power, remembered
+        self.now = 0
+        self.arrived: list[int] = []
+        self.running: dict[int, tuple[int, int, int, int]] = {}
+        """machine: (end, work, task, start)"""
+        self.ended: list[tuple[int, int]] = []
+        """(measured, expected) of every task that ended"""
+        self.starts: list[tuple[int, int, int, int]] = []
+        """(time, work, task, machine)"""
+
+    def run(self):
+        waiting_to_arrive = list(range(len(self.works)))
+        while waiting_to_arrive or self.running:
+            moments = [end for end, *_ in self.running.values()]
+            moments += [self.works[work].arrived for work in waiting_to_arrive]
+            self.now = min(moments)
+            ending = [m for m, (end, *_) in self.running.items() if end == self.now]
+            for machine in sorted(ending, key=lambda m: self.running[m][1:3]):
+                end, work, task, start = self.running.pop(machine)
+                self.works[work].done.add(task)
+                self.ended.append((end - start, self.expected(work, task, machine)))
+            for work in list(waiting_to_arrive):
+                if self.works[work].arrived == self.now:
+                    waiting_to_arrive.remove(work)
+                    self.arrived.append(work)
+            self.place()
+        return self.starts
+
+    def expected(self, work, task, machine):
+        return round(self.works[work].tasks[task].estimate / self.speeds[machine])
+
+    def idle(self):
+        """The fastest first"""
+        idle = [m for m in range(len(self.speeds)) if m not in self.running]
+        return sorted(idle, key=lambda m: (-self.speeds[m], m))
+
+    def place(self):
+        postponed = set()
+        while self.idle():
+            works = [w for w in self.arrived if self.works[w].waiting() and w not in postponed]
+            if not works:
+                return
+            work, task = getattr(self, self.policy)(works)
+            if self.policy.startswith("owm") and self.is_better_later(work, task):
+                postponed.add(work)
+                continue
+            self.start(work, task)
+
+    def start(self, work, task):
+        machine = self.idle()[0]
+        runtime = round(self.works[work].tasks[task].runtime / self.speeds[machine])
+        self.works[work].started[task] = (self.now, machine)
+        self.running[machine] = (self.now + runtime, work, task, self.now)
+        self.starts.append((self.now, work, task, machine))
+
+    # --- who is next -----------------------------------------------------------------------------
+
+    def any_of(self, work):
+        waiting = self.works[work].waiting()
+        index = drawn(self.seed, work, self.works[work].picks, len(waiting))
+        self.works[work].picks += 1
+        return waiting[index]
+
+    def highest_of(self, work):
+        return min(self.works[work].waiting(), key=lambda t: (-self.works[work].rank(t), t))
+
+    def backfill(self, works):
+        return works[0], self.any_of(works[0])
+
+    def cpp(self, works):
+        return works[0], self.highest_of(works[0])
+
+    def joint(self, works):
+        return [(work, self.highest_of(work)) for work in works]
+
+    def owm(self, works):
+        return min(self.joint(works), key=lambda one: self.works[one[0]].rank(one[1]))
+
+    def owm_highest(self, works):
+        return max(self.joint(works), key=lambda one: self.works[one[0]].rank(one[1]))
+
+    def is_better_later(self, work, task):
+        idle = self.idle()
+        if len({self.speeds[machine] for machine in idle}) > 1 or not self.running:
+            return False
+        free = {
+            machine: max(self.now, start + self.expected(other, one, machine))
+            for machine, (_, other, one, start) in self.running.items()
+        }
+        soonest = min(free, key=lambda machine: (free[machine], machine))
+        there = free[soonest] + self.expected(work, task, soonest)
+        return there < self.now + self.expected(work, task, idle[0])
+
+    def fdws(self, works):
+        def inverse(work):
+            one = self.works[work]
+            left = len(one.tasks) - len(one.done)
+            return Fraction(left, len(one.tasks)) * one.critical_path()
+
+        return min(self.joint(works), key=lambda one: inverse(one[0]))
+
+    def hr(self, works):
+        if len(works) == 1:
+            return works[0], self.highest_of(works[0])
+        everything = [(work, task) for work in works for task in self.works[work].waiting()]
+        return min(everything, key=lambda one: self.works[one[0]].rank(one[1]))
+
+    def scale(self):
+        """Mean speed over the correction coefficient (3.6)"""
+        last = self.ended[-self.remembered :]
+        took, expected = sum(one for one, _ in last), sum(one for _, one in last)
+        mean = sum(self.speeds) / len(self.speeds)
+        return mean * (expected / took) if took > 0 and expected > 0 else mean
+
+    def slowdown(self, work):
+        """(3.5)"""
+        one = self.works[work]
+        if one.critical_path() == 0:
+            return float("inf")
+        age = self.now - one.arrived
+        return (age * self.scale() + one.path_left()) / one.critical_path()
+
+    def fwp(self, works):
+        return max(self.joint(works), key=lambda one: self.slowdown(one[0]))
+
+    def stretch(self, works):
+        def urgency(work):
+            one = self.works[work]
+            cost = float(one.critical_path()) * one.work_left()
+            if cost == 0:
+                return float("inf")
+            result = 1.0
+            for _ in range(self.power):
+                result *= self.slowdown(work)
+            return result / cost
+
+        return max(self.joint(works), key=lambda one: urgency(one[0]))

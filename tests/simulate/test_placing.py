@@ -1,0 +1,87 @@
+"""Workloads placed by the compiled loop, start by start as by a plain simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.simulate.plain_placing import PlainSimulation, PlainTask, PlainWork
+
+from bursar.model.dag import frozen, grouped
+from bursar.model.errors import InputError
+from bursar.model.workload_arrays import WorkloadArrays
+from bursar.simulate.placing import RULES, place_workload
+
+SPEEDS = st.one_of(
+    st.integers(1, 4).map(lambda count: [1.0] * count),
+    st.lists(st.sampled_from([0.5, 1.0, 1.5, 2.0]), min_size=1, max_size=4),
+)
+
+
+@st.composite
+def plain_works(draw):
+    """Small works with few different times, so that nearly everything is a tie."""
+    works, arrived = [], 0
+    for _ in range(draw(st.integers(1, 5))):
+        arrived += draw(st.sampled_from([0, 0, 1, 2, 5]))
+        tasks = []
+        for number in range(draw(st.integers(1, 7))):
+            parents = draw(st.sets(st.integers(0, number - 1), max_size=2)) if number else set()
+            runtime = draw(st.sampled_from([0, 1, 2, 4]))
+            estimate = draw(st.sampled_from([runtime, runtime, 0, 1, 3]))
+            tasks.append(PlainTask(runtime, estimate, tuple(sorted(parents))))
+        works.append(PlainWork(arrived, tasks))
+    return works
+
+
+def arrays_of_plain(works):
+    first = np.concatenate(([0], np.cumsum([len(work.tasks) for work in works])))
+    tasks = [task for work in works for task in work.tasks]
+    edges = [
+        (first[number] + child, first[number] + parent)
+        for number, work in enumerate(works)
+        for child, task in enumerate(work.tasks)
+        for parent in task.parents
+    ]
+    pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    count = len(tasks)
+    return WorkloadArrays(
+        arrived=frozen(np.array([work.arrived for work in works]), np.int64),
+        first=frozen(first, np.int64),
+        work=frozen(np.repeat(np.arange(len(works)), np.diff(first)), np.int32),
+        runtimes=frozen(np.array([task.runtime for task in tasks]), np.int64),
+        parents=grouped(pairs[:, 0], pairs[:, 1], count, count),
+        children=grouped(pairs[:, 1], pairs[:, 0], count, count),
+    )
+
+
+def placed(works, speeds, placer, seed=0):
+    """(time, work, task, machine) of every start"""
+    arrays = arrays_of_plain(works)
+    estimates = np.array([task.estimate for work in works for task in work.tasks], np.int64)
+    schedule = place_workload(arrays, speeds, placer, estimates, seed)
+    assert schedule.is_whole
+    return {
+        (int(start), int(work), int(task - arrays.first[work]), int(machine))
+        for task, (start, work, machine) in enumerate(
+            zip(schedule.start, arrays.work, schedule.machine, strict=True)
+        )
+    }
+
+
+@pytest.mark.parametrize("placer", RULES)
+@settings(max_examples=120, deadline=None)
+@given(works=plain_works(), speeds=SPEEDS, seed=st.integers(0, 2**40))
+def test_every_task_starts_when_and_where_the_plain_simulation_starts_it(
+    placer, works, speeds, seed
+):
+    found = placed(works, speeds, placer, seed)
+    policy = placer.replace(":order=", "_")
+    assert found == set(PlainSimulation(works, speeds, policy, seed=seed).run())
+
+
+def test_a_placer_that_does_not_exist_is_refused():
+    works = [PlainWork(0, [PlainTask(1, 1)])]
+    with pytest.raises(InputError, match="no placer 'best'"):
+        placed(works, [1.0], "best")
