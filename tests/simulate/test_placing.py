@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.simulate.plain_placing import PlainSimulation, PlainTask, PlainWork
+from tests.simulate.whole_fleet import run_engine
 
 from bursar.model.dag import frozen, grouped
 from bursar.model.errors import InputError
 from bursar.model.workload_arrays import WorkloadArrays
+from bursar.policies.registry import find
 from bursar.simulate.placing import RULES, place_workload
 
 SPEEDS = st.one_of(
@@ -79,6 +81,31 @@ def test_every_task_starts_when_and_where_the_plain_simulation_starts_it(
     found = placed(works, speeds, placer, seed)
     policy = placer.replace(":order=", "_")
     assert found == set(PlainSimulation(works, speeds, policy, seed=seed).run())
+
+
+def placed_by_engine(works, speeds, placer, seed=0):
+    """The same by the engine."""
+    name, _, order = placer.partition(":order=")
+    options = {"order": order} if order else {"seed": seed} if name == "backfill" else {}
+    state = run_engine(works, speeds, find("placer", name)(**options))
+    assert state.ended.status == "done"
+    owners = [
+        (number, task) for number, work in enumerate(works) for task in range(len(work.tasks))
+    ]
+    return {
+        (state.log.started[attempt], *owners[state.log.task[attempt] - 1], machine - 1)
+        for attempt, machine in enumerate(state.log.machine)
+        if attempt
+    }
+
+
+@pytest.mark.parametrize("placer", RULES)
+@settings(max_examples=30, deadline=None)
+@given(works=plain_works(), speeds=SPEEDS, seed=st.integers(0, 2**40))
+def test_the_engine_starts_every_task_when_and_where_the_compiled_loop_does(
+    placer, works, speeds, seed
+):
+    assert placed_by_engine(works, speeds, placer, seed) == placed(works, speeds, placer, seed)
 
 
 def test_a_placer_that_does_not_exist_is_refused():

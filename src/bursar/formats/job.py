@@ -379,11 +379,13 @@ def _read_name(value: Any, _: Path) -> str:
 
 def _entry(role: str) -> Callable[[Any, Path], str]:
     def read(value: Any, _: Path) -> str:
-        name = read_words(value)
-        known = registry.names(role)
+        text = read_words(value)
+        name, known = registry.plain_name(text), registry.names(role)
         if name not in known:
             raise InputError(f"no {role} {shown(name)}; {instead_of(name, known)}")
-        return name
+        if name != text:
+            registry.find(role, text)  # which refuses wrong parameters
+        return text
 
     return read
 

@@ -4,17 +4,23 @@ A package offers an entry under the group `bursar.provisioner`, `bursar.placer`,
 `bursar.replicator` or `bursar.advisor`; the object is called and returns the entry. A provisioner
 that has a parameter `fleet` gets the fleet that was asked for; an entry of another role that has a
 parameter `provisioner` gets the provisioner.
+
+A name may be followed by values for other parameters of the entry: `owm:order=highest`,
+`slop:f=0.2:tokens=stay`. Nothing of that has to be quoted in a shell, and lists of names are
+written with commas.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from bursar.engine.roles import Policy
 from bursar.model.errors import InputError, instead_of, one_line, shown
 from bursar.policies.advise.none import NoAdvice
+from bursar.policies.parameters import parameters_of
 from bursar.policies.presets import check_accounts, check_together
 
 if TYPE_CHECKING:
@@ -33,12 +39,19 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "placer": {
         "assigned": "bursar.policies.place.assigned:AssignedPlacer",
+        "backfill": "bursar.policies.place.backfill:BackfillPlacer",
+        "cpp": "bursar.policies.place.cpp:CppPlacer",
+        "fdws": "bursar.policies.place.fdws:FdwsPlacer",
         "fifo": "bursar.policies.place.fifo:FifoPlacer",
         "fitting": "bursar.policies.place.fitting:FittingPlacer",
+        "fwp": "bursar.policies.place.fwp:FwpPlacer",
+        "hr": "bursar.policies.place.hr:HrPlacer",
         "kept": "bursar.policies.place.kept:KeptPlacer",
+        "owm": "bursar.policies.place.owm:OwmPlacer",
         "pooled": "bursar.policies.place.pooled:PooledPlacer",
         "random": "bursar.policies.place.random:RandomPlacer",
         "sample": "bursar.policies.place.sample:SamplePlacer",
+        "stretch": "bursar.policies.place.stretch:StretchPlacer",
     },
     "replicator": {
         "none": "bursar.policies.replicate.none:NoReplicas",
@@ -87,9 +100,22 @@ def names(role: str) -> list[str]:
 
 
 def find(role: str, name: str) -> Callable[..., Any]:
-    """The class or function that makes the entry `name`."""
+    """The class or function that makes the entry `name`, with its parameters if it has some."""
     if role not in BUILT_IN:
         raise InputError(f"no role {shown(role)}; {instead_of(role, BUILT_IN)}")
+    name, *settings = name.split(":")
+    made = _find(role, name)
+    return (
+        partial(made, **parameters_of(made, f"the {role} '{name}'", settings)) if settings else made
+    )
+
+
+def plain_name(name: str) -> str:
+    """The name of an entry without its parameters."""
+    return name.partition(":")[0]
+
+
+def _find(role: str, name: str) -> Callable[..., Any]:
     where = BUILT_IN[role].get(FORMER.get((role, name), name))
     if where is not None:
         module, _, attribute = where.partition(":")
@@ -134,6 +160,8 @@ def check_policies(
     """Refuse entries that do not exist, cannot be imported, or cannot be made for this run."""
     for role, name in policies.items():
         find(role, name)
+    policies = {role: plain_name(name) for role, name in policies.items()}
+    for role, name in policies.items():
         need = SIMULATED_ONLY.get((role, name))
         if need is not None and not simulated:
             raise InputError(

@@ -95,7 +95,7 @@ def _works_of(
         first=arrays.first,
         work=arrays.work,
         runtimes=arrays.runtimes,
-        estimates=np.ascontiguousarray(estimates, np.int64),
+        estimates=np.array(estimates, np.int64),
         parents_start=arrays.parents.starts,
         parents=arrays.parents.items,
         children_start=arrays.children.starts,

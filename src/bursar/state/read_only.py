@@ -133,6 +133,9 @@ class _RunTimesView(msgspec.Struct, frozen=True):
     def expected(self, offer: str, elapsed: Time = 0, task: int = 0) -> Time | None:
         return self._all().expected(offer, elapsed, task)
 
+    def at_speed_one(self, task: int) -> Time | None:
+        return self._all().at_speed_one(task)
+
     def expected_each(
         self, offer: str, elapsed: NDArray[int64], tasks: NDArray[int64]
     ) -> NDArray[int64] | None:

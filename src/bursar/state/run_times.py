@@ -59,10 +59,14 @@ class RunTimes(Protocol):
         Without a number it is any task of the run.
         """
 
+    def at_speed_one(self, task: int) -> Time | None:
+        """What a task takes on a machine of speed 1; None: nobody knows, or only by offer."""
+        return None
+
     def expected_each(
         self, offer: str, elapsed: NDArray[int64], tasks: NDArray[int64]
     ) -> NDArray[int64] | None:
-        """The same of many tasks at once; None: nothing is known of the offer."""
+        """What many tasks are expected to take at once; None: nothing is known of the offer."""
         if self.expected(offer) is None:
             return None
         found = elapsed.copy()
@@ -142,6 +146,9 @@ class TwoRunTimes(RunTimes):
 
     def expected(self, offer: str, elapsed: Time = 0, task: int = 0) -> Time | None:
         return self._staying.expected(offer, elapsed, task)
+
+    def at_speed_one(self, task: int) -> Time | None:
+        return self._staying.at_speed_one(task)
 
     def expected_each(
         self, offer: str, elapsed: NDArray[int64], tasks: NDArray[int64]

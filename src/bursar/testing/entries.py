@@ -212,6 +212,9 @@ class _KnownNow(RunTimes):
     def expected(self, offer: str, elapsed: Time = 0, task: int = 0) -> Time | None:
         return self._now().expected(offer, elapsed, task)
 
+    def at_speed_one(self, task: int) -> Time | None:
+        return self._now().at_speed_one(task)
+
     def expected_each(self, offer: str, elapsed: Any, tasks: Any) -> Any:
         return self._now().expected_each(offer, elapsed, tasks)
 

@@ -1,0 +1,16 @@
+"""`cpp`: first come, first served by work, the task of the highest upward rank.
+
+Critical path prioritization, section 3.3.3 of the thesis on workloads of workflows.
+"""
+
+from __future__ import annotations
+
+from bursar.kernels.placing_keys import by_arrival
+from bursar.model.time import Time
+from bursar.policies.ranked_works import RankedWork
+from bursar.policies.workload_placer import WorkloadPlacer
+
+
+class CppPlacer(WorkloadPlacer):
+    def key(self, work: RankedWork, now: Time) -> float:
+        return by_arrival()

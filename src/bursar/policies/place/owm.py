@@ -1,0 +1,54 @@
+"""`owm`: of the most urgent tasks of all works, the one of the lowest upward rank.
+
+Online workflow management, section 3.3.4 of the thesis on workloads of workflows. The text has the
+highest rank first (`order=highest`), with which long works starve all others under load; only the
+lowest first comes near the published results. Where all idle machines are equally fast, a task is
+postponed that would end sooner on the busy machine that is expected to be idle first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Literal
+
+from bursar.kernels.placing_keys import highest_rank, lowest_rank
+from bursar.model.time import Time
+from bursar.policies.fastest_idle import ExpectedEnds
+from bursar.policies.ranked_works import RankedWork
+from bursar.policies.workload_placer import WorkloadPlacer
+from bursar.state.view import Machine, View
+
+
+class OwmPlacer(WorkloadPlacer):
+    def __init__(self, order: Literal["lowest", "highest"] = "lowest") -> None:
+        super().__init__()
+        self._order = order
+        self._ends = ExpectedEnds()
+        self._may_wait = False
+        """whether machines differ in speed"""
+
+    def key(self, work: RankedWork, now: Time) -> float:
+        rank = work.rank_of(work.highest)
+        return lowest_rank(rank) if self._order == "lowest" else highest_rank(rank)
+
+    def follow(
+        self, view: View, now: Time, rng: Random, done: Iterable[tuple[RankedWork, int]]
+    ) -> None:
+        self._may_wait = len({view.market[name].speed for name in view.fleet}) > 1
+        if self._may_wait:
+            self._ends.look(view)
+
+    def may_start(
+        self, work: RankedWork, task: int, machine: Machine, view: View, now: Time
+    ) -> bool:
+        if not self._may_wait:
+            return True
+        time = work.estimate_of(task)
+        here = now + round(time / machine.offer.speed)
+        if self._idle.are_equal(view):
+            first = self._ends.first(view, now)
+            if first is not None and first[0] + round(time / first[1].offer.speed) < here:
+                return False
+        self._ends.place(here, machine)
+        return True

@@ -1,0 +1,56 @@
+"""Placers for workloads of workflows, as entries of their role."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from bursar.model.market import Offer
+from bursar.model.money import ZERO
+from bursar.model.work import Bag, Work
+from bursar.policies.registry import find
+from bursar.state import events as ev
+from bursar.testing import Scene, check_placer
+
+NAMES = ("backfill", "cpp", "fdws", "fwp", "hr", "owm", "stretch")
+TWO = Offer("two", ZERO, slots=2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_keeps_the_contract_of_a_placer(name):
+    check_placer(find("placer", name), worlds=12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_task_that_failed_or_was_lost_or_refused_is_placed_again(name):
+    scene = Scene(TWO, tasks=4, retries=1)
+    machine = scene.machine()
+    placer = find("placer", name)()
+
+    def asked():
+        return [start.task for start in placer.place(scene.state, scene.at, Random(0))]
+
+    refused = asked()
+    assert len(refused) == 2
+    assert sorted(asked()) == sorted(refused) or name == "backfill"
+    first, _ = (scene.start(task, machine) for task in asked())
+    failed = scene.state.log.task[first]
+    scene.end(first, "failed")
+    assert len(asked()) == 1
+    scene.down(machine, "lost")
+    scene.machine()
+    scene.machine()
+    assert sorted(asked()) == [1, 2, 3, 4]
+    assert failed in (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_that_began_before_it_is_taken_up(name):
+    scene = Scene(TWO, tasks=5)
+    scene.end(scene.start(1, scene.machine()))
+    scene.tell(ev.WorkArrived(0, Work(Bag(2))))
+    scene.machine()
+    starts = list(find("placer", name)().place(scene.state, 0, Random(0)))
+    assert len({start.task for start in starts}) == 4
+    assert 1 not in {start.task for start in starts}
