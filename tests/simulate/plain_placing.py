@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from math import ceil
 
 from bursar.kernels.placing_keys import drawn
 
@@ -58,8 +59,36 @@ class PlainWork:
         ]
 
 
+def token_sets(work, tokens):
+    """Steps of tokens over what is not done, until every task has had one."""
+    left = set(range(len(work.tasks))) - work.done
+    parents = {task: set(work.tasks[task].parents) & left for task in left}
+    children = {task: {one for one in left if task in parents[one]} for task in left}
+    now = {task for task in left if not parents[task]}
+    had = set(now)
+    sets = [set(now)]
+    while had != left:
+        reached = {one for one in left if parents[one] <= had}
+        fresh = reached - had
+        following = set(fresh)
+        had |= fresh
+        if tokens in ("stay", "echo"):
+            following |= {task for task in now if not children[task] <= had}
+        if tokens == "echo":
+            following |= {child for task in now for child in children[task] if child in reached}
+        now = following
+        sets.append(set(now))
+    return sets
+
+
 class PlainSimulation:
-    def __init__(self, works, speeds, policy, *, seed=0, remembered=1000, power=4):
+    def __init__(self, works, speeds, policy, *, seed=0, remembered=1000, power=4, **reserving):
+        self.depth = reserving.get("depth", 10**9)
+        self.share = Fraction(str(reserving.get("f", 1)))
+        self.tokens = reserving.get("tokens", "gen")
+        self.is_lazy = reserving.get("life") == "lazy"
+        self.held: dict[int, int] = {}
+        """work: idle machines that are reserved"""
         self.works, self.speeds, self.policy = works, speeds, policy
         self.seed, self.power, self.remembered = seed, power, remembered
         self.now = 0
@@ -81,6 +110,7 @@ class PlainSimulation:
             for machine in sorted(ending, key=lambda m: self.running[m][1:3]):
                 end, work, task, start = self.running.pop(machine)
                 self.works[work].done.add(task)
+                self.held[work] = self.held.get(work, 0) + 1
                 self.ended.append((end - start, self.expected(work, task, machine)))
             for work in list(waiting_to_arrive):
                 if self.works[work].arrived == self.now:
@@ -98,6 +128,9 @@ class PlainSimulation:
         return sorted(idle, key=lambda m: (-self.speeds[m], m))
 
     def place(self):
+        if self.policy in ("sr", "slop", "fes"):
+            self.place_reserved()
+            return
         postponed = set()
         while self.idle():
             works = [w for w in self.arrived if self.works[w].waiting() and w not in postponed]
@@ -115,6 +148,33 @@ class PlainSimulation:
         self.works[work].started[task] = (self.now, machine)
         self.running[machine] = (self.now + runtime, work, task, self.now)
         self.starts.append((self.now, work, task, machine))
+
+    # --- reservations (chapter 2) ----------------------------------------------------------------
+
+    def place_reserved(self):
+        if not self.is_lazy:
+            self.held = {}
+        self.held = {w: n for w, n in self.held.items() if not self.is_done(w)}
+        for work in self.arrived:
+            if self.is_done(work):
+                continue
+            mine = self.held.pop(work, 0)
+            free = len(self.idle()) - sum(self.held.values())
+            assert free >= mine
+            while self.works[work].waiting() and free > 0:
+                self.start(work, self.any_of(work))
+                free -= 1
+            running = sum(one == work for _, one, *_ in self.running.values())
+            missing = ceil(self.share * self.level_of_parallelism(work)) - running
+            self.held[work] = max(0, min(free, missing))
+
+    def is_done(self, work):
+        return len(self.works[work].done) == len(self.works[work].tasks)
+
+    def level_of_parallelism(self, work):
+        """Largest set of tokens up to the depth"""
+        sets = token_sets(self.works[work], self.tokens)
+        return max(len(one) for one in sets[: self.depth + 1])
 
     # --- who is next -----------------------------------------------------------------------------
 

@@ -72,22 +72,69 @@ def placed(works, speeds, placer, seed=0):
     }
 
 
-@pytest.mark.parametrize("placer", RULES)
+KEYED = tuple(name for name in RULES if name not in ("sr", "slop", "fes"))
+RESERVING = st.builds(
+    lambda name, tokens, life: f"{name}:tokens={tokens}:life={life}",
+    st.sampled_from(["sr", "slop:f=0.9", "slop:f=0.3", "slop:f=0", "fes:depth=1", "fes:depth=2"]),
+    st.sampled_from(["gen", "stay", "echo"]),
+    st.sampled_from(["eager", "lazy"]),
+)
+
+
+def policy_of(placer):
+    """The name and the parameters of a plain simulation."""
+    name, *settings = placer.split(":")
+    options = dict(setting.split("=") for setting in settings)
+    if "order" in options:
+        return "owm_highest", {}
+    return name, {key: int(v) if key == "depth" else v for key, v in options.items()}
+
+
+@pytest.mark.parametrize("placer", KEYED)
 @settings(max_examples=120, deadline=None)
 @given(works=plain_works(), speeds=SPEEDS, seed=st.integers(0, 2**40))
 def test_every_task_starts_when_and_where_the_plain_simulation_starts_it(
     placer, works, speeds, seed
 ):
     found = placed(works, speeds, placer, seed)
-    policy = placer.replace(":order=", "_")
-    assert found == set(PlainSimulation(works, speeds, policy, seed=seed).run())
+    policy, options = policy_of(placer)
+    assert found == set(PlainSimulation(works, speeds, policy, seed=seed, **options).run())
+
+
+@settings(max_examples=300, deadline=None)
+@given(works=plain_works(), speeds=SPEEDS, placer=RESERVING, seed=st.integers(0, 2**40))
+def test_every_task_starts_on_a_machine_reserved_as_in_the_plain_simulation(
+    works, speeds, placer, seed
+):
+    found = placed(works, speeds, placer, seed)
+    policy, options = policy_of(placer)
+    assert found == set(PlainSimulation(works, speeds, policy, seed=seed, **options).run())
+
+
+@settings(max_examples=100, deadline=None)
+@given(works=plain_works(), speeds=SPEEDS, placer=RESERVING, seed=st.integers(0, 2**40))
+def test_the_engine_reserves_machines_as_the_compiled_loop_does(works, speeds, placer, seed):
+    seeded = f"{placer}:seed={seed}"
+    assert placed_by_engine(works, speeds, seeded, seed) == placed(works, speeds, placer, seed)
+
+
+@settings(max_examples=50, deadline=None)
+@given(works=plain_works(), speeds=SPEEDS, seed=st.integers(0, 2**40))
+def test_without_a_share_or_a_depth_nothing_is_reserved_and_the_whole_share_is_strict(
+    works, speeds, seed
+):
+    plain = placed(works, speeds, "backfill", seed)
+    assert placed(works, speeds, "slop:f=0", seed) == plain
+    assert placed(works, speeds, "fes:depth=0", seed) == plain
+    strict = placed(works, speeds, "sr", seed)
+    assert placed(works, speeds, "slop:f=1", seed) == strict
+    assert placed(works, speeds, "fes:depth=99", seed) == strict
 
 
 def placed_by_engine(works, speeds, placer, seed=0):
     """The same by the engine."""
-    name, _, order = placer.partition(":order=")
-    options = {"order": order} if order else {"seed": seed} if name == "backfill" else {}
-    state = run_engine(works, speeds, find("placer", name)(**options))
+    seeded = f"{placer}:seed={seed}" if placer == "backfill" else placer
+    state = run_engine(works, speeds, find("placer", seeded)())
     assert state.ended.status == "done"
     owners = [
         (number, task) for number, work in enumerate(works) for task in range(len(work.tasks))
@@ -99,7 +146,7 @@ def placed_by_engine(works, speeds, placer, seed=0):
     }
 
 
-@pytest.mark.parametrize("placer", RULES)
+@pytest.mark.parametrize("placer", KEYED)
 @settings(max_examples=30, deadline=None)
 @given(works=plain_works(), speeds=SPEEDS, seed=st.integers(0, 2**40))
 def test_the_engine_starts_every_task_when_and_where_the_compiled_loop_does(

@@ -37,6 +37,7 @@ from bursar.kernels.placing_state import (
     pop,
     push,
 )
+from bursar.kernels.tokens import kept_idle, largest_generation, scaled_target
 
 Array = Any
 """A numpy array; the compiler wants no more than that it is one."""
@@ -52,13 +53,12 @@ def advance(
 ) -> int:
     """Simulate to a moment, which is included; how many works are then there and not done.
 
-    `options`: the seed, the power of `stretch`, the most works that may be there at once (0: any),
-    and 1 if something may be placed at once, as after machines were added.
+    `options` are in `placing_state`.
     """
     numbers = state.numbers
-    if options[3]:
+    if options[ps.AT_ONCE]:
         place_tasks(rule, works, machines, state, options)
-    while options[2] == 0 or numbers[ps.UNDONE] <= options[2]:
+    while options[ps.MOST_WORKS] == 0 or numbers[ps.UNDONE] <= options[ps.MOST_WORKS]:
         then = until + 1
         if numbers[ps.RUNNING] > 0:
             then = state.end[state.running[0]]
@@ -83,6 +83,7 @@ def complete(rule: int, works: PlacedWorks, machines: PlacedMachines, state: Pla
     task = pop(state.running, 0, numbers[ps.RUNNING], state.end)
     numbers[ps.RUNNING] -= 1
     state.status[task] = ps.DONE
+    state.missing[task] = -1
     work, machine = works.work[task], state.machine[task]
     push(state.idle, 0, numbers[ps.IDLE], machine, machines.order)
     numbers[ps.IDLE] += 1
@@ -90,8 +91,15 @@ def complete(rule: int, works: PlacedWorks, machines: PlacedMachines, state: Pla
         numbers[ps.SPEEDS] += 1
     state.idle_of[machines.group[machine]] += 1
     state.left[work] -= 1
+    state.active[work] -= 1
+    state.target[work] = -1
+    if rule == keys.RESERVE:
+        state.held[work] += 1
+        numbers[ps.HELD] += 1
     if state.left[work] == 0:
         numbers[ps.UNDONE] -= 1
+        if rule == keys.RESERVE:
+            leave(state, work)
     remember(state, state.end[task] - state.start[task], taking(works, machines, task, machine))
     for edge in range(works.children_start[task], works.children_start[task + 1]):
         child = works.children[edge]
@@ -130,14 +138,17 @@ def arrive(rule: int, works: PlacedWorks, state: PlacingState) -> None:
     if end == begin:
         return
     numbers[ps.UNDONE] += 1
-    if rule != keys.BACKFILL:
+    if rule == keys.RESERVE:
+        state.queue[numbers[ps.QUEUED]] = work
+        numbers[ps.QUEUED] += 1
+    if rule > keys.BACKFILL:
         rank_tasks(works, state, work)
     for task in range(begin, end):
         state.missing[task] = works.parents_start[task + 1] - works.parents_start[task]
         if state.missing[task] == 0:
             state.fresh[numbers[ps.FRESH]] = task
             numbers[ps.FRESH] += 1
-        if rule == keys.BACKFILL:
+        if rule <= keys.BACKFILL:
             state.pool[task] = 0
         if rule >= keys.FWP:
             push(state.ahead, begin, task - begin, task, state.fall)
@@ -180,7 +191,7 @@ def admit(rule: int, works: PlacedWorks, state: PlacingState) -> None:
         work = works.work[task]
         base = works.first[work]
         state.status[task] = ps.ELIGIBLE
-        if rule == keys.BACKFILL:
+        if rule <= keys.BACKFILL:
             count_in(state.pool, base, works.first[work + 1] - base, task - base, 1)
         else:
             push(state.pool, base, state.pool_size[work], task, state.fall)
@@ -195,6 +206,8 @@ def admit(rule: int, works: PlacedWorks, state: PlacingState) -> None:
 
 def refresh(rule: int, works: PlacedWorks, state: PlacingState, work: int) -> None:
     """Put a work where it belongs in the queue, after something of it has changed."""
+    if rule == keys.RESERVE:
+        return
     if rule >= keys.FWP:
         if state.waiting[work] > 0:
             append(state, work)
@@ -228,13 +241,16 @@ def place_tasks(
 ) -> None:
     """Start tasks while machines are idle."""
     admit(rule, works, state)
+    if rule == keys.RESERVE:
+        place_reserved(works, machines, state, options)
+        return
     numbers = state.numbers
     postponed = 0
     scale = time_scale(machines, state)
     while numbers[ps.IDLE] > 0 and numbers[ps.QUEUED] > 0:
         work = state.queue[0]
         if rule >= keys.FWP:
-            work = most_urgent(rule, works, state, scale, options[1])
+            work = most_urgent(rule, works, state, scale, options[ps.POWER])
         elif keys.OWM <= rule <= keys.OWM_HIGHEST and is_better_later(
             works, machines, state, state.pool[works.first[work]]
         ):
@@ -242,16 +258,73 @@ def place_tasks(
             state.aside[postponed] = work
             postponed += 1
             continue
-        task = take(rule, works, state, work, options[0])
-        machine = pop(state.idle, 0, numbers[ps.IDLE], machines.order)
-        numbers[ps.IDLE] -= 1
-        state.idle_of[machines.group[machine]] -= 1
-        if state.idle_of[machines.group[machine]] == 0:
-            numbers[ps.SPEEDS] -= 1
-        begin(rule, works, machines, state, task, machine)
+        task = take(rule, works, state, work, options[ps.SEED])
+        begin(rule, works, machines, state, task)
         refresh(rule, works, state, work)
     for place in range(postponed):
         enqueue(state, state.aside[place])
+
+
+def place_reserved(
+    works: PlacedWorks, machines: PlacedMachines, state: PlacingState, options: Array
+) -> None:
+    """Walk the works in the order of arrival: start what waits, and reserve up to the target.
+
+    Machines that a work has reserved are idle and count as free for it and, unless reservations are
+    lazy, for those that arrived before.
+    """
+    numbers = state.numbers
+    is_lazy = options[ps.LAZY] == 1
+    free = numbers[ps.IDLE]
+    if is_lazy:
+        free -= numbers[ps.HELD]
+    else:
+        numbers[ps.HELD] = 0
+    for place in range(numbers[ps.QUEUED]):
+        if free == 0 and (not is_lazy or numbers[ps.HELD] == 0):
+            break
+        work = state.queue[place]
+        if is_lazy:
+            numbers[ps.HELD] -= state.held[work]
+            free += state.held[work]
+        if state.target[work] < 0:
+            state.target[work] = reservation(works, state, work, options)
+        kept = kept_idle(state.waiting[work], state.active[work], state.target[work], free)
+        while state.waiting[work] > 0 and free > 0:
+            begin(keys.RESERVE, works, machines, state, take(0, works, state, work, options[0]))
+            free -= 1
+        state.held[work] = kept
+        numbers[ps.HELD] += kept
+        free -= kept
+
+
+def reservation(works: PlacedWorks, state: PlacingState, work: int, options: Array) -> int:
+    """How many machines a work is to have at least."""
+    scratch = (state.due, state.low, state.ahead, state.overdue)
+    most = largest_generation(
+        works.first[work],
+        works.first[work + 1],
+        state.missing,
+        works.children_start,
+        works.children,
+        options[ps.READING],
+        options[ps.DEPTH],
+        scratch,
+    )
+    return scaled_target(most, options[ps.SHARE])
+
+
+def leave(state: PlacingState, work: int) -> None:
+    """A work is done: it leaves the line, and its machines are free."""
+    numbers, queue = state.numbers, state.queue
+    numbers[ps.HELD] -= state.held[work]
+    state.held[work] = 0
+    numbers[ps.QUEUED] -= 1
+    place = 0
+    while queue[place] != work:
+        place += 1
+    for later in range(place, numbers[ps.QUEUED]):
+        queue[later] = queue[later + 1]
 
 
 def time_scale(machines: PlacedMachines, state: PlacingState) -> float:
@@ -285,7 +358,7 @@ def most_urgent(
 def take(rule: int, works: PlacedWorks, state: PlacingState, work: int, seed: int) -> int:
     """The task of a work that is started next."""
     base = works.first[work]
-    if rule == keys.BACKFILL:
+    if rule <= keys.BACKFILL:
         index = drawn(seed, work, state.draws[work], state.waiting[work])
         state.draws[work] += 1
         size = works.first[work + 1] - base
@@ -306,19 +379,20 @@ def take(rule: int, works: PlacedWorks, state: PlacingState, work: int, seed: in
 
 
 def begin(
-    rule: int,
-    works: PlacedWorks,
-    machines: PlacedMachines,
-    state: PlacingState,
-    task: int,
-    machine: int,
+    rule: int, works: PlacedWorks, machines: PlacedMachines, state: PlacingState, task: int
 ) -> None:
-    """Start a task on a machine."""
+    """Start a task on the fastest idle machine."""
     numbers = state.numbers
+    machine = pop(state.idle, 0, numbers[ps.IDLE], machines.order)
+    numbers[ps.IDLE] -= 1
+    state.idle_of[machines.group[machine]] -= 1
+    if state.idle_of[machines.group[machine]] == 0:
+        numbers[ps.SPEEDS] -= 1
     now, work = numbers[ps.NOW], works.work[task]
     runtime = int(np.rint(works.runtimes[task] / machines.speed[machine]))
     state.start[task], state.end[task], state.machine[task] = now, now + runtime, machine
     state.status[task] = ps.RUNS
+    state.active[work] += 1
     push(state.running, 0, numbers[ps.RUNNING], task, state.end)
     numbers[ps.RUNNING] += 1
     if rule >= keys.FWP:
@@ -380,6 +454,9 @@ PARTS: Final = (
     admit,
     refresh,
     place_tasks,
+    place_reserved,
+    reservation,
+    leave,
     time_scale,
     most_urgent,
     take,

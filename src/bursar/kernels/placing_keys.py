@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from typing import Final
 
-BACKFILL: Final = 0
-CPP: Final = 1
-OWM: Final = 2
-OWM_HIGHEST: Final = 3
-FDWS: Final = 4
-HR: Final = 5
-FWP: Final = 6
-STRETCH: Final = 7
+RESERVE: Final = 0
+"""`sr`, `slop` and `fes`: no key, but machines reserved for works in the order of their arrival"""
+BACKFILL: Final = 1
+CPP: Final = 2
+OWM: Final = 3
+OWM_HIGHEST: Final = 4
+FDWS: Final = 5
+HR: Final = 6
+FWP: Final = 7
+STRETCH: Final = 8
 
 SOONEST: Final = -1e300
 """before all others: a work of which nothing takes any time"""

@@ -46,7 +46,27 @@ SPEEDS: Final = 11
 """different speeds among the machines that are idle"""
 UNDONE: Final = 12
 """works that have arrived and are not done"""
-NUMBERS: Final = 13
+HELD: Final = 13
+"""idle machines that are reserved"""
+NUMBERS: Final = 14
+
+# Places in `options`.
+SEED: Final = 0
+POWER: Final = 1
+"""of `stretch`"""
+MOST_WORKS: Final = 2
+"""that may be there at once; 0: any number"""
+AT_ONCE: Final = 3
+"""1: something may be placed before the next event, as after machines were added"""
+READING: Final = 4
+"""of tokens"""
+DEPTH: Final = 5
+"""of generations"""
+SHARE: Final = 6
+"""of the level of parallelism that is reserved, in millionths"""
+LAZY: Final = 7
+"""1: later works keep their idle machines until it is their turn"""
+OPTIONS: Final = 8
 
 
 class PlacedWorks(NamedTuple):
@@ -88,7 +108,7 @@ class PlacingState(NamedTuple):
     fall: Array
     """by task: the negative of it, so that the highest comes first"""
     missing: Array
-    """by task: parents that are not done"""
+    """by task: parents that are not done; -1: it is done itself"""
     status: Array
     pool: Array
     """by work: tasks that wait for a machine, as a heap of falling ranks or a tree of counts"""
@@ -109,10 +129,17 @@ class PlacingState(NamedTuple):
     """by work: the estimates of the tasks that have not been started"""
     draws: Array
     """by work: how many tasks were picked at random"""
+    active: Array
+    """by work: tasks that run"""
+    target: Array
+    """by work: machines to be reserved; -1: to be found out"""
+    held: Array
+    """by work: idle machines that are reserved"""
     key: Array
     """by work"""
     queue: Array
-    """works with tasks that wait, as a heap; in no order where keys change with time"""
+    """works with tasks that wait, as a heap; in no order where keys change with time; where
+    machines are reserved all works that are not done, in the order of arrival"""
     spot: Array
     """by work: its place in the queue; -1: it is not there"""
     running: Array
@@ -299,6 +326,9 @@ def make_state(tasks: int, works: int, machines: int, groups: int, remembered: i
         path=np.zeros(works, np.int64),
         work_left=np.zeros(works, np.int64),
         draws=np.zeros(works, np.int64),
+        active=np.zeros(works, np.int64),
+        target=np.full(works, -1, np.int64),
+        held=np.zeros(works, np.int64),
         key=np.zeros(works, np.float64),
         queue=np.zeros(works, np.int32),
         spot=np.full(works, -1, np.int32),

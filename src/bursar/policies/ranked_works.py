@@ -47,6 +47,7 @@ class RankedWork:
         """tasks that are not settled"""
         self.waiting = 0
         """tasks that wait for a machine"""
+        self.running = 0
         self.work_left: Time = 0
         """the estimates of the tasks that have not been started"""
         self.picks = 0
@@ -61,6 +62,8 @@ class RankedWork:
         """the same by rising ranks"""
         self._ahead: list[tuple[Time, int]] = []
         """heap of tasks that were not started, by falling ranks; the same"""
+        self._children: tuple[Sequence[int], Sequence[int]] | None = None
+        """once somebody has asked"""
         self._see_all(view.status[self.first : self.first + self.tasks])
 
     def _ranks(self, view: View) -> list[Time]:
@@ -93,6 +96,7 @@ class RankedWork:
     def _change(self, index: int, new: int) -> None:
         old, self._status[index] = self._status[index], new
         self.left += (new not in SETTLED) - (old not in SETTLED)
+        self.running += (new == RUNNING) - (old == RUNNING)
         is_ahead, was_ahead = new in (READY, WAITING), old in (READY, WAITING)
         if self.ranks:
             self.work_left += (is_ahead - was_ahead) * self.estimates[index]
@@ -136,6 +140,29 @@ class RankedWork:
         while self._status[heap[0][1]] != READY:
             heappop(heap)
         return heap[0][1]
+
+    def children(self, view: View) -> tuple[Sequence[int], Sequence[int]]:
+        """By task, from 0, where its children begin, and all children."""
+        if self._children is None:
+            workflow = view.work[self.place][1].workflow
+            if workflow is None:
+                self._children = ([0] * (self.tasks + 1), [])
+            else:
+                edges = workflow.dag.children
+                self._children = (edges.starts.tolist(), edges.items.tolist())
+        return self._children
+
+    def missing(self, view: View) -> list[int]:
+        """By task, from 0, how many parents are not done; -1: it is done itself, or never will."""
+        starts, children = self.children(view)
+        missing = [0] * self.tasks
+        for task, status in enumerate(self._status):
+            if status in SETTLED:
+                missing[task] = -1
+                continue
+            for child in children[starts[task] : starts[task + 1]]:
+                missing[child] += 1
+        return missing
 
     def is_open(self, task: int) -> bool:
         """Whether a task was not settled when it was seen last."""

@@ -42,6 +42,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "backfill": "bursar.policies.place.backfill:BackfillPlacer",
         "cpp": "bursar.policies.place.cpp:CppPlacer",
         "fdws": "bursar.policies.place.fdws:FdwsPlacer",
+        "fes": "bursar.policies.place.fes:FesPlacer",
         "fifo": "bursar.policies.place.fifo:FifoPlacer",
         "fitting": "bursar.policies.place.fitting:FittingPlacer",
         "fwp": "bursar.policies.place.fwp:FwpPlacer",
@@ -51,6 +52,8 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "pooled": "bursar.policies.place.pooled:PooledPlacer",
         "random": "bursar.policies.place.random:RandomPlacer",
         "sample": "bursar.policies.place.sample:SamplePlacer",
+        "slop": "bursar.policies.place.slop:SlopPlacer",
+        "sr": "bursar.policies.place.sr:SrPlacer",
         "stretch": "bursar.policies.place.stretch:StretchPlacer",
     },
     "replicator": {

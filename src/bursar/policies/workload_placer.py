@@ -14,12 +14,31 @@ from heapq import heapify, heappop, heappush
 from random import Random
 from typing import ClassVar
 
+import msgspec
+
 from bursar.engine.roles import Placer
 from bursar.model.time import Time
 from bursar.policies.fastest_idle import FastestIdle
 from bursar.policies.ranked_works import RankedWork, RankedWorks
 from bursar.state.actions import Start
 from bursar.state.view import Machine, View
+
+
+class CompiledRule(msgspec.Struct, frozen=True):
+    """What the compiled event loop (`bursar.kernels.placing`) needs to decide as a placer does."""
+
+    rule: int
+    """a constant of `bursar.kernels.placing_keys`"""
+    power: int = 1
+    remembered: int = 0
+    """tasks that ended last, by which estimates are corrected"""
+    reading: int = 0
+    """of tokens"""
+    depth: int = 0
+    """of generations"""
+    share: int = 0
+    """of the level of parallelism that is reserved, in millionths"""
+    lazy: bool = False
 
 
 class WorkloadPlacer(Placer):
@@ -39,6 +58,11 @@ class WorkloadPlacer(Placer):
         """heap of (key, place); what is not as it was is dropped when met"""
         self._keys: dict[int, float] = {}
         """by place: the key with which a work stands in the queue"""
+
+    @property
+    @abstractmethod
+    def compiled(self) -> CompiledRule:
+        """The same for the compiled loop."""
 
     @abstractmethod
     def key(self, work: RankedWork, now: Time) -> float:

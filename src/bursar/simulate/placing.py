@@ -18,16 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.kernels import placing as placing_kernel
-from bursar.kernels import placing_keys, placing_state
+from bursar.kernels import placing_keys, placing_state, tokens
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.model.errors import InputError
 from bursar.model.workload_arrays import WorkloadArrays
+from bursar.policies.registry import find
+from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
 
 FOREVER: Final = 1 << 62
-REMEMBERED: Final = 1000
-"""Tasks that ended last, of which `fwp` knows what they took (M in section 3.3.7)."""
-POWER: Final = 4
-"""To which `stretch` raises the slowdown."""
 
 
 class WorkloadSchedule(msgspec.Struct, frozen=True, eq=False):
@@ -42,16 +40,28 @@ class WorkloadSchedule(msgspec.Struct, frozen=True, eq=False):
     """whether all tasks have ended"""
 
 
-RULES: Final = {
-    "backfill": placing_keys.BACKFILL,
-    "cpp": placing_keys.CPP,
-    "owm": placing_keys.OWM,
-    "owm:order=highest": placing_keys.OWM_HIGHEST,
-    "fdws": placing_keys.FDWS,
-    "hr": placing_keys.HR,
-    "fwp": placing_keys.FWP,
-    "stretch": placing_keys.STRETCH,
-}
+RULES: Final = (
+    "backfill",
+    "cpp",
+    "owm",
+    "owm:order=highest",
+    "fdws",
+    "hr",
+    "fwp",
+    "stretch",
+    "sr",
+    "slop",
+    "fes",
+)
+"""Placers for workloads by name; `rule_of` takes names with parameters, too."""
+
+
+def rule_of(placer: str) -> CompiledRule:
+    """What a placer is compiled to; a name or parameters that do not exist are refused."""
+    if placer.partition(":")[0] not in RULES:
+        raise InputError(f"no placer '{placer}' for workloads; there are {', '.join(RULES)}")
+    made: WorkloadPlacer = find("placer", placer)()
+    return made.compiled
 
 
 def place_workload(
@@ -68,19 +78,30 @@ def place_workload(
     `placer` is a name, perhaps with parameters: `owm:order=highest`. `estimates` are the run times
     that it knows, by task in microseconds at speed 1; None: the true ones.
     """
-    if placer not in RULES:
-        raise InputError(f"no placer '{placer}' for workloads; there are {', '.join(RULES)}")
+    rule = rule_of(placer)
     if not len(speeds):
         raise InputError("no machine: give the speed of at least one")
-    rule = RULES[placer]
     machines = _machines_of(speeds)
     groups = int(machines.group.max()) + 1
-    kept = REMEMBERED if rule in (placing_keys.FWP, placing_keys.STRETCH) else 0
-    state = placing_state.make_state(len(arrays), len(arrays.arrived), len(speeds), groups, kept)
+    state = placing_state.make_state(
+        len(arrays), len(arrays.arrived), len(speeds), groups, rule.remembered
+    )
     _add_all(state, machines)
-    options = np.array([seed, POWER, most_works, 0], np.int64)
-    left = compiled()(rule, _works_of(arrays, estimates), machines, state, FOREVER, options)
+    options = _options_of(rule, seed, most_works)
+    left = compiled()(rule.rule, _works_of(arrays, estimates), machines, state, FOREVER, options)
     return WorkloadSchedule(state.start, state.end, state.machine, left == 0)
+
+
+def _options_of(rule: CompiledRule, seed: int, most_works: int) -> NDArray[np.int64]:
+    options = np.zeros(placing_state.OPTIONS, np.int64)
+    options[placing_state.SEED] = seed
+    options[placing_state.POWER] = rule.power
+    options[placing_state.MOST_WORKS] = most_works
+    options[placing_state.READING] = rule.reading
+    options[placing_state.DEPTH] = rule.depth
+    options[placing_state.SHARE] = rule.share
+    options[placing_state.LAZY] = rule.lazy
+    return options
 
 
 def _works_of(
@@ -125,6 +146,7 @@ def _add_all(state: placing_state.PlacingState, machines: placing_state.PlacedMa
 @cache
 def compiled() -> Callable[..., Any]:
     """The event loop; the first call imports numba and, once on a computer, compiles."""
-    let_kernels_call(*placing_keys.KEYS, *placing_state.PARTS, *placing_kernel.PARTS, inline=True)
-    modules = (placing_keys, placing_state, placing_kernel)
+    modules = (placing_keys, tokens, placing_state, placing_kernel)
+    let_kernels_call(*placing_keys.KEYS, *tokens.PARTS, inline=True)
+    let_kernels_call(*placing_state.PARTS, *placing_kernel.PARTS, inline=True)
     return compile_kept(placing_kernel.advance, stamp_of(map(inspect.getsource, modules)))

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from random import Random
 from typing import ClassVar
 
-from bursar.kernels.placing_keys import by_arrival
+from bursar.kernels.placing_keys import BACKFILL, by_arrival
 from bursar.model.time import Time
 from bursar.policies.ranked_works import RankedWork
-from bursar.policies.workload_placer import WorkloadPlacer
+from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
 from bursar.state.view import View
 
 
@@ -25,6 +25,10 @@ class BackfillPlacer(WorkloadPlacer):
         super().__init__()
         self._seed = seed
         """None: it is drawn when the first task is placed"""
+
+    @property
+    def compiled(self) -> CompiledRule:
+        return CompiledRule(BACKFILL)
 
     def key(self, work: RankedWork, now: Time) -> float:
         return by_arrival()

@@ -5,12 +5,16 @@ Critical path prioritization, section 3.3.3 of the thesis on workloads of workfl
 
 from __future__ import annotations
 
-from bursar.kernels.placing_keys import by_arrival
+from bursar.kernels.placing_keys import CPP, by_arrival
 from bursar.model.time import Time
 from bursar.policies.ranked_works import RankedWork
-from bursar.policies.workload_placer import WorkloadPlacer
+from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
 
 
 class CppPlacer(WorkloadPlacer):
+    @property
+    def compiled(self) -> CompiledRule:
+        return CompiledRule(CPP)
+
     def key(self, work: RankedWork, now: Time) -> float:
         return by_arrival()

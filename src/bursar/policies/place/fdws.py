@@ -6,12 +6,16 @@ queues at machines. The idle machine that would end a task first is the fastest.
 
 from __future__ import annotations
 
-from bursar.kernels.placing_keys import share_left
+from bursar.kernels.placing_keys import FDWS, share_left
 from bursar.model.time import Time
 from bursar.policies.ranked_works import RankedWork
-from bursar.policies.workload_placer import WorkloadPlacer
+from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
 
 
 class FdwsPlacer(WorkloadPlacer):
+    @property
+    def compiled(self) -> CompiledRule:
+        return CompiledRule(FDWS)
+
     def key(self, work: RankedWork, now: Time) -> float:
         return share_left(work.left, work.tasks, work.path)

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from random import Random
 from typing import ClassVar
 
-from bursar.kernels.placing_keys import most_delayed
+from bursar.kernels.placing_keys import FWP, most_delayed
 from bursar.model.time import Time
 from bursar.policies.ranked_works import RankedWork
-from bursar.policies.workload_placer import Corrected, WorkloadPlacer
+from bursar.policies.workload_placer import CompiledRule, Corrected, WorkloadPlacer
 from bursar.state.view import View
 
 
@@ -27,6 +27,7 @@ class FwpPlacer(WorkloadPlacer):
         super().__init__()
         self._slowdowns: deque[float] = deque(maxlen=history)
         """those of the works that ended last"""
+        self._tasks = tasks
         self._corrected = Corrected(tasks)
         self._scale = 1.0
 
@@ -34,6 +35,10 @@ class FwpPlacer(WorkloadPlacer):
     def target(self) -> float:
         """The slowdown that all works are meant to have (3.4)."""
         return sum(self._slowdowns) / len(self._slowdowns) if self._slowdowns else 1.0
+
+    @property
+    def compiled(self) -> CompiledRule:
+        return CompiledRule(FWP, remembered=self._tasks)
 
     def key(self, work: RankedWork, now: Time) -> float:
         return most_delayed(now - work.arrived, self._scale, work.path_left, work.path)

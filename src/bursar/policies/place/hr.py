@@ -5,13 +5,17 @@ Hybrid rank, section 3.3.6 of the thesis on workloads of workflows.
 
 from __future__ import annotations
 
-from bursar.kernels.placing_keys import lowest_rank
+from bursar.kernels.placing_keys import HR, lowest_rank
 from bursar.model.time import Time
 from bursar.policies.ranked_works import RankedWork
-from bursar.policies.workload_placer import WorkloadPlacer
+from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
 
 
 class HrPlacer(WorkloadPlacer):
+    @property
+    def compiled(self) -> CompiledRule:
+        return CompiledRule(HR)
+
     def key(self, work: RankedWork, now: Time) -> float:
         return lowest_rank(work.rank_of(work.lowest))
 

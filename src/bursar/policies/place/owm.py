@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from random import Random
 from typing import Literal
 
-from bursar.kernels.placing_keys import highest_rank, lowest_rank
+from bursar.kernels.placing_keys import OWM, OWM_HIGHEST, highest_rank, lowest_rank
 from bursar.model.time import Time
 from bursar.policies.fastest_idle import ExpectedEnds
 from bursar.policies.ranked_works import RankedWork
-from bursar.policies.workload_placer import WorkloadPlacer
+from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
 from bursar.state.view import Machine, View
 
 
@@ -27,6 +27,10 @@ class OwmPlacer(WorkloadPlacer):
         self._ends = ExpectedEnds()
         self._may_wait = False
         """whether machines differ in speed"""
+
+    @property
+    def compiled(self) -> CompiledRule:
+        return CompiledRule(OWM if self._order == "lowest" else OWM_HIGHEST)
 
     def key(self, work: RankedWork, now: Time) -> float:
         rank = work.rank_of(work.highest)
