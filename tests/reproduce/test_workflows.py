@@ -2,10 +2,8 @@
 
 import pytest
 
-from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
 from bursar.reproduce.result import ENTRIES, Verdict, reproduce
-from bursar.reproduce.workflows_fig_2_2 import staying_lop, token_lop
 from bursar.reproduce.workflows_setting import MIXTURE, RunSize, workload_one
 from bursar.simulate.workloads.arrivals import utilization_of
 
@@ -15,16 +13,6 @@ def test_a_set_imposes_its_utilization_exactly_also_without_the_published_workfl
     assert utilization_of(arrays, 100) == pytest.approx(1, rel=1e-6)
     assert len(arrays.arrived) == 60
     assert RunSize.of(quick=True).works < RunSize.of(quick=False).works
-
-
-def test_tokens_by_hand():
-    """A task with a child and a grandchild that need it, and two others beside."""
-    dag = dag_of([[], [0], [0, 1], [], []])
-    assert token_lop(dag) == 3
-    assert staying_lop(dag) == 3
-    chain_and_fork = dag_of([[], [0], [0], [1, 2, 0]])
-    assert token_lop(chain_and_fork) == 2
-    assert staying_lop(chain_and_fork) == 3  # the first keeps its token until the last has one
 
 
 def test_a_batch_takes_about_its_work_by_the_machines_and_the_width_is_that_of_tokens():

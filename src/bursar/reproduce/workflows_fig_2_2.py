@@ -11,17 +11,14 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bursar.formats.workflow import read_workflows
-from bursar.model.dag import Dag
+from bursar.plan.workflow.parallelism import exact_parallelism, token_parallelism
 from bursar.report.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
 from bursar.reproduce.workflows_setting import DATA, MIXTURE
 from bursar.simulate.workloads.kinds import draw
-from bursar.simulate.workloads.shape_facts import generations
 
-Flags = NDArray[np.bool_]
 SIZES: Final = (50, 100, 200, 300, 400, 600, 800)
 QUICK_SIZES: Final = (50, 100, 200)
 DRAWS: Final = 10
@@ -34,38 +31,6 @@ ASSUMED: Final = (
 )
 
 
-def exact_lop(dag: Dag) -> int:
-    """The most tasks that can ever run at once."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    count = len(dag)
-    below: Flags = np.zeros((count, count), dtype=bool)
-    for task in dag.order[::-1].tolist():
-        for child in dag.children.of(task).tolist():
-            below[task, child] = True
-            below[task] |= below[child]
-    matched = maximum_bipartite_matching(csr_matrix(below), perm_type="column")
-    return count - int((matched >= 0).sum())
-
-
-def token_lop(dag: Dag) -> int:
-    """The largest generation."""
-    return int(np.bincount(generations(dag)).max())
-
-
-def staying_lop(dag: Dag) -> int:
-    """The most tokens where one stays until all children of its task have theirs."""
-    level = np.array(generations(dag))
-    last = np.array(
-        [
-            max((level[child] for child in dag.children.of(task).tolist()), default=level[task] + 1)
-            for task in range(len(dag))
-        ]
-    )
-    return max(int(((level <= step) & (step < last)).sum()) for step in range(level.max() + 1))
-
-
 def reproduce(name: str, *, quick: bool = False, folder: Path = DATA) -> Reproduction:
     rows: list[Row] = []
     series = []
@@ -74,9 +39,9 @@ def reproduce(name: str, *, quick: bool = False, folder: Path = DATA) -> Reprodu
         for size in QUICK_SIZES if quick else SIZES:
             rng = np.random.default_rng(SEED + size)
             dags = [draw(kind, size, rng).dag() for _ in range(DRAWS)]
-            exact[size] = float(np.mean([exact_lop(dag) for dag in dags]))
-            tokens[size] = float(np.mean([token_lop(dag) for dag in dags]))
-            stay = float(np.mean([staying_lop(dag) for dag in dags]))
+            exact[size] = float(np.mean([exact_parallelism(dag) for dag in dags]))
+            tokens[size] = float(np.mean([token_parallelism(dag) for dag in dags]))
+            stay = float(np.mean([token_parallelism(dag, "stay") for dag in dags]))
             rows += _rows(kind, size, exact[size], tokens[size], stay)
         points = (
             (f"{kind}, exact", exact, "line"),
@@ -119,18 +84,18 @@ def _published_values(*, quick: bool, folder: Path) -> list[Row]:
     rows: list[Row] = []
     if not quick:
         rng = np.random.default_rng(SEED)
-        flow = [exact_lop(draw("ligo", 800, rng).dag()) for _ in range(DRAWS)]
+        flow = [exact_parallelism(draw("ligo", 800, rng).dag()) for _ in range(DRAWS)]
         below = between(100, 200, "below 200 at 800 tasks, as the text says")
         rows.append(judged("ligo, 800 tasks: exact", 200, float(np.mean(flow)), below))
         for kind in ("montage", "sipht"):
-            wide = [exact_lop(draw(kind, 400, rng).dag()) for _ in range(DRAWS)]
+            wide = [exact_parallelism(draw(kind, 400, rng).dag()) for _ in range(DRAWS)]
             band = between(200, 400, "200 is reached below 400 tasks, as the text says")
             rows.append(judged(f"{kind}, 400 tasks: exact", 200, float(np.mean(wide)), band))
     if not folder.exists():
         return rows
     for kind in MIXTURE:
         dags = list(read_workflows(folder / f"{kind}.jsonl.gz"))[: 30 if quick else 300]
-        ratio = float(np.mean([token_lop(dag) / exact_lop(dag) for dag in dags]))
+        ratio = float(np.mean([token_parallelism(dag) / exact_parallelism(dag) for dag in dags]))
         band = between(0.99, 1.0, "tokens give the exact width, 1 % under for large LIGO")
         rows.append(checked(f"{kind}, published workflows: tokens by exact", ratio, band))
     return rows

@@ -7,7 +7,7 @@ from typing import Final
 
 from bursar.model.errors import InputError, instead_of, shown
 from bursar.model.numbers import parse_number, parse_whole
-from bursar.simulate.placing import RULES
+from bursar.simulate.placing import RULES, rule_of
 
 STEP: Final = 0.05
 """between the utilizations of a range, as in the workflow thesis"""
@@ -57,11 +57,13 @@ def read_speeds(text: str) -> tuple[float, ...]:
 
 
 def read_placers(text: str) -> tuple[str, ...]:
-    """Names with commas between them, each once."""
+    """Names with commas between them, each once, perhaps with parameters: `slop:f=0.8`."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
         raise InputError(f"no placer; {instead_of('', RULES)}")
     for name in names:
-        if name not in RULES:
-            raise InputError(f"no placer {shown(name)} for workloads; {instead_of(name, RULES)}")
+        known = name.partition(":")[0]
+        if known not in RULES:
+            raise InputError(f"no placer {shown(known)} for workloads; {instead_of(known, RULES)}")
+        rule_of(name)  # refuses parameters that it does not have
     return names
