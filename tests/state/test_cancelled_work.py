@@ -49,6 +49,8 @@ def test_a_task_that_failed_stays_failed_and_its_children_are_cancelled():
     scene.tell(ev.WorkCancelled(scene.at, 2))
     assert scene.state.status[4] == FAILED
     assert (scene.state.blocked, scene.state.cancelled) == (0, 3)
+    scene.tell(ev.RetryRequested(scene.at, (4,)))
+    assert scene.state.status[4] == FAILED
 
 
 def test_what_is_done_or_cancelled_cannot_be_cancelled():

@@ -240,6 +240,8 @@ ENTRIES: Final[Mapping[str, str]] = {
     "prob-network-cost": "prob_network_cost",
     "workflows-generator": "workflows_generator",
     "workflows-fig-2.2": "workflows_fig_2_2",
+    "workflows-fig-2.5": "workflows_fig_2_5",
+    "workflows-fig-2.6": "workflows_fig_2_5",
     "workflows-table-2.1": "workflows_table_2_1",
     "workflows-table-2.2": "workflows_table_2_2",
     "workflows-fig-3.1": "workflows_fig_3_1",

@@ -88,6 +88,8 @@ def priority_changed(state: RunFacts, event: ev.PriorityChanged) -> None:
 
 def retry_requested(state: RunFacts, event: ev.RetryRequested) -> None:
     for task in event.tasks:
+        if state.work_of(task) in state.cancelled_works:
+            continue  # nobody wants it any more
         del state.failed_tasks[task]
         state.failed -= 1
         state.failures[task] = 0
