@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil
 
 from bursar.kernels.placing_keys import drawn
@@ -18,6 +19,7 @@ class PlainTask:
     runtime: int
     estimate: int
     parents: tuple[int, ...] = ()
+    kind: int = 0
 
 
 @dataclass
@@ -28,13 +30,28 @@ class PlainWork:
     """task: (time, machine)"""
     done: set[int] = field(default_factory=set)
     picks: int = 0
+    factor: float = 1.0
+    """corrects what is expected of it"""
+    first_factor: float = 1.0
+    took: dict[int, int] = field(default_factory=dict)
+    """at speed 1, by task that is done"""
+    order: list[int] = field(default_factory=list)
+    """tasks as they were started"""
+    half_expected: float = 0.0
+
+    def total(self):
+        return sum(task.estimate for task in self.tasks)
 
     def children(self, task):
         return [n for n, one in enumerate(self.tasks) if task in one.parents]
 
     def rank(self, task):
         """(3.1), at speed 1"""
-        below = [self.rank(child) for child in self.children(task)]
+        rank = self.plain_rank(task)
+        return rank if self.factor == 1 else rank * self.factor
+
+    def plain_rank(self, task):
+        below = [self.plain_rank(child) for child in self.children(task)]
         return self.tasks[task].estimate + max(below, default=0)
 
     def critical_path(self):
@@ -49,6 +66,9 @@ class PlainWork:
     def work_left(self):
         unstarted = [task for task in range(len(self.tasks)) if task not in self.started]
         return sum(self.tasks[task].estimate for task in unstarted)
+
+    def cost_left(self):
+        return self.work_left() * self.factor
 
     def waiting(self):
         """Eligible tasks that do not run"""
@@ -87,6 +107,10 @@ class PlainSimulation:
         self.share = Fraction(str(reserving.get("f", 1)))
         self.tokens = reserving.get("tokens", "gen")
         self.is_lazy = reserving.get("life") == "lazy"
+        self.learns = reserving.get("learns", False)
+        self.history = int(reserving.get("history", 300))
+        self.judged: list[tuple[int, float]] = []
+        """second halves of works that ended: what they took, and were expected to take"""
         self.held: dict[int, int] = {}
         """work: idle machines that are reserved"""
         self.works, self.speeds, self.policy = works, speeds, policy
@@ -97,6 +121,9 @@ class PlainSimulation:
         """machine: (end, work, task, start)"""
         self.ended: list[tuple[int, int]] = []
         """(measured, expected) of every task that ended"""
+        self.begun: dict[tuple[int, int], int] = {}
+        """(work, task): what it was expected to take when it began"""
+        self.finished: list[PlainWork] = []
         self.starts: list[tuple[int, int, int, int]] = []
         """(time, work, task, machine)"""
 
@@ -111,16 +138,58 @@ class PlainSimulation:
                 end, work, task, start = self.running.pop(machine)
                 self.works[work].done.add(task)
                 self.held[work] = self.held.get(work, 0) + 1
-                self.ended.append((end - start, self.expected(work, task, machine)))
+                self.ended.append((end - start, self.begun.pop((work, task))))
+                self.learn(work, task, round((end - start) * self.speeds[machine]))
             for work in list(waiting_to_arrive):
                 if self.works[work].arrived == self.now:
                     waiting_to_arrive.remove(work)
                     self.arrived.append(work)
+                    if self.learns:
+                        self.expect(work)
             self.place()
         return self.starts
 
     def expected(self, work, task, machine):
-        return round(self.works[work].tasks[task].estimate / self.speeds[machine])
+        one = self.works[work]
+        return round(one.tasks[task].estimate * one.factor / self.speeds[machine])
+
+    # --- what is learned -------------------------------------------------------------------------
+
+    def done_tasks(self):
+        """(kind, what it took) of all that ended"""
+        return [(w.tasks[task].kind, took) for w in self.works for task, took in w.took.items()]
+
+    def expect(self, work):
+        one, seen = self.works[work], self.done_tasks()
+        for task in one.tasks:
+            alike = [took for kind, took in seen if kind == task.kind] or [t for _, t in seen]
+            task.estimate = sum(alike) // len(alike) if alike else 1_000_000
+        size = one.total().bit_length()
+        like = [w for w in self.finished if w.total().bit_length() == size]
+        took, expected = sum(sum(w.took.values()) for w in like), sum(w.total() for w in like)
+        one.first_factor = one.factor = took / expected if took and expected else 1.0
+
+    def learn(self, work, task, took):
+        one = self.works[work]
+        one.took[task] = took
+        if self.learns:
+            prior = 3 * (one.total() // len(one.tasks))
+            expected = prior + sum(one.tasks[done].estimate for done in one.done)
+            gained = prior * one.first_factor + sum(one.took.values())
+            one.factor = gained / expected if expected else 1.0
+        if self.is_done(work):
+            self.finished.append(one)
+            second = one.order[len(one.tasks) - (len(one.tasks) + 1) // 2 :]
+            self.judged.append((sum(one.took[task] for task in second), one.half_expected))
+
+    def is_trusted(self):
+        verdicts = []
+        for (took, expected), (took_before, expected_before) in pairwise(self.judged):
+            product = (took - took_before) * (expected - expected_before)
+            verdicts.append((product > 0) - (product < 0))
+        last = verdicts[-self.history :]
+        compared = sum(map(abs, last))
+        return compared < max(1, self.history // 10) or 100 * sum(last) >= 30 * compared
 
     def idle(self):
         """The fastest first"""
@@ -143,7 +212,11 @@ class PlainSimulation:
             self.start(work, task)
 
     def start(self, work, task):
-        machine = self.idle()[0]
+        machine, one = self.idle()[0], self.works[work]
+        if len(one.tasks) - len(one.started) == (len(one.tasks) + 1) // 2:
+            one.half_expected = one.work_left() * one.factor
+        one.order.append(task)
+        self.begun[work, task] = self.expected(work, task, machine)
         runtime = round(self.works[work].tasks[task].runtime / self.speeds[machine])
         self.works[work].started[task] = (self.now, machine)
         self.running[machine] = (self.now + runtime, work, task, self.now)
@@ -218,7 +291,7 @@ class PlainSimulation:
         def inverse(work):
             one = self.works[work]
             left = len(one.tasks) - len(one.done)
-            return Fraction(left, len(one.tasks)) * one.critical_path()
+            return left * one.critical_path() / len(one.tasks)
 
         return min(self.joint(works), key=lambda one: inverse(one[0]))
 
@@ -247,9 +320,12 @@ class PlainSimulation:
         return max(self.joint(works), key=lambda one: self.slowdown(one[0]))
 
     def stretch(self, works):
+        if not self.is_trusted():
+            return self.cpp(works)
+
         def urgency(work):
             one = self.works[work]
-            cost = float(one.critical_path()) * one.work_left()
+            cost = float(one.critical_path()) * one.cost_left()
             if cost == 0:
                 return float("inf")
             result = 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bursar.beliefs.estimates import GivenRunTimes
+from bursar.beliefs.learned import LearnedRunTimes
 from bursar.engine.roles import Policy, Provisioner
 from bursar.model.dag import dag_of, frozen
 from bursar.model.goal import Goal
@@ -47,10 +48,15 @@ def _dag_of(work):
 
     dag = dag_of([task.parents for task in work.tasks])
     seconds = np.array([task.runtime / SECOND for task in work.tasks])
-    return msgspec.structs.replace(dag, runtimes=frozen(seconds, np.float64))
+    return msgspec.structs.replace(
+        dag,
+        runtimes=frozen(seconds, np.float64),
+        kind_names=("a", "b", "c"),
+        kinds=frozen(np.array([task.kind for task in work.tasks]), np.int32),
+    )
 
 
-def run_engine(works, speeds, placer, seed=0):
+def run_engine(works, speeds, placer, seed=0, *, learns=False):
     """The state at the end of the run; task and machine numbers are from 1."""
     market = market_of(speeds)
     tasks = [task for work in works for task in work.tasks]
@@ -58,6 +64,7 @@ def run_engine(works, speeds, placer, seed=0):
         [task.estimate for task in tasks], {offer.name: offer.speed for offer in market.offers}
     )
     fleet = WholeFleet([f"speed-{speed}" for speed in speeds])
-    policy = Policy(fleet, placer, NoReplicas(), runtimes=estimates)
+    runtimes = LearnedRunTimes() if learns else estimates
+    policy = Policy(fleet, placer, NoReplicas(), runtimes=runtimes)
     behaviour = ModelledBehaviour(given([task.runtime for task in tasks]))
     return simulate(market, Goal(), arriving(works), policy, behaviour, seed=seed)

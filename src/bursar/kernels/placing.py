@@ -19,11 +19,13 @@ from bursar.kernels.placing_keys import (
     by_arrival,
     drawn,
     highest_rank,
+    is_trusted,
     lowest_rank,
     most_delayed,
     share_left,
     stretched,
 )
+from bursar.kernels.placing_learning import expect, learn, look_half_way, remember, taking
 from bursar.kernels.placing_state import (
     PlacedMachines,
     PlacedWorks,
@@ -100,32 +102,17 @@ def complete(rule: int, works: PlacedWorks, machines: PlacedMachines, state: Pla
         numbers[ps.UNDONE] -= 1
         if rule == keys.RESERVE:
             leave(state, work)
-    remember(state, state.end[task] - state.start[task], taking(works, machines, task, machine))
+    remember(state, state.end[task] - state.start[task], state.due_key[task])
+    if rule > keys.BACKFILL:
+        learn(works, machines, state, task)
     for edge in range(works.children_start[task], works.children_start[task + 1]):
         child = works.children[edge]
         state.missing[child] -= 1
         if state.missing[child] == 0:
             state.fresh[numbers[ps.FRESH]] = child
             numbers[ps.FRESH] += 1
-    if rule == keys.FDWS and state.waiting[work] > 0:
+    if state.waiting[work] > 0 and (rule == keys.FDWS or len(works.kinds) > 0):
         refresh(rule, works, state, work)
-
-
-def taking(works: PlacedWorks, machines: PlacedMachines, task: int, machine: int) -> int:
-    """What a task is expected to take on a machine."""
-    return int(np.rint(works.estimates[task] / machines.speed[machine]))
-
-
-def remember(state: PlacingState, took: int, expected: int) -> None:
-    """What the correction coefficient (3.6) is made of."""
-    numbers, ring = state.numbers, state.ring
-    if len(ring) == 0:
-        return
-    place = numbers[ps.ENDED] % len(ring)
-    numbers[ps.TAKEN] += took - ring[place, 0]
-    numbers[ps.EXPECTED] += expected - ring[place, 1]
-    ring[place, 0], ring[place, 1] = took, expected
-    numbers[ps.ENDED] += 1
 
 
 def arrive(rule: int, works: PlacedWorks, state: PlacingState) -> None:
@@ -142,6 +129,7 @@ def arrive(rule: int, works: PlacedWorks, state: PlacingState) -> None:
         state.queue[numbers[ps.QUEUED]] = work
         numbers[ps.QUEUED] += 1
     if rule > keys.BACKFILL:
+        expect(works, state, work)
         rank_tasks(works, state, work)
     for task in range(begin, end):
         state.missing[task] = works.parents_start[task + 1] - works.parents_start[task]
@@ -221,16 +209,16 @@ def refresh(rule: int, works: PlacedWorks, state: PlacingState, work: int) -> No
     base = works.first[work]
     if rule == keys.FDWS:
         tasks = works.first[work + 1] - base
-        state.key[work] = share_left(state.left[work], tasks, state.path[work])
+        state.key[work] = share_left(state.left[work], tasks, state.path[work] * state.factor[work])
     elif rule == keys.OWM:
-        state.key[work] = lowest_rank(state.rank[state.pool[base]])
+        state.key[work] = lowest_rank(state.rank[state.pool[base]] * state.factor[work])
     elif rule == keys.OWM_HIGHEST:
-        state.key[work] = highest_rank(state.rank[state.pool[base]])
+        state.key[work] = highest_rank(state.rank[state.pool[base]] * state.factor[work])
     elif rule == keys.HR:
         while state.status[state.low[base]] != ps.ELIGIBLE:
             pop(state.low, base, state.low_size[work], state.rank)
             state.low_size[work] -= 1
-        state.key[work] = lowest_rank(state.rank[state.low[base]])
+        state.key[work] = lowest_rank(state.rank[state.low[base]] * state.factor[work])
     else:
         state.key[work] = by_arrival()
     enqueue(state, work)
@@ -339,17 +327,25 @@ def most_urgent(
     rule: int, works: PlacedWorks, state: PlacingState, scale: float, power: int
 ) -> int:
     """The work with the least key, of those with tasks that wait: keys change with time."""
-    now = state.numbers[ps.NOW]
+    numbers = state.numbers
+    now, history = numbers[ps.NOW], len(state.verdicts)
+    least_verdicts = max(1, history // 10)
+    trusted = is_trusted(numbers[ps.AGREED], numbers[ps.COMPARED], least_verdicts)
     best, least = -1, np.inf
     for place in range(state.numbers[ps.QUEUED]):
         work = state.queue[place]
         age = now - works.arrived[work]
-        path_left = state.rank[state.ahead[works.first[work]]]
+        factor = state.factor[work]
+        path, path_left = (
+            state.path[work] * factor,
+            state.rank[state.ahead[works.first[work]]] * factor,
+        )
         if rule == keys.FWP:
-            key = most_delayed(age, scale, path_left, state.path[work])
+            key = most_delayed(age, scale, path_left, path)
+        elif trusted:
+            key = stretched(age, scale, path_left, path, state.work_left[work] * factor, power)
         else:
-            work_left = state.work_left[work]
-            key = stretched(age, scale, path_left, state.path[work], work_left, power)
+            key = by_arrival()
         if key < least or (key == least and work < best):
             best, least = work, key
     return best
@@ -391,11 +387,14 @@ def begin(
     now, work = numbers[ps.NOW], works.work[task]
     runtime = int(np.rint(works.runtimes[task] / machines.speed[machine]))
     state.start[task], state.end[task], state.machine[task] = now, now + runtime, machine
+    if len(state.verdicts) > 0:
+        look_half_way(works, state, task)
     state.status[task] = ps.RUNS
     state.active[work] += 1
     push(state.running, 0, numbers[ps.RUNNING], task, state.end)
     numbers[ps.RUNNING] += 1
     if rule >= keys.FWP:
+        state.due_key[task] = taking(works, machines, state, task, machine)
         base = works.first[work]
         state.work_left[work] -= works.estimates[task]
         size = state.ahead_size[work]
@@ -404,7 +403,7 @@ def begin(
             size -= 1
         state.ahead_size[work] = size
     elif keys.OWM <= rule <= keys.OWM_HIGHEST and len(state.idle_of) > 1:
-        expected = now + taking(works, machines, task, machine)
+        expected = now + taking(works, machines, state, task, machine)
         state.due_key[task] = expected * len(machines.speed) + machine
         push(state.due, 0, numbers[ps.DUE], task, state.due_key)
         numbers[ps.DUE] += 1
@@ -441,14 +440,12 @@ def is_better_later(
         other, free = state.machine[first], state.due_key[first] // count
     else:
         return False
-    here = now + taking(works, machines, task, state.idle[0])
-    return bool(free + taking(works, machines, task, other) < here)
+    here = now + taking(works, machines, state, task, state.idle[0])
+    return bool(free + taking(works, machines, state, task, other) < here)
 
 
 PARTS: Final = (
     complete,
-    taking,
-    remember,
     arrive,
     rank_tasks,
     admit,

@@ -24,6 +24,8 @@ STRETCH: Final = 8
 
 SOONEST: Final = -1e300
 """before all others: a work of which nothing takes any time"""
+TRUSTED: Final = 30
+"""percent: by how much right verdicts must outnumber wrong ones"""
 LOW: Final = 0xFFFFFFFF
 MIX: Final = 0x45D9F3B
 
@@ -33,22 +35,22 @@ def by_arrival() -> float:
     return 0.0
 
 
-def lowest_rank(rank: int) -> float:
+def lowest_rank(rank: float) -> float:
     """`owm` as its results have it, and `hr` (3.3.4, 3.3.6)."""
     return float(rank)
 
 
-def highest_rank(rank: int) -> float:
+def highest_rank(rank: float) -> float:
     """`owm` by the letter (3.3.4)."""
     return -float(rank)
 
 
-def share_left(left: int, tasks: int, path: int) -> float:
+def share_left(left: int, tasks: int, path: float) -> float:
     """`fdws` (3.3): the inverse of its rank, (m / p) c, rounded once."""
     return float(left * path) / tasks
 
 
-def slowdown(age: int, scale: float, path_left: int, path: int) -> float:
+def slowdown(age: int, scale: float, path_left: float, path: float) -> float:
     """What slowdown a work would have if the rest took as long as its critical path (3.5).
 
     `scale` is the mean speed of machines over the correction coefficient, as times on the clock are
@@ -57,7 +59,7 @@ def slowdown(age: int, scale: float, path_left: int, path: int) -> float:
     return (age * scale + path_left) / path
 
 
-def most_delayed(age: int, scale: float, path_left: int, path: int) -> float:
+def most_delayed(age: int, scale: float, path_left: float, path: float) -> float:
     """`fwp` (3.7), without the target slowdown: it is subtracted from all alike."""
     if path == 0:
         return SOONEST
@@ -65,7 +67,7 @@ def most_delayed(age: int, scale: float, path_left: int, path: int) -> float:
 
 
 def stretched(
-    age: int, scale: float, path_left: int, path: int, work_left: int, power: int
+    age: int, scale: float, path_left: float, path: float, work_left: float, power: int
 ) -> float:
     """`stretch`: the slowdown to a power, over the path times the work that is left.
 
@@ -78,6 +80,21 @@ def stretched(
     for _ in range(power):
         urgency *= base
     return -urgency / (float(path) * float(work_left))
+
+
+def verdict(took: int, expected: float, other_took: int, other_expected: float) -> int:
+    """Whether estimates put two works in the right order: 1, in the wrong one: -1, or in none: 0.
+
+    Of each work it is about the second half of its tasks, as it was expected when that began.
+    """
+    if took == other_took or expected == other_expected:
+        return 0
+    return 1 if (took > other_took) == (expected > other_expected) else -1
+
+
+def is_trusted(agreed: int, compared: int, least: int) -> bool:
+    """Whether estimates are worth following, by the verdicts on the last works, and their sum."""
+    return compared < least or agreed * 100 >= compared * TRUSTED
 
 
 def mixed(bits: int) -> int:
@@ -105,6 +122,8 @@ KEYS: Final = (
     slowdown,
     most_delayed,
     stretched,
+    verdict,
+    is_trusted,
     mixed,
     drawn,
 )

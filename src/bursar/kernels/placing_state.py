@@ -48,7 +48,22 @@ UNDONE: Final = 12
 """works that have arrived and are not done"""
 HELD: Final = 13
 """idle machines that are reserved"""
-NUMBERS: Final = 14
+JUDGED: Final = 14
+"""works that ended and were compared with the one before"""
+AGREED: Final = 15
+"""the sum of the last verdicts ..."""
+COMPARED: Final = 16
+"""... and how many of them are not 0"""
+LAST_TOOK: Final = 17
+"""of the work that ended last: what the second half of its tasks took"""
+LEARNED: Final = 18
+"""tasks that ended, where run times are learned ..."""
+LEARNED_TOOK: Final = 19
+"""... and what they took"""
+NUMBERS: Final = 20
+
+CLASSES: Final = 64
+"""of works by size"""
 
 # Places in `options`.
 SEED: Final = 0
@@ -82,6 +97,8 @@ class PlacedWorks(NamedTuple):
     parents: Array
     children_start: Array
     children: Array
+    kinds: Array
+    """by task, if run times are learned by the kind of task; else empty"""
 
 
 class PlacedMachines(NamedTuple):
@@ -129,6 +146,33 @@ class PlacingState(NamedTuple):
     """by work: the estimates of the tasks that have not been started"""
     draws: Array
     """by work: how many tasks were picked at random"""
+    total: Array
+    """by work: the estimates of all tasks ..."""
+    expected: Array
+    """... of those that are done ..."""
+    took: Array
+    """... and what these took, at speed 1"""
+    half_took: Array
+    """by work: what those of the second half of its tasks took that are done ..."""
+    half_left: Array
+    """... and what all were expected to take when the first was started; at the end: of the work
+    that ended last"""
+    is_second: Array
+    """by task: whether it was started in the second half"""
+    factor: Array
+    """by work: what corrects its estimates"""
+    first_factor: Array
+    """by work: the same when it arrived"""
+    class_took: Array
+    """by size class of works: what those that ended took ..."""
+    class_expected: Array
+    """... and were expected to take when they arrived"""
+    kind_count: Array
+    """by kind: tasks that ended ..."""
+    kind_took: Array
+    """... and what they took, at speed 1"""
+    verdicts: Array
+    """on the works that ended last; see `verdict`"""
     active: Array
     """by work: tasks that run"""
     target: Array
@@ -151,7 +195,7 @@ class PlacingState(NamedTuple):
     due: Array
     overdue: Array
     due_key: Array
-    """by task: its expected end, and its machine"""
+    """by task: its expected end, and its machine; for `fwp` what it is expected to take there"""
     fresh: Array
     aside: Array
     """works whose task was postponed"""
@@ -305,7 +349,15 @@ def find_in(tree: Array, base: int, size: int, index: int) -> int:
     return place
 
 
-def make_state(tasks: int, works: int, machines: int, groups: int, remembered: int) -> PlacingState:
+def make_state(
+    tasks: int,
+    works: int,
+    machines: int,
+    groups: int,
+    remembered: int,
+    history: int,
+    kinds: int,
+) -> PlacingState:
     """Nothing has arrived, and no machine is there."""
     return PlacingState(
         start=np.full(tasks, -1, np.int64),
@@ -326,6 +378,19 @@ def make_state(tasks: int, works: int, machines: int, groups: int, remembered: i
         path=np.zeros(works, np.int64),
         work_left=np.zeros(works, np.int64),
         draws=np.zeros(works, np.int64),
+        total=np.zeros(works, np.int64),
+        expected=np.zeros(works, np.int64),
+        took=np.zeros(works, np.int64),
+        half_took=np.zeros(works, np.int64),
+        half_left=np.zeros(works + 1, np.float64),
+        is_second=np.zeros(tasks, np.int8),
+        factor=np.ones(works, np.float64),
+        first_factor=np.ones(works, np.float64),
+        class_took=np.zeros(CLASSES, np.int64),
+        class_expected=np.zeros(CLASSES, np.int64),
+        kind_count=np.zeros(kinds, np.int64),
+        kind_took=np.zeros(kinds, np.int64),
+        verdicts=np.zeros(history, np.int8),
         active=np.zeros(works, np.int64),
         target=np.full(works, -1, np.int64),
         held=np.zeros(works, np.int64),

@@ -14,13 +14,12 @@ from typing import Final
 
 from bursar.kernels.placing_keys import drawn
 from bursar.kernels.placing_state import count_in, find_in
-from bursar.model.time import SECOND, Time
+from bursar.model.learning import UNKNOWN_TIME
+from bursar.model.time import Time
 from bursar.state.task_status import BLOCKED, DONE, FAILED, READY, RUNNING, WAITING
 from bursar.state.view import View
 
 SETTLED: Final = (DONE, FAILED, BLOCKED)
-UNKNOWN_TIME: Final = SECOND
-"""What every task takes of which nothing is known: ranks then count tasks."""
 
 
 class RankedWork:
@@ -43,6 +42,8 @@ class RankedWork:
             self.estimates = [_estimate(self.first + one, view) for one in range(self.tasks)]
             self.ranks = self._ranks(view)
             self.path = max(self.ranks, default=0)
+        self.factor = view.runtimes.correction(place) if ranked else 1.0
+        """what corrects its estimates, and with them ranks and paths"""
         self.left = 0
         """tasks that are not settled"""
         self.waiting = 0
@@ -168,11 +169,12 @@ class RankedWork:
         """Whether a task was not settled when it was seen last."""
         return self._status[task - self.first] not in SETTLED
 
-    def rank_of(self, task: int) -> Time:
-        return self.ranks[task - self.first]
+    def rank_of(self, task: int) -> float:
+        return self.ranks[task - self.first] * self.factor
 
-    def estimate_of(self, task: int) -> Time:
-        return self.estimates[task - self.first]
+    def estimate_of(self, task: int) -> float:
+        """What a task is expected to take at speed 1."""
+        return self.estimates[task - self.first] * self.factor
 
     def pick(self, seed: int) -> int:
         """A waiting task at random."""
@@ -223,6 +225,8 @@ class RankedWorks:
             if view.status[task] == DONE and work.is_open(task):
                 done.append((view.log.ended[view.winners[task]], task, work))
             work.move(task, view.status[task])
+            if self._ranked:
+                work.factor = view.runtimes.correction(work.place)
             changed.add(work)
         for work in changed:
             if not work.left:

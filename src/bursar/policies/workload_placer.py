@@ -32,6 +32,8 @@ class CompiledRule(msgspec.Struct, frozen=True):
     power: int = 1
     remembered: int = 0
     """tasks that ended last, by which estimates are corrected"""
+    history: int = 0
+    """works that ended last, by which estimates are judged"""
     reading: int = 0
     """of tokens"""
     depth: int = 0
@@ -78,6 +80,10 @@ class WorkloadPlacer(Placer):
         """Whether a task is started now; else its work is passed over until the next event."""
         return True
 
+    def starting(self, work: RankedWork, task: int) -> None:
+        """A task is about to be started; it still counts as waiting."""
+        return
+
     def follow(
         self, view: View, now: Time, rng: Random, done: Iterable[tuple[RankedWork, int]]
     ) -> None:
@@ -99,6 +105,7 @@ class WorkloadPlacer(Placer):
                 passed.append(self._waiting.pop(work.place))
                 continue
             starts.append(Start(task, machine.id))
+            self.starting(work, task)
             self._works.start(work, task)
             self._idle.use()
             self._refresh(work, now)

@@ -137,6 +137,9 @@ class _RunTimesView(msgspec.Struct, frozen=True):
     def at_speed_one(self, task: int) -> Time | None:
         return self._all().at_speed_one(task)
 
+    def correction(self, work: int) -> float:
+        return self._all().correction(work)
+
     def expected_each(
         self, offer: str, elapsed: NDArray[int64], tasks: NDArray[int64]
     ) -> NDArray[int64] | None:

@@ -60,8 +60,18 @@ class RunTimes(Protocol):
         """
 
     def at_speed_one(self, task: int) -> Time | None:
-        """What a task takes on a machine of speed 1; None: nobody knows, or only by offer."""
+        """What a task takes on a machine of speed 1; None: nobody knows, or only by offer.
+
+        It stays the same while the task is there: `correction` tells what changes.
+        """
         return None
+
+    def correction(self, work: int) -> float:
+        """What a work takes, by what `at_speed_one` said of its tasks when it arrived.
+
+        Works count from 0 here, in the order of arrival.
+        """
+        return 1.0
 
     def expected_each(
         self, offer: str, elapsed: NDArray[int64], tasks: NDArray[int64]
@@ -149,6 +159,9 @@ class TwoRunTimes(RunTimes):
 
     def at_speed_one(self, task: int) -> Time | None:
         return self._staying.at_speed_one(task)
+
+    def correction(self, work: int) -> float:
+        return self._staying.correction(work)
 
     def expected_each(
         self, offer: str, elapsed: NDArray[int64], tasks: NDArray[int64]

@@ -215,6 +215,9 @@ class _KnownNow(RunTimes):
     def at_speed_one(self, task: int) -> Time | None:
         return self._now().at_speed_one(task)
 
+    def correction(self, work: int) -> float:
+        return self._now().correction(work)
+
     def expected_each(self, offer: str, elapsed: Any, tasks: Any) -> Any:
         return self._now().expected_each(offer, elapsed, tasks)
 

@@ -18,4 +18,4 @@ class FdwsPlacer(WorkloadPlacer):
         return CompiledRule(FDWS)
 
     def key(self, work: RankedWork, now: Time) -> float:
-        return share_left(work.left, work.tasks, work.path)
+        return share_left(work.left, work.tasks, work.path * work.factor)

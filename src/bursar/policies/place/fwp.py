@@ -30,6 +30,8 @@ class FwpPlacer(WorkloadPlacer):
         self._tasks = tasks
         self._corrected = Corrected(tasks)
         self._scale = 1.0
+        self._begun: dict[int, float] = {}
+        """by task that was started: what it was then expected to take, at speed 1"""
 
     @property
     def target(self) -> float:
@@ -41,21 +43,29 @@ class FwpPlacer(WorkloadPlacer):
         return CompiledRule(FWP, remembered=self._tasks)
 
     def key(self, work: RankedWork, now: Time) -> float:
-        return most_delayed(now - work.arrived, self._scale, work.path_left, work.path)
+        path, path_left = work.path * work.factor, work.path_left * work.factor
+        return most_delayed(now - work.arrived, self._scale, path_left, path)
 
     def follow(
         self, view: View, now: Time, rng: Random, done: Iterable[tuple[RankedWork, int]]
     ) -> None:
         ended: dict[RankedWork, Time] = {}
         for work, task in done:
-            attempt = view.winners[task]
-            speed = view.market[view.offer_of(view.log.machine[attempt])].speed
-            expected = round(work.estimate_of(task) / speed)
-            self._corrected.add(view.log.runtime[attempt], expected)
-            ended[work] = view.log.ended[attempt]
+            self.learn(work, task, view)
+            ended[work] = view.log.ended[view.winners[task]]
         self._scale = self._corrected.scale(view)
         self._slowdowns += [
             (end - work.arrived) * self._scale / work.path
             for work, end in ended.items()
             if not work.left and work.path
         ]
+
+    def learn(self, work: RankedWork, task: int, view: View) -> None:
+        """A task was done."""
+        attempt = view.winners[task]
+        speed = view.market[view.offer_of(view.log.machine[attempt])].speed
+        estimate = self._begun.pop(task, work.estimate_of(task))
+        self._corrected.add(view.log.runtime[attempt], round(estimate / speed))
+
+    def starting(self, work: RankedWork, task: int) -> None:
+        self._begun[task] = work.estimate_of(task)

@@ -54,5 +54,5 @@ class OwmPlacer(WorkloadPlacer):
             first = self._ends.first(view, now)
             if first is not None and first[0] + round(time / first[1].offer.speed) < here:
                 return False
-        self._ends.place(here, machine)
+        self._ends.place(task, here, machine)
         return True
