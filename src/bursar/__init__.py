@@ -12,6 +12,7 @@ __all__ = [
     "Market",
     "Money",
     "RunOver",
+    "Service",
     "WorkflowBuilder",
     "__version__",
     "output_dir",
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from bursar.model.workflow_builder import WorkflowBuilder
     from bursar.runs.executor import BudgetExecutor, RunOver
     from bursar.runs.run_workflow import run_workflow
+    from bursar.runs.service import Service
 
 _HOMES = {
     "BudgetExecutor": "bursar.runs.executor",
@@ -38,6 +40,7 @@ _HOMES = {
     "Market": "bursar.model.market",
     "Money": "bursar.model.money",
     "RunOver": "bursar.runs.executor",
+    "Service": "bursar.runs.service",
     "WorkflowBuilder": "bursar.model.workflow_builder",
     "output_dir": "bursar.execute.worker",
     "parse_market": "bursar.formats.market",

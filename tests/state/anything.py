@@ -38,7 +38,8 @@ class Anything:
             self.scene.pass_time(self.rng.choice((1, SECOND, 3 * SECOND, 100 * SECOND)))
         self.rng.choice(
             (*3 * (self.arrive, self.rent), *6 * (self.up, self.start, self.end),
-             self.cancel, self.release, self.down, self.adopt, self.retry)
+             self.cancel, self.release, self.down, self.adopt, self.retry, self.reorder,
+             *((self.drop,) if self.rng.random() < 0.3 else ()))
         )()  # fmt: skip
 
     def arrive(self):
@@ -49,6 +50,23 @@ class Anything:
         )
         self.works[self.state.events + 1] = work
         self.scene.tell(ev.WorkArrived(self.scene.at, work))
+
+    def drop(self):
+        """Cancel a whole work, as its owner may."""
+        self._some(self._standing())(
+            lambda work: self.scene.tell(ev.WorkCancelled(self.scene.at, work, "not wanted"))
+        )
+
+    def reorder(self):
+        self._some(self._standing())(
+            lambda work: self.scene.tell(
+                ev.PriorityChanged(self.scene.at, work, self.rng.randint(0, 9))
+            )
+        )
+
+    def _standing(self):
+        works = range(1, len(self.state.work) + 1)
+        return [one for one in works if self.state.expects(ev.WorkCancelled(0, one))]
 
     def rent(self):
         number = self.state.machines_rented + 1

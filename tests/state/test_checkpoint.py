@@ -19,7 +19,17 @@ KNOWN = {
     AttemptLog: set(checkpoint.LOG_COLUMNS),
     Ledger: {"now", "committed", "spent", "_open", "_closed", "_accounts"},
     Precedence: {"_missing", "_children", "_firsts", "_rows"},
-    Works: {"events", "recall", "_arrived", "_before", "_left", "_kept", "_latest", "have_owners"},
+    Works: {
+        "events",
+        "recall",
+        "_arrived",
+        "_before",
+        "_left",
+        "_kept",
+        "_latest",
+        "have_owners",
+        "_priorities",
+    },
 }
 STRUCTS = {
     Machine: {"id", "offer", "rented", "until", "up", "marked", "releasing", "doomed", "down"}

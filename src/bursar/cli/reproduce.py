@@ -20,8 +20,14 @@ from bursar.reproduce.result import ENTRIES, Reproduction, Verdict, reproduce
 @click.argument("name", required=False)
 @option(OUTPUT, "--list", "as_list", is_flag=True, help="List the names of all reproductions.")
 @option(OUTPUT, "--plot", metavar="FILE.svg", help="Draw the figure into this file.")
+@option(
+    OUTPUT,
+    "--quick",
+    is_flag=True,
+    help="Compute with fewer draws, where a reproduction has a quick form.",
+)
 @json_option
-def command(name: str | None, as_list: bool, plot: str | None, as_json: bool) -> int:
+def command(name: str | None, as_list: bool, plot: str | None, quick: bool, as_json: bool) -> int:
     """Recompute a table or figure of a paper, and show it beside the published one.
 
     Each row says yes, no or not judged. Ends with 3 if a row says no.
@@ -31,7 +37,7 @@ def command(name: str | None, as_list: bool, plot: str | None, as_json: bool) ->
         return 0
     if name is None:
         raise InputError("name a table or figure: bursar reproduce NAME; --list shows all names")
-    found = reproduce(name)
+    found = reproduce(name, quick=quick)
     if as_json:
         print_json(_values(found))
     else:

@@ -28,8 +28,15 @@ from bursar.cli.options import (
     settings,
 )
 from bursar.cli.sweep_table import draw, table_of
+from bursar.cli.workload_options import (
+    refuse_others,
+    refuse_workload_options,
+    setting_of,
+    workload_options,
+)
 from bursar.formats.job import Job
 from bursar.formats.market import read_market
+from bursar.formats.recognise import is_workload
 from bursar.formats.spot_trace import read_spot_trace
 from bursar.model.budget_text import budget_in
 from bursar.model.errors import InputError
@@ -110,11 +117,11 @@ MOST_RUNS = 1_000_000
     "--market",
     "-m",
     metavar="FILE",
-    required=True,
-    help="Market file with offers and prices.",
+    help="Market file with offers and prices; a workload needs none.",
 )
 @fleet_option
 @performance_option
+@workload_options
 @policy_options
 @attempt_options
 @option(
@@ -171,7 +178,7 @@ MOST_RUNS = 1_000_000
 @json_option
 def command(
     flow: str | None,
-    market: str,
+    market: str | None,
     tasks: int | None,
     runtime: str | None,
     runs: int,
@@ -180,16 +187,26 @@ def command(
     plot: str | None,
     **options: Any,
 ) -> None:
-    """Run a bag or a workflow on simulated machines, with the engine and policies of a real run.
+    """Run a bag, a workflow or a workload on simulated machines.
+
+    Bags and workflows run with the engine and the policies of a real run.
 
     Run times of a bag are normally distributed around the mean and divided by an offer's speed.
     FLOW is a workflow file, as for bursar show. Its run times vary as measured, or by --deviation;
     where machines cost money, it follows a plan. The same seed gives the same runs. With spot
-    traces, each run starts at another point of the trace.
+    traces, each run starts at another point of the trace. A workload file has workflows that
+    arrive over time; its runs are compiled, one for each placer and utilization.
 
     Several budgets or deadlines (--budget 1,1.2,1.5 --deadline 1h,2h) are compared: a row for each
     pair, with the share of runs that finish.
     """
+    if flow is not None and is_workload(flow):
+        refuse_others(("seed", "as_json"))
+        _simulate_workload(flow, {**options, "seed": seed}, as_json=as_json)
+        return
+    refuse_workload_options(options)
+    if market is None:
+        raise InputError("the market is missing: add --market FILE")
     offers, faults = read_market(market), _faults(options)
     goals = _goals(offers, options)
 
@@ -214,6 +231,18 @@ def command(
         print_json(found)
     else:
         _show(found, subject.request)
+
+
+def _simulate_workload(path: str, options: Mapping[str, Any], *, as_json: bool) -> None:
+    from bursar.cli.workload_table import show, values, watched  # late: they bring numpy
+    from bursar.formats.workload import read_workload
+    from bursar.runs.workload_study import study_workload
+
+    found = study_workload(read_workload(path), setting_of(options), watched)
+    if as_json:
+        print_json(values(found))
+    else:
+        show(found)
 
 
 def _goals(market: Market, options: Mapping[str, Any]) -> list[Goal]:

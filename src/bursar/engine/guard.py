@@ -31,7 +31,7 @@ from bursar.model.time import LONGEST, MINUTE, SECOND, Time
 from bursar.state import actions as act
 from bursar.state import events as ev
 from bursar.state.state import RunState
-from bursar.state.task_status import BLOCKED, DONE, FAILED, READY, WAITING
+from bursar.state.task_status import BLOCKED, CANCELLED, DONE, FAILED, READY, WAITING
 from bursar.state.view import Machine, money_left
 
 HORIZON: Final[Time] = 5 * SECOND
@@ -220,6 +220,8 @@ class Guard:
 
     def _not_ready(self, action: act.Start, status: int) -> str:
         """Why a task that is not ready cannot be started; empty: a replica of it can."""
+        if status == CANCELLED:
+            return "the task was cancelled"
         if status in (WAITING, BLOCKED):
             return "the task needs others that are not done"
         if action.measure:
@@ -301,7 +303,7 @@ class Guard:
         if attempt is None or attempt.cancelling:
             return "the attempt has ended"
         others = [a for a in state.attempts_of(attempt.task) if not state.attempts[a].cancelling]
-        is_needed = len(others) == 1 and state.status[attempt.task] not in (DONE, FAILED)
+        is_needed = len(others) == 1 and state.status[attempt.task] not in (DONE, FAILED, CANCELLED)
         if is_needed and not action.give_up:
             return "it is the only attempt of its task"
         return ev.CancelOrdered(now, action.attempt, action.reason, action.give_up)

@@ -100,6 +100,7 @@ class Engine:
         self._dirty = False
         self._followers: dict[type, Callable[[Any], None]] = {
             ev.AttemptEnded: self._settle,
+            ev.WorkCancelled: self._cancel_attempts,
             ev.RunCreated: self._expect_refills,
             ev.GoalChanged: self._expect_refills,
             ev.MachineDown: self._expect_after_refusal,
@@ -434,6 +435,14 @@ class Engine:
             self._fates.append((task, event.attempt, "failure"))
         else:
             self._fates.append((task, event.attempt, "drop"))
+
+    def _cancel_attempts(self, event: ev.WorkCancelled) -> None:
+        """End what runs of a work that is not wanted any more."""
+        state = self.state
+        reason = f"work {event.work} is cancelled"
+        for attempt in list(state.attempts.values()):
+            if state.work_of(attempt.task) == event.work and not attempt.cancelling:
+                self._ask((act.Cancel(attempt.id, reason=reason),), event.at)
 
     def _carry_out(self) -> None:
         if self._journal is not None and self._dirty:

@@ -99,6 +99,11 @@ class RealWorld:
         self._posted.append(event)
         self._runner.wake()
 
+    @property
+    def has_news(self) -> bool:
+        """Whether something has happened that the engine was not given yet."""
+        return bool(self._happened)
+
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
         """Late is what was not carried out before the engine waits again, since it was due."""
         entered = self.now()

@@ -19,7 +19,9 @@ from bursar.model.errors import InputError, one_line, shown
 from bursar.model.workflow_builder import WorkflowBuilder
 
 
-class _Compact(msgspec.Struct, frozen=True):
+class CompactWorkflow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A workflow as a line holds it."""
+
     kind: str
     name: tuple[str, ...]
     runtime: tuple[float, ...]
@@ -28,13 +30,13 @@ class _Compact(msgspec.Struct, frozen=True):
     written: tuple[int, ...] = ()
 
 
-_COMPACT: Final = msgspec.json.Decoder(_Compact)
+_COMPACT: Final = msgspec.json.Decoder(CompactWorkflow)
 
 
 def parse_bharathi(data: bytes | str, source: str = "workflow") -> Dag:
     """One workflow; `source` is named in errors."""
     try:
-        return _read(_COMPACT.decode(data))
+        return dag_of_compact(_COMPACT.decode(data))
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
@@ -48,7 +50,8 @@ def parse_bharathi_lines(data: bytes, source: str = "workflows") -> Iterator[Dag
             yield parse_bharathi(line, f"{source}, line {number}")
 
 
-def _read(compact: _Compact) -> Dag:
+def dag_of_compact(compact: CompactWorkflow) -> Dag:
+    """The workflow, checked."""
     count = len(compact.name)
     for key in ("runtime", "parents", "read", "written"):
         given = len(getattr(compact, key))

@@ -60,7 +60,7 @@ from bursar.formats.commands import Command, Source, command_bag, split_words
 from bursar.formats.files import read_text, source_name, stdin_is_given
 from bursar.formats.market import market_of, read_market
 from bursar.formats.params import Params, inline_params, read_params, text_of
-from bursar.formats.recognise import named_kind
+from bursar.formats.recognise import is_workload, named_kind
 from bursar.model.amount import check_currency
 from bursar.model.budget_text import WrittenBudget, read_budget
 from bursar.model.deviation import Deviation, read_any_deviation
@@ -183,6 +183,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         fields["sources"] = (*fields.get("sources", ()), *sources)
         kind = None
         if isinstance(command, str):
+            if not fields["sources"] and is_workload(command):
+                told = "is a workload, which can only be simulated"
+                raise InputError(f"{command}: {told}: bursar simulate {command}")
             kind = named_kind(command, with_arguments=bool(fields["sources"]))
         if kind == "workflow":
             return cls(workflow=str(command), **fields)

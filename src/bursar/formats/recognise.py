@@ -31,6 +31,7 @@ _DAX: Final = re.compile(rf"{_BEFORE_ADAG}<(?:[\w.-]+:)?adag[\s>/]", re.DOTALL)
 _JSON_KEYS: Final = re.compile(r'"(?:schemaVersion|workflow|parents|tasks)"\s*:|\btasks\s*:')
 _YAML_TASKS: Final = re.compile(r"""^(?:tasks|"tasks"|'tasks')\s*:""", re.MULTILINE)
 _TOML_TASKS: Final = re.compile(r"^\s*(?:\[\s*tasks\s*[.\]]|tasks\s*[.=])", re.MULTILINE)
+_TOML_WORKLOAD: Final = re.compile(r"^\s*(?:kinds\s*=|\[kinds\]|\[\[works\]\])", re.MULTILINE)
 _TOML_JOB: Final = re.compile(r"^(?:command|workflow)\s*=\s*[\"'\[]", re.MULTILINE)
 
 
@@ -89,6 +90,21 @@ def _by_content(path: Path) -> Kind | None:
     if path.suffix == ".toml" or _TOML_JOB.search(text) or _TOML_TASKS.search(text):
         return _toml_kind(path)
     return "workflow" if _YAML_TASKS.search(text) else None
+
+
+def is_workload(word: str) -> bool:
+    """Whether a word names a workload file: lines of works, or what to draw or compose."""
+    if not word or "\0" in word or not _is_file(path := Path(word)):
+        return False
+    text = _head(path).decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    if text.startswith("{"):
+        return is_line_of_works(text.partition("\n")[0])
+    return bool(_TOML_WORKLOAD.search(text)) and _by_content(path) is None
+
+
+def is_line_of_works(line: str) -> bool:
+    """Whether a line of JSON is a work with its arrival."""
+    return '"at"' in line and '"workflow"' in line
 
 
 def is_trace(first_line: str) -> bool:

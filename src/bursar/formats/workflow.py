@@ -78,7 +78,7 @@ def read_workflow(path: str | Path, number: int | None = None, asked: OptionWord
     Of a file with several workflows, one a line, `number` (from 1) chooses.
     """
     source = source_name(path)
-    data = _unpacked(path, source)
+    data = unpacked(path, source)
     if len(lines := _compact_lines(data)) > 1:
         if number is None:
             choose = f"choose one with {asked.option('number')}"
@@ -94,7 +94,7 @@ def read_workflow(path: str | Path, number: int | None = None, asked: OptionWord
 def read_workflows(path: str | Path) -> Iterator[Dag]:
     """All workflows in a file."""
     source = source_name(path)
-    data = _unpacked(path, source)
+    data = unpacked(path, source)
     if len(_compact_lines(data)) > 1:
         yield from parse_bharathi_lines(data, source)
     else:
@@ -160,18 +160,19 @@ def _compact_lines(data: bytes) -> list[bytes]:
     return [line for line in data.splitlines() if line.strip()]
 
 
-def _unpacked(path: str | Path, source: str) -> bytes:
-    data = read_bytes(path, "workflow")
+def unpacked(path: str | Path, source: str, what: str = "workflow") -> bytes:
+    """All that is in a file, which may be compressed."""
+    data = read_bytes(path, what)
     if data[:2] != b"\x1f\x8b":
         return data
     try:
         with gzip.open(BytesIO(data)) as packed:
-            unpacked = packed.read(MOST_UNPACKED + 1)
+            content = packed.read(MOST_UNPACKED + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{source}: cannot be unpacked: {one_line(str(error))}") from None
-    if len(unpacked) > MOST_UNPACKED:
+    if len(content) > MOST_UNPACKED:
         raise InputError(f"{source}: holds more than {MOST_UNPACKED // 2**30} GiB; split it")
-    return unpacked
+    return content
 
 
 # --- our own -------------------------------------------------------------------------------------

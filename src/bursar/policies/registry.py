@@ -54,6 +54,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "fdws": "bursar.policies.place.fdws:FdwsPlacer",
         "fes": "bursar.policies.place.fes:FesPlacer",
         "fifo": "bursar.policies.place.fifo:FifoPlacer",
+        "priority": "bursar.policies.place.priority:PriorityPlacer",
         "fitting": "bursar.policies.place.fitting:FittingPlacer",
         "fwp": "bursar.policies.place.fwp:FwpPlacer",
         "hr": "bursar.policies.place.hr:HrPlacer",

@@ -130,6 +130,12 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             return f"refused: {event.action} {event.about}", event.why
         case ev.StopRequested():
             return "stop at once" if event.now else "stop after the running tasks", event.why
+        case ev.WorkCancelled():
+            return f"work {event.work} is cancelled", event.why
+        case ev.PriorityChanged():
+            before = state.work[event.work - 1][1].priority
+            told = f"work {event.work} has priority {event.priority}"
+            return told, f"requested; it was {before}"
         case ev.PlanChosen():
             cost = format_money(event.cost_upper, state.market.currency)
             promise = f"{format_duration(event.makespan_upper)} and {cost} at most"

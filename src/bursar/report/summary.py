@@ -51,6 +51,8 @@ class Tasks(msgspec.Struct, frozen=True, omit_defaults=True):
     failed: int
     blocked: int = 0
     """never to begin, since they need one that failed"""
+    cancelled: int = 0
+    """of works that were cancelled"""
 
 
 class Spending(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -93,7 +95,7 @@ def summary_of(digest: Digest) -> Summary:
         run=digest.run,
         status=digest.status,
         why=digest.why,
-        tasks=Tasks(digest.total, digest.done, digest.failed, digest.blocked),
+        tasks=Tasks(digest.total, digest.done, digest.failed, digest.blocked, digest.cancelled),
         money=_spending(digest),
         makespan_s=digest.makespan / SECOND,
     )
@@ -258,6 +260,9 @@ def tell_failures(state: RunState) -> Iterator[str]:
     if state.blocked:
         needs = "needs" if state.blocked == 1 else "need"
         yield f"not started: {counted(state.blocked, 'task')} that {needs} a failed one"
+    if state.cancelled:
+        works = counted(len(state.cancelled_works), "work")
+        yield f"cancelled: {counted(state.cancelled, 'task')} of {works}"
     if state.failed_tasks:
         yield from _tell_kept_failures(state)
     if state.failed_tasks and not state.is_of_calls:

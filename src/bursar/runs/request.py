@@ -89,6 +89,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """a workflow as it arrives"""
     files: str = SHARED
     """how the tasks of a workflow get at files: `shared` or `copied`"""
+    takes_workflows: bool = False
+    """whether workflows may arrive later"""
     wish: Wish = Wish()
     """what is wanted of its plan"""
     offered: PlansOffered | None = None
@@ -374,7 +376,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             runtime=self.runtime,
             deviation=self.deviation,
             best_effort=self.best_effort,
-            files=None if self.flow is None else self.files,
+            files=self.files if self.flow is not None or self.takes_workflows else None,
             sabotage=self.sabotage,
             site=self.site,
         )

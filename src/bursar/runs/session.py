@@ -181,8 +181,10 @@ class Session:
                 new_goal = None if new_goal is None else new_goal.later(now)
             if new_goal is not None:
                 session._change_goal(new_goal, now)
-            if retry_failed and state.failed_tasks:
-                session._record(ev.RetryRequested(now, tuple(sorted(state.failed_tasks))))
+            wanted = state.work_of  # what failed of a work that was cancelled stays as it is
+            failed = [one for one in state.failed_tasks if wanted(one) not in state.cancelled_works]
+            if retry_failed and failed:
+                session._record(ev.RetryRequested(now, tuple(sorted(failed))))
             session._journal.commit(safely=True)
             session._resources = resources.pop_all()
         return session

@@ -34,7 +34,7 @@ from bursar.state.time_series import AccountSeries, TimeSeries
 from bursar.state.view import Attempt, Machine, Refusal
 from bursar.state.work_plans import WorkPlans
 
-VERSION: Final = f"6 {sys.byteorder} {array('l').itemsize}"
+VERSION: Final = f"7 {sys.byteorder} {array('l').itemsize}"
 """Which checkpoints can be read: of the same fields, on a computer with the same numbers."""
 
 COLUMNS: Final = ("status", "failures", "winners", "offers_rented")
@@ -75,6 +75,9 @@ class Plain(msgspec.Struct, frozen=True):
     failed: int
     waiting: int
     blocked: int
+    cancelled: int
+    cancelled_works: dict[int, str]
+    priorities: dict[int, int]
     last_settled: Time
     machines_rented: int
     fleet: dict[str, int]
@@ -278,6 +281,8 @@ def _restore_work(state: RunState, found: _Snapshot, recall: Recall) -> None:
             deque(state.precedence.add_workflow(work.tasks), maxlen=0)
         else:
             state.precedence.add_free(end - one.before)
+    for number, priority in state.priorities.items():
+        state.work.change_priority(number - 1, priority)
     state.work.recall = recall
     _fill(state.precedence._missing, found.missing)
 

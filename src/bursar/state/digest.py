@@ -55,6 +55,7 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
     """nothing is rented and tasks wait for the money of the interval that begins then"""
     failed: int = 0
     blocked: int = 0
+    cancelled: int = 0
     is_free: bool = False
     """nothing in the market costs money"""
     was_paused: bool = False
@@ -81,7 +82,7 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def settled(self) -> int:
-        return self.done + self.failed + self.blocked
+        return self.done + self.failed + self.blocked + self.cancelled
 
 
 def digest_of(state: RunState) -> Digest:
@@ -108,6 +109,7 @@ def digest_of(state: RunState) -> Digest:
         refill_awaited=refill_awaited(state),
         failed=state.failed,
         blocked=state.blocked,
+        cancelled=state.cancelled,
         is_free=state.market.is_free,
         was_paused=paused > 0,
         makespan_was_paused=unsettled > 0,

@@ -86,6 +86,24 @@ class WorkArrived(Event, frozen=True, tag=True, omit_defaults=True):
     work: Work
 
 
+class WorkCancelled(Event, frozen=True, tag=True, omit_defaults=True):
+    """The tasks of a work that are not done and have not failed are not wanted any more.
+
+    Attempts of them that live are cancelled; what is done stays done. The work stays cancelled.
+    """
+
+    work: int
+    """its number"""
+    why: str = ""
+
+
+class PriorityChanged(Event, frozen=True, tag=True, omit_defaults=True):
+    """From here on a work has this priority; larger is more urgent."""
+
+    work: int
+    priority: int
+
+
 class FilesFound(Event, frozen=True, tag=True, omit_defaults=True):
     """What stood where the tasks of a workflow will write, before any of them began.
 
@@ -336,6 +354,8 @@ class ActionRefused(Event, frozen=True, tag=True, omit_defaults=True):
 AnyEvent = (
     RunCreated
     | WorkArrived
+    | WorkCancelled
+    | PriorityChanged
     | FilesFound
     | ArrivalsEnded
     | GoalChanged

@@ -69,6 +69,12 @@ class RunFacts(Struct, eq=False):
     """tasks whose status is WAITING"""
     blocked: int = 0
     """tasks whose status is BLOCKED"""
+    cancelled: int = 0
+    """tasks whose status is CANCELLED"""
+    cancelled_works: dict[int, str] = {}
+    """by number, works that were cancelled, and why; their tasks are settled"""
+    priorities: dict[int, int] = {}
+    """by the number of a work, its priority, where it is not the one that it arrived with"""
     failed_tasks: dict[int, Failure] = {}
     """exactly the tasks whose status is FAILED"""
     winners: array[int] = field(default_factory=lambda: array("q", [0]))
@@ -126,8 +132,8 @@ class RunFacts(Struct, eq=False):
 
     @property
     def settled(self) -> int:
-        """Tasks that are done, failed for good, or need one that did."""
-        return self.done + self.failed + self.blocked
+        """Tasks that are done, failed for good, need one that did, or were cancelled."""
+        return self.done + self.failed + self.blocked + self.cancelled
 
     @property
     def is_of_calls(self) -> bool:

@@ -7,7 +7,16 @@ from itertools import pairwise
 
 from bursar.model.errors import InvariantError
 from bursar.state.state import RunState
-from bursar.state.task_status import BLOCKED, DONE, FAILED, READY, RUNNING, WAITING, TaskStatus
+from bursar.state.task_status import (
+    BLOCKED,
+    CANCELLED,
+    DONE,
+    FAILED,
+    READY,
+    RUNNING,
+    WAITING,
+    TaskStatus,
+)
 from bursar.state.view import Machine
 
 
@@ -20,6 +29,8 @@ def check(state: RunState) -> None:
     _expect(state, counts[FAILED] == state.failed, f"failed {state.failed} of {counts}")
     _expect(state, counts[WAITING] == state.waiting, f"waiting {state.waiting} of {counts}")
     _expect(state, counts[BLOCKED] == state.blocked, f"blocked {state.blocked} of {counts}")
+    told = f"cancelled {state.cancelled} of {counts}"
+    _expect(state, counts[CANCELLED] == state.cancelled, told)
     _expect(state, set(state.failed_tasks) == _having(state, FAILED), "failed_tasks differ")
     ends = [*(state.work.before(place) for place in range(len(state.work))), state.total]
     for place, (before, end) in enumerate(pairwise(ends)):
@@ -44,7 +55,8 @@ def check(state: RunState) -> None:
         has_winner = state.winners[task] > 0
         _expect(state, has_winner == (state.status[task] == DONE), "winner", task)
         held = state.status[task] in (WAITING, BLOCKED)
-        _expect(state, held == state.precedence.waits(task), "waits for others", task)
+        if state.status[task] != CANCELLED:
+            _expect(state, held == state.precedence.waits(task), "waits for others", task)
     _check_load(state)
 
 
@@ -52,6 +64,8 @@ def _check_load(state: RunState) -> None:
     demand: Counter[str] = Counter()
     for place in range(len(state.work)):
         if state.work.left(place):
+            priority = state.priorities.get(place + 1, state.work[place][1].priority)
+            _expect(state, state.work[place][1].priority == priority, f"priority of work {place}")
             before, work = state.work[place]
             statuses = state.status[before + 1 : before + 1 + work.count]
             for account in {"", work.owner}:

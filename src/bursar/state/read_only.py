@@ -71,6 +71,7 @@ class _Changes(msgspec.Struct, frozen=True):
     blocked: RecentView
     machines: RecentView
     ready: RecentView
+    works: RecentView
 
 
 class _WorksView(msgspec.Struct, frozen=True):
@@ -403,6 +404,7 @@ def _changes_of(changes: ChangesView) -> ChangesView:
         blocked=_recent_of(changes.blocked),
         machines=_recent_of(changes.machines),
         ready=_recent_of(changes.ready),
+        works=_recent_of(changes.works),
     )
 
 

@@ -31,25 +31,32 @@ class ReadyQueue(Generic[Group]):
         """by group, (key, task); those that went elsewhere are dropped when met"""
         self._taken: list[int] = []
         """since the last look"""
-        self._seen: tuple[int, int] | None = None
+        self._seen: tuple[int, int, int] | None = None
         """the places in what changed from which on it is not known yet; None: nothing is"""
 
     def look(self, view: View) -> None:
         """Follow what changed."""
         changes, ready = view.changes, view.ready
-        before, self._seen = self._seen, (changes.ready.end, changes.attempts.end)
+        before, self._seen = (
+            self._seen,
+            (
+                changes.ready.end,
+                changes.attempts.end,
+                changes.blocked.end,
+            ),
+        )
         taken, self._taken = self._taken, []
         fresh = None if before is None else changes.ready.since(before[0])
         begun = None if before is None else changes.attempts.since(before[1])
-        if fresh is None or begun is None:
+        cancelled = None if before is None else changes.blocked.since(before[2])
+        if fresh is None or begun is None or cancelled is None:
             self._begin(view)
             return
         for task in (*taken, *fresh):
             if task in ready and task not in self._group_of:
                 self._add(task, self._group(task))
         task_of = view.log.task
-        for attempt in begun:
-            task = task_of[attempt]
+        for task in (*(task_of[attempt] for attempt in begun), *cancelled):
             if task in self._group_of and task not in ready:  # started by somebody else
                 self._counts[self._group_of.pop(task)] -= 1
 

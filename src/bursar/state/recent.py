@@ -44,15 +44,17 @@ class Recent:
 class Changes:
     """What changed lately, by kind. What each number is now, the state tells."""
 
-    __slots__ = ("attempts", "blocked", "machines", "ready")
+    __slots__ = ("attempts", "blocked", "machines", "ready", "works")
 
     def __init__(self) -> None:
         self.attempts = Recent()
         """attempts that were started, began, are being cancelled, ended, or whose machine is being
         released"""
         self.blocked = Recent()
-        """tasks that became BLOCKED, or WAITING again"""
+        """tasks that became BLOCKED, or WAITING again, or CANCELLED"""
         self.machines = Recent()
         """machines in any other way than by their attempts: rented, up, extended, leaving, down"""
         self.ready = Recent()
         """tasks that became ready; what is started meanwhile is found among the attempts"""
+        self.works = Recent()
+        """works that have got another priority"""

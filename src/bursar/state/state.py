@@ -16,6 +16,8 @@ from bursar.state.facts import RunFacts
 _APPLIERS: Final[dict[type, Callable[[RunFacts, Any], None]]] = {
     ev.RunCreated: run.run_created,
     ev.WorkArrived: tasks.work_arrived,
+    ev.WorkCancelled: tasks.work_cancelled,
+    ev.PriorityChanged: tasks.priority_changed,
     ev.FilesFound: run.files_found,
     ev.ArrivalsEnded: run.arrivals_ended,
     ev.GoalChanged: run.goal_changed,
@@ -56,7 +58,7 @@ class RunState(RunFacts):
         self.events += 1
 
     def expects(self, event: ev.AnyEvent) -> bool:
-        """Whether an observation concerns something that still lives; late ones are dropped."""
+        """Whether an event concerns something that still lives; late ones are dropped."""
         if isinstance(event, ev.AttemptEnded):
             return event.attempt in self.attempts
         if isinstance(event, ev.MachineDown):
@@ -64,6 +66,13 @@ class RunState(RunFacts):
         if isinstance(event, ev.MachineUp):
             machine = self.machines.get(event.machine)
             return machine is not None and machine.up is None
+        if isinstance(event, ev.WorkCancelled | ev.PriorityChanged):
+            known = 1 <= event.work <= len(self.work)
+            return (
+                known
+                and self.work.left(event.work - 1) > 0
+                and (event.work not in self.cancelled_works)
+            )
         if isinstance(event, ev.LossAnnounced):
             machine = self.machines.get(event.machine)
             return machine is not None and not machine.leaving

@@ -14,6 +14,10 @@ class TaskStatus(IntEnum):
     """for other tasks, which are not done"""
     BLOCKED = 5
     """it needs a task that failed, perhaps through others"""
+    CANCELLED = 6
+    """its work was cancelled before it was done or had failed"""
 
 
-READY, RUNNING, DONE, FAILED, WAITING, BLOCKED = map(int, TaskStatus)  # plain, for the hot path
+READY, RUNNING, DONE, FAILED, WAITING, BLOCKED, CANCELLED = map(
+    int, TaskStatus
+)  # plain, for the hot path

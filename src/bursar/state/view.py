@@ -256,7 +256,9 @@ class ChangesView(Protocol):
 
     @property
     def blocked(self) -> RecentView:
-        """Tasks that became blocked by one that failed, or wait again since that is retried."""
+        """Tasks that became blocked by one that failed, or wait again since that is retried; tasks
+        of a work that was cancelled.
+        """
         ...
 
     @property
@@ -267,6 +269,11 @@ class ChangesView(Protocol):
     @property
     def ready(self) -> RecentView:
         """Tasks that became ready; some may have been started since."""
+        ...
+
+    @property
+    def works(self) -> RecentView:
+        """Works that have got another priority, by number."""
         ...
 
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from bursar.model.time import Time
 from bursar.model.work import Work
-from bursar.state.task_status import BLOCKED, DONE, FAILED, TaskStatus
+from bursar.state.task_status import BLOCKED, CANCELLED, DONE, FAILED, TaskStatus
 from bursar.state.view import View
 
-_SETTLED: Final = (DONE, FAILED, BLOCKED)
+_SETTLED: Final = (DONE, FAILED, BLOCKED, CANCELLED)
 _STATUSES: Final = tuple(TaskStatus)
 
 
@@ -84,11 +84,12 @@ class WorkIndex:
         """of every task, as it was at the last look"""
         self._unsettled: dict[int, CountedWork] = {}
         """by number, ascending: exactly those that have tasks which are not settled"""
-        self._seen: tuple[int, int, int] | None = None
+        self._seen: tuple[int, int, int, int] | None = None
         """the places in what changed from which on it is not known yet; None: nothing is"""
 
     def look(self, view: View) -> None:
         """Follow what changed."""
+        seen = self._seen
         tasks = self._changed(view)
         if tasks is None:
             self._works, self._status, self._unsettled = 0, bytearray(), {}
@@ -98,6 +99,9 @@ class WorkIndex:
         for place in arrived:
             if view.work.left(place):
                 self._keep(self._counted(place, view))
+        for number in self._with_new_priority(view, seen):
+            if number in self._unsettled:
+                self._unsettled[number].work = view.work[number - 1][1]
         for task in tasks or ():
             if self._status[task] != view.status[task]:
                 self._move(task, view.status[task], view)
@@ -106,7 +110,12 @@ class WorkIndex:
         """Tasks whose status may be another one; None: all."""
         changes = view.changes
         before = self._seen
-        self._seen = (changes.ready.end, changes.blocked.end, changes.attempts.end)
+        self._seen = (
+            changes.ready.end,
+            changes.blocked.end,
+            changes.attempts.end,
+            changes.works.end,
+        )
         if before is None:
             return None
         ready, blocked = changes.ready.since(before[0]), changes.blocked.since(before[1])
@@ -114,6 +123,13 @@ class WorkIndex:
         if ready is None or blocked is None or attempts is None:
             return None
         return chain(ready, blocked, map(view.log.task.__getitem__, attempts))
+
+    def _with_new_priority(
+        self, view: View, seen: tuple[int, int, int, int] | None
+    ) -> Iterable[int]:
+        """Numbers of works whose priority may be another one."""
+        changed = None if seen is None else view.changes.works.since(seen[3])
+        return tuple(self._unsettled) if changed is None else changed
 
     def _move(self, task: int, new: int, view: View) -> None:
         number = view.work.place_of(task) + 1

@@ -11,6 +11,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
+from msgspec.structs import replace
+
 from bursar.model.time import Time
 from bursar.model.work import Work
 
@@ -32,6 +34,8 @@ class Works(Sequence[Arrived]):
         """per work, its tasks that are not done"""
         self._kept: dict[int, Work] = {}
         """by place, all that are not forgotten"""
+        self._priorities: dict[int, int] = {}
+        """by place, those that are not as a work arrived with"""
         self.have_owners = False
         """whether any that was not done when it was added has one"""
         self._latest: tuple[int, Work] | None = None
@@ -53,6 +57,12 @@ class Works(Sequence[Arrived]):
         self._arrived.append(arrived)
         self._before.append(before)
         self._left.append(left)
+
+    def change_priority(self, place: int, priority: int) -> None:
+        """Give a work another priority, also when it is recalled."""
+        self._priorities[place] = priority
+        if place in self._kept:
+            self._kept[place] = replace(self._kept[place], priority=priority)
 
     def place_of(self, task: int) -> int:
         """Where the work stands that a task belongs to."""
@@ -118,5 +128,8 @@ class Works(Sequence[Arrived]):
     def _recalled(self, place: int) -> Work:
         if self._latest is None or self._latest[0] != place:
             assert self.recall is not None  # noqa: S101
-            self._latest = (place, self.recall(self.events[place]))
+            work = self.recall(self.events[place])
+            if place in self._priorities:
+                work = replace(work, priority=self._priorities[place])
+            self._latest = (place, work)
         return self._latest[1]

@@ -10,7 +10,15 @@ from bursar.model.workflow import Workflow
 from bursar.state import events as ev
 from bursar.state.attempts import MOST_TEXTS, Failure
 from bursar.state.facts import RunFacts
-from bursar.state.task_status import BLOCKED, FAILED, READY, RUNNING, WAITING
+from bursar.state.task_status import (
+    BLOCKED,
+    CANCELLED,
+    DONE,
+    FAILED,
+    READY,
+    RUNNING,
+    WAITING,
+)
 
 
 def work_arrived(state: RunFacts, event: ev.WorkArrived) -> None:
@@ -50,8 +58,38 @@ def _make_room(state: RunFacts, work: Work, at: Time) -> None:
     state.winners.extend(array("q", bytes(8 * work.count)))
 
 
+def work_cancelled(state: RunFacts, event: ev.WorkCancelled) -> None:
+    """Attempts of its tasks live on until the world has ended them."""
+    place = event.work - 1
+    before, work = state.work[place]
+    state.cancelled_works[event.work] = event.why
+    wanted = 0
+    for task in range(before + 1, before + 1 + work.count):
+        status = state.status[task]
+        if status in (DONE, FAILED):
+            continue
+        if status == READY:
+            state.ready.discard(task)
+        state.waiting -= status == WAITING
+        state.blocked -= status == BLOCKED
+        wanted += status in (READY, RUNNING)
+        state.status[task] = CANCELLED
+        state.cancelled += 1
+        state.changes.blocked.note(task)
+    state.demand.change(-wanted, event.at, work.owner)
+    state.last_settled = event.at
+
+
+def priority_changed(state: RunFacts, event: ev.PriorityChanged) -> None:
+    state.priorities[event.work] = event.priority
+    state.work.change_priority(event.work - 1, event.priority)
+    state.changes.works.note(event.work)
+
+
 def retry_requested(state: RunFacts, event: ev.RetryRequested) -> None:
     for task in event.tasks:
+        if state.work_of(task) in state.cancelled_works:
+            continue  # nobody wants it any more
         del state.failed_tasks[task]
         state.failed -= 1
         state.failures[task] = 0

@@ -1,0 +1,1 @@
+"""Workloads that are drawn: shapes of workflows, sizes, total run times and arrivals."""

@@ -1,0 +1,161 @@
+"""A run that stays open: works are submitted, listed, cancelled and reordered while it goes on."""
+
+import os
+import time
+
+import pytest
+
+from bursar import RunOver, Service, WorkflowBuilder
+from bursar.formats.market import parse_market
+from bursar.journal.reader import JournalReader
+from bursar.journal.runs import Home
+from bursar.model.errors import InputError
+from bursar.model.work import Bag, make_bag
+from bursar.report.decisions import decisions
+from bursar.state.state import fold
+
+ONE_SLOT = parse_market(
+    'currency = "USD"\ndate = "2026-01-01"\n[[offer]]\nname = "own"\nbilling = "free"\nlimit = 1\n'
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BURSAR_HOME", raising=False)
+    return tmp_path
+
+
+def bag(*commands):
+    return make_bag(["/bin/sh", "-c", "{}"], [(command,) for command in commands])
+
+
+def appending(*words):
+    """Commands that write a word each, in the order in which they run."""
+    return bag(*(f"echo {word} >> log" for word in words))
+
+
+def pair(out="joined"):
+    flow = WorkflowBuilder("pair")
+    flow.task("first", run="echo one > part", writes=["part"])
+    flow.task("second", run=f"cat part > {out}", reads=["part"], writes=[out], needs="first")
+    return flow
+
+
+def gate():
+    """Runs until the file `open` is there."""
+    return bag("while [ ! -e open ]; do sleep 0.02; done")
+
+
+def until(condition):
+    for _ in range(1500):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not come to that")
+
+
+def events_of(run):
+    found = next(one for one in Home.of(os.environ).list() if one.name == run)
+    with JournalReader(found.journal) as reader:
+        return list(reader.events())
+
+
+def test_bags_and_workflows_run_while_the_service_is_open(here):
+    with Service(ONE_SLOT) as service:
+        first = service.submit(appending("a", "b"), owner="ann")
+        assert service.wait(first, timeout=60)
+        second = service.submit(pair(), owner="bob", priority=3)
+        assert service.wait(timeout=60)
+        works = service.list()
+        assert [(one.number, one.owner, one.status, one.done) for one in works] == [
+            (first, "ann", "done", 2), (second, "bob", "done", 2),
+        ]  # fmt: skip
+        assert works[1].name == "pair"
+    assert (here / "log").read_text().split() == ["a", "b"]
+    assert (here / "joined").read_text() == "one\n"
+    assert service.summary().status == "done"
+
+
+@pytest.mark.parametrize("placer", ["fifo", "random", "priority", "backfill", "cpp", "fwp", "sr"])
+def test_any_placer_serves(here, placer):
+    with Service(ONE_SLOT, placer=placer) as service:
+        service.submit(pair())
+        service.submit(appending("a"))
+        assert service.wait(timeout=60)
+        assert {one.status for one in service.list()} == {"done"}
+
+
+def test_a_work_that_is_cancelled_is_stopped_and_others_go_on(here):
+    with Service(ONE_SLOT) as service:
+        endless = service.submit(bag("sleep 1000", "sleep 1000"))
+        until(lambda: service.status(endless).running)
+        other = service.submit(appending("other"))
+        service.cancel(endless, "a mistake")
+        assert service.wait(endless, timeout=60)
+        assert service.wait(other, timeout=60)
+        assert service.status(endless).status == "cancelled"
+    summary = service.summary()
+    assert (summary.status, summary.tasks.done, summary.tasks.cancelled) == ("done", 1, 2)
+    told = [(one.told.what, one.told.why) for one in decisions(events_of(service.run))]
+    assert ("work 1 is cancelled", "a mistake") in told
+    assert any("cancel attempt 1 of task 1" in what for what, _ in told)
+
+
+def test_the_most_urgent_work_comes_first_also_if_that_is_said_later(here):
+    with Service(ONE_SLOT) as service:
+        service.submit(gate())
+        until(lambda: service.status(1).running)
+        plain = service.submit(appending("plain"))
+        urgent = service.submit(appending("urgent"), priority=1)
+        raised = service.submit(appending("raised"))
+        service.set_priority(raised, 5)
+        assert service.status(raised).priority == 5
+        (here / "open").touch()
+        assert service.wait(timeout=60)
+        assert [service.status(one).status for one in (plain, urgent, raised)] == ["done"] * 3
+    assert (here / "log").read_text().split() == ["raised", "urgent", "plain"]
+    told = [one.told.what for one in decisions(events_of(service.run))]
+    assert f"work {raised} has priority 5" in told
+
+
+def test_the_journal_tells_the_same_state(here):
+    with Service(ONE_SLOT) as service:
+        service.submit(gate())
+        waiting = service.submit(appending("never"))
+        service.set_priority(waiting, 2)
+        service.cancel(waiting)
+        assert service.wait(waiting, timeout=60)
+        (here / "open").touch()
+    state = fold(events_of(service.run))
+    state.check()
+    assert state.cancelled_works == {waiting: "requested"}
+    assert (state.done, state.cancelled) == (1, 1)
+    assert not (here / "log").exists()
+
+
+def test_a_program_that_fails_leaves_nothing_running(here):
+    with pytest.raises(ZeroDivisionError), Service(ONE_SLOT) as service:
+        service.submit(bag("sleep 1000"))
+        until(lambda: service.status(1).running)
+        raise ZeroDivisionError
+    assert service.summary().status == "interrupted"
+
+
+def test_mistakes_are_one_line(here):
+    with Service(ONE_SLOT) as service:
+        for call, told in (
+            (lambda: service.cancel(1), "there is no work 1; 0 were submitted"),
+            (lambda: service.submit(Bag(3)), "this bag has no commands"),
+            (lambda: service.submit("ls"), "'ls' is no work; submit a bag or a workflow"),
+            (lambda: service.submit(gate(), priority="high"), "must be a whole number"),
+        ):
+            with pytest.raises(InputError, match=told):
+                call()
+        service.submit(gate())
+        service.submit(pair("same"))
+        with pytest.raises(InputError, match="'part' is written by work 2, which has not ended"):
+            service.submit(pair("other"))
+        (here / "open").touch()
+    with pytest.raises(RunOver, match="takes no more work"):
+        service.submit(gate())
