@@ -103,7 +103,7 @@ def charged_hours(stays: Iterable[tuple[Time, Time]], unit: Time = HOUR) -> floa
 # --- what users feel -----------------------------------------------------------------------------
 
 
-class Moments(msgspec.Struct, frozen=True):
+class WorkMoments(msgspec.Struct, frozen=True):
     """How a figure that every work has is spread, as in table 4.6."""
 
     mean: float
@@ -113,14 +113,14 @@ class Moments(msgspec.Struct, frozen=True):
     """in excess of the normal distribution's; -3 where all are alike, as printed"""
 
 
-def moments(values: Sequence[float]) -> Moments:
+def moments(values: Sequence[float]) -> WorkMoments:
     """The figures are the whole population, not a sample."""
     figures = np.asarray(values, np.float64)
     mean, deviation = float(figures.mean()), float(figures.std())
     if deviation == 0:
-        return Moments(mean, 0.0, 0.0, -3.0)
+        return WorkMoments(mean, 0.0, 0.0, -3.0)
     standard = (figures - mean) / deviation
-    return Moments(mean, deviation, float((standard**3).mean()), float((standard**4).mean()) - 3.0)
+    return WorkMoments(mean, deviation, float((standard**3).mean()), float((standard**4).mean()) - 3.0)
 
 
 def elastic_slowdowns(responses: Sequence[float], without: Sequence[float]) -> NDArray[np.float64]:
