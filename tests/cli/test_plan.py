@@ -65,6 +65,44 @@ def test_a_real_sample_is_planned_chosen_and_run_within_its_promises(place):
     assert learned["tasks"] == 50
 
 
+SECONDS = """
+currency = "USD"
+date = "2026-07-01"
+[[offer]]
+name = "one"
+price = "0.01"
+billing = "1s"
+limit = 2
+[[offer]]
+name = "two"
+price = "0.02"
+billing = "1s"
+minimum = "2s"
+slots = 2
+limit = 1
+"""
+
+
+def test_a_real_run_on_offers_billed_by_the_second_keeps_the_bound_of_its_cost(place):
+    """Nine of ten do: three that do not would be a wrong bound, not bad luck."""
+    place.write("seconds.toml", SECONDS)
+    place.script("work.sh", "sleep 0.$1")
+    words = ("./work.sh {}", ":::", *[str(1 + n * 7 % 4) for n in range(60)])
+    for turn in range(3):
+        name = f"by-second-{turn}"
+        options = ("--name", name, "--sample-budget", "0.40", "--json")
+        out, _ = place.bursar("plan", "-m", "seconds.toml", *options, *words)
+        plan = json.loads(out)["plans"][0]
+        bound = max(float(plan["cost_upper"]), float(plan["cost"]))
+        sample = float(plan["cap"]) - bound - float(plan["reserve"])
+        out, _ = place.bursar("run", name, "--choose", "1", "--json")
+        result = json.loads(out)
+        assert result["tasks"]["done"] == 60
+        if float(result["money"]["committed"]) - sample <= bound + 1e-9:
+            return
+    pytest.fail("the cost was above its bound in three runs of three")
+
+
 def test_an_ordinary_log_of_gnu_parallel_tells_run_times_at_speed_1(place):
     """Its host is `:`, this computer, and no offer of any market."""
     row = "{}\t:\t1794788431.693\t     {}.000\t0\t0\t0\t0\t./simulate {}\n"

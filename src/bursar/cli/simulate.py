@@ -266,10 +266,8 @@ def _sweep(found: Sweep, plot: str | None, *, as_json: bool) -> None:
     print_table(columns, rows, right=" ".join(columns))
     for why in dict.fromkeys(row.why for row in found.rows if row.why):
         say(f"not finished: {why}")
-    say(
-        f"{counted(found.rows[0].runs, 'run')} for each row, with the same seeds. Times are of runs"
-    )
-    say("that finish, costs of all runs.")
+    runs = counted(found.rows[0].runs, "run")
+    say(f"{runs} for each row; times are of those that finish, costs of all of them")
 
 
 def _request(market: Market, goal: Goal, options: Mapping[str, Any]) -> Request:
