@@ -19,7 +19,7 @@ from bursar.model.money import format_money
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.options import RunOptions
 from bursar.model.strategy import read_strategy
-from bursar.model.time import MINUTE, Time
+from bursar.model.time import Time
 from bursar.model.wish import Wish
 from bursar.model.work import Bag, Work
 from bursar.model.workflow import Workflow
@@ -28,9 +28,6 @@ from bursar.policies.presets import FAITHFUL, FOR_BAGS, IN_ORDER, ROUND_ROBIN, S
 from bursar.policies.registry import check_policies
 from bursar.state.events import PlanChosen, PlansOffered, WorkArrived
 
-LONG_UNIT, LONG_TASKS = 5 * MINUTE, 4
-"""With billing units that are longer, or longer than so many tasks, it matters most which of them a
-machine enters."""
 ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
 
@@ -255,9 +252,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """An entry for each role: what was asked for, else what suits.
 
         `mixed` is for a bag on machines that may vanish. `frontier` spends a budget on a bag that
-        is known, `bats` where there is a deadline, or units are long and nobody knows run times,
-        and `prob` on a workflow with a plan; calls that arrive one by one, machines that cost
-        nothing, and a fleet that the user chose are left to `fixed`.
+        is known, `bats` where there is a deadline or the budget is for each interval, and `prob` on
+        a workflow with a plan; calls that arrive one by one, machines that cost nothing, and a
+        fleet that the user chose are left to `fixed`.
         """
         suits = "prob" if self.is_planned else "fixed"
         if self.bag is not None and self.may_lose_machines:
@@ -273,22 +270,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _follows_frontier(self) -> bool:
-        """Whether one budget is for a bag, and machines can leave soon after their tasks end.
-
-        Tasks are as long as the budget allows, as far as anybody knows. Where somebody knows more,
-        the fleet can be chosen before, whatever the units.
-        """
+        """Whether one budget is for a bag, on machines that cost something."""
         goal = self.goal
         if self.faithful or goal.budget is None or goal.deadline is not None or self.bag is None:
             return False
-        offers = [offer for offer in self.market.offers if offer.limit != 0 and offer.price]
-        if goal.every is not None or not offers:
-            return False
-        if self.runtime is not None:
-            return True
-        work = min(o.price.nanos / (o.billing * o.slots * o.speed) for o in offers)
-        believed = goal.budget.nanos / (work * max(1, self.bag.count))
-        return min(offer.billing for offer in offers) <= min(LONG_UNIT, LONG_TASKS * believed)
+        is_sold = any(offer.limit != 0 and offer.price for offer in self.market.offers)
+        return goal.every is None and is_sold
 
     def arrivals(self) -> list[WorkArrived | PlansOffered | PlanChosen]:
         """The work, and the plans for it; nothing if it arrives later."""
