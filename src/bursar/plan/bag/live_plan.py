@@ -33,6 +33,8 @@ PRICE_OF_CHANCE: Final = 20.0
 """What a logarithm of the chance is worth, in logarithms of time."""
 PLAIN: Final = 10
 """Numbers of machines of one offer that are tried alone."""
+CHEAPEST: Final = 16
+"""Groups, those whose work costs least, of which machines are tried alone or in others' place."""
 BEST: Final = 3
 """Fleets whose neighbours are tried ..."""
 ROUNDS: Final = 2
@@ -97,9 +99,10 @@ def plan_live(
     fleets = np.concatenate([here, _covers(judge, room), _plain(groups, here[0], room, left)])
     fleets = np.clip(fleets, floor, room)
     verdicts, values = search.judged(fleets)
+    cheap = _cheapest(groups)
     for _ in range(ROUNDS):
         best = _best(fleets, values)
-        more = _neighbours(fleets[best], floor, room)
+        more = _neighbours(fleets[best], floor, room, cheap)
         others, their_values = search.judged(more)
         fleets = np.concatenate([fleets, more])
         verdicts = _joined(verdicts, others)
@@ -207,7 +210,7 @@ def _last(order: NDArray[np.int64], counts: Floats) -> Floats:
 def _plain(groups: MachineGroups, here: Floats, room: Floats, left: WorkLeft) -> Floats:
     """Machines of one offer alone, and added to those that are there."""
     rows: list[Floats] = []
-    for place in np.flatnonzero(groups.is_new):
+    for place in _cheapest(groups, groups.is_new):
         most = min(room[place], np.ceil(left.tasks / groups.slots[place]))
         if most < 1:
             continue
@@ -228,16 +231,24 @@ def _best(fleets: Floats, values: Floats) -> list[int]:
     return list(found.values())
 
 
-def _neighbours(fleets: Floats, floor: Floats, room: Floats) -> Floats:
+def _cheapest(groups: MachineGroups, which: NDArray[np.bool_] | None = None) -> list[int]:
+    """Places of the groups whose work costs least, in the order of the groups."""
+    price = groups.price / groups.unit / (groups.slots * groups.speed)
+    places = np.arange(len(groups)) if which is None else np.flatnonzero(which)
+    return sorted(places[np.argsort(price[places], kind="stable")[:CHEAPEST]].tolist())
+
+
+def _neighbours(fleets: Floats, floor: Floats, room: Floats, cheap: list[int]) -> Floats:
     """One machine more or less of a group, a tenth more or less, or another in its place."""
     size = fleets.shape[1]
     eye = np.eye(size)
     found = []
     for fleet in fleets:
-        step = np.maximum(1.0, np.round(fleet / 10))
-        found += [fleet + eye, fleet - eye, fleet + step * eye, fleet - step * eye]
-        some = np.flatnonzero(fleet > 0)
-        found += [fleet + eye - eye[place] for place in some]
+        some = np.flatnonzero(fleet > 0)[:CHEAPEST]
+        ones = eye[sorted({*cheap, *some.tolist()})]
+        steps = ones * np.maximum(1.0, np.round(fleet / 10))
+        found += [fleet + ones, fleet - ones, fleet + steps, fleet - steps]
+        found += [fleet + eye[cheap] - eye[place] for place in some]
     near: Floats = np.clip(np.concatenate(found), floor, room)
     return near
 
