@@ -79,9 +79,35 @@ def test_what_is_left_of_an_attempt_is_what_the_form_says():
     drawn = np.array(
         [rng.lognormvariate(np.log(times.mean) - sigma**2 / 2, sigma) for _ in range(40000)]
     )
-    for age in (0.0, 60.0, 150.0):
+    for age in (0.0, 60.0):
         rest = (drawn[drawn > age] - age).mean()
         assert times.rest(np.array([age]))[0] == pytest.approx(rest, rel=0.06)
+    late = (drawn[drawn > 150.0] - 150.0).mean()
+    assert late < times.rest(np.array([150.0]))[0] < 1.4 * late, "an old one may be of another form"
+
+
+def test_a_few_short_ones_do_not_hide_that_others_may_be_long():
+    """One task in five takes three times as long, and none of these has ended yet."""
+    prior = WorkPrior.of_budget(150.0)
+    off = []
+    for seed in range(30):
+        rng = Random(f"kinds/{seed}")
+        tasks = [rng.choice([50.0] * 4 + [150.0]) * rng.gauss(1, 0.1) for _ in range(40)]
+        done, running = [t for t in tasks if t < 80], [80.0 for t in tasks if t >= 80]
+        times = learn(prior, {"a": ended(done)}, {"a": running}, {"a": 1.0})
+        off.append((70.0 / times.mean - 1) / times.doubt)
+    assert np.mean(off) < 3, "the doubt tells that the mean may be far too short"
+
+
+def test_an_offer_whose_short_tasks_have_ended_does_not_seem_fast():
+    told = {"old": 1.0, "new": 1.0}
+    seen = {"old": ended([100.0, 140.0, 60.0] * 20), "new": ended([60.0] * 10)}
+    hasty, _ = learn_speeds(told, seen, 0.35, given=False)
+    fair, _ = learn_speeds(
+        told, seen, 0.35, given=False, under_way={"new": np.array([100.0, 140.0] * 10)}
+    )
+    assert hasty["new"] / hasty["old"] > 1.3
+    assert fair["new"] / fair["old"] == pytest.approx(1.0, abs=0.05)
 
 
 def test_speeds_that_nobody_told_are_learned_and_given_ones_hold():

@@ -113,17 +113,15 @@ def test_the_tasks_of_a_free_bag_start_in_order():
     assert chosen["placer"] == "random"
 
 
-def test_a_budget_for_short_units_is_spent_by_frontier_and_one_for_long_units_by_bats():
-    def provisioner(unit, *, tasks=10, **goal):
+def test_a_budget_for_a_bag_is_spent_by_frontier_whatever_the_units():
+    def provisioner(unit, **goal):
         offer = Offer("a", Money.parse("0.01"), unit, limit=3)
         market = Market("USD", "2026", (offer,))
-        return Request(market=market, goal=Goal(**goal), bag=Bag(tasks)).all_policies()
+        return Request(market=market, goal=Goal(**goal), bag=Bag(10)).all_policies()
 
     money = Money.parse("100")
-    assert provisioner(SECOND, budget=money)["provisioner"] == "frontier"
-    assert provisioner(SECOND, budget=money)["placer"] == "kept"
-    assert provisioner(HOUR, budget=money)["provisioner"] == "bats"
+    for unit in (SECOND, MINUTE, HOUR):
+        assert provisioner(unit, budget=money)["provisioner"] == "frontier"
+        assert provisioner(unit, budget=money)["placer"] == "kept"
     assert provisioner(SECOND, budget=money, every=HOUR)["provisioner"] == "bats"
     assert provisioner(SECOND, budget=money, deadline=HOUR)["provisioner"] == "bats"
-    few = Money.parse("0.1")
-    assert provisioner(MINUTE, tasks=1000, budget=few)["provisioner"] == "bats", "long beside tasks"

@@ -9,14 +9,15 @@ Before anything has ended, the budget tells: somebody who gives one believes tha
 the mean may be much shorter than the budget allows, and hardly longer. Run times that somebody
 knows take the place of that.
 
-As more end, the sum of what was seen takes over from the lognormal form, which real bags need not
-have.
+Real bags need not have that form. It counts for a few tasks only, and what was seen corrects it
+(`work_curve`). The doubt of the mean holds what may not have been seen: tasks longer than the
+longest, and tasks of another kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import log, log1p, sqrt
+from math import exp, log, log1p, sqrt
 from typing import Final
 
 import msgspec
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.normal import below
+from bursar.beliefs.work_curve import BINS, WIDTH, WorkCurve, bin_of, estimate, shifted
 
 Floats = NDArray[np.float64]
 
@@ -38,9 +40,13 @@ SHORTER, LONGER = 0.8, 0.3
 SURE: Final = 0.02
 """The same of a mean that somebody knows."""
 ENOUGH: Final = 12
-"""Results from which on sums count beside the form ..."""
-PLENTY: Final = 60
-"""... and from which on they alone do."""
+"""Results from which on plans follow what was seen."""
+IMAGINED, IMAGINED_KNOWN = 8.0, 30.0
+"""Tasks that the lognormal form counts for, beside those that were seen; more of a known one."""
+UNSEEN: Final = 0.7
+"""What lies beyond the longest task seen is in doubt by so much of that task."""
+OTHER_KINDS: Final = 1.5
+"""A mean is in doubt by tasks of a kind that was not seen: by so much, were nothing seen at all."""
 AGES: Final = 16
 """Groups of running attempts of about one age."""
 UNKNOWN_SPEED, GIVEN_SPEED = 0.3, 0.01
@@ -52,21 +58,25 @@ class EndedWork(msgspec.Struct):
 
     count: int = 0
     total: float = 0.0
-    squares: float = 0.0
     logs: float = 0.0
     log_squares: float = 0.0
+    longest: float = 0.0
+    bins: Floats = msgspec.field(default_factory=lambda: np.zeros(BINS))
+    """how many of each length"""
 
     @classmethod
     def of(cls, seconds: Floats) -> EndedWork:
         """The same as `add` of each."""
-        logs = np.log(seconds)
-        squares, log_squares = float(seconds @ seconds), float(logs @ logs)
-        return cls(len(seconds), float(seconds.sum()), squares, float(logs.sum()), log_squares)
+        found = cls()
+        for one in seconds.tolist():
+            found.add(one)
+        return found
 
     def add(self, seconds: float) -> None:
         self.count += 1
         self.total += seconds
-        self.squares += seconds * seconds
+        self.longest = max(self.longest, seconds)
+        self.bins[bin_of(seconds)] += 1
         one = log(seconds)
         self.logs += one
         self.log_squares += one * one
@@ -93,7 +103,7 @@ class WorkPrior(msgspec.Struct, frozen=True):
         return cls(mean, SURE, SURE, max(0.01, deviation / mean))
 
 
-class BagTimes(msgspec.Struct, frozen=True):
+class BagTimes(msgspec.Struct, frozen=True, eq=False):
     """The belief at one moment."""
 
     mean: float
@@ -104,16 +114,16 @@ class BagTimes(msgspec.Struct, frozen=True):
     """deviation of the work of one task, as a share of the mean"""
     count: int
     """results it rests on"""
+    curve: WorkCurve
+    """how likely longer work is"""
+
+    @classmethod
+    def lognormal(cls, mean: float, doubt: float, spread: float, count: int) -> BagTimes:
+        return cls(mean, doubt, spread, count, WorkCurve.lognormal(mean, spread))
 
     def rest(self, work: Floats) -> Floats:
         """Work that is left on average of attempts that have done so much."""
-        sigma = sqrt(log1p(self.spread**2))
-        place = (np.log(np.maximum(work, 1e-9) / self.mean) + sigma * sigma / 2) / sigma
-        alive = np.maximum(below(-place), 1e-12)
-        left = self.mean * below(sigma - place) / alive - work
-        # Far in the tail the two are lost in rounding: there it goes on by its hazard.
-        far = work * sigma / np.maximum(place, 1.0)
-        return np.where(place > 3.5, np.maximum(far, 0.02 * self.mean), np.maximum(left, 0.0))
+        return self.curve.rest(work)
 
 
 def learn(
@@ -127,8 +137,8 @@ def learn(
     grid = _Grid(prior)
     work = [np.asarray(some, np.float64) * speeds[name] for name, some in ages.items()]
     old = np.concatenate(work) if work else np.zeros(0)
-    found = grid.posterior(_pooled(seen, speeds), old, count)
-    return found if count < ENOUGH else _summed(found, seen, speeds, old, count, prior)
+    form = grid.posterior(_pooled(seen, speeds), old, count)
+    return _seen(form, seen, speeds, old, count, prior)
 
 
 def _pooled(seen: Mapping[str, EndedWork], speeds: Mapping[str, float]) -> tuple[float, float]:
@@ -141,32 +151,41 @@ def _pooled(seen: Mapping[str, EndedWork], speeds: Mapping[str, float]) -> tuple
     return first, second
 
 
-def _summed(
-    form: BagTimes,
+def _seen(
+    form: _Form,
     seen: Mapping[str, EndedWork],
     speeds: Mapping[str, float],
     old: Floats,
     count: int,
     prior: WorkPrior,
 ) -> BagTimes:
-    """The mean by sums: of what ended, and of what runs by what is expected of it."""
-    total = sum(one.total * speeds[name] for name, one in seen.items())
-    squares = sum(one.squares * speeds[name] ** 2 for name, one in seen.items())
-    ended = total / count
-    sampled = sqrt(max(0.0, squares / count - ended * ended)) / ended
-    share = min(1.0, (count - ENOUGH) / (PLENTY - ENOUGH))
-    spread = form.spread * (max(sampled, 0.01) / form.spread) ** (0.8 * share)
+    """The form, corrected by what was seen."""
+    imagined = IMAGINED if prior.spread is None else IMAGINED_KNOWN
+    ended = np.zeros(BINS)
+    for name, one in seen.items():
+        ended += shifted(one.bins, speeds[name])
+    found = estimate(ended, old, form.mean, form.spread, imagined)
+    curve = found.curve
+    longest = max((one.longest * speeds[name] for name, one in seen.items()), default=0.0)
+    longest = max(longest, float(old.max())) if len(old) else longest
+    share = imagined / (imagined + count)
+    if not count:
+        return BagTimes(form.mean, form.doubt, form.spread, 0, curve)
+    past = float(np.interp(longest * exp(WIDTH), curve.points, curve.alive))
+    beyond = past * UNSEEN * longest / curve.mean
+    kinds = OTHER_KINDS / (count + 2)
     if prior.spread is not None:
-        spread = sqrt(spread * prior.spread)
-    now = BagTimes(form.mean, form.doubt, spread, count)
-    mean = (total + float(np.sum(old + now.rest(old)))) / (count + len(old))
-    error = spread / sqrt(count) * (1 + 2 / count)
-    if prior.spread is not None:  # the sum is another measurement of what somebody knows
-        weight = error**-2 / (error**-2 + prior.longer**-2)
-        mean = prior.mean * (mean / prior.mean) ** weight
-        return BagTimes(mean, sqrt(1 / (error**-2 + prior.longer**-2)), spread, count)
-    mixed = form.mean * (mean / form.mean) ** share
-    return BagTimes(mixed, max(error, (1 - share) * form.doubt), spread, count)
+        beyond, kinds = share * beyond, share * kinds
+    doubt = sqrt(found.doubt**2 + (share * form.doubt) ** 2 + beyond**2 + kinds**2)
+    return BagTimes(curve.mean, doubt, curve.spread, count, curve)
+
+
+class _Form(msgspec.Struct, frozen=True):
+    """A lognormal form, and how much its mean is in doubt."""
+
+    mean: float
+    doubt: float
+    spread: float
 
 
 class _Grid:
@@ -184,7 +203,7 @@ class _Grid:
             np.where(off > 0, off / prior.longer, off / prior.shorter)
         )
 
-    def posterior(self, logs: tuple[float, float], old: Floats, count: int) -> BagTimes:
+    def posterior(self, logs: tuple[float, float], old: Floats, count: int) -> _Form:
         center = self.means - self.sigma**2 / 2
         first, second = logs
         weight = self.weight - (
@@ -202,7 +221,7 @@ class _Grid:
         mean = float(by_mean @ means)
         doubt = sqrt(max(0.0, float(by_mean @ np.square(means / mean - 1))))
         spread = sqrt(float(by_spread @ np.square(self.spreads[0])))
-        return BagTimes(mean, doubt, spread, count)
+        return _Form(mean, doubt, spread)
 
 
 def _grouped(old: Floats) -> tuple[Floats, Floats]:
@@ -216,16 +235,27 @@ def _grouped(old: Floats) -> tuple[Floats, Floats]:
 
 
 def learn_speeds(
-    market_speeds: Mapping[str, float], seen: Mapping[str, EndedWork], spread: float, *, given: bool
+    market_speeds: Mapping[str, float],
+    seen: Mapping[str, EndedWork],
+    spread: float,
+    *,
+    given: bool,
+    under_way: Mapping[str, Floats] | None = None,
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Speeds of offers and how much they are in doubt, as shares.
 
     What ended on an offer, against what ended elsewhere, is weighed with what the market tells.
+    `under_way` has the times that are expected of attempts that run: without them, an offer whose
+    short tasks have ended so far would seem fast.
     """
     sigma = sqrt(log1p(spread**2))
     before = GIVEN_SPEED if given else UNKNOWN_SPEED
     ends = {name: one for name, one in seen.items() if one.count}
-    shift = {name: one.logs / one.count + log(market_speeds[name]) for name, one in ends.items()}
+    shift = {}
+    for name, one in ends.items():
+        times = (under_way or {}).get(name, np.zeros(0))
+        logs = one.logs + float(np.sum(np.log(times)))
+        shift[name] = logs / (one.count + len(times)) + log(market_speeds[name])
     weight = {
         name: 1 / (before**2 + sigma**2 / one.count) for name, one in ends.items()
     }  # of each offer's mean, as a measurement of the bag's
@@ -234,11 +264,11 @@ def learn_speeds(
     )
     speeds, doubts = {}, {}
     for name, speed in market_speeds.items():
-        one = ends.get(name)
-        if one is None:
+        found = ends.get(name)
+        if found is None:
             speeds[name], doubts[name] = speed, before
             continue
-        noise = sigma**2 / one.count
+        noise = sigma**2 / found.count
         trust = before**2 / (before**2 + noise)
         speeds[name] = speed * float(np.exp(-trust * (shift[name] - center)))
         doubts[name] = sqrt(before**2 * noise / (before**2 + noise))

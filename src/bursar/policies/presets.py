@@ -19,15 +19,15 @@ ROUND_ROBIN: Final = {"provisioner": "fixed", "placer": "random", "replicator": 
 IN_ORDER: Final = {"provisioner": "fixed", "placer": "fifo", "replicator": "none"}
 """For free machines: there is nothing to learn from the first tasks."""
 BATS: Final = {"provisioner": "bats", "placer": "fitting", "replicator": "at-risk"}
-"""For machines that cost money."""
+"""For machines that cost money, and a deadline or a budget per interval."""
 FRONTIER: Final = {"provisioner": "frontier", "placer": "kept", "replicator": "at-risk"}
-"""For machines that cost money, billed by the second or minute."""
+"""For machines that cost money, and one budget for a bag."""
 CALLS: Final = {"provisioner": "calls", "placer": "fifo", "replicator": "none"}
 """For calls that are submitted while others run, on machines that cost money."""
 HEDGED: Final = {"provisioner": "hedged", "placer": "kept", "replicator": "silent"}
 """For a budget on a market that has unreliable machines, too ..."""
 HEDGED_BATS: Final = {"provisioner": "hedged", "placer": "fitting", "replicator": "silent"}
-"""... and for a deadline, or long billing units."""
+"""... and for a deadline, or a budget per interval."""
 FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
 """BaTS as published."""
 PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "at-risk"}

@@ -4,27 +4,10 @@ from __future__ import annotations
 
 from bursar.model.goal import Goal
 from bursar.model.market import Market
-from bursar.model.time import MINUTE, Time
-
-LONG_UNIT, LONG_TASKS = 5 * MINUTE, 4
-"""With billing units that are longer, or longer than so many tasks, it matters most which of them a
-machine enters."""
 
 
-def follows_frontier(market: Market, goal: Goal, tasks: int, runtime: Time | None) -> bool:
-    """Whether one budget is for a bag, and machines can leave soon after their tasks end.
-
-    Tasks are as long as the budget allows on reliable machines, as far as anybody knows. Where
-    somebody knows more, the fleet can be chosen before, whatever the units.
-    """
+def follows_frontier(market: Market, goal: Goal) -> bool:
+    """Whether one budget is for a bag, on machines that cost something; else `bats` suits."""
     if goal.budget is None or goal.deadline is not None or goal.every is not None:
         return False
-    priced = [offer for offer in market.offers if offer.limit != 0 and offer.price]
-    offers = [offer for offer in priced if offer.pool == "reliable"] or priced
-    if not offers:
-        return False
-    if runtime is not None:
-        return True
-    work = min(o.price.nanos / (o.billing * o.slots * o.speed) for o in offers)
-    believed = goal.budget.nanos / (work * max(1, tasks))
-    return min(offer.billing for offer in offers) <= min(LONG_UNIT, LONG_TASKS * believed)
+    return any(offer.limit != 0 and offer.price for offer in market.offers)

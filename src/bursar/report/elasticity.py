@@ -120,7 +120,9 @@ def moments(values: Sequence[float]) -> WorkMoments:
     if deviation == 0:
         return WorkMoments(mean, 0.0, 0.0, -3.0)
     standard = (figures - mean) / deviation
-    return WorkMoments(mean, deviation, float((standard**3).mean()), float((standard**4).mean()) - 3.0)
+    return WorkMoments(
+        mean, deviation, float((standard**3).mean()), float((standard**4).mean()) - 3.0
+    )
 
 
 def elastic_slowdowns(responses: Sequence[float], without: Sequence[float]) -> NDArray[np.float64]:

@@ -270,9 +270,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         """An entry for each role: what was asked for, else what suits.
 
         `mixed` is for a bag on machines that may vanish. `frontier` spends a budget on a bag that
-        is known, `bats` where there is a deadline, or units are long and nobody knows run times,
-        and `prob` on a workflow with a plan; calls that arrive one by one, machines that cost
-        nothing, and a fleet that the user chose are left to `fixed`.
+        is known, `bats` where there is a deadline or the budget is for each interval, and `prob` on
+        a workflow with a plan; calls that arrive one by one, machines that cost nothing, and a
+        fleet that the user chose are left to `fixed`.
         """
         suits = "prob" if self.is_planned else "fixed"
         if self.bag is not None and self.may_lose_machines:
@@ -298,10 +298,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _follows_frontier(self) -> bool:
-        """Whether one budget is for a bag, and machines can leave soon after their tasks end."""
+        """Whether one budget is for a bag, on machines that cost something."""
         if self.faithful or self.bag is None:
             return False
-        return follows_frontier(self.market, self.goal, self.bag.count, self.runtime)
+        return follows_frontier(self.market, self.goal)
 
     @property
     def _is_hedged(self) -> bool:

@@ -65,7 +65,9 @@ def executed(fleet, tasks, mean, spread, seed):
 def test_it_is_near_what_executions_take_and_cost(fleet, spread):
     tasks, mean = 400, 120.0
     runs = [executed(fleet, tasks, mean, spread, seed) for seed in range(40)]
-    judge = LiveFleetJudge(groups(), left(tasks), BagTimes(mean, 0.0, spread, 99), np.zeros(3))
+    judge = LiveFleetJudge(
+        groups(), left(tasks), BagTimes.lognormal(mean, 0.0, spread, 99), np.zeros(3)
+    )
     verdict = judge.judge(np.array([fleet], dtype=float))
     times = sorted(time for time, _ in runs)
     assert verdict.time[0] == pytest.approx(times[36], rel=0.1)
@@ -77,14 +79,14 @@ def test_the_chance_is_the_share_of_executions_within_the_money():
     runs = sorted(executed(fleet, tasks, mean, 0.4, seed)[1] for seed in range(60))
     for share in (0.2, 0.5, 0.8):
         money = runs[int(share * 60)]
-        times = BagTimes(mean, 0.0, 0.4, 99)
+        times = BagTimes.lognormal(mean, 0.0, 0.4, 99)
         judge = LiveFleetJudge(groups(), left(tasks, money), times, np.zeros(3))
         chance = np.exp(judge.judge(np.array([fleet], dtype=float)).log_chance[0])
         assert chance == pytest.approx(share, abs=0.25)
 
 
 def test_more_money_buys_a_faster_fleet_and_little_money_a_cheap_one():
-    times, work = BagTimes(120.0, 0.01, 0.3, 99), 400 * 120.0
+    times, work = BagTimes.lognormal(120.0, 0.01, 0.3, 99), 400 * 120.0
     least = work * min(p / (s * v) for p, s, v in zip(PRICES, SLOTS, SPEEDS, strict=True))
     ends = [
         plan_live(groups(), left(400, factor * least), times, np.zeros(3)).time
@@ -95,10 +97,60 @@ def test_more_money_buys_a_faster_fleet_and_little_money_a_cheap_one():
 
 
 def test_a_plan_that_is_followed_stays_within_the_money():
-    times = BagTimes(120.0, 0.01, 0.3, 99)
+    times = BagTimes.lognormal(120.0, 0.01, 0.3, 99)
     least = 400 * 120.0 * min(p / (s * v) for p, s, v in zip(PRICES, SLOTS, SPEEDS, strict=True))
     for factor in (1.1, 1.25, 1.6):
         plan = plan_live(groups(), left(400, factor * least), times, np.zeros(3))
         fleet = [round(count) for count in plan.fleet]
         costs = [executed(fleet, 400, 120.0, 0.3, seed)[1] for seed in range(20)]
         assert sum(cost <= factor * least for cost in costs) >= 18, fleet
+
+
+def hourly(*, there=0, paid=0.0):
+    """One offer of an hour, and machines of it that are there with some paid time."""
+    count = 2 if there else 1
+    column = np.ones(count)
+    return MachineGroups(
+        offer=np.zeros(count, np.int64),
+        is_new=np.array([False, True][-count:]),
+        room=np.array([float(there), 40.0][-count:]),
+        slots=4 * column,
+        speed=column,
+        begin=0 * column,
+        price=1e9 * column,
+        unit=3600 * column,
+        paid=np.array([paid, 3600.0][-count:]),
+        held=0 * column,
+        running=0 * column,
+    )
+
+
+def test_a_fleet_that_enters_another_long_unit_costs_it_whole():
+    """Ten machines need 62 minutes for the tasks, eleven need 57: money for one hour each."""
+    times = BagTimes.lognormal(120.0, 0.005, 0.2, 999)
+    judge = LiveFleetJudge(hourly(), left(1200, 12e9), times, np.zeros(1))
+    found = judge.judge(np.array([[10.0], [11.0]]))
+    assert np.exp(found.log_chance[0]) < 0.2
+    assert np.exp(found.log_chance[1]) > 0.9
+    assert found.cost[0] > 1.5 * found.cost[1]
+
+
+def test_a_machine_with_paid_time_for_another_task_is_not_dropped():
+    """Tasks are done soon with fewer machines; what is paid is used all the same."""
+    times = BagTimes.lognormal(120.0, 0.02, 0.3, 99)
+    for paid, least in ((3000.0, 10.0), (20.0, 0.0)):
+        plan = plan_live(hourly(there=10, paid=paid), left(400, 6e9), times, np.zeros(2))
+        assert plan.fleet[0] >= least
+    assert plan.fleet[0] < 10, "a decision at the end of the unit"
+
+
+def test_early_nothing_is_dropped_and_more_is_rented_only_where_it_is_safe():
+    vague = BagTimes.lognormal(120.0, 0.4, 0.5, 3)
+    least = 400 * 120.0 * 1e9 / 3600 / 4
+    for factor in (1.05, 1.5, 8.0):
+        plan = plan_live(
+            hourly(there=3), left(400, factor * least), vague, np.zeros(2), is_early=True
+        )
+        assert plan.fleet[0] == 3
+        if plan.is_change:
+            assert np.exp(plan.log_chance) >= 0.99

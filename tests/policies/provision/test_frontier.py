@@ -207,3 +207,64 @@ def test_machines_that_are_lost_before_the_first_result_are_rented_again():
     )
     assert (state.done, state.ended.status) == (16, "done")
     assert state.machines_rented > 1
+
+
+HOURLY = tuple(
+    Offer(name, Money.parse(price), 60 * MINUTE, 0, 20, 30 * SECOND, slots)
+    for name, price, slots in (("small", "0.05", 1), ("large", "0.21", 4))
+)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bag_on_machines_billed_by_the_hour_is_done_within_a_quarter_above_the_least(seed):
+    rng = Random(f"hourly/{seed}")
+    runtimes = [round(rng.gauss(400, 100) * SECOND) for _ in range(400)]
+    frontier = Frontier()
+    state = simulate(
+        Market("USD", "2026", HOURLY),
+        Goal(Money(round(1.25 * 400 * 400 / 3600 * 0.05 * 1e9))),
+        Bag(400),
+        Policy(frontier, KeptPlacer(frontier), AtRisk(frontier)),
+        ModelledBehaviour(given([max(SECOND, one) for one in runtimes]), seed=seed),
+        seed=seed,
+    )
+    assert state.ended.status == "done"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_tasks_that_are_seen_late_do_not_use_up_the_money(seed):
+    """One task in five takes three times as long: the first results show none of them."""
+    rng = Random(f"kinds/{seed}")
+    tasks = [rng.choice((100, 100, 100, 100, 300)) * rng.gauss(1, 0.1) for _ in range(600)]
+    frontier = Frontier()
+    state = simulate(
+        Market("USD", "2026", EC2),
+        Goal(Money(round(1.6 * sum(tasks) * LEAST * 1e9))),
+        Bag(600),
+        Policy(frontier, KeptPlacer(frontier), AtRisk(frontier)),
+        ModelledBehaviour(given([round(one * SECOND) for one in tasks]), seed=seed),
+        seed=seed,
+    )
+    assert state.ended.status == "done"
+
+
+def test_replicas_are_no_work_of_their_own():
+    """The last tasks are replicated on idle slots: what is left to do does not grow by that."""
+    frontier = Frontier()
+    most = []
+
+    class Heard:
+        def saw(self, event, state):
+            if frontier.plan is not None and frontier.plans > len(most):
+                now = frontier._now.left
+                most.append(now.ready + now.attempts + frontier._planned_for[0])
+
+    run(1.6, frontier=frontier, observers=[Heard()], varies=90.0)
+    assert max(most) <= 200
+
+
+def test_a_fleet_for_known_run_times_is_given_up_where_they_vary_far_more_than_was_said():
+    """Half of the tasks are short and half long: the mean is as said, the money does not do."""
+    frontier = Frontier(runtime=180 * SECOND, deviation=2 * SECOND)
+    run(1.12, frontier=frontier, mean=195.0, varies=120.0, tasks=600)
+    assert frontier.plans > 1

@@ -14,7 +14,7 @@ instead, in rounds; the fewer the rounds and the smaller the deviation, the more
 
 from __future__ import annotations
 
-from math import exp, log1p, pi, sqrt
+from math import log, pi, sqrt
 from typing import Final
 
 import msgspec
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.bag_times import BagTimes
-from bursar.beliefs.normal import below, log_below
+from bursar.beliefs.normal import log_below
 
 Floats = NDArray[np.float64]
 
@@ -32,11 +32,23 @@ FORM: Final = 0.01
 """By how much the closed form may be wrong, as a share of the cost ..."""
 FORM_IN_ROUNDS: Final = 0.05
 """... and more in the last rounds of tasks that end together."""
-POINTS: Final = 96
-"""of the table of what is left of tasks"""
 NEVER: Final = 1e15
 QUARTERS: Final = ((-1.1, 0.3), (0.0, 0.4), (1.1, 0.3))
 """A stay is somewhere around its mean: deviations from it, and their weights."""
+SHIFTS: Final = (
+    (-2.4, 0.02),
+    (-1.6, 0.09),
+    (-0.8, 0.23),
+    (0.0, 0.32),
+    (0.8, 0.23),
+    (1.6, 0.09),
+    (2.4, 0.02),
+)
+"""The same of the end of all machines, which is later or sooner by one work for all."""
+BETWEEN_SHIFTS: Final = 0.25
+"""Deviations of what lies between two of them."""
+LONG_UNIT: Final = 300.0
+"""Seconds from which on units are long: whether an end falls before or after theirs is all."""
 
 
 class MachineGroups(msgspec.Struct, frozen=True):
@@ -108,18 +120,12 @@ class Residuals:
     """What is left of tasks that are interrupted at any moment, in work; by number of slots."""
 
     def __init__(self, times: BagTimes) -> None:
-        self.mean_work, self.spread = times.mean, max(0.02, times.spread)
-        sigma = sqrt(log1p(self.spread**2))
-        longest = times.mean * exp(-sigma * sigma / 2 + 3.6 * sigma)
-        self.points = np.linspace(0.0, longest, POINTS)
-        place = (np.log(np.maximum(self.points, 1e-9) / times.mean) + sigma * sigma / 2) / sigma
-        alive = below(-place)
-        steps = (alive[1:] + alive[:-1]) / 2 * np.diff(self.points)
-        reached = np.concatenate([[0.0], np.cumsum(steps)])
-        self.chance: Floats = reached / reached[-1]
-        self.whole: Floats = 1 - alive
+        curve = times.curve
+        self.points = curve.points
+        self.chance: Floats = 1 - curve.after / curve.after[0]
+        self.whole: Floats = 1 - curve.alive
         """the same of tasks that have just begun"""
-        self.mean = times.mean * (1 + self.spread**2) / 2
+        self.mean = times.mean * (1 + times.spread**2) / 2
         self._known: dict[tuple[float, bool], tuple[float, float]] = {}
 
     def longest(self, slots: Floats, *, whole: bool = False) -> tuple[Floats, Floats]:
@@ -130,10 +136,10 @@ class Residuals:
     def _longest(self, slots: float, whole: bool) -> tuple[float, float]:
         if (slots, whole) not in self._known:
             more = 1 - (self.whole if whole else self.chance) ** slots
-            step = self.points[1]
-            mean = float(np.sum(more[1:] + more[:-1])) / 2 * step
+            steps = np.diff(self.points) / 2
+            mean = float((more[1:] + more[:-1]) @ steps)
             second = more * self.points
-            square = float(np.sum(second[1:] + second[:-1])) * step
+            square = 2 * float((second[1:] + second[:-1]) @ steps)
             self._known[slots, whole] = mean, sqrt(max(0.0, square - mean * mean))
         return self._known[slots, whole]
 
@@ -156,7 +162,9 @@ class LiveFleetJudge:
         self._per_second = groups.price / groups.unit
         self.longest, deviation = self.residuals.longest(groups.slots)
         self._whole, _ = self.residuals.longest(groups.slots, whole=True)
-        self._tail = np.sqrt(np.square(deviation / groups.speed) + np.square(groups.unit) / 12)
+        self._long = float(groups.unit.max()) >= LONG_UNIT
+        tail = np.square(deviation / groups.speed)
+        self._tail = np.sqrt(tail if self._long else tail + np.square(groups.unit) / 12)
         """deviation of the end of a machine"""
 
     def judge(self, fleets: Floats) -> FleetVerdicts:
@@ -170,14 +178,24 @@ class LiveFleetJudge:
         shape = _Shape(used, rate, work, left, times, groups)
         stay = np.where(is_up, self._stays(empty, shape), groups.held)
         end = self._ends(empty, used, shape)
-        cost = np.zeros_like(fleets)
-        for shift, part in QUARTERS:
-            cost += part * groups.charge(np.maximum(0.0, stay + shift * self._tail * is_up))
-        total = np.sum(fleets * cost, axis=1) + gone @ groups.charge(groups.held) + 1.0
+        ending = gone @ groups.charge(groups.held) + 1.0
         share = sqrt(times.doubt**2 + times.spread**2 / max(1, left.tasks))
         late = share * work / rate
-        deviation = self._deviation(used, total, empty, late, shape)
-        chance = _log_chance(left, total, deviation, end, late + 0.2 * times.mean)
+        if self._long:
+            totals = np.array(
+                [
+                    self._charges(fleets, stay + (shift * late)[:, np.newaxis] * is_up, is_up)
+                    for shift, _ in SHIFTS
+                ]
+            )
+            totals += ending
+            total = np.array([part for _, part in SHIFTS]) @ totals
+            deviation = self._deviation(used, total, empty, BETWEEN_SHIFTS * late, shape)
+            chance = _mixed_chance(left, totals, deviation, end, late + 0.2 * times.mean)
+        else:
+            total = self._charges(fleets, stay, is_up) + ending
+            deviation = self._deviation(used, total, empty, late, shape)
+            chance = _log_chance(left, total, deviation, end, late + 0.2 * times.mean)
         time = (end + LIKELY * late) * (1 + _useless(groups, fleets, left))
         cannot = (used @ self._rate <= 0) & (left.ready > 0)
         return FleetVerdicts(
@@ -185,6 +203,14 @@ class LiveFleetJudge:
             np.where(cannot, NEVER, total),
             np.where(cannot, -NEVER, chance),
         )
+
+    def _charges(self, fleets: Floats, stay: Floats, is_up: NDArray[np.bool_]) -> Floats:
+        """What machines cost that stay about so long."""
+        cost = np.zeros_like(fleets)
+        for shift, part in QUARTERS:
+            cost += part * self.groups.charge(np.maximum(0.0, stay + shift * self._tail * is_up))
+        found: Floats = np.sum(fleets * cost, axis=1)
+        return found
 
     def _stays(self, empty: Floats, shape: _Shape) -> Floats:
         """How long each machine stays: for the longest of what its slots have at the end."""
@@ -274,6 +300,17 @@ def _log_chance(
     if np.isfinite(left.deadline):
         found = found + log_below((left.deadline - end) / np.maximum(late, 1e-6))
     return found
+
+
+def _mixed_chance(
+    left: WorkLeft, costs: Floats, deviation: Floats, end: Floats, late: Floats
+) -> Floats:
+    """The same, where the cost is one of several: `[shift, fleet]`."""
+    found: Floats = np.full(costs.shape[1], -np.inf)
+    for (_, part), cost in zip(SHIFTS, costs, strict=True):
+        found = np.logaddexp(found, log(part) + _log_chance(left, cost, deviation, end, late))
+    chance: Floats = np.minimum(found, 0.0)
+    return chance
 
 
 def _queue_empty(

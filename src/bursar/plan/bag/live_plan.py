@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.beliefs.bag_times import ENOUGH, BagTimes
+from bursar.beliefs.bag_times import BagTimes
 from bursar.plan.bag.live_fleet import (
     FleetVerdicts,
     LiveFleetJudge,
@@ -33,6 +33,8 @@ PRICE_OF_CHANCE: Final = 20.0
 """What a logarithm of the chance is worth, in logarithms of time."""
 PLAIN: Final = 10
 """Numbers of machines of one offer that are tried alone."""
+CHEAPEST: Final = 16
+"""Groups, those whose work costs least, of which machines are tried alone or in others' place."""
 BEST: Final = 3
 """Fleets whose neighbours are tried ..."""
 ROUNDS: Final = 2
@@ -46,7 +48,15 @@ DEAR: Final = 1.05
 """A machine is dropped where its work costs so many times what it costs elsewhere."""
 
 
-HOPELESS: Final = log(0.01)
+SAFE: Final = log(0.99)
+"""The chance that is wanted of a fleet that is rented early."""
+
+
+LIKELY_END: Final = 0.9
+"""A task that fits paid time ends within it so often."""
+
+
+HOPELESS: Final = log(0.03)
 """A chance below is none."""
 
 
@@ -65,6 +75,8 @@ class LivePlan(msgspec.Struct, frozen=True):
     """whether it is better than what is there, by enough"""
     best_log_chance: float
     """the highest of any candidate"""
+    kept_log_chance: float
+    """that of what is there"""
 
 
 def plan_live(
@@ -73,20 +85,24 @@ def plan_live(
     times: BagTimes,
     speed_doubt: Floats,
     *,
-    may_rent: bool = True,
+    is_early: bool = False,
 ) -> LivePlan:
-    """The best fleet from now on; the one that is there unless another is better by enough."""
+    """The best fleet from now on; the one that is there unless another is better by enough.
+
+    Early, nothing is dropped, and more is rented only where it is safe, whatever comes in.
+    """
     judge = LiveFleetJudge(groups, left, times, speed_doubt)
     search = _FleetSearch(judge)
     here = np.where(groups.is_new, 0.0, groups.room)[np.newaxis, :]
-    room = groups.room if may_rent else here[0]
-    floor = _floor(groups, early=times.count < ENOUGH)
+    room = groups.room
+    floor = here[0] if is_early else _floor(groups, times)
     fleets = np.concatenate([here, _covers(judge, room), _plain(groups, here[0], room, left)])
     fleets = np.clip(fleets, floor, room)
     verdicts, values = search.judged(fleets)
+    cheap = _cheapest(groups)
     for _ in range(ROUNDS):
         best = _best(fleets, values)
-        more = _neighbours(fleets[best], floor, room)
+        more = _neighbours(fleets[best], floor, room, cheap)
         others, their_values = search.judged(more)
         fleets = np.concatenate([fleets, more])
         verdicts = _joined(verdicts, others)
@@ -94,14 +110,16 @@ def plan_live(
     kept, kept_value = search.judged(here)
     place = int(np.argmin(values))
     highest = float(max(verdicts.log_chance.max(), kept.log_chance[0]))
+    chances = highest, float(kept.log_chance[0])
     if highest < HOPELESS:  # then the fleet with the highest chance is the one that varies most
         place = int(np.argmin(verdicts.cost))
         if here.any():
-            return _plan(here[0], kept, 0, float(kept_value[0]), highest, is_change=False)
+            return _plan(here[0], kept, 0, float(kept_value[0]), chances, is_change=False)
     worth = WORTH + WORTH_IN_DOUBT * times.doubt
-    if values[place] > kept_value[0] - worth and here.any():
-        return _plan(here[0], kept, 0, float(kept_value[0]), highest, is_change=False)
-    return _plan(fleets[place], verdicts, place, float(values[place]), highest, is_change=True)
+    is_unsafe = is_early and verdicts.log_chance[place] < SAFE
+    if here.any() and (is_unsafe or values[place] > kept_value[0] - worth):
+        return _plan(here[0], kept, 0, float(kept_value[0]), chances, is_change=False)
+    return _plan(fleets[place], verdicts, place, float(values[place]), chances, is_change=True)
 
 
 def _plan(
@@ -109,7 +127,7 @@ def _plan(
     verdicts: FleetVerdicts,
     place: int,
     value: float,
-    highest: float,
+    chances: tuple[float, float],
     *,
     is_change: bool,
 ) -> LivePlan:
@@ -120,7 +138,8 @@ def _plan(
         log_chance=float(verdicts.log_chance[place]),
         value=value,
         is_change=is_change,
-        best_log_chance=highest,
+        best_log_chance=chances[0],
+        kept_log_chance=chances[1],
     )
 
 
@@ -139,13 +158,16 @@ class _FleetSearch:
         return verdicts, taken - PRICE_OF_CHANCE * verdicts.log_chance
 
 
-def _floor(groups: MachineGroups, *, early: bool) -> Floats:
+def _floor(groups: MachineGroups, times: BagTimes) -> Floats:
     """What is not dropped: a machine at work whose work costs little more than elsewhere.
 
     Its boot is paid, and the time that some of its slots idle at its end comes sooner or later.
+    Nor one whose paid time is long enough for another task: that can be decided later.
     """
     price = groups.price / groups.unit / (groups.slots * groups.speed)
-    fair = (price <= DEAR * price.min()) & (early | (groups.running > 0))
+    fair = (price <= DEAR * price.min()) & (groups.running > 0)
+    task = float(times.curve.rest_within(np.zeros(1), np.full(1, LIKELY_END))[0])
+    fair |= groups.paid >= groups.begin + task / groups.speed
     return np.where(~groups.is_new & fair, groups.room, 0.0)
 
 
@@ -188,7 +210,7 @@ def _last(order: NDArray[np.int64], counts: Floats) -> Floats:
 def _plain(groups: MachineGroups, here: Floats, room: Floats, left: WorkLeft) -> Floats:
     """Machines of one offer alone, and added to those that are there."""
     rows: list[Floats] = []
-    for place in np.flatnonzero(groups.is_new):
+    for place in _cheapest(groups, groups.is_new):
         most = min(room[place], np.ceil(left.tasks / groups.slots[place]))
         if most < 1:
             continue
@@ -209,16 +231,24 @@ def _best(fleets: Floats, values: Floats) -> list[int]:
     return list(found.values())
 
 
-def _neighbours(fleets: Floats, floor: Floats, room: Floats) -> Floats:
+def _cheapest(groups: MachineGroups, which: NDArray[np.bool_] | None = None) -> list[int]:
+    """Places of the groups whose work costs least, in the order of the groups."""
+    price = groups.price / groups.unit / (groups.slots * groups.speed)
+    places = np.arange(len(groups)) if which is None else np.flatnonzero(which)
+    return sorted(places[np.argsort(price[places], kind="stable")[:CHEAPEST]].tolist())
+
+
+def _neighbours(fleets: Floats, floor: Floats, room: Floats, cheap: list[int]) -> Floats:
     """One machine more or less of a group, a tenth more or less, or another in its place."""
     size = fleets.shape[1]
     eye = np.eye(size)
     found = []
     for fleet in fleets:
-        step = np.maximum(1.0, np.round(fleet / 10))
-        found += [fleet + eye, fleet - eye, fleet + step * eye, fleet - step * eye]
-        some = np.flatnonzero(fleet > 0)
-        found += [fleet + eye - eye[place] for place in some]
+        some = np.flatnonzero(fleet > 0)[:CHEAPEST]
+        ones = eye[sorted({*cheap, *some.tolist()})]
+        steps = ones * np.maximum(1.0, np.round(fleet / 10))
+        found += [fleet + ones, fleet - ones, fleet + steps, fleet - steps]
+        found += [fleet + eye[cheap] - eye[place] for place in some]
     near: Floats = np.clip(np.concatenate(found), floor, room)
     return near
 

@@ -4,10 +4,12 @@ From the first moment a plan weighs the time of the whole run with the chance to
 money (`plan.bag.live_plan`): by what is believed of run times (`beliefs.bag_times`), each machine's
 paid time, boots under way, attempts with their ages, and machines that might be rented. Nothing is
 rented only to learn. The plan is made again at each of the first results, then as work gets done,
-and a fleet is changed only where another is better by enough.
+and a fleet is changed only where another is better by enough. Before a part of the first tasks has
+ended, nothing is dropped, and more is rented only where that is safe.
 
 Where run times are known before, fleets are executed on many draws (`plan.bag.known_fleet`), and
-the best is rented at once and kept, unless machines are lost or refused, or tasks prove longer.
+the best is rented at once and kept, unless machines are lost or refused, tasks prove longer, or
+results show that the money will probably not do.
 
 Machines that the plan drops end their tasks and take no more. Once nothing is ready, whatever has
 nothing to do leaves, also what still boots. Where no fleet has a chance any more, the run stops
@@ -17,7 +19,7 @@ while most of the money is left, unless as many tasks as possible are wanted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import exp, inf
+from math import exp, inf, log
 from random import Random
 from typing import Final
 
@@ -41,12 +43,16 @@ STEP: Final = 0.08
 TOLD: Final = 0.35
 """Share of the tasks begun that must have ended before more is rented: what comes in soon is worth
 the wait."""
+PLENTY: Final = 60
+"""Results that are enough, however many tasks were begun."""
 LOOKS: Final = 6
 """Looks in the time of a task, while few results are there ..."""
 LATER_LOOKS: Final = 0.5
 """... and later."""
 SHORTEST_LOOK: Final = 2 * SECOND
 FOREVER: Final = 2**62
+OFF: Final = log(0.3)
+"""A fleet for known run times is kept while its chance is not below."""
 PATIENCE: Final = 3
 """Plans in a row that find no chance before a run is given up."""
 SURELY: Final = 2.0
@@ -82,6 +88,8 @@ class Frontier(Provisioner):
         """whether nothing was ready at the last look"""
         self._kept: KnownFleet | None = None
         """the fleet that known run times ask for, while all is as expected"""
+        self._checked = 0
+        """results, when the kept fleet was last judged"""
         self._hopeless = 0
         """plans in a row that found no chance"""
 
@@ -106,7 +114,7 @@ class Frontier(Provisioner):
         if not self._plans and self._is_before(view) and (begun := self._begin(view, now)):
             return begun
         if self._kept is not None:
-            if self._is_as_expected(view, self._kept):
+            if self._is_as_expected(view, now, self._kept):
                 return ()
             self._kept = None
         if not self._is_due(view, now):
@@ -141,8 +149,6 @@ class Frontier(Provisioner):
     def runtimes(self) -> BagBelief:
         return self.belief
 
-    # --- planning --------------------------------------------------------------------------------
-
     # --- a fleet that is kept --------------------------------------------------------------------
 
     def _is_before(self, view: View) -> bool:
@@ -172,10 +178,24 @@ class Frontier(Provisioner):
         why = f"known run times: done within {end}, for {cost} ({known.chance:.0%})"
         return reconcile(view, Target(fleet=known.fleet, rent=why), now)
 
-    def _is_as_expected(self, view: View, kept: KnownFleet) -> bool:
-        """Whether all machines are there, and tasks take no longer than was said."""
+    def _is_as_expected(self, view: View, now: Time, kept: KnownFleet) -> bool:
+        """Whether all machines are there, and the money does, as far as the results tell.
+
+        What was said of run times counts for some of them only: their mean may be wrong, or how
+        much they vary.
+        """
         is_whole = all(view.fleet.get(name, 0) >= count for name, count in kept.fleet.items())
-        return is_whole and not self.belief.is_longer
+        if not is_whole or self.belief.is_longer:
+            return False
+        if self.belief.count - self._checked < max(ENOUGH, STEP * view.total):
+            return True
+        self._checked = self.belief.count
+        self._now.look(view, now, self._dropped)
+        now_left, times = self._now.left, self.belief.times
+        plan = plan_live(self._now.groups, now_left, times, self._now.speed_doubt)
+        return plan.kept_log_chance >= OFF or plan.best_log_chance < HOPELESS
+
+    # --- planning --------------------------------------------------------------------------------
 
     def _is_due(self, view: View, now: Time) -> bool:
         if self._planned_for is None:
@@ -198,9 +218,9 @@ class Frontier(Provisioner):
             return
         ended = self.belief.count
         begun = ended + left.attempts
-        is_told = not ended or self.belief.is_known or ended >= min(ENOUGH, TOLD * begun)
+        is_told = not ended or self.belief.is_known or ended >= min(PLENTY, TOLD * begun)
         self.plan = plan_live(
-            groups, left, self.belief.times, self._now.speed_doubt, may_rent=is_told
+            groups, left, self.belief.times, self._now.speed_doubt, is_early=not is_told
         )
         is_none = self.plan.best_log_chance < HOPELESS and ended >= ENOUGH
         self._hopeless = self._hopeless + 1 if is_none else 0

@@ -45,6 +45,8 @@ DEADLINE_SHARE: Final = 10
 """Without a budget a task is believed to take one part in so many of the time."""
 CONTRADICTED: Final = 3.5
 """Deviations of a mean by which results exceed what was said before."""
+LONGEST: Final = 0.57
+"""The longest of some is on average where so many of such longest are shorter."""
 PARTS: Final = 4
 """Machines whose boot, or paid time, ends in the same one of so many parts are alike."""
 
@@ -58,7 +60,7 @@ class BagBelief(RunTimes):
         self._seen: dict[str, EndedWork] = {}
         self.count = 0
         """results"""
-        self.times = BagTimes(1.0, 1.0, 1.0, 0)
+        self.times = BagTimes.lognormal(1.0, 1.0, 1.0, 0)
         self.speeds: dict[str, float] = {}
         self.doubts: dict[str, float] = {}
 
@@ -104,13 +106,27 @@ class BagBelief(RunTimes):
             self._prior = self._first(view)
         told = {offer.name: offer.speed for offer in view.market.offers}
         given = len(set(told.values())) > 1
-        self.speeds, self.doubts = learn_speeds(told, self._seen, self.times.spread, given=given)
+        self.speeds, self.doubts = learn_speeds(
+            told, self._seen, self.times.spread, given=given, under_way=self._expected_of(ages)
+        )
         is_told = self.count > 0 or self._runtime is not None or view.ledger.budget is None
         if is_told:
             self.times = learn(self._prior, self._seen, ages, self.speeds)
         else:
             mean = self._prior.mean * BELIEVED / SPARING
-            self.times = BagTimes(mean, FIRST_DOUBT, FIRST_SPREAD, 0)
+            self.times = BagTimes.lognormal(mean, FIRST_DOUBT, FIRST_SPREAD, 0)
+            # What the budget says of work is said of it on the offers that are best for it.
+            self.doubts = dict.fromkeys(told, 0.0)
+
+    def _expected_of(self, ages: Mapping[str, Floats]) -> dict[str, Floats]:
+        """What attempts under way take in all, as it was believed so far, by offer in seconds."""
+        if not (self.speeds and self.count):
+            return {}
+        return {
+            name: some + self.times.rest(some * self.speeds[name]) / self.speeds[name]
+            for name, some in ages.items()
+            if len(some)
+        }
 
     def _first(self, view: View) -> WorkPrior:
         if self._runtime is not None:
@@ -158,13 +174,18 @@ class FleetNow:
     def look(self, view: View, now: Time, dropped: AbstractSet[int]) -> None:
         running = self._running
         running.look(view)
+        # A replica is no work of its own: it ends with the attempt that it repeats.
+        is_first = running.attempts == running.least_by_task(running.attempts)
+        machines, places = running.machines[is_first], running.offers[is_first]
         offers = view.market.offers
-        ages = (now - running.started) / SECOND
-        by_offer = {offer.name: ages[running.offers == place] for place, offer in enumerate(offers)}
+        ages = (now - running.started[is_first]) / SECOND
+        by_offer = {offer.name: ages[places == place] for place, offer in enumerate(offers)}
         self._belief.learn(view, by_offer)
         speeds = np.array([self._belief.speeds[offer.name] for offer in offers])
-        rest = self._belief.times.rest(ages * speeds[running.offers])
-        held, work = _by_machine(running.machines, rest / speeds[running.offers], rest)
+        done = ages * speeds[places]
+        rest = self._belief.times.rest(done)
+        longest = self._longest(machines, done)
+        held, work = _by_machine(machines, longest / speeds[places], rest)
         standing = _Standing(view.market, now)
         free = 0.0
         ending = 0.0
@@ -180,7 +201,7 @@ class FleetNow:
         self._members = list(standing.members.values())
         rows = standing.rows()
         kept = standing.numbers
-        is_kept = np.isin(running.machines, kept)
+        is_kept = np.isin(machines, kept)
         rows += _new_rows(view, now, self._belief)
         self.groups = _groups(rows, speeds)
         self.speed_doubt = np.array(
@@ -196,6 +217,13 @@ class FleetNow:
             elapsed=now / SECOND,
             spent=view.ledger.committed.nanos - free,
         )
+
+    def _longest(self, machines: Integers, done: Floats) -> Floats:
+        """What is left of attempts, as far as they are the longest of those of their machine."""
+        if not len(machines):
+            return done
+        beside = np.bincount(machines)[machines]
+        return self._belief.times.curve.rest_within(done, LONGEST ** (1 / beside))
 
     def dropped(self, fleet: Floats, view: View) -> set[int]:
         """Machines that a fleet has no more of: first those that boot, then those that do least."""

@@ -58,13 +58,12 @@ class Hedged(Provisioner):
         self,
         market: Market,
         goal: Goal,
-        tasks: int = 0,
         runtime: Time | None = None,
         deviation: Time | None = None,
         *,
         best_effort: bool = False,
     ) -> None:
-        by_frontier = follows_frontier(market, goal, tasks, runtime)
+        by_frontier = follows_frontier(market, goal)
         self.inner: Frontier | Bats = (
             Frontier(runtime, deviation, best_effort=best_effort) if by_frontier else Bats()
         )
