@@ -117,10 +117,11 @@ class SlurmCluster:
     def pid(self, name):
         return int((self.directory / "run" / f"{name}.pid").read_text())
 
-    def kill_controller(self):
+    def stop_controller(self):
+        """As for a restart: it keeps its state, which one that is killed may not have written."""
         pid = self.pid("slurmctld")
-        os.kill(pid, signal.SIGKILL)
-        assert eventually(lambda: not Path(f"/proc/{pid}").exists(), 10)
+        os.kill(pid, signal.SIGTERM)
+        assert eventually(lambda: not Path(f"/proc/{pid}").exists(), 30)
 
     def kill_node(self, node):
         """The daemon of a node, and those of its jobs."""

@@ -61,7 +61,7 @@ class TestJobsOfSlurm(RenterContract):
 
 
 class Desk:
-    def __init__(self, home, mark="desk"):
+    def __init__(self, home, mark):
         clock = RunClock(0, None)
         self.now, self.mark = clock.now, mark
         self.renter = SlurmRenter("desk", mark, self.now, NoCluster(), home)
@@ -84,7 +84,7 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path):
-    made = Desk(tmp_path)
+    made = Desk(tmp_path, f"desk@{tmp_path.name}")
     yield made
     made.renter.close()
 
@@ -111,7 +111,7 @@ def test_a_job_that_waits_in_the_queue_is_cancelled_with_its_lease(desk, slurm):
 def test_machines_outlive_a_restart_of_the_controller(desk, slurm):
     desk.rent(1, OFFER)
     desk.hear(Up, 1)
-    slurm.kill_controller()
+    slurm.stop_controller()
     time.sleep(1.5)
     desk.news += desk.renter.poll()
     slurm.start_controller()
