@@ -51,7 +51,7 @@ LATER_LOOKS: Final = 0.5
 """... and later."""
 SHORTEST_LOOK: Final = 2 * SECOND
 FOREVER: Final = 2**62
-OFF: Final = log(0.3)
+OFF: Final = log(0.1)
 """A fleet for known run times is kept while its chance is not below."""
 PATIENCE: Final = 3
 """Plans in a row that find no chance before a run is given up."""
