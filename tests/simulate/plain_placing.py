@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from math import ceil
 
 from bursar.kernels.placing_keys import drawn
@@ -124,6 +124,10 @@ class PlainSimulation:
         self.begun: dict[tuple[int, int], int] = {}
         """(work, task): what it was expected to take when it began"""
         self.finished: list[PlainWork] = []
+        self.planned = 0
+        """works in the last plan"""
+        self.lines: dict[int, list[tuple[int, int]]] = {m: [] for m in range(len(speeds))}
+        """machine: (work, task) in the order of planned starts"""
         self.starts: list[tuple[int, int, int, int]] = []
         """(time, work, task, machine)"""
 
@@ -197,6 +201,9 @@ class PlainSimulation:
         return sorted(idle, key=lambda m: (-self.speeds[m], m))
 
     def place(self):
+        if self.policy == "wheft":
+            self.place_planned()
+            return
         if self.policy in ("sr", "slop", "fes"):
             self.place_reserved()
             return
@@ -212,7 +219,10 @@ class PlainSimulation:
             self.start(work, task)
 
     def start(self, work, task):
-        machine, one = self.idle()[0], self.works[work]
+        self.start_on(self.idle()[0], work, task)
+
+    def start_on(self, machine, work, task):
+        one = self.works[work]
         if len(one.tasks) - len(one.started) == (len(one.tasks) + 1) // 2:
             one.half_expected = one.work_left() * one.factor
         one.order.append(task)
@@ -334,3 +344,68 @@ class PlainSimulation:
             return result / cost
 
         return max(self.joint(works), key=lambda one: urgency(one[0]))
+
+    # --- plans (3.3.8) ---------------------------------------------------------------------------
+
+    def place_planned(self):
+        waits = any(self.works[work].waiting() for work in self.arrived)
+        if len(self.arrived) > self.planned and self.idle() and waits:
+            self.planned = len(self.arrived)
+            self.plan()
+        for machine in sorted(self.idle()):
+            line = self.lines[machine]
+            if line and line[0][1] in self.works[line[0][0]].waiting():
+                work, task = line.pop(0)
+                self.start_on(machine, work, task)
+
+    def plan(self):
+        """Hybrid levels, works in turn, and HEFT with insertion."""
+        tasks = [
+            (work, task)
+            for work in self.arrived
+            for task in range(len(self.works[work].tasks))
+            if task not in self.works[work].started
+        ]
+        tasks.sort(key=lambda one: (-self.works[one[0]].rank(one[1]), one[0], self.depth_of(*one)))
+        levels = [[]]
+        for work, task in tasks:
+            if {(work, parent) for parent in self.works[work].tasks[task].parents} & {*levels[-1]}:
+                levels.append([])
+            levels[-1].append((work, task))
+        order = []
+        for level in levels:
+            groups = [[one for one in level if one[0] == work] for work in self.arrived]
+            order += [one for turn in zip_longest(*groups) for one in turn if one is not None]
+        busy = {machine: [(-1, self.now)] for machine in range(len(self.speeds))}
+        ends = {}
+        for machine, (_, work, task, start) in self.running.items():
+            ends[work, task] = max(self.now, start + self.expected(work, task, machine))
+            busy[machine] = [(-1, ends[work, task])]
+        planned = []
+        for number, (work, task) in enumerate(order):
+            parents = self.works[work].tasks[task].parents
+            ready = max([self.now, *(ends.get((work, parent), 0) for parent in parents)])
+            end, machine = min(
+                (self.first_gap(busy[m], ready, self.expected(work, task, m)), m)
+                for m in range(len(self.speeds))
+            )
+            begin = end - self.expected(work, task, machine)
+            ends[work, task] = end
+            if end > begin:
+                busy[machine] = sorted([*busy[machine], (begin, end)])
+            planned.append((begin, number, machine, (work, task)))
+        self.lines = {machine: [] for machine in range(len(self.speeds))}
+        for _, _, machine, one in sorted(planned):
+            self.lines[machine].append(one)
+
+    def depth_of(self, work, task):
+        above = [self.depth_of(work, parent) for parent in self.works[work].tasks[task].parents]
+        return 1 + max(above, default=-1)
+
+    @staticmethod
+    def first_gap(busy, ready, time):
+        """When a task would end that begins in the first gap that has room for it."""
+        for (_, free), (taken, _) in pairwise([*busy, (10**30, None)]):
+            if max(free, ready) < taken and max(free, ready) + time <= taken:
+                return max(free, ready) + time
+        raise AssertionError

@@ -63,6 +63,8 @@ class RankedWork:
         """the same by rising ranks"""
         self._ahead: list[tuple[Time, int]] = []
         """heap of tasks that were not started, by falling ranks; the same"""
+        self._depths: list[int] = []
+        """once somebody has asked"""
         self._children: tuple[Sequence[int], Sequence[int]] | None = None
         """once somebody has asked"""
         self._see_all(view.status[self.first : self.first + self.tasks])
@@ -165,6 +167,21 @@ class RankedWork:
                 missing[child] += 1
         return missing
 
+    def unstarted(self) -> list[int]:
+        """Tasks that wait, for a machine or for others."""
+        return [self.first + n for n, one in enumerate(self._status) if one in (READY, WAITING)]
+
+    def depth_of(self, task: int, view: View) -> int:
+        """The number of edges on the longest way from a task without parents."""
+        if not self._depths:
+            from bursar.kernels.graph import levels_of  # late: it needs arrays
+
+            workflow = view.work[self.place][1].workflow
+            self._depths = [0] * self.tasks
+            if workflow is not None:
+                self._depths = levels_of(workflow.dag.children, workflow.dag.order).tolist()
+        return self._depths[task - self.first]
+
     def is_open(self, task: int) -> bool:
         """Whether a task was not settled when it was seen last."""
         return self._status[task - self.first] not in SETTLED
@@ -252,6 +269,14 @@ class RankedWorks:
         if ready is None or blocked is None or attempts is None:
             return None
         return chain(taken, ready, blocked, map(view.log.task.__getitem__, attempts))
+
+    def of(self, task: int, view: View) -> RankedWork | None:
+        """The work of a task; None: it is settled."""
+        return self._unsettled.get(view.work.place_of(task))
+
+    def unsettled(self) -> list[RankedWork]:
+        """In the order of arrival."""
+        return [work for _, work in sorted(self._unsettled.items())]
 
     def start(self, work: RankedWork, task: int) -> None:
         """A placer wants to start a task of a work."""

@@ -66,6 +66,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "slop": "bursar.policies.place.slop:SlopPlacer",
         "sr": "bursar.policies.place.sr:SrPlacer",
         "stretch": "bursar.policies.place.stretch:StretchPlacer",
+        "wheft": "bursar.policies.place.wheft:WheftPlacer",
     },
     "replicator": {
         "none": "bursar.policies.replicate.none:NoReplicas",

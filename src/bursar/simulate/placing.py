@@ -53,16 +53,21 @@ RULES: Final = (
     "sr",
     "slop",
     "fes",
+    "wheft",
 )
 """Placers for workloads by name; `rule_of` takes names with parameters, too."""
 
 
-def rule_of(placer: str) -> CompiledRule:
+PLANNED: Final = "wheft"
+"""The placer that has no rule but follows plans."""
+
+
+def rule_of(placer: str) -> CompiledRule | None:
     """What a placer is compiled to; a name or parameters that do not exist are refused."""
     if placer.partition(":")[0] not in RULES:
         raise InputError(f"no placer '{placer}' for workloads; there are {', '.join(RULES)}")
-    made: WorkloadPlacer = find("placer", placer)()
-    return made.compiled
+    made = find("placer", placer)()
+    return made.compiled if isinstance(made, WorkloadPlacer) else None
 
 
 def place_workload(
@@ -82,6 +87,10 @@ def place_workload(
     the kind of each task from 0 on, run times are not known but learned from tasks of the same kind
     that have ended, and corrected by the work's own (`bursar.beliefs.learned.LearnedRunTimes`).
     """
+    if placer == PLANNED:
+        if kinds is not None:
+            raise InputError("the placer 'wheft' learns nothing here; give estimates, or none")
+        return _place_by_plans(arrays, speeds, estimates, most_works)
     placement = WorkloadPlacement(
         arrays, speeds, placer, estimates, seed, kinds=kinds, most_works=most_works
     )
@@ -109,9 +118,10 @@ class WorkloadPlacement:
         kinds: NDArray[np.int32] | None = None,
         most_works: int = 0,
     ) -> None:
-        if not len(speeds):
-            raise InputError("no machine: give the speed of at least one")
-        self._rule = rule_of(placer)
+        rule = rule_of(placer)
+        if rule is None:
+            raise InputError(f"the placer '{placer}' plans for machines that stay; choose another")
+        self._rule = rule
         self._machines = _machines_of(speeds)
         self._state = placing_state.make_state(
             len(arrays),
@@ -194,6 +204,21 @@ class WorkloadPlacement:
         return WorkloadSchedule(state.start, state.end, state.machine, is_whole)
 
 
+def _place_by_plans(
+    arrays: WorkloadArrays,
+    speeds: Sequence[float],
+    estimates: NDArray[np.int64] | None,
+    most_works: int,
+) -> WorkloadSchedule:
+    from bursar.simulate.planned_placing import PlannedPlacement  # late: few want it
+
+    _machines_of(speeds)  # which refuses wrong ones
+    known = _works_of(arrays, estimates, None).estimates
+    placement = PlannedPlacement(arrays, speeds, known)
+    left = placement.run(most_works)
+    return WorkloadSchedule(placement.start, placement.end, placement.machine, left == 0)
+
+
 def _options_of(rule: CompiledRule, seed: int, most_works: int) -> NDArray[np.int64]:
     options = np.zeros(placing_state.OPTIONS, np.int64)
     options[placing_state.SEED] = seed
@@ -228,6 +253,8 @@ def _works_of(
 
 
 def _machines_of(speeds: Sequence[float]) -> placing_state.PlacedMachines:
+    if not len(speeds):
+        raise InputError("no machine: give the speed of at least one")
     speed = np.array(speeds, np.float64)
     if not (np.isfinite(speed).all() and (speed > 0).all()):
         raise InputError("a machine's speed must be a number above 0")

@@ -13,8 +13,20 @@ from bursar.policies.registry import find
 from bursar.state import events as ev
 from bursar.testing import Scene, check_placer
 
-NAMES = ("backfill", "cpp", "fdws", "fes", "fwp", "hr", "owm", "slop", "sr:life=lazy", "stretch")
-RANKED = ("cpp", "fdws", "fwp", "hr", "owm", "stretch")
+NAMES = (
+    "backfill",
+    "cpp",
+    "fdws",
+    "fes",
+    "fwp",
+    "hr",
+    "owm",
+    "slop",
+    "sr:life=lazy",
+    "stretch",
+    "wheft",
+)
+RANKED = ("cpp", "fdws", "fwp", "hr", "owm", "stretch", "wheft")
 TWO = Offer("two", ZERO, slots=2)
 
 
