@@ -27,8 +27,11 @@ SCALES: Final = np.geomspace(0.08, 9.0, 40)
 """Scales that are thought possible, by the mean excess."""
 HEAVY: Final = 0.6
 """A sample that missed the longest tasks looks lighter than its bag. So its L-kurtosis is not
-believed outright: the usual shape lies a third of the way from there to this one ..."""
-TRUSTED: Final = 2 / 3
+believed outright: the usual shape lies a part of the way from there to this one ..."""
+DOUBTED: Final = 1 / 3
+"""... a third of a small sample's, ..."""
+SMALL: Final = 60
+"""... of at most so many tasks; less of larger ones, by the root of their size ..."""
 SHAPE_DEVIATION: Final = 0.1
 """... and the true one deviates from it by this much, ..."""
 SHAPE_NOISE: Final = 1.2
@@ -91,7 +94,8 @@ def usual_shape(sample: Floats) -> float:
     t = l_kurtosis(sample)
     a, b, c = 1 - t, 3 + 7 * t, 2 - 12 * t
     shown = float((-b + np.sqrt(max(b * b - 4 * a * c, 0.0))) / (2 * a))
-    return TRUSTED * shown + (1 - TRUSTED) * HEAVY
+    doubted = DOUBTED * min(1.0, (SMALL / len(sample)) ** 0.5)
+    return (1 - doubted) * shown + doubted * HEAVY
 
 
 def l_kurtosis(sample: Floats) -> float:
