@@ -46,7 +46,7 @@ def _hints(make: Callable[..., Any]) -> dict[str, Any]:
     from typing import get_type_hints
 
     try:
-        return get_type_hints(getattr(make, "__init__") if isinstance(make, type) else make)  # noqa: B009
+        return get_type_hints(make.__init__ if isinstance(make, type) else make)  # type: ignore[misc]
     except NameError:
         return {}
 
