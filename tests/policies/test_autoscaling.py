@@ -157,7 +157,7 @@ def test_the_fleet_follows_demand_up_and_down():
     between = [e for e in events if isinstance(e, ev.ScaleDecided) and 15 < e.at / MINUTE < 59]
     assert {event.supply for event in between} == {2}, "no task, but two slots to spare"
     assert max(event.supply for event in events if isinstance(event, ev.ScaleDecided)) == 9
-    told = [one.told for one in decisions(events) if one.told.what.startswith("scale")]
+    told = [one.line for one in decisions(events) if one.line.what.startswith("scale")]
     assert told[0].what == "scale to 9 seconds"
     assert told[0].why == "the load, and 2 slots to spare; demand 10, supply 0, load 10, target 12"
 

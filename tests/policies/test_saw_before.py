@@ -62,7 +62,7 @@ class Twin:
 
 
 def known_of_moment(last):
-    return last._results, round(last._total), round(last._longest)
+    return last._results, round(last._total), round(last.longest)
 
 
 def known_of_pools(mixed):

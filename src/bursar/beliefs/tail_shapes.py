@@ -94,7 +94,7 @@ def usual_shape(sample: Floats) -> float:
     t = l_kurtosis(sample)
     a, b, c = 1 - t, 3 + 7 * t, 2 - 12 * t
     shown = float((-b + np.sqrt(max(b * b - 4 * a * c, 0.0))) / (2 * a))
-    doubted = DOUBTED * min(1.0, (SMALL / len(sample)) ** 0.5)
+    doubted: float = DOUBTED * min(1.0, (SMALL / len(sample)) ** 0.5)
     return (1 - doubted) * shown + doubted * HEAVY
 
 

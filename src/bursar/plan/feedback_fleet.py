@@ -45,9 +45,17 @@ def _inflated(
         more = lacking if not price else min(lacking, max(0, left) // price)
         fleet[name] += max(0, more)
         left -= price * max(0, more)
+    while sum(fleet.values()) < wanted and _exchange(fleet, ordered, prices):
+        pass
+    return fleet
+
+
+def _exchange(fleet: dict[str, int], ordered: list[str], prices: Mapping[str, Money]) -> bool:
+    """One machine for several of the next cheaper offer; whether there was one to exchange."""
     for cheaper, costlier in pairwise(ordered):
         for_one = prices[costlier].nanos // max(1, prices[cheaper].nanos)
-        while for_one > 1 and fleet[costlier] and sum(fleet.values()) < wanted:
+        if for_one > 1 and fleet[costlier]:
             fleet[costlier] -= 1
             fleet[cheaper] += for_one
-    return fleet
+            return True
+    return False

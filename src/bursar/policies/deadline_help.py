@@ -60,7 +60,7 @@ class LastMoment:
         speeds = np.array([offer.speed for offer in view.market.offers])
         work = (known.ended - known.started) * speeds[known.offers]
         self._results = int((known.outcomes == SUCCESS).sum())
-        self._total, self._longest = float(work.sum()), float(work.max(initial=0.0))
+        self._total, self.longest = float(work.sum()), float(work.max(initial=0.0))
 
     def work_left(self, view: View) -> float:
         """Microseconds at speed 1, as if nothing were done yet of what runs."""

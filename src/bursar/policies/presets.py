@@ -27,7 +27,7 @@ CALLS: Final = {"provisioner": "calls", "placer": "fifo", "replicator": "none"}
 HEDGED: Final = {"provisioner": "hedged", "placer": "kept", "replicator": "silent"}
 """For a budget on a market that has unreliable machines, too ..."""
 HEDGED_BATS: Final = {"provisioner": "hedged", "placer": "fitting", "replicator": "silent"}
-"""... and for a deadline, or a budget per interval."""
+"""... and for a deadline, a budget per interval, or long billing units."""
 FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
 """BaTS as published."""
 PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "at-risk"}

@@ -49,8 +49,8 @@ def case(fate, *, spot=SPOT, market=MARKET, budget="1.2", deadline=HOUR):
 
 
 def test_it_keeps_the_contract_of_a_provisioner():
-    check_provisioner(lambda market: Hedged(market, BUDGET_ONLY), worlds=8)
-    check_provisioner(lambda market: Hedged(market, Goal(deadline=9 * HOUR)), worlds=8)
+    check_provisioner(lambda market: Hedged(market, BUDGET_ONLY, 50), worlds=8)
+    check_provisioner(lambda market: Hedged(market, Goal(deadline=9 * HOUR), 50), worlds=8)
 
 
 @pytest.mark.parametrize("fate", [LASTING, SHORT, SCARCE, NEVER])
@@ -91,10 +91,10 @@ def test_silent_hosts_are_left_alone_and_the_deadline_holds():
 
 def test_the_fleet_is_planned_as_without_unreliable_machines():
     both = Market("USD", "undated", (*MARKET.offers, SPOT))
-    assert isinstance(Hedged(both, BUDGET_ONLY).inner, Frontier)
-    assert isinstance(Hedged(both, Goal(deadline=HOUR)).inner, Bats)
+    assert isinstance(Hedged(both, BUDGET_ONLY, 100).inner, Frontier)
+    assert isinstance(Hedged(both, Goal(deadline=HOUR), 100).inner, Bats)
     hourly = Market("USD", "undated", (offer("sure", 1, billing=HOUR), SPOT))
-    assert isinstance(Hedged(hourly, BUDGET_ONLY).inner, Frontier)
+    assert isinstance(Hedged(hourly, BUDGET_ONLY, 100).inner, Bats)
 
 
 def test_it_is_the_default_where_there_is_a_goal_and_a_reliable_machine():

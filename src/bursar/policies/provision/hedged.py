@@ -35,7 +35,7 @@ from bursar.policies.deadline_help import LastMoment
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.frontier import Frontier
 from bursar.policies.reconcile import Target, give_back, is_refused, reconcile
-from bursar.policies.suited import follows_frontier
+from bursar.policies.suited import hedges_frontier
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.read_only import ReadOnlyView, seen_with
@@ -58,12 +58,13 @@ class Hedged(Provisioner):
         self,
         market: Market,
         goal: Goal,
+        tasks: int = 0,
         runtime: Time | None = None,
         deviation: Time | None = None,
         *,
         best_effort: bool = False,
     ) -> None:
-        by_frontier = follows_frontier(market, goal)
+        by_frontier = hedges_frontier(market, goal, tasks, runtime)
         self.inner: Frontier | Bats = (
             Frontier(runtime, deviation, best_effort=best_effort) if by_frontier else Bats()
         )
