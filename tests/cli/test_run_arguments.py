@@ -81,7 +81,7 @@ def test_a_number_of_jobs_that_cannot_be_is_refused(place, jobs):
 def test_a_market_has_its_own_number_of_machines(place):
     words = ("run", "-m", "market.toml", "-b", "1", "-j", "2", "true", ":::", "1")
     _, err = place.bursar(*words, code=2)
-    assert "-j is for this computer; with a market, use --fleet" in err
+    assert "-j is for this computer; with a market or a cluster, use --fleet" in err
 
 
 def test_options_behind_the_arguments_are_told_of(place):

@@ -124,7 +124,7 @@ def test_figures_have_about_four_digits_and_no_needless_exponent(value, told):
 
 
 def invoked(monkeypatch, *arguments):
-    monkeypatch.setattr(cli, "reproduce", lambda name: FOUND)
+    monkeypatch.setattr(cli, "reproduce", lambda name, **asked: FOUND)
     return CliRunner().invoke(cli.command, ["fig-1.2", *arguments], standalone_mode=False)
 
 

@@ -97,7 +97,7 @@ def test_a_work_that_is_cancelled_is_stopped_and_others_go_on(here):
         assert service.status(endless).status == "cancelled"
     summary = service.summary()
     assert (summary.status, summary.tasks.done, summary.tasks.cancelled) == ("done", 1, 2)
-    told = [(one.told.what, one.told.why) for one in decisions(events_of(service.run))]
+    told = [(one.line.what, one.line.why) for one in decisions(events_of(service.run))]
     assert ("work 1 is cancelled", "a mistake") in told
     assert any("cancel attempt 1 of task 1" in what for what, _ in told)
 
@@ -115,7 +115,7 @@ def test_the_most_urgent_work_comes_first_also_if_that_is_said_later(here):
         assert service.wait(timeout=60)
         assert [service.status(one).status for one in (plain, urgent, raised)] == ["done"] * 3
     assert (here / "log").read_text().split() == ["raised", "urgent", "plain"]
-    told = [one.told.what for one in decisions(events_of(service.run))]
+    told = [one.line.what for one in decisions(events_of(service.run))]
     assert f"work {raised} has priority 5" in told
 
 

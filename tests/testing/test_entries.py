@@ -9,10 +9,12 @@ from datetime import datetime
 import pytest
 
 from bursar.engine.roles import Placer
+from bursar.model.goal import Goal
 from bursar.model.market import Market
-from bursar.model.time import MINUTE
+from bursar.model.time import HOUR, MINUTE
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
+from bursar.policies.provision.hedged import Hedged
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.planned import Planned
 from bursar.policies.registry import BUILT_IN, find
@@ -279,6 +281,7 @@ def test_every_replicator_of_bursar_keeps_the_contract(name):
         "perfect": [lambda task, machine: task * MINUTE],
         "at-risk": [Planned({})],
         "ntdmr": [Mixed(Market("USD", "undated", ()), {})],
+        "silent": [Hedged(Market("USD", "undated", ()), Goal(deadline=HOUR))],
     }
     options = facts.get(name, [])
     check_replicator(lambda: make(*options))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
@@ -124,6 +126,21 @@ def main(arguments: list[str] | None = None) -> int:
         # The reader of our output has gone: nothing more to say, and nothing to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    if arguments is None:  # the process ends: to look for garbage in it once more takes 30 ms
-        gc.freeze()
-    sys.exit(code if isinstance(code, int) else 0)
+    code = code if isinstance(code, int) else 0
+    if arguments is None:
+        _end(code)
+    sys.exit(code)
+
+
+def _end(code: int) -> None:
+    """End the process, also beside a thread whose thoughts nobody needs any more.
+
+    Such a thread may be compiling, and would complain when the modules that it uses are taken
+    away. To look for garbage once more takes 30 ms.
+    """
+    gc.freeze()
+    if threading.active_count() > 1:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
