@@ -194,7 +194,8 @@ def test_a_frozen_carrier_is_replaced_and_no_attempt_is_lost(desk):
 
 def test_an_agent_is_killed_and_its_tasks_run_elsewhere(desk):
     words = ("--name", "a", "./task.sh 1 {}", ":::", *TASKS[:12])
-    run = desk.start("run", "--on", "dask", *desk.market(limit=2, billing="2m"), *words)
+    both = ("--fleet", "lab=2")
+    run = desk.start("run", "--on", "dask", *desk.market(limit=2, billing="2m"), *both, *words)
     assert eventually(lambda: len(desk.processes("task.sh")) >= 3, 60)
     agents = [
         int((place / "lock").read_text()) for place in sorted((desk.directory / "m").iterdir())
