@@ -103,7 +103,9 @@ class SlurmCluster:
         self.start_controller("-c")
         for node in NODES:
             self._run("slurmd", "-N", node)
-        assert eventually(lambda: self.idle() == set(NODES), 30), "Slurm did not start"
+        if not eventually(lambda: self.idle() == set(NODES), 30):
+            self.close()
+            raise AssertionError("Slurm did not start")
 
     def start_controller(self, *words):
         self._run("slurmctld", *words)
