@@ -113,6 +113,7 @@ FOR_THE_COMMAND_LINE = (
     "src/bursar/rent/slurm.py",  # the options of Slurm's commands
     "src/bursar/report/summary.py",  # the ends of commands to type
     "src/bursar/reproduce/",
+    "src/bursar/web/listening.py",  # the options of verbs that listen
 )
 
 

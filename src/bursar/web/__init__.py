@@ -1,0 +1,1 @@
+"""What browsers and other programs reach over HTTP."""

@@ -1,0 +1,1 @@
+"""The HTTP service: several users submit work to one run."""
