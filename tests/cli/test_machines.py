@@ -142,7 +142,16 @@ def _has_workers(cluster):
 
 def test_killed_and_not_resumed_every_process_ends_with_its_lease(desk):
     run = desk.start(
-        "run", "--on", "dask", *desk.market(limit=1), "--name", "k", "sleep 200", ":::", "1", "2"
+        "run",
+        "--on",
+        "dask",
+        *desk.market(limit=1, billing="20s"),
+        "--name",
+        "k",
+        "sleep 200",
+        ":::",
+        "1",
+        "2",
     )
     assert eventually(lambda: len(desk.processes("sleep 200")) == 2, 60)
     run.kill()
@@ -234,7 +243,7 @@ def test_hosts_that_ssh_cannot_reach_any_more_go_on_and_end_with_their_leases(
     server = ssh_server.SshServer(tmp_path_factory.mktemp("ssh"))
     try:
         desk = Desk(tmp_path, BURSAR_SSH=server.command)
-        hosts = desk.market('hosts = ["ada"]', billing="1m", limit=1)
+        hosts = desk.market('hosts = ["ada"]', billing="25s", limit=1)
         where = ("--on", "ssh", "--listen", "127.0.0.1")
         words = ("--name", "h", "./task.sh 0.5 {}", ":::", *TASKS[:8])
         run = desk.start("run", *where, *hosts, *words)
@@ -285,7 +294,7 @@ def test_jobs_of_slurm_outlive_bursar_and_are_adopted(slurm, tmp_path):
 
 def test_jobs_of_slurm_end_with_their_leases_if_nobody_resumes(slurm, tmp_path):
     desk = Desk(tmp_path, **slurm.environment)
-    market = desk.market('partition = "main"', billing="45s", limit=1)
+    market = desk.market('partition = "main"', billing="20s", limit=1)
     run = desk.start("run", *ON_SLURM, *market, "--name", "j", "sleep 100", ":::", "1", "2")
     assert eventually(lambda: len(desk.processes("sleep 100")) == 2, 60)
     run.kill()
