@@ -1,7 +1,8 @@
 # make run    the example sweep: sample, plan, choice, execution, and why
 # make test   linters, types, layers, and the whole test suite
 # make peers  installs what tests compare bursar with, where it can; make test does it, too
-# make reproduce   every published table and figure, into docs/reproduction.md and docs/plots
+# make reproduce   every published table and figure, into docs/reproduction.md and docs/reproductions;
+#             with ONLY="NAME ..." those alone
 # make bench  speed, side by side with peers, in one run
 PYTHON ?= python3
 BIN := .venv/bin
@@ -29,7 +30,7 @@ lint: .venv/.installed
 	$(BIN)/pytest -q tests/test_layout.py tests/docs/test_words.py tests/docs/test_readmes.py
 
 reproduce: .venv/.installed
-	$(BIN)/python -m bursar.reproduce docs/plots > docs/reproduction.md
+	$(BIN)/python -m bursar.reproduce docs $(ONLY)
 
 bench: .venv/.installed
 	$(BIN)/python -m benchmarks

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bursar.report.plot import Plot, Series, svg
-from bursar.reproduce.page import page, plot_file
+from bursar.reproduce.page import entry_page, plot_file
 from bursar.reproduce.result import Reproduction
 
 NAME = "{http://www.w3.org/2000/svg}"
@@ -55,5 +55,5 @@ def test_the_page_shows_every_plot():
     plot = Plot(title="T", across="x", upward="y", series=())
     found = Reproduction(name="fig", title="F", source="S", rows=(), plots=(plot, plot))
     assert [plot_file(found, number) for number in range(2)] == ["fig.svg", "fig-2.svg"]
-    assert "![T](plots/fig.svg)" in page([found])
-    assert "![T](plots/fig-2.svg)" in page([found])
+    assert "![T](../plots/fig.svg)" in entry_page(found)
+    assert "![T](../plots/fig-2.svg)" in entry_page(found)

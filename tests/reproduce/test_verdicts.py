@@ -1,13 +1,16 @@
 """A row says yes, no or not judged, by its band alone, and the page counts them."""
 
 import json
+from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from bursar.cli import reproduce as cli
-from bursar.model.errors import InvariantError
-from bursar.reproduce.page import figure, page
+from bursar.model.errors import InputError, InvariantError
+from bursar.reproduce import __main__ as pages
+from bursar.reproduce.page import PageSummary, entry_page, figure, index_page, summary_in
 from bursar.reproduce.result import (
     Reproduction,
     Verdict,
@@ -91,18 +94,55 @@ def test_counts_keep_published_figures_apart_from_demands_of_our_own():
     assert list(counts.of_own.values()) == [1, 1, 1]
 
 
-def test_the_page_begins_with_a_summary_that_tells_why_rows_say_no():
-    text = page([FOUND])
-    told = "6 rows; 3 published figures: 1 yes, 1 no, 1 not judged; 1 of 2 demands of our own hold"
-    assert f"{told}." in text
-    assert "| [fig-1.2](#fig-12) | 6 | 3 | 1 | 1 | 1 | 1 | 1 |" in text
+def test_the_index_counts_what_the_pages_say_and_why_rows_say_no():
+    text = index_page([PageSummary.of(FOUND)], missing=["fig-9"])
+    counts = (
+        "6 rows; 3 published figures: 1 yes, 1 no, 1 not judged; 1 of 2 demands of our own hold"
+    )
+    assert f"{counts}." in text
+    assert "| [fig-1.2](reproductions/fig-1.2.md) | 6 | 3 | 1 | 1 | 1 | 1 | 1 |" in text
     assert "- fig-1.2: bad: paper 72, ours 86.5: the distribution is not printed" in text
     assert "- fig-1.2: own that fails: ours 3, not 0 to 2: not known why" in text
-    assert text.index("## Summary") < text.index("## fig-1.2")
+    assert "Without a page yet: `fig-9`." in text
+
+
+def test_a_page_carries_its_summary_whatever_its_rows_say():
+    odd = judged("a --> b", 72, 86.5, RANGE, why="x -->")
+    found = msgspec.structs.replace(FOUND, rows=(odd,))
+    text = entry_page(found)
+    assert text.partition("\n")[0].count("-->") == 1, "the comment ends early"
+    assert summary_in(text, "fig-1.2.md") == PageSummary.of(found)
+
+
+def test_a_page_that_somebody_else_wrote_is_named():
+    with pytest.raises(InputError, match=r"^mine.md: this is no page of a reproduction"):
+        summary_in("# My page", "mine.md")
+
+
+def test_one_page_is_written_again_and_the_others_stay(tmp_path):
+    pages.main(tmp_path, ["bats-sarsa"])
+    before = (tmp_path / "reproductions/bats-sarsa.md").read_text()
+    pages.main(tmp_path, ["bats-kohonen"])
+    assert (tmp_path / "reproductions/bats-sarsa.md").read_text() == before
+    index = (tmp_path / "reproduction.md").read_text()
+    assert "| [bats-kohonen](reproductions/bats-kohonen.md) | 6 |" in index
+    assert "| [bats-sarsa](reproductions/bats-sarsa.md) | 6 |" in index
+    assert "Without a page yet: `bats-table-2.1`" in index
+
+
+def test_the_index_in_the_documentation_is_that_of_its_pages(tmp_path):
+    docs = Path(__file__).parents[2] / "docs"
+    (tmp_path / "reproductions").symlink_to(docs / "reproductions")
+    pages.write_index(tmp_path)
+    written, expected = (
+        [line for line in path.read_text().splitlines() if not line.startswith("Without a page")]
+        for path in (docs / "reproduction.md", tmp_path / "reproduction.md")
+    )
+    assert written == expected
 
 
 def test_the_page_has_the_band_and_its_reason_in_every_row():
-    text = page([FOUND])
+    text = entry_page(FOUND)
     assert "| good | 75 | 75.5 | 72 | 78 | the range of section 6.1 | yes | n |" in text
     bad = "**no** | a note; the distribution is not printed |"
     assert f"| bad | 72 | 86.5 | 72 | 78 | the range of section 6.1 | {bad}" in text

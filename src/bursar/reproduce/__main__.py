@@ -1,31 +1,51 @@
-"""Print the page of all reproductions: `python -m bursar.reproduce [DIRECTORY]`.
+"""Write the pages of reproductions: `python -m bursar.reproduce DOCS [NAME ...]`.
 
-Their plots are written into the directory, where one is given. Those whose data is not here are
-left out, with a note.
+Each gets a page DOCS/reproductions/NAME.md and its plots in DOCS/plots; then the index,
+DOCS/reproduction.md, is written from all pages that are there. Those whose data is not here keep
+the page they have, with a note.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 from bursar.model.errors import InputError
 from bursar.report.plot import svg
 from bursar.reproduce.everything import compute
-from bursar.reproduce.page import page, plot_file
-from bursar.reproduce.result import Reproduction
+from bursar.reproduce.page import entry_page, index_page, plot_file, summary_in
+from bursar.reproduce.result import ENTRIES, Reproduction
 
 
-def computed(plots: Path | None) -> Iterator[Reproduction]:
-    for name, found in compute():
+def write(found: Reproduction, docs: Path) -> None:
+    """Its page and its plots."""
+    for folder in ("reproductions", "plots"):
+        (docs / folder).mkdir(parents=True, exist_ok=True)
+    for number, plot in enumerate(found.plots):
+        (docs / "plots" / plot_file(found, number)).write_text(svg(plot), encoding="utf-8")
+    page = docs / "reproductions" / f"{found.name}.md"
+    page.write_text(entry_page(found), encoding="utf-8")
+
+
+def write_index(docs: Path) -> None:
+    """From the pages that are there."""
+    pages = {name: docs / "reproductions" / f"{name}.md" for name in ENTRIES}
+    summaries = [
+        summary_in(page.read_text(encoding="utf-8"), str(page))
+        for page in pages.values()
+        if page.exists()
+    ]
+    missing = [name for name, page in pages.items() if not page.exists()]
+    (docs / "reproduction.md").write_text(index_page(summaries, missing), encoding="utf-8")
+
+
+def main(docs: Path, names: Sequence[str]) -> None:
+    for name, found in compute(names or list(ENTRIES)):
         if isinstance(found, InputError):
             print(f"{name} is left out: {found}", file=sys.stderr)
-            continue
-        if plots is not None:
-            plots.mkdir(parents=True, exist_ok=True)
-            for number, plot in enumerate(found.plots):
-                (plots / plot_file(found, number)).write_text(svg(plot), encoding="utf-8")
-        yield found
+        else:
+            write(found, docs)
+    write_index(docs)
 
 
 if __name__ == "__main__":
-    print(page(computed(Path(sys.argv[1]) if sys.argv[1:] else None)), end="")
+    main(Path(sys.argv[1]), sys.argv[2:])

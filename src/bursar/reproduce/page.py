@@ -1,10 +1,17 @@
-"""The page of reproductions in the documentation, written from the computed rows."""
+"""The pages of reproductions in the documentation: one for each, and an index of all.
+
+A page carries its summary in its first line, so that the index can be written from the pages that
+are there: to compute one reproduction again does not ask for all the others.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+import msgspec
+
+from bursar.model.errors import InputError
 from bursar.model.text import counted
 from bursar.reproduce.result import Counts, Figure, Reproduction, Row, Verdict
 
@@ -12,13 +19,15 @@ HEAD: Final = """\
 # Reproductions
 
 Published figures beside those that bursar computes. Written by `make reproduce`;
-`bursar reproduce NAME` computes one of them again.
+`make reproduce ONLY="NAME ..."` writes some of the pages again, and `bursar reproduce NAME` shows
+one of them on your screen.
 
 A row says **yes** if ours lies within its band, **no** if it does not, and **not judged** if it has
 no band. A band is stated before the run, with its reason: what the source prints, its own spread,
 or the chance in so many draws. Rows without a published figure are demands of our own, or
 information.
 """
+SUMMARY_LINE: Final = ("<!-- summary: ", " -->")
 PLAIN: Final = 1e3
 LARGE: Final = 1e9
 """from and below this a figure is written without a fraction and without an exponent"""
@@ -38,13 +47,42 @@ def plot_file(found: Reproduction, number: int) -> str:
     return f"{found.name}.svg" if number == 0 else f"{found.name}-{number + 1}.svg"
 
 
-def page(reproductions: Iterable[Reproduction]) -> str:
-    """Markdown: a summary, a table for each reproduction, and what was assumed."""
-    every = list(reproductions)
-    lines = [HEAD, *_summary(every)]
-    for found in every:
-        lines.extend(_section(found))
-    return "\n".join(lines)
+class PageSummary(msgspec.Struct, frozen=True):
+    """What the index says of a reproduction."""
+
+    name: str
+    counts: Counts
+    failed: tuple[str, ...]
+    """a line for each row that says no"""
+
+    @staticmethod
+    def of(found: Reproduction) -> PageSummary:
+        return PageSummary(found.name, found.counts, tuple(map(_failure, found.failed)))
+
+
+def entry_page(found: Reproduction) -> str:
+    """Markdown: the summary, the table, the plots, and what was assumed."""
+    summary = msgspec.json.encode(PageSummary.of(found)).decode()
+    first = summary.replace(">", "\\u003e").join(SUMMARY_LINE)  # a comment ends at the first arrow
+    return "\n".join((first, *_entry(found)))
+
+
+def summary_in(text: str, place: str) -> PageSummary:
+    """The summary of a page that `entry_page` wrote."""
+    start, end = SUMMARY_LINE
+    first = text.partition("\n")[0]
+    try:
+        if not (first.startswith(start) and first.endswith(end)):
+            raise ValueError("its first line holds no summary")
+        return msgspec.json.decode(first.removeprefix(start).removesuffix(end), type=PageSummary)
+    except ValueError as error:
+        message = f"{place}: this is no page of a reproduction ({error}); compute it again"
+        raise InputError(message) from error
+
+
+def index_page(summaries: Sequence[PageSummary], missing: Sequence[str] = ()) -> str:
+    """Markdown: how many rows of each say yes and no, and why those that say no do."""
+    return "\n".join((HEAD, *_table(summaries, missing), *_failures(summaries)))
 
 
 def tally(counts: Counts) -> str:
@@ -59,27 +97,32 @@ def tally(counts: Counts) -> str:
     return told + (f"; {own[Verdict.YES]} of {demands} demands of our own hold" if demands else "")
 
 
-def _summary(every: Sequence[Reproduction]) -> Iterator[str]:
+def _table(summaries: Sequence[PageSummary], missing: Sequence[str]) -> Iterator[str]:
     yield "## Summary"
     yield ""
-    yield f"{tally(Counts.of(row for found in every for row in found.rows))}."
+    yield f"{tally(Counts.sum(one.counts for one in summaries))}."
     yield ""
     yield "| entry | rows | published | yes | no | not judged | own demands: yes | no |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
-    for found in every:
-        counts = found.counts
+    for one in summaries:
+        counts = one.counts
         own = (counts.of_own[verdict] for verdict in (Verdict.YES, Verdict.NO))
         cells = (counts.rows, counts.published, *counts.of_published.values(), *own)
-        link = f"[{found.name}](#{found.name.replace('.', '')})"
-        yield f"| {link} | {' | '.join(map(str, cells))} |"
+        yield f"| [{one.name}](reproductions/{one.name}.md) | {' | '.join(map(str, cells))} |"
     yield ""
-    if any(found.failed for found in every):
-        yield "Each row that says no, and why:"
+    if missing:
+        yield f"Without a page yet: {', '.join(f'`{name}`' for name in missing)}."
         yield ""
-    for found in every:
-        for row in found.failed:
-            yield f"- {found.name}: {row.what}: {_apart(row)}: {row.why or 'not known why'}"
-    yield ""
+
+
+def _failures(summaries: Iterable[PageSummary]) -> Iterator[str]:
+    lines = [f"- {one.name}: {failure}" for one in summaries for failure in one.failed]
+    if lines:
+        yield from ("Each row that says no, and why:", "", *lines, "")
+
+
+def _failure(row: Row) -> str:
+    return f"{row.what}: {_apart(row)}: {row.why or 'not known why'}"
 
 
 def _apart(row: Row) -> str:
@@ -90,8 +133,8 @@ def _apart(row: Row) -> str:
     return f"{ours}, not {figure(row.low)} to {figure(row.high)}"
 
 
-def _section(found: Reproduction) -> Iterator[str]:
-    yield f"## {found.name}"
+def _entry(found: Reproduction) -> Iterator[str]:
+    yield f"# {found.name}"
     yield ""
     yield f"{found.title} ({found.source}). {tally(found.counts)}."
     yield ""
@@ -103,7 +146,7 @@ def _section(found: Reproduction) -> Iterator[str]:
         yield f"| {' | '.join((row.what, *figures, row.reason, verdict, row.told))} |"
     yield ""
     for number, plot in enumerate(found.plots):
-        yield f"![{plot.title}](plots/{plot_file(found, number)})"
+        yield f"![{plot.title}](../plots/{plot_file(found, number)})"
         yield ""
     for line in found.assumed:
         yield f"- Assumed: {line}"

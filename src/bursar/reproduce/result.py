@@ -128,6 +128,16 @@ class Counts(msgspec.Struct, frozen=True):
             {verdict: own[verdict] for verdict in Verdict},
         )
 
+    @staticmethod
+    def sum(several: Iterable[Counts]) -> Counts:
+        every = list(several)
+        return Counts(
+            sum(one.rows for one in every),
+            sum(one.published for one in every),
+            {verdict: sum(one.of_published[verdict] for one in every) for verdict in Verdict},
+            {verdict: sum(one.of_own[verdict] for one in every) for verdict in Verdict},
+        )
+
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     """A table or figure of a source. `assumed` says what the source leaves open."""
