@@ -34,6 +34,8 @@ def below(z: Floats) -> Floats:
 
 def log_below(z: Floats) -> Floats:
     """Its logarithm, also where the chance itself would be nothing."""
+    if z.min(initial=0.0) >= _FAR:
+        return np.log(below(z))
     near = np.maximum(z, _FAR)
     far = np.minimum(z, _FAR)
     series = -0.5 * far * far - np.log(-far * sqrt(2 * np.pi)) + np.log1p(-1.0 / (far * far))

@@ -154,3 +154,18 @@ def test_early_nothing_is_dropped_and_more_is_rented_only_where_it_is_safe():
         assert plan.fleet[0] == 3
         if plan.is_change:
             assert np.exp(plan.log_chance) >= 0.99
+
+
+def test_no_fleet_is_judged_twice(monkeypatch):
+    judged = []
+    judge = LiveFleetJudge.judge
+
+    def watched(self, fleets):
+        judged.extend(map(tuple, fleets.tolist()))
+        return judge(self, fleets)
+
+    monkeypatch.setattr(LiveFleetJudge, "judge", watched)
+    plan_live(groups(), left(400, 8e4), BagTimes.lognormal(120.0, 0.1, 0.4, 99), np.zeros(3))
+    assert len(judged) > 50
+    assert len(set(judged)) == len(judged)
+    assert judged[0] == (0.0, 0.0, 0.0)

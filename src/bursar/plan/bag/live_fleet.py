@@ -14,7 +14,7 @@ instead, in rounds; the fewer the rounds and the smaller the deviation, the more
 
 from __future__ import annotations
 
-from math import log, pi, sqrt
+from math import isfinite, log, pi, sqrt
 from typing import Final
 
 import msgspec
@@ -25,6 +25,7 @@ from bursar.beliefs.bag_times import BagTimes
 from bursar.beliefs.normal import log_below
 
 Floats = NDArray[np.float64]
+Truths = NDArray[np.bool_]
 
 LIKELY: Final = 1.2816
 """Deviations that are not exceeded nine times in ten."""
@@ -33,6 +34,8 @@ FORM: Final = 0.01
 FORM_IN_ROUNDS: Final = 0.05
 """... and more in the last rounds of tasks that end together."""
 NEVER: Final = 1e15
+SURELY: Final = 1e-6
+"""The share of a unit by which one must be entered to be charged."""
 QUARTERS: Final = ((-1.1, 0.3), (0.0, 0.4), (1.1, 0.3))
 """A stay is somewhere around its mean: deviations from it, and their weights."""
 SHIFTS: Final = (
@@ -79,7 +82,7 @@ class MachineGroups(msgspec.Struct, frozen=True):
     def charge(self, stay: Floats) -> Floats:
         """What machines cost from now on that stay so long, each."""
         over = np.where(self.is_new, np.maximum(stay, self.paid), stay - self.paid)
-        charged: Floats = self.price * np.maximum(0.0, np.ceil(over / self.unit - 1e-6))
+        charged: Floats = self.price * np.maximum(0.0, np.ceil(over / self.unit - SURELY))
         return charged
 
 
@@ -143,10 +146,9 @@ class Residuals:
             self._known[slots, whole] = mean, sqrt(max(0.0, square - mean * mean))
         return self._known[slots, whole]
 
-    def last(self, slots: Floats, *, whole: bool = False) -> Floats:
-        """What the longest of so many does not exceed nine times in ten; any number of them."""
-        wanted = np.power(0.9, 1 / np.maximum(1.0, slots))
-        return np.interp(wanted, self.whole if whole else self.chance, self.points)
+    def within(self, chances: Floats, *, whole: bool = False) -> Floats:
+        """What one does not exceed with these chances."""
+        return np.interp(chances, self.whole if whole else self.chance, self.points)
 
 
 class LiveFleetJudge:
@@ -166,13 +168,15 @@ class LiveFleetJudge:
         tail = np.square(deviation / groups.speed)
         self._tail = np.sqrt(tail if self._long else tail + np.square(groups.unit) / 12)
         """deviation of the end of a machine"""
+        self._arrivals = _Arrivals(groups, self._rate)
+        self._least_units = _least_units(groups)
 
     def judge(self, fleets: Floats) -> FleetVerdicts:
         groups, left, times = self.groups, self.left, self.times
         # What a fleet drops ends its tasks all the same.
         gone = np.where(groups.is_new, 0.0, groups.room - fleets)
         work = left.ready * times.mean + left.running - gone @ groups.running
-        empty, is_up = _queue_empty(groups, fleets, work, self.residuals.mean, self._rate)
+        empty, is_up = self._arrivals.queue_empty(fleets, work, self.residuals.mean)
         used = fleets * is_up
         rate = np.maximum(1e-9, used @ self._rate)
         shape = _Shape(used, rate, work, left, times, groups)
@@ -182,18 +186,12 @@ class LiveFleetJudge:
         share = sqrt(times.doubt**2 + times.spread**2 / max(1, left.tasks))
         late = share * work / rate
         if self._long:
-            totals = np.array(
-                [
-                    self._charges(fleets, stay + (shift * late)[:, np.newaxis] * is_up, is_up)
-                    for shift, _ in SHIFTS
-                ]
-            )
-            totals += ending
+            totals = self._charges(fleets, stay, is_up, late) + ending
             total = np.array([part for _, part in SHIFTS]) @ totals
             deviation = self._deviation(used, total, empty, BETWEEN_SHIFTS * late, shape)
             chance = _mixed_chance(left, totals, deviation, end, late + 0.2 * times.mean)
         else:
-            total = self._charges(fleets, stay, is_up) + ending
+            total = self._charges(fleets, stay, is_up)[0] + ending
             deviation = self._deviation(used, total, empty, late, shape)
             chance = _log_chance(left, total, deviation, end, late + 0.2 * times.mean)
         time = (end + LIKELY * late) * (1 + _useless(groups, fleets, left))
@@ -204,13 +202,28 @@ class LiveFleetJudge:
             np.where(cannot, -NEVER, chance),
         )
 
-    def _charges(self, fleets: Floats, stay: Floats, is_up: NDArray[np.bool_]) -> Floats:
-        """What machines cost that stay about so long."""
-        cost = np.zeros_like(fleets)
-        for shift, part in QUARTERS:
-            cost += part * self.groups.charge(np.maximum(0.0, stay + shift * self._tail * is_up))
-        found: Floats = np.sum(fleets * cost, axis=1)
-        return found
+    def _charges(
+        self, fleets: Floats, stay: Floats, is_up: Truths, late: Floats | None = None
+    ) -> Floats:
+        """What machines cost that stay about so long: `[shift, fleet]`.
+
+        `late` is by how much a shift moves the end of all that are up; without, there is one.
+        """
+        groups = self.groups
+        some = np.flatnonzero(fleets.any(axis=0))  # the others cost nothing
+        unit, least, is_up = groups.unit[some], self._least_units[some], is_up[:, some]
+        stay = (stay[:, some] - np.where(groups.is_new, 0.0, groups.paid)[some]) / unit - SURELY
+        quarters = [(shift * (self._tail[some] / unit) * is_up, part) for shift, part in QUARTERS]
+        later = 0.0 if late is None else late[:, np.newaxis] * is_up / unit
+        cost = fleets[:, some] * groups.price[some]
+        found = []
+        for shift, _ in SHIFTS if late is not None else ((0.0, 1.0),):
+            moved = stay + shift * later
+            units = np.zeros_like(moved)
+            for quarter, part in quarters:
+                units += part * np.ceil(np.maximum(moved + quarter, least))
+            found.append(np.sum(cost * units, axis=1))
+        return np.array(found)
 
     def _stays(self, empty: Floats, shape: _Shape) -> Floats:
         """How long each machine stays: for the longest of what its slots have at the end."""
@@ -230,14 +243,21 @@ class LiveFleetJudge:
     def _ends(self, empty: Floats, used: Floats, shape: _Shape) -> Floats:
         """When the last task has ended, which it has nine times in ten."""
         many = used * self.groups.slots
+        some = np.nonzero(many)
+        # The longest of some is within what each of them is within so often.
+        chances = np.power(0.9, 1 / np.maximum(1.0, many[some]))
+        speed = self.groups.speed[some[1]]
 
         def last(*, whole: bool) -> Floats:
-            each = self.residuals.last(many, whole=whole) / self.groups.speed
-            found: Floats = np.max(np.where(many > 0, each, 0.0), axis=1)
+            each = np.zeros_like(many)
+            each[some] = self.residuals.within(chances, whole=whole) / speed
+            found: Floats = each.max(axis=1)
             return found
 
-        mixed = last(whole=False)
-        mixed = empty + mixed + shape.begun * np.maximum(0.0, last(whole=True) - mixed)
+        tail = last(whole=False)
+        mixed = empty + tail
+        if shape.begun.any():
+            mixed = mixed + shape.begun * np.maximum(0.0, last(whole=True) - tail)
         ends: Floats = (1 - shape.together) * mixed + shape.together * shape.in_rounds
         return ends
 
@@ -292,12 +312,12 @@ def _log_chance(
     left: WorkLeft, cost: Floats, deviation: Floats, end: Floats, late: Floats
 ) -> Floats:
     found = np.zeros_like(cost)
-    if np.isfinite(left.money):
+    if isfinite(left.money):
         # What is not known of run times makes them longer by factors, not by terms.
         form = np.log1p(np.square(deviation / cost))
         room = np.log(max(left.money, 1.0) / cost)
-        found = found + log_below((room + form / 2) / np.sqrt(form))
-    if np.isfinite(left.deadline):
+        found = log_below((room + form / 2) / np.sqrt(form))
+    if isfinite(left.deadline):
         found = found + log_below((left.deadline - end) / np.maximum(late, 1e-6))
     return found
 
@@ -313,23 +333,33 @@ def _mixed_chance(
     return chance
 
 
-def _queue_empty(
-    groups: MachineGroups, fleets: Floats, work: Floats, rest: float, rate: Floats
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """When no task is ready any more, and which groups have come up by then."""
-    order = np.argsort(groups.begin, kind="stable")
-    begin = groups.begin[order]
-    many = fleets[:, order]
-    rates = np.cumsum(many * rate[order], axis=1)
-    late = np.cumsum(many * rate[order] * begin, axis=1)
-    rests = np.cumsum(many * groups.slots[order], axis=1) * rest
-    with np.errstate(divide="ignore", invalid="ignore"):
-        empty = np.where(
-            rates > 0, (work[:, np.newaxis] - rests + late) / np.maximum(rates, 1e-12), np.inf
-        )
-    empty = np.maximum(empty, begin)
-    following = np.concatenate([begin[1:], [np.inf]])
-    first = np.argmax(empty <= following, axis=1)
-    rows = np.arange(len(fleets))
-    found = np.where(np.isfinite(empty[rows, first]), empty[rows, first], 0.0)
-    return found, groups.begin <= found[:, np.newaxis]
+class _Arrivals:
+    """Groups in the order in which they come up."""
+
+    def __init__(self, groups: MachineGroups, rate: Floats) -> None:
+        order = np.argsort(groups.begin, kind="stable")
+        self._order, self._begin = order, groups.begin[order]
+        self._following = np.append(self._begin[1:], np.inf)
+        self._rate, self._late = rate[order], rate[order] * self._begin
+        self._slots = groups.slots[order]
+        self._begins = groups.begin
+
+    def queue_empty(self, fleets: Floats, work: Floats, rest: float) -> tuple[Floats, Truths]:
+        """When no task is ready any more, and which groups have come up by then."""
+        many = fleets[:, self._order]
+        rates = np.cumsum(many * self._rate, axis=1)
+        done = np.cumsum(many * (self._late - self._slots * rest), axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            empty = np.where(
+                rates > 0, (work[:, np.newaxis] + done) / np.maximum(rates, 1e-12), np.inf
+            )
+        empty = np.maximum(empty, self._begin)
+        first = np.argmax(empty <= self._following, axis=1)
+        last = empty[np.arange(len(fleets)), first]
+        found = np.where(np.isfinite(last), last, 0.0)
+        return found, self._begins <= found[:, np.newaxis]
+
+
+def _least_units(groups: MachineGroups) -> Floats:
+    """Units that are charged for, however short a stay is."""
+    return np.where(groups.is_new, groups.paid / groups.unit - SURELY, 0.0)

@@ -33,6 +33,8 @@ PRICE_OF_CHANCE: Final = 20.0
 """What a logarithm of the chance is worth, in logarithms of time."""
 PLAIN: Final = 10
 """Numbers of machines of one offer that are tried alone."""
+KEPT: Final = 0
+"""The place of the fleet that is there, among those that are judged."""
 CHEAPEST: Final = 16
 """Groups, those whose work costs least, of which machines are tried alone or in others' place."""
 BEST: Final = 3
@@ -92,70 +94,84 @@ def plan_live(
     Early, nothing is dropped, and more is rented only where it is safe, whatever comes in.
     """
     judge = LiveFleetJudge(groups, left, times, speed_doubt)
-    search = _FleetSearch(judge)
-    here = np.where(groups.is_new, 0.0, groups.room)[np.newaxis, :]
+    here = np.where(groups.is_new, 0.0, groups.room)
     room = groups.room
-    floor = here[0] if is_early else _floor(groups, times)
-    fleets = np.concatenate([here, _covers(judge, room), _plain(groups, here[0], room, left)])
-    fleets = np.clip(fleets, floor, room)
-    verdicts, values = search.judged(fleets)
+    floor = here if is_early else _floor(groups, times)
+    search = _FleetSearch(judge)
+    first = [here[np.newaxis, :], _covers(judge, room), _plain(groups, here, room, left)]
+    search.try_all(np.clip(np.concatenate(first), floor, room))
     cheap = _cheapest(groups)
     for _ in range(ROUNDS):
-        best = _best(fleets, values)
-        more = _neighbours(fleets[best], floor, room, cheap)
-        others, their_values = search.judged(more)
-        fleets = np.concatenate([fleets, more])
-        verdicts = _joined(verdicts, others)
-        values = np.concatenate([values, their_values])
-    kept, kept_value = search.judged(here)
+        if not search.try_all(_neighbours(search.best(), floor, room, cheap)):
+            break
+    verdicts, values = search.verdicts, search.values
     place = int(np.argmin(values))
-    highest = float(max(verdicts.log_chance.max(), kept.log_chance[0]))
-    chances = highest, float(kept.log_chance[0])
-    if highest < HOPELESS:  # then the fleet with the highest chance is the one that varies most
+    if verdicts.log_chance.max() < HOPELESS:
+        # Then the fleet with the highest chance is the one that varies most.
         place = int(np.argmin(verdicts.cost))
         if here.any():
-            return _plan(here[0], kept, 0, float(kept_value[0]), chances, is_change=False)
+            return search.plan(KEPT)
     worth = WORTH + WORTH_IN_DOUBT * times.doubt
     is_unsafe = is_early and verdicts.log_chance[place] < SAFE
-    if here.any() and (is_unsafe or values[place] > kept_value[0] - worth):
-        return _plan(here[0], kept, 0, float(kept_value[0]), chances, is_change=False)
-    return _plan(fleets[place], verdicts, place, float(values[place]), chances, is_change=True)
-
-
-def _plan(
-    fleet: Floats,
-    verdicts: FleetVerdicts,
-    place: int,
-    value: float,
-    chances: tuple[float, float],
-    *,
-    is_change: bool,
-) -> LivePlan:
-    return LivePlan(
-        fleet=fleet,
-        time=float(verdicts.time[place]),
-        cost=float(verdicts.cost[place]),
-        log_chance=float(verdicts.log_chance[place]),
-        value=value,
-        is_change=is_change,
-        best_log_chance=chances[0],
-        kept_log_chance=chances[1],
-    )
+    if here.any() and (is_unsafe or values[place] > values[KEPT] - worth):
+        return search.plan(KEPT)
+    return search.plan(place, is_change=True)
 
 
 class _FleetSearch:
-    """Judges fleets by how good they are: the less the better."""
+    """Fleets that were judged, each once, and how good they are; the first is the one there is."""
 
     def __init__(self, judge: LiveFleetJudge) -> None:
-        self.judge = judge
+        self._judge = judge
+        self._known: set[object] = set()
+        self.fleets = np.empty((0, len(judge.groups)))
+        self.verdicts = FleetVerdicts(np.empty(0), np.empty(0), np.empty(0))
+        self.values = np.empty(0)
+        """the less the better"""
 
-    def judged(self, fleets: Floats) -> tuple[FleetVerdicts, Floats]:
-        left, verdicts = self.judge.left, self.judge.judge(fleets)
+    def try_all(self, fleets: Floats) -> bool:
+        """Judge those that were not judged yet; whether there was any."""
+        known, new = self._known, []
+        row = np.dtype((np.void, fleets.itemsize * fleets.shape[1]))
+        for place, key in enumerate(np.ascontiguousarray(fleets).view(row).ravel().tolist()):
+            if key not in known:
+                known.add(key)
+                new.append(place)
+        if not new:
+            return False
+        fleets = fleets[new]
+        verdicts = self._judge.judge(fleets)
+        self.fleets = np.concatenate([self.fleets, fleets])
+        self.values = np.concatenate([self.values, self._value(verdicts)])
+        self.verdicts = _joined(self.verdicts, verdicts)
+        return True
+
+    def _value(self, verdicts: FleetVerdicts) -> Floats:
+        left = self._judge.left
         if np.isfinite(left.deadline):
-            spent = np.log(left.spent + verdicts.cost + 1.0)
-            return verdicts, spent - PRICE_OF_CHANCE * verdicts.log_chance
-        taken = np.log(left.elapsed + verdicts.time + 1e-3)
-        return verdicts, taken - PRICE_OF_CHANCE * verdicts.log_chance
+            taken = np.log(left.spent + verdicts.cost + 1.0)
+        else:
+            taken = np.log(left.elapsed + verdicts.time + 1e-3)
+        value: Floats = taken - PRICE_OF_CHANCE * verdicts.log_chance
+        return value
+
+    def best(self) -> Floats:
+        """Those whose neighbours are tried."""
+        return self.fleets[np.argsort(self.values, kind="stable")[:BEST]]
+
+    def plan(self, place: int, *, is_change: bool = False) -> LivePlan:
+        """The fleet at a place."""
+        verdicts = self.verdicts
+        return LivePlan(
+            fleet=self.fleets[place],
+            time=float(verdicts.time[place]),
+            cost=float(verdicts.cost[place]),
+            log_chance=float(verdicts.log_chance[place]),
+            value=float(self.values[place]),
+            is_change=is_change,
+            best_log_chance=float(verdicts.log_chance.max()),
+            kept_log_chance=float(verdicts.log_chance[KEPT]),
+        )
 
 
 def _floor(groups: MachineGroups, times: BagTimes) -> Floats:
@@ -188,13 +204,14 @@ def _covers(judge: LiveFleetJudge, room: Floats) -> Floats:
         value = np.where(done > 0, cost / done, np.inf)
     order = np.argsort(value, axis=1, kind="stable")
     most = np.where(np.isfinite(value), room, 0.0)
-    done, most = (np.take_along_axis(some, order, axis=1) for some in (done, most))
+    rows = np.arange(ENDS)[:, np.newaxis]
+    done, most = done[rows, order], most[rows, order]
     before = np.cumsum(done * most, axis=1) - done * most
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.where(done > 0, np.ceil((work - before) / np.maximum(done, 1e-9)), 0.0)
     counts = np.clip(wanted, 0.0, most)
     fleets = np.zeros_like(counts)
-    np.put_along_axis(fleets, order, counts, axis=1)
+    fleets[rows, order] = counts
     return np.concatenate([fleets, np.maximum(0.0, fleets - _last(order, counts))])
 
 
@@ -209,26 +226,16 @@ def _last(order: NDArray[np.int64], counts: Floats) -> Floats:
 
 def _plain(groups: MachineGroups, here: Floats, room: Floats, left: WorkLeft) -> Floats:
     """Machines of one offer alone, and added to those that are there."""
-    rows: list[Floats] = []
-    for place in _cheapest(groups, groups.is_new):
-        most = min(room[place], np.ceil(left.tasks / groups.slots[place]))
-        if most < 1:
-            continue
-        for count in np.unique(np.round(np.geomspace(1.0, most, PLAIN))):
-            more = np.zeros(len(groups))
-            more[place] = count
-            rows += [more, here + more]
-    return np.array(rows) if rows else here[np.newaxis, :]
-
-
-def _best(fleets: Floats, values: Floats) -> list[int]:
-    """Places of the best fleets, equal ones once."""
-    found: dict[bytes, int] = {}
-    for place in np.argsort(values, kind="stable").tolist():
-        found.setdefault(fleets[place].tobytes(), place)
-        if len(found) == BEST:
-            break
-    return list(found.values())
+    places = np.array(_cheapest(groups, groups.is_new), dtype=np.int64)
+    most = np.minimum(room[places], np.ceil(left.tasks / groups.slots[places]))
+    places, most = places[most >= 1], most[most >= 1]
+    if not len(places):
+        return here[np.newaxis, :]
+    counts = np.round(np.geomspace(np.ones(len(places)), most, PLAIN, axis=1))
+    alone = np.zeros((counts.size, len(groups)))
+    alone[np.arange(counts.size), np.repeat(places, PLAIN)] = counts.ravel()
+    both: Floats = np.stack([alone, here + alone], axis=1).reshape(-1, len(groups))
+    return both
 
 
 def _cheapest(groups: MachineGroups, which: NDArray[np.bool_] | None = None) -> list[int]:
@@ -240,17 +247,26 @@ def _cheapest(groups: MachineGroups, which: NDArray[np.bool_] | None = None) -> 
 
 def _neighbours(fleets: Floats, floor: Floats, room: Floats, cheap: list[int]) -> Floats:
     """One machine more or less of a group, a tenth more or less, or another in its place."""
-    size = fleets.shape[1]
-    eye = np.eye(size)
+    is_cheap = np.zeros(fleets.shape[1], np.bool_)
+    is_cheap[cheap] = True
+    is_some = (fleets > 0) & (np.cumsum(fleets > 0, axis=1) <= CHEAPEST)
+    may_grow, may_shrink = fleets < room, fleets > floor
+    near = is_cheap | is_some
+    tenths = np.round(fleets / 10)
     found = []
-    for fleet in fleets:
-        some = np.flatnonzero(fleet > 0)[:CHEAPEST]
-        ones = eye[sorted({*cheap, *some.tolist()})]
-        steps = ones * np.maximum(1.0, np.round(fleet / 10))
-        found += [fleet + ones, fleet - ones, fleet + steps, fleet - steps]
-        found += [fleet + eye[cheap] - eye[place] for place in some]
-    near: Floats = np.clip(np.concatenate(found), floor, room)
-    return near
+    for may, sign in ((may_grow, 1.0), (may_shrink, -1.0)):
+        for steps, is_step in ((np.ones_like(fleets), near), (tenths, near & (tenths > 1))):
+            rows, places = np.nonzero(is_step & may)
+            some = fleets[rows]
+            some[np.arange(len(rows)), places] += sign * steps[rows, places]
+            found.append(some)
+    pairs = (is_some & may_shrink)[:, :, np.newaxis] & (is_cheap & may_grow)[:, np.newaxis, :]
+    rows, gone, places = np.nonzero(pairs)
+    some, order = fleets[rows], np.arange(len(rows))
+    some[order, gone] -= 1
+    some[order, places] += 1
+    near_fleets: Floats = np.clip(np.concatenate([*found, some]), floor, room)
+    return near_fleets
 
 
 def _joined(one: FleetVerdicts, other: FleetVerdicts) -> FleetVerdicts:
