@@ -133,7 +133,7 @@ def test_a_new_function_at_the_place_of_an_old_one_is_not_mistaken_for_it(known)
     numbers = set()
     for n in range(50):
         numbers.add(known.get(eval(f"lambda: {n}")).number)  # noqa: S307
-        gc.collect()
+        gc.collect(0)  # all generations of a long test process would take minutes
     assert len(numbers) == 50
     assert sys.getsizeof(known._portraits) < 50_000
 
