@@ -3,11 +3,12 @@
 # make peers  installs what tests compare bursar with, where it can; make test does it, too
 # make reproduce   every published table and figure, into docs/reproduction.md and docs/reproductions;
 #             with ONLY="NAME ..." those alone
+# make docs   the documentation as a site, in .site
 # make bench  speed, side by side with peers, in one run
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test peers lint reproduce bench clean
+.PHONY: run test peers lint reproduce docs bench clean
 
 run: .venv/.installed
 	rm -rf examples/.bursar/sweep
@@ -32,6 +33,10 @@ lint: .venv/.installed
 reproduce: .venv/.installed
 	$(BIN)/python -m bursar.reproduce docs $(ONLY)
 
+docs: .venv/.installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo 'open .site/index.html'
+
 bench: .venv/.installed
 	$(BIN)/python -m benchmarks
 
@@ -41,4 +46,4 @@ bench: .venv/.installed
 	touch $@
 
 clean:
-	rm -rf .venv .bursar examples/.bursar
+	rm -rf .venv .site .bursar examples/.bursar
