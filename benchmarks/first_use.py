@@ -26,7 +26,17 @@ FRONTIER = (
 USES = {
     "frontier": FRONTIER.split(),
     "plan of a workflow": ["plan", "flow.yaml", "--market", "market.toml", "--budget", "1.20"],
+    "workload": ["simulate", "few.toml", "--machines", "4", "--place", "fwp"],
+    "workload, by plans": ["simulate", "few.toml", "--machines", "4", "--place", "wheft"],
 }
+WORKLOAD = """
+count = 9
+seed = 1
+kinds = ["montage", "sipht"]
+[arrivals]
+utilization = 0.5
+machines = 4
+"""
 MOST_COMPILING = 6.0
 MOST_LOADING = 0.5
 MOST_SILENCE = 1.0
@@ -96,6 +106,7 @@ def _used(words: list[str]) -> Use:
     with TemporaryDirectory() as directory:
         home = Path(directory, "home")
         copytree(EXAMPLES, home)
+        Path(home, "few.toml").write_text(WORKLOAD, encoding="utf-8")
         environment = {**os.environ, "NUMBA_CACHE_DIR": f"{directory}/kept"}
         command = [sys.executable, "-c", LOADING, *words]
         with timed() as first:

@@ -27,17 +27,22 @@ def on_compilation(tell: Callable[[], None] | None) -> None:
     _waiting[:] = [] if tell is None else [tell]
 
 
-def let_kernels_call(*parts: Callable[..., Any], inline: bool = False) -> None:
+def let_kernels_call(
+    *parts: Callable[..., Any], inline: bool = False, makes_arrays: bool = True
+) -> None:
     """Parts of kernels, which are compiled with the first kernel that calls them.
 
     They are never called from outside. With `inline` their code stands where they are called, as a
-    call copies the descriptions of all arrays; then they may not make any.
+    call copies the descriptions of all arrays; it takes longer to compile where they are called
+    often. Parts that make no arrays, as those inlined, need not count who uses one.
     """
     from numba.extending import register_jitable
 
     options = {**part_options(), "error_model": DIVISION, "no_cfunc_wrapper": True}
+    if inline or not makes_arrays:
+        options |= {"_nrt": False}
     if inline:
-        options |= {"_nrt": False, "forceinline": True}
+        options |= {"forceinline": True}
     for part in parts:
         register_jitable(**options)(part)
 

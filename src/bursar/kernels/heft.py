@@ -117,15 +117,21 @@ def fill(gaps: Gaps, machine: int, gap: int, task_begin: float, task_end: float)
 
 
 def idle_for_ever(machines: int, room: int) -> Gaps:
-    begin, end = np.zeros((machines, room)), np.full((machines, room), np.inf)
-    return Gaps(begin, end, np.ones(machines, np.int64))
+    gaps = Gaps(
+        np.empty((machines, room)), np.empty((machines, room)), np.empty(machines, np.int64)
+    )
+    for machine in range(machines):
+        gaps.begin[machine, 0], gaps.end[machine, 0], gaps.count[machine] = 0.0, np.inf, 1
+    return gaps
 
 
 def with_more_room(gaps: Gaps) -> Gaps:
     machines, room = gaps.begin.shape
-    begin, end = np.zeros((machines, 2 * room)), np.full((machines, 2 * room), np.inf)
-    begin[:, :room] = gaps.begin
-    end[:, :room] = gaps.end
+    begin, end = np.empty((machines, 2 * room)), np.empty((machines, 2 * room))
+    for machine in range(machines):
+        for place in range(gaps.count[machine]):
+            begin[machine, place] = gaps.begin[machine, place]
+            end[machine, place] = gaps.end[machine, place]
     return Gaps(begin, end, gaps.count)
 
 

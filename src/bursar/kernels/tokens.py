@@ -9,7 +9,7 @@ readings of what it leaves behind:
 `stay`  it remains on a task until all of its children have got theirs
 `echo`  as `stay`, and a task that holds one gives another to those of its children that had theirs
 
-Plain functions for arrays or lists, which numba compiles.
+Plain functions for arrays or lists, which numba compiles: a `max` or `min` is a function more.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def largest_generation(
                 last += 1
     if last == begin:
         return 0
-    deepest = min(depth, level[order[last - 1]])
+    deepest = level[order[last - 1]]
+    deepest = depth if depth < deepest else deepest
     if reading == GEN:
         return most_of_a_level(begin, last, level, order, deepest)
     if reading == STAY:
@@ -82,7 +83,7 @@ def most_of_a_level(begin: int, last: int, level: Array, order: Array, deepest: 
         if level[task] > now:
             now, count = level[task], 0
         count += 1
-        most = max(most, count)
+        most = count if count > most else most
     return most
 
 
@@ -95,14 +96,15 @@ def most_that_stay(
         task = order[place]
         leaves = level[task] + 1
         for edge in range(children_start[task], children_start[task + 1]):
-            leaves = max(leaves, level[children[edge]])
+            below = level[children[edge]]
+            leaves = below if below > leaves else leaves
         change[begin + level[task]] += 1
         if leaves < last - begin:
             change[begin + leaves] -= 1
     most, count = 0, 0
     for step in range(deepest + 1):
         count += change[begin + step]
-        most = max(most, count)
+        most = count if count > most else most
     return most
 
 
@@ -134,7 +136,7 @@ def most_echoed(
             if stays:
                 held[task] = step + 1
                 count += 1
-        most = max(most, count)
+        most = count if count > most else most
     return most
 
 
@@ -149,8 +151,10 @@ def kept_idle(waiting: int, running: int, target: int, free: int) -> int:
     All of its waiting tasks are started, as far as there are machines; the others are reserved up
     to the target (sections 2.3.3 to 2.3.5).
     """
-    started = min(waiting, free)
-    return max(0, min(free - started, target - running - started))
+    started = waiting if waiting < free else free
+    kept, missing = free - started, target - running - started
+    kept = missing if missing < kept else kept
+    return kept if kept > 0 else 0
 
 
 PARTS: Final = (

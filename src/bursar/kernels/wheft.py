@@ -17,18 +17,21 @@ Array = Any
 
 
 def assign_levels(
-    by_rank: Array, parents_start: Array, parents: Array, group: Array, level: Array, turn: Array
+    by_rank: Array,
+    parents_start: Array,
+    parents: Array,
+    group: Array,
+    level: Array,
+    turn: Array,
+    seen: Array,
+    count: Array,
 ) -> None:
     """Fill levels, in which no task depends on another, and whose turn it is in a level.
 
     `by_rank` are tasks by falling ranks, `group` their works from 0 on. A level ends before a task
     that depends on one of it. Works take turns in a level, each with its tasks in the same order.
+    Levels are -1 at first; so is, by work, the level in which it was `seen`.
     """
-    works = 0
-    for task in range(len(group)):
-        works = max(works, group[task] + 1)
-        level[task] = -1
-    seen, count = np.full(works, -1, np.int64), np.zeros(works, np.int64)
     now = 0
     for task in by_rank:
         for edge in range(parents_start[task], parents_start[task + 1]):

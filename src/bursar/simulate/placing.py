@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from bursar.kernels import placing as placing_kernel
 from bursar.kernels import placing_keys, placing_learning, placing_state, tokens
+from bursar.kernels import placing_rows as row
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.model import learning
 from bursar.model.errors import InputError
@@ -121,19 +122,26 @@ class WorkloadPlacement:
         rule = rule_of(placer)
         if rule is None:
             raise InputError(f"the placer '{placer}' plans for machines that stay; choose another")
-        self._rule = rule
-        self._machines = _machines_of(speeds)
+        self._rule = rule.rule
+        self._speed = _speeds_of(speeds)
         self._state = placing_state.make_state(
-            len(arrays),
-            len(arrays.arrived),
-            len(speeds),
-            int(self._machines.group.max()) + 1,
-            self._rule.remembered,
-            self._rule.history,
-            0 if kinds is None else int(kinds.max(initial=0)) + 1,
+            arrays,
+            self._speed,
+            _known(arrays, estimates),
+            np.zeros(0, np.int64) if kinds is None else np.array(kinds, np.int64),
+            {
+                placing_state.HISTORY: rule.history,
+                placing_state.REMEMBERED: rule.remembered,
+                placing_state.SEED: seed,
+                placing_state.POWER: rule.power,
+                placing_state.MOST_WORKS: most_works,
+                placing_state.READING: rule.reading,
+                placing_state.DEPTH: rule.depth,
+                placing_state.SHARE: rule.share,
+                placing_state.LAZY: rule.lazy,
+            },
         )
-        self._works = _works_of(arrays, estimates, kinds)
-        self._options = _options_of(self._rule, seed, most_works)
+        self._tasks = len(arrays)
         self._there: set[int] = set()
         """machines that were added and not taken away"""
 
@@ -145,7 +153,8 @@ class WorkloadPlacement:
     @property
     def idle(self) -> list[int]:
         """Machines that are there and run nothing, ascending."""
-        return sorted(self._state.idle[: self._state.numbers[placing_state.IDLE]].tolist())
+        count = self._state.numbers[placing_state.IDLE]
+        return sorted(self._state.table[row.IDLE, :count].tolist())
 
     @property
     def running(self) -> int:
@@ -155,15 +164,18 @@ class WorkloadPlacement:
     @property
     def waiting(self) -> int:
         """Tasks that wait for a machine."""
-        return int(self._state.waiting.sum())
+        return int(self._state.table[row.WAITING].sum())
+
+    @property
+    def reserved(self) -> int:
+        """Idle machines that `sr`, `slop` or `fes` keep for works."""
+        return int(self._state.numbers[placing_state.HELD])
 
     def advance(self, until: int) -> int:
         """Go on to a moment, which is included; how many works are then there and not done."""
-        left = compiled()(
-            self._rule.rule, self._works, self._machines, self._state, until, self._options
-        )
-        self._options[placing_state.AT_ONCE] = 0
+        left = compiled()(self._rule, self._state, until)
         numbers = self._state.numbers
+        numbers[placing_state.AT_ONCE] = 0
         if until < FOREVER:
             numbers[placing_state.NOW] = max(until, numbers[placing_state.NOW])
         return int(left)
@@ -175,7 +187,7 @@ class WorkloadPlacement:
             raise InputError(f"machine {min(fresh & self._there)} is there already; add another")
         self._there |= fresh
         self._put_idle([*self.idle, *fresh])
-        self._options[placing_state.AT_ONCE] = 1
+        self._state.numbers[placing_state.AT_ONCE] = 1
 
     def release_machines(self, machines: Iterable[int]) -> None:
         """Machines that are idle are there no longer."""
@@ -186,22 +198,23 @@ class WorkloadPlacement:
         self._put_idle(sorted(idle - gone))
 
     def _put_idle(self, idle: Sequence[int]) -> None:
-        state, machines = self._state, self._machines
-        state.idle[: len(idle)] = sorted(idle, key=machines.order.__getitem__)
-        state.idle_of[:] = np.bincount(
-            machines.group[np.array(idle, np.int64)], minlength=len(state.idle_of)
-        )
-        state.numbers[placing_state.IDLE] = len(idle)
-        state.numbers[placing_state.SPEEDS] = np.count_nonzero(state.idle_of)
-        speeds = machines.speed[sorted(self._there)] if self._there else machines.speed
-        self._machines = machines._replace(mean=float(speeds.sum() / len(speeds)))
+        numbers, table, machines = self._state.numbers, self._state.table, len(self._speed)
+        table[row.IDLE, : len(idle)] = sorted(idle, key=table[row.ORDER].__getitem__)
+        idle_of = np.bincount(table[row.GROUP, idle], minlength=machines)
+        table[row.IDLE_OF, :machines] = idle_of
+        numbers[placing_state.IDLE] = len(idle)
+        numbers[placing_state.SPEEDS] = np.count_nonzero(idle_of)
+        there = self._speed[sorted(self._there)] if self._there else self._speed
+        self._state.ratio[row.MEAN, 0] = there.sum() / len(there)
 
     def schedule(self) -> WorkloadSchedule:
         """What has been started so far."""
-        state = self._state
-        done = state.numbers[placing_state.UNDONE] == 0
-        is_whole = bool(done and state.numbers[placing_state.ARRIVED] == len(self._works.arrived))
-        return WorkloadSchedule(state.start, state.end, state.machine, is_whole)
+        numbers, table = self._state.numbers, self._state.table
+        has_all = numbers[placing_state.ARRIVED] == numbers[placing_state.WORKS]
+        is_whole = bool(has_all and numbers[placing_state.UNDONE] == 0)
+        start, end = (table[which, : self._tasks].copy() for which in (row.START, row.END))
+        machine = table[row.MACHINE, : self._tasks].astype(np.int32)
+        return WorkloadSchedule(start, end, machine, is_whole)
 
 
 def _place_by_plans(
@@ -212,56 +225,26 @@ def _place_by_plans(
 ) -> WorkloadSchedule:
     from bursar.simulate.planned_placing import PlannedPlacement  # late: few want it
 
-    _machines_of(speeds)  # which refuses wrong ones
-    known = _works_of(arrays, estimates, None).estimates
-    placement = PlannedPlacement(arrays, speeds, known)
+    placement = PlannedPlacement(arrays, _speeds_of(speeds).tolist(), _known(arrays, estimates))
     left = placement.run(most_works)
     return WorkloadSchedule(placement.start, placement.end, placement.machine, left == 0)
 
 
-def _options_of(rule: CompiledRule, seed: int, most_works: int) -> NDArray[np.int64]:
-    options = np.zeros(placing_state.OPTIONS, np.int64)
-    options[placing_state.SEED] = seed
-    options[placing_state.POWER] = rule.power
-    options[placing_state.MOST_WORKS] = most_works
-    options[placing_state.READING] = rule.reading
-    options[placing_state.DEPTH] = rule.depth
-    options[placing_state.SHARE] = rule.share
-    options[placing_state.LAZY] = rule.lazy
-    return options
-
-
-def _works_of(
-    arrays: WorkloadArrays, estimates: NDArray[np.int64] | None, kinds: NDArray[np.int32] | None
-) -> placing_state.PlacedWorks:
+def _known(arrays: WorkloadArrays, estimates: NDArray[np.int64] | None) -> NDArray[np.int64]:
     if estimates is None:
-        estimates = arrays.runtimes
+        return arrays.runtimes
     if len(estimates) != len(arrays):
         raise InputError(f"{len(estimates)} estimates for {len(arrays)} tasks; give one for each")
-    return placing_state.PlacedWorks(
-        arrived=arrays.arrived,
-        first=arrays.first,
-        work=arrays.work,
-        runtimes=arrays.runtimes,
-        estimates=np.array(estimates, np.int64),
-        parents_start=arrays.parents.starts,
-        parents=arrays.parents.items,
-        children_start=arrays.children.starts,
-        children=arrays.children.items,
-        kinds=np.zeros(0, np.int32) if kinds is None else np.array(kinds, np.int32),
-    )
+    return np.array(estimates, np.int64)
 
 
-def _machines_of(speeds: Sequence[float]) -> placing_state.PlacedMachines:
+def _speeds_of(speeds: Sequence[float]) -> NDArray[np.float64]:
     if not len(speeds):
         raise InputError("no machine: give the speed of at least one")
     speed = np.array(speeds, np.float64)
     if not (np.isfinite(speed).all() and (speed > 0).all()):
         raise InputError("a machine's speed must be a number above 0")
-    order = np.empty(len(speed), np.int64)
-    order[np.lexsort((np.arange(len(speed)), -speed))] = np.arange(len(speed))
-    group = np.unique(speed, return_inverse=True)[1].astype(np.int64)
-    return placing_state.PlacedMachines(speed, order, group, float(speed.sum() / len(speed)))
+    return speed
 
 
 @cache
@@ -271,11 +254,18 @@ def compiled() -> Callable[..., Any]:
         learning,
         placing_keys,
         tokens,
+        row,
         placing_state,
         placing_learning,
         placing_kernel,
     )
-    let_kernels_call(*learning.PARTS, *placing_keys.KEYS, *tokens.PARTS, inline=True)
-    let_kernels_call(*placing_state.PARTS, *placing_learning.PARTS, inline=True)
-    let_kernels_call(*placing_kernel.PARTS, inline=True)
+    let_kernels_call(
+        *learning.PARTS,
+        *placing_keys.KEYS,
+        *tokens.PARTS,
+        *placing_state.PARTS,
+        *placing_learning.PARTS,
+        *placing_kernel.PARTS,
+        makes_arrays=False,
+    )
     return compile_kept(placing_kernel.advance, stamp_of(map(inspect.getsource, modules)))

@@ -55,8 +55,18 @@ def plan_workload(given: ToPlan, speeds: Sequence[float], free: Sequence[Time]) 
     count = len(given.rank)
     loops = compiled()
     by_rank = np.lexsort((given.depth, given.group, -given.rank))
-    level, turn = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    loops.assign_levels(by_rank, given.parents_start, given.parents, given.group, level, turn)
+    level, turn = np.full(count, -1), np.zeros(count, np.int64)
+    works = int(given.group.max(initial=-1)) + 1
+    loops.assign_levels(
+        by_rank,
+        given.parents_start,
+        given.parents,
+        given.group,
+        level,
+        turn,
+        np.full(works, -1),
+        np.zeros(works, np.int64),
+    )
     chosen, begins, ends = np.zeros(count, np.int64), np.zeros(count), np.zeros(count)
     order = np.lexsort((given.group, turn, level))
     loops.plan_tasks(
