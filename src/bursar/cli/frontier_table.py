@@ -10,7 +10,7 @@ from bursar.cli.common import WIDTH, print_line, print_table, say
 from bursar.model.fleet import format_fleet
 from bursar.model.market import Market
 from bursar.model.money import Money, format_money
-from bursar.model.plan import Plan
+from bursar.model.plan import Assumed, Plan
 from bursar.model.strategy import read_strategy
 from bursar.model.text import counted
 from bursar.model.time import HOUR, MINUTE, SECOND, Time, format_duration, seconds
@@ -24,12 +24,18 @@ WIDEST_FLEET: Final = 26
 """A fleet of more letters goes on below."""
 
 
+def tasks_to_do(assumed: Assumed) -> str:
+    """What the plans are for: the bag, or what a sample has left of it."""
+    after_sample = assumed.sampled and assumed.spent
+    return f"{counted(assumed.tasks, 'task')}{' left' if after_sample else ''}"
+
+
 def show_frontier(
     offered: PlansOffered, market: Market, *, first: bool = True, wide: bool = False
 ) -> None:
     """The plans with their time and cost; `wide` with what is set aside and may not fit."""
-    tasks, plans, assumed = offered.assumed.tasks, offered.plans, offered.assumed
-    title = f"{counted(tasks, 'task')} left. {terms_told(market, first=first)}."
+    plans, assumed = offered.plans, offered.assumed
+    title = f"{tasks_to_do(assumed)}. {terms_told(market, first=first)}."
     print_line(title if len(title) <= WIDTH else title.replace("; ", ";\n"))
     bound = f"P{assumed.confidence * 100:g}"
     columns = ["#", "choice", "fleet", "time-P50", bound, "cost-P50", f"cost-{bound}"]

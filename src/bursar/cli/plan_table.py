@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bursar.cli.common import print_line, print_table, say
-from bursar.cli.frontier_table import show_frontier, strategy_told
+from bursar.cli.frontier_table import show_frontier, strategy_told, tasks_to_do
 from bursar.model.fleet import format_fleet
 from bursar.model.market import Market
 from bursar.model.money import format_money
@@ -38,8 +38,8 @@ def show(
         for line in chances_told(offered):
             say(line)
         return
-    tasks, plans = counted(offered.assumed.tasks, "task"), offered.plans
-    title = f"{tasks} left" if flow is None else f"{flow.name}: {tasks}"
+    tasks, plans = tasks_to_do(offered.assumed), offered.plans
+    title = tasks if flow is None else f"{flow.name}: {tasks}"
     print_line(f"{title}. {prices_told(market, first=first)}.")
     columns = ["#", "choice" if flow is None else "choice, machines at most"]
     bounds = ["P90", "upper"] if _has_upper(offered) else ["P90"]
