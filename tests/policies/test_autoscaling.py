@@ -117,7 +117,7 @@ def test_a_machine_that_is_paid_for_stays_to_the_end_of_its_unit():
 def test_as_published_it_leaves_at_once():
     scene = Scene(HOURLY, tasks=1, arrivals_open=True)
     machine = scene.machine()
-    entry = React(market_of(HOURLY), as_published=True, rate=1.0)
+    entry = React(market_of(HOURLY), release="at-once", rate=1.0)
     entry.slots = lambda *facts: (0, "none")
     assert any(isinstance(one, Release) and one.machine == machine for one in actions(entry, scene))
 

@@ -86,7 +86,18 @@ def _with_own_tables(action: act.Scale) -> act.Scale | Wrong:
     if None in inputs or None in inputs.values() or len(inputs) > MOST_INPUTS:
         return Wrong(f"its inputs must be at most {MOST_INPUTS} finite numbers by name")
     named = {one_line(name[:LONGEST_NAME]): value for name, value in inputs.items() if name}
-    return replace(action, fleet=fleet, inputs=named)
+    lines = {_text(line): _wholes(tasks) for line, tasks in action.lines.items()}
+    if None in lines or None in lines.values():
+        return Wrong("its lines must have numbers of tasks by machine")
+    return replace(action, fleet=fleet, inputs=named, lines=lines)
+
+
+def _wholes(values: Any) -> tuple[int, ...] | None:
+    """Whole numbers of a list or tuple."""
+    if not isinstance(values, list | tuple):
+        return None
+    found = tuple(map(_whole, values))
+    return None if None in found else found  # type: ignore[return-value]
 
 
 def _finite(value: Any) -> float | None:

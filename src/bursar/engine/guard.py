@@ -336,6 +336,7 @@ class Guard:
             action.account,
             action.inputs,
             action.reason,
+            action.lines,
         )
 
     def _first_stay(self, offer: Offer, account: str, now: Time) -> Time | None:

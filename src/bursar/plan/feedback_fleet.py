@@ -20,17 +20,35 @@ def profile(
 
 
 def corrected(
-    found: Mapping[str, int], wanted: int, budget: Money, prices: Mapping[str, Money]
+    found: Mapping[str, int],
+    wanted: int,
+    budget: Money,
+    prices: Mapping[str, Money],
+    most: Mapping[str, int | None] | None = None,
 ) -> dict[str, int]:
-    """A profile brought to so many machines: scaled down (5.14), or inflated within the budget."""
-    total = sum(found.values())
+    """A profile brought to so many machines: scaled down (5.14), or inflated within the budget.
+
+    `most` are the limits of offers (None: there is none), beyond which nothing is bought: what they
+    leave of the money inflates the rest.
+    """
+    limits = most or {}
+    within = {name: _up_to(count, limits.get(name)) for name, count in found.items()}
+    total = sum(within.values())
     if total > wanted:
-        return {name: ceil(wanted * count / total) for name, count in found.items()}
-    return _inflated(found, wanted, budget, prices)
+        return {name: ceil(wanted * count / total) for name, count in within.items()}
+    return _inflated(within, wanted, budget, prices, limits)
+
+
+def _up_to(count: int, limit: int | None) -> int:
+    return count if limit is None else min(count, limit)
 
 
 def _inflated(
-    found: Mapping[str, int], wanted: int, budget: Money, prices: Mapping[str, Money]
+    found: Mapping[str, int],
+    wanted: int,
+    budget: Money,
+    prices: Mapping[str, Money],
+    limits: Mapping[str, int | None],
 ) -> dict[str, int]:
     """More machines: of all but the dearest offer while money lasts, then several in place of one.
 
@@ -43,17 +61,24 @@ def _inflated(
         price = prices[name].nanos
         lacking = wanted - sum(fleet.values())
         more = lacking if not price else min(lacking, max(0, left) // price)
+        more = _up_to(fleet[name] + max(0, more), limits.get(name)) - fleet[name]
         fleet[name] += max(0, more)
         left -= price * max(0, more)
-    while sum(fleet.values()) < wanted and _exchange(fleet, ordered, prices):
+    while sum(fleet.values()) < wanted and _exchange(fleet, ordered, prices, limits):
         pass
     return fleet
 
 
-def _exchange(fleet: dict[str, int], ordered: list[str], prices: Mapping[str, Money]) -> bool:
+def _exchange(
+    fleet: dict[str, int],
+    ordered: list[str],
+    prices: Mapping[str, Money],
+    limits: Mapping[str, int | None],
+) -> bool:
     """One machine for several of the next cheaper offer; whether there was one to exchange."""
     for cheaper, costlier in pairwise(ordered):
         for_one = prices[costlier].nanos // max(1, prices[cheaper].nanos)
+        for_one = _up_to(fleet[cheaper] + for_one, limits.get(cheaper)) - fleet[cheaper]
         if for_one > 1 and fleet[costlier]:
             fleet[costlier] -= 1
             fleet[cheaper] += for_one

@@ -5,19 +5,23 @@
 More machines are rented at once, up to the limits. Fewer means that idle machines are released, the
 longest idle first; busy ones stay. A machine whose release saves no money, because its unit is paid
 for, stays to the end of its unit and may serve until then: `renew` lets it go if it is not wanted
-by then (workload thesis, 4.2.2 and 5.2.1, but for that: with `as_published` idle machines go at
-once).
+by then (workload thesis, 4.2.2 and 5.2.1, but for that: with `release="at-once"` idle machines go
+at once).
 
-Booting machines count as provisioned, so that a boot may take longer than the interval.
+Booting machines count as provisioned, so that a boot may take longer than the interval. Accounts
+decide one after the other, in random order: the first ones get what a limit leaves. Where the paid
+time of machines ends together with the interval, as in chapter 5, the decision is made before any
+of them is paid for again: busy ones stay, then idle ones that are wanted, then new ones.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from random import Random
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -27,12 +31,16 @@ from bursar.model.market import Market, Offer
 from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
 from bursar.policies.reconcile import Target, reconcile
+from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Scale, Stop, Wake
 from bursar.state.fleet_counts import FleetCounts, IdleChanges
 from bursar.state.view import Machine, View
 
 INTERVAL: Final[Time] = 30 * SECOND
 """Between two decisions, as in the experiments of chapter 4."""
+
+Leaving = Literal["paid", "at-once"]
+"""When idle machines that are not wanted leave: when their paid time ends, or at once."""
 
 
 class WantedFleet(msgspec.Struct, frozen=True):
@@ -41,6 +49,23 @@ class WantedFleet(msgspec.Struct, frozen=True):
     fleet: Mapping[str, int]
     reason: str
     inputs: Mapping[str, float] = {}
+    lines: Mapping[str, Sequence[int]] = {}
+    """where it plans, too: the tasks for each machine in order, see `bursar.state.planned_lines`"""
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What is wanted for an account, and what of that can be paid."""
+
+    account: str
+    wanted: WantedFleet
+    fleet: Mapping[str, int]
+    demand: int
+    supply: int
+
+    @property
+    def reason(self) -> str:
+        reason = self.wanted.reason
+        return reason if self.fleet == self.wanted.fleet else f"{reason}; as the budget allows"
 
 
 class Autoscaler(Provisioner):
@@ -55,13 +80,13 @@ class Autoscaler(Provisioner):
         fleet: Fleet | None = None,
         interval: Time = INTERVAL,
         *,
-        as_published: bool = False,
+        release: Leaving = "paid",
     ) -> None:
         self.market = market
         self.interval = interval
         self._fleet = fleet
         """the most machines of each offer that the user allows; None: the offers' own limits"""
-        self._as_published = as_published
+        self._at_once = release == "at-once"
         self._due: Time = 0
         """when to decide next"""
         self._counts = FleetCounts()
@@ -70,10 +95,21 @@ class Autoscaler(Provisioner):
         """by machine, for those that were idle when last looked at, and some that are not now"""
         self._decided: dict[str, Mapping[str, int]] = {}
         """by account, the fleet that was wanted last"""
+        self._decisions: list[Decision] = []
+        """of `_decided_at`"""
+        self._decided_at: Time | None = None
+        self._promised: Counter[str] = Counter()
+        """by offer, machines that accounts before the present one are about to rent"""
+        self._seed: int | None = None
+        """for what is drawn in the next decision; None: nothing was decided yet"""
 
     @abstractmethod
     def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
         """The fleet that an account should have until the next interval begins."""
+
+    def saw(self, event: ev.AnyEvent, state: View) -> None:
+        if isinstance(event, ev.ScaleDecided):
+            self._decided[event.account] = event.fleet
 
     # --- what entries may ask --------------------------------------------------------------------
 
@@ -92,8 +128,9 @@ class Autoscaler(Provisioner):
         known = [limit for limit in limits if limit is not None]
         if not known:
             return None
-        others = self._counts.of(offer.name)
-        return max(0, min(known) - (others.booting + others.up - self.machines(offer, account)))
+        every = self._counts.of(offer.name)
+        others = every.booting + every.up - self.machines(offer, account)
+        return max(0, min(known) - others - self._promised[offer.name])
 
     def size(self, account: str) -> int | None:
         """Slots that an account can have at the most; None: there is no limit."""
@@ -128,36 +165,57 @@ class Autoscaler(Provisioner):
             self._idle_since[number] = now
         if now < self._due or view.stopping is not None or not view.total:
             return ()  # the first decision is for the first work
-        self._counts.look(view)
+        if self._seed is None:
+            self._seed = rng.getrandbits(62)
+        self._decide(view, now, self._seed)
+        self._seed = rng.getrandbits(62)
         self._due = (now // self.interval + 1) * self.interval
-        accounts = list(view.ledger.accounts)
-        rng.shuffle(accounts)
-        actions = [
-            action for account in accounts for action in self._scale(view, now, account, rng)
-        ]
+        actions = [action for one in self._decisions for action in self._scale(view, now, one)]
         return [*actions, Wake(self._due)]
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if machine.attempts or machine.up is None:
             return Extend(machine.id)
+        if self._seed is not None and now >= self._due and view.stopping is None:
+            self._decide(view, now, self._seed)
         self._counts.look(view)
-        wanted = self._decided.get(machine.account, {}).get(machine.offer.name, 0)
-        if self.machines(machine.offer, machine.account) > wanted:
+        if not self.keeps(machine):
             return Release(machine.id, reason="idle, more machines than wanted, its paid time ends")
         return Extend(machine.id)
 
+    def keeps(self, machine: Machine) -> bool:
+        """Whether an idle machine is paid for again: if no more are there than wanted."""
+        wanted = self._decided.get(machine.account, {}).get(machine.offer.name, 0)
+        return self.machines(machine.offer, machine.account) <= wanted
+
     # --- one decision ----------------------------------------------------------------------------
 
-    def _scale(
-        self, view: View, now: Time, account: str, rng: Random
-    ) -> Iterator[Rent | Release | Scale]:
-        found = self.wanted(view, now, account, rng)
-        fleet = self._payable(view, now, account, found.fleet)
-        reason = found.reason if fleet == found.fleet else f"{found.reason}; as the budget allows"
-        self._decided[account] = fleet
-        demand, supply = view.demand.now(account), self.supply(account)
-        yield Scale(fleet, demand, supply, account, dict(found.inputs), reason)
-        yield from reconcile(view, Target(fleet=fleet, rent=reason), now, account)
+    def _decide(self, view: View, now: Time, seed: int) -> None:
+        """Once for a moment, for all accounts, also if that is before `provision` is called."""
+        if self._decided_at == now:
+            return
+        self._counts.look(view)
+        self._decisions, self._decided_at = [], now
+        self._promised.clear()
+        rng = Random(seed)
+        for account in rng.sample(list(view.ledger.accounts), len(view.ledger.accounts)):
+            found = self.wanted(view, now, account, rng)
+            fleet = self._payable(view, now, account, found.fleet)
+            demand, supply = view.demand.now(account), self.supply(account)
+            self._decisions.append(Decision(account, found, fleet, demand, supply))
+            self._decided[account] = fleet
+            for name, count in fleet.items():
+                new = count - self.machines(self.market[name], account)
+                self._promised[name] += max(0, new)
+        self._promised.clear()
+
+    def _scale(self, view: View, now: Time, one: Decision) -> Iterator[Rent | Release | Scale]:
+        account, fleet = one.account, one.fleet
+        lines = {line: tuple(tasks) for line, tasks in one.wanted.lines.items()}
+        inputs = dict(one.wanted.inputs)
+        yield Scale(dict(fleet), one.demand, one.supply, account, inputs, one.reason, lines)
+        yield from reconcile(view, Target(fleet=fleet, rent=one.reason), now, account)
+        self._counts.look(view)  # machines may have left since it was decided
         for offer in self.market.offers:
             excess = self.machines(offer, account) - fleet.get(offer.name, 0)
             if excess > 0:
@@ -168,17 +226,16 @@ class Autoscaler(Provisioner):
     ) -> dict[str, int]:
         """The fleet without new machines that a budget per interval could not keep to its end.
 
-        Machines that are there are paid first: what is rented on money that they need is lost
-        with its tasks when that is gone.
+        Machines that stay are paid first: what is rented on money that they need is lost with its
+        tasks when that is gone.
         """
         left, refill = view.ledger.left_of(account, now), view.ledger.next_refill(account, now)
         if left is None or refill is None:
             return dict(fleet)
-        for machine in view.machines.values():
-            if machine.account == account and not machine.leaving:
-                age, paid = refill - machine.rented, machine.until - machine.rented
-                units = machine.offer.units(age) - machine.offer.units(paid)
-                left -= machine.offer.price * max(0, units)
+        for machine in self._staying(view, account, fleet):
+            age, paid = refill - machine.rented, machine.until - machine.rented
+            units = machine.offer.units(age) - machine.offer.units(paid)
+            left -= machine.offer.price * max(0, units)
         payable: dict[str, int] = {}
         for name, count in fleet.items():
             offer, there = self.market[name], self.machines(self.market[name], account)
@@ -190,13 +247,30 @@ class Autoscaler(Provisioner):
             payable[name] = min(count, there) + new
         return payable
 
+    def _staying(self, view: View, account: str, fleet: Mapping[str, int]) -> Iterator[Machine]:
+        """Machines of an account that boot or are busy, and idle ones up to the fleet."""
+        room = Counter(fleet)
+        idle: list[Machine] = []
+        for machine in view.machines.values():
+            if machine.account != account or machine.leaving:
+                continue
+            if machine.up is not None and not machine.attempts:
+                idle.append(machine)
+                continue
+            room[machine.offer.name] -= 1
+            yield machine
+        for machine in idle:
+            if room[machine.offer.name] > 0:
+                room[machine.offer.name] -= 1
+                yield machine
+
     def _surplus(
         self, view: View, now: Time, offer: Offer, account: str, excess: int
     ) -> Iterator[Release]:
         """Idle machines that leave now."""
         idle = self._idle_machines(view, offer, account)
         for machine in sorted(idle, key=self.leaving_order)[:excess]:
-            if self._as_published or machine.refunds(now):
+            if self._at_once or machine.refunds(now):
                 why = f"idle, {counted(excess, 'machine')} more than wanted"
                 yield Release(machine.id, at_once=True, reason=why)
 

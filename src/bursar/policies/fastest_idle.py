@@ -20,6 +20,10 @@ class FastestIdle:
         self._first: tuple[Machine, int] | None = None
         """the machine that is used, and its slots that are free"""
 
+    def serve(self, account: str) -> None:
+        """Count the machines of this account alone."""
+        self._idle.account = account
+
     def look(self, view: View) -> None:
         self._idle.look(view)
         self._first = None

@@ -17,6 +17,8 @@ class IdleMachines:
     """Follows what changed: `look` first."""
 
     def __init__(self) -> None:
+        self.account: str | None = None
+        """whose machines alone count; None: all"""
         self._queues: dict[str, list[int]] = {}
         """heaps by offer; every idle machine is there, and some that are no more"""
         self._queued: set[int] = set()
@@ -61,8 +63,10 @@ class IdleMachines:
 
     def _add(self, number: int, view: View) -> None:
         if number in view.idle and number not in self._queued:
-            self._queued.add(number)
-            heappush(self._queues.setdefault(view.machines[number].offer.name, []), number)
+            machine = view.machines[number]
+            if self.account in (None, machine.account):
+                self._queued.add(number)
+                heappush(self._queues.setdefault(machine.offer.name, []), number)
 
     def _front(self, offer: str, view: View) -> int | None:
         queue = self._queues.get(offer)

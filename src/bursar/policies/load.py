@@ -17,7 +17,7 @@ from typing import Final, Literal
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market
 from bursar.model.time import Time
-from bursar.policies.autoscaling import INTERVAL, Autoscaler, WantedFleet
+from bursar.policies.autoscaling import INTERVAL, Autoscaler, Leaving, WantedFleet
 from bursar.state import events as ev
 from bursar.state.view import View
 
@@ -38,9 +38,9 @@ class LoadAutoscaler(Autoscaler):
         *,
         rate: float = 1.0,
         load: Literal["demand", "arrivals"] = "demand",
-        as_published: bool = False,
+        release: Leaving = "paid",
     ) -> None:
-        super().__init__(market, fleet, interval, as_published=as_published)
+        super().__init__(market, fleet, interval, release=release)
         self._rate = rate
         """tasks that a slot serves in an interval"""
         self._by_arrivals = load == "arrivals"
@@ -53,6 +53,7 @@ class LoadAutoscaler(Autoscaler):
         return
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
+        super().saw(event, state)
         if isinstance(event, ev.ScaleDecided) and LOAD in event.inputs:
             loads = self._loads.setdefault(event.account, deque(maxlen=REMEMBERED))
             loads.append((event.at, round(event.inputs[LOAD])))

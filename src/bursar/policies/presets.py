@@ -53,6 +53,12 @@ PROB: Final = {
     "advisor": "replan",
 }
 """For a workflow, whose tasks are each meant for one offer."""
+PLANNING_FIRST: Final = {"provisioner": "plf", "placer": "follow", "replicator": "none"}
+"""For a workload within a budget per interval, planned interval by interval."""
+SCALING_FIRST: Final = {"provisioner": "scf", "placer": "follow", "replicator": "none"}
+"""The same, for as many machines as the budget buys."""
+FEEDBACK: Final = {"provisioner": "pfa", "placer": "priority", "replicator": "none"}
+"""For a workload within a budget per interval, by what machines were seen to do."""
 UNPLANNED: Final = {"provisioner": "fixed", "placer": "assigned", "replicator": "none"}
 """For a workflow on machines that cost nothing, or that the user chose."""
 
@@ -70,6 +76,9 @@ PRESETS: Final[Mapping[str, Entries]] = {
     "uniform-progress": UNIFORM_PROGRESS,
     "prob": PROB,
     "workflow": UNPLANNED,
+    "pfa": FEEDBACK,
+    "plf": PLANNING_FIRST,
+    "scf": SCALING_FIRST,
 }
 
 SUITED: Final[Mapping[str, Entries]] = {
@@ -82,15 +91,24 @@ SUITED: Final[Mapping[str, Entries]] = {
     "prob": PROB,
     "sample": SAMPLING,
     "uniform-progress": UNIFORM_PROGRESS,
+    "pfa": FEEDBACK,
+    "plf": PLANNING_FIRST,
+    "scf": SCALING_FIRST,
 }
 """What goes with a provisioner, unless the user says otherwise."""
 FOR_BAGS: Final = ("bats", "frontier", "hedged", "mixed", "planned", "sample", "uniform-progress")
 """Provisioners that count on tasks which do not wait for each other."""
-AUTOSCALERS: Final = ("react", "adapt", "hist", "reg", "conpaas", "plan", "token", "pfa")
+AUTOSCALERS: Final = (
+    *("react", "adapt", "hist", "reg", "conpaas", "plan", "token", "pfa"),
+    *("plf", "scf"),
+)
 """Provisioners that follow the demand of work that keeps arriving."""
 FOR_SEVERAL_ACCOUNTS: Final[Mapping[str, tuple[str, ...]]] = {
     "provisioner": ("fixed", *AUTOSCALERS),
-    "placer": ("fifo", "random"),
+    "placer": (
+        *("fifo", "random", "priority", "follow"),
+        *("backfill", "cpp", "owm", "fdws", "hr", "fwp", "stretch", "sr", "slop", "fes", "wheft"),
+    ),
     "replicator": ("none",),
     "advisor": ("none",),
 }
@@ -109,6 +127,8 @@ GOES_WITH: Final[Mapping[tuple[str, str], Mapping[str, tuple[str, ...]]]] = {
     # Others than `sample` compare no offers, so that its sample is never complete.
     ("provisioner", "sample"): {"placer": ("sample",)},
     ("placer", "sample"): {"provisioner": ("sample",)},
+    # Nothing starts by `follow` that no plan has.
+    ("placer", "follow"): {"provisioner": ("plf", "scf")},
     ("placer", "fitting"): {"provisioner": _KNOW_RUN_TIMES},
     ("replicator", "at-risk"): {"provisioner": _KNOW_RUN_TIMES},
     ("replicator", "silent"): {"provisioner": ("hedged",)},

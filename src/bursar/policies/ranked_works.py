@@ -209,6 +209,8 @@ class RankedWorks:
 
     def __init__(self, *, ranked: bool) -> None:
         self._ranked = ranked
+        self.account: str | None = None
+        """whose works alone count; None: all"""
         self._works = 0
         """that had arrived at the last look"""
         self._unsettled: dict[int, RankedWork] = {}
@@ -229,14 +231,14 @@ class RankedWorks:
             self._works, self._unsettled, tasks = 0, {}, ()
         changed: set[RankedWork] = set()
         for place in range(self._works, len(view.work)):
-            if view.work.left(place):
+            if view.work.left(place) and self._counts(place, view):
                 changed.add(self._add(place, view))
         self._works = len(view.work)
         done: list[tuple[Time, int, RankedWork]] = []
         for task in dict.fromkeys(tasks):
             work = self._unsettled.get(view.work.place_of(task))
             if work is None:  # it was settled, and may not be any more
-                if view.status[task] in SETTLED:
+                if view.status[task] in SETTLED or not self._counts(view.work.place_of(task), view):
                     continue
                 work = self._add(view.work.place_of(task), view)
             if view.status[task] == DONE and work.is_open(task):
@@ -249,6 +251,9 @@ class RankedWorks:
             if not work.left:
                 self._unsettled.pop(work.place, None)
         return changed, [(work, task) for _, task, work in sorted(done, key=lambda one: one[:2])]
+
+    def _counts(self, place: int, view: View) -> bool:
+        return self.account is None or view.work[place][1].owner == self.account
 
     def _add(self, place: int, view: View) -> RankedWork:
         work = RankedWork(place, view, ranked=self._ranked)

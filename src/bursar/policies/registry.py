@@ -17,10 +17,11 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from bursar.engine.roles import Policy
+from bursar.engine.roles import Placer, Policy
 from bursar.model.errors import InputError, instead_of, one_line, shown
 from bursar.policies.advise.none import NoAdvice
 from bursar.policies.parameters import parameters_of
+from bursar.policies.place_by_account import AccountPlacer, PlacedByAccount
 from bursar.policies.presets import check_accounts, check_together
 
 if TYPE_CHECKING:
@@ -39,11 +40,13 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "mixed": "bursar.policies.provision.mixed:Mixed",
         "prob": "bursar.policies.provision.prob:Prob",
         "pfa": "bursar.policies.provision.pfa:Pfa",
+        "plf": "bursar.policies.provision.plf:PlanningFirst",
         "plan": "bursar.policies.provision.plan:PlanAhead",
         "planned": "bursar.policies.provision.planned:Planned",
         "react": "bursar.policies.provision.react:React",
         "reg": "bursar.policies.provision.reg:Reg",
         "sample": "bursar.policies.provision.sample:Sample",
+        "scf": "bursar.policies.provision.scf:ScalingFirst",
         "token": "bursar.policies.provision.token:Token",
         "uniform-progress": "bursar.policies.provision.uniform_progress:UniformProgress",
     },
@@ -56,6 +59,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "fifo": "bursar.policies.place.fifo:FifoPlacer",
         "priority": "bursar.policies.place.priority:PriorityPlacer",
         "fitting": "bursar.policies.place.fitting:FittingPlacer",
+        "follow": "bursar.policies.place.follow:FollowPlacer",
         "fwp": "bursar.policies.place.fwp:FwpPlacer",
         "hr": "bursar.policies.place.hr:HrPlacer",
         "kept": "bursar.policies.place.kept:KeptPlacer",
@@ -192,6 +196,14 @@ def check_policies(
 def make_entry(role: str, name: str, offered: Mapping[str, Any]) -> Any:
     """An entry, made with those of the arguments offered that it has parameters for."""
     return find(role, name)(**arguments(role, name, offered))
+
+
+def make_placer(name: str, offered: Mapping[str, Any], accounts: int) -> Placer:
+    """A placer; where a run has several accounts, one that keeps them apart."""
+    made: Placer = make_entry("placer", name, offered)
+    if accounts > 1 and isinstance(made, AccountPlacer):
+        return PlacedByAccount(partial(make_entry, "placer", name, offered))
+    return made
 
 
 def make_policy(

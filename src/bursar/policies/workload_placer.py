@@ -16,9 +16,9 @@ from typing import ClassVar
 
 import msgspec
 
-from bursar.engine.roles import Placer
 from bursar.model.time import Time
 from bursar.policies.fastest_idle import FastestIdle
+from bursar.policies.place_by_account import AccountPlacer
 from bursar.policies.ranked_works import RankedWork, RankedWorks
 from bursar.state.actions import Start
 from bursar.state.view import Machine, View
@@ -43,7 +43,7 @@ class CompiledRule(msgspec.Struct, frozen=True):
     lazy: bool = False
 
 
-class WorkloadPlacer(Placer):
+class WorkloadPlacer(AccountPlacer):
     """An entry writes `key`, and what else differs from the above."""
 
     needs_ranks: ClassVar[bool] = True
@@ -60,6 +60,10 @@ class WorkloadPlacer(Placer):
         """heap of (key, place); what is not as it was is dropped when met"""
         self._keys: dict[int, float] = {}
         """by place: the key with which a work stands in the queue"""
+
+    def serve(self, account: str) -> None:
+        self._works.account = account
+        self._idle.serve(account)
 
     @property
     @abstractmethod

@@ -76,6 +76,8 @@ class Scale(Action, frozen=True):
     inputs: dict[str, float] = {}
     """figures that it was decided by, by name"""
     reason: str = ""
+    lines: dict[str, tuple[int, ...]] = {}
+    """tasks planned for each machine, see `bursar.state.planned_lines`"""
 
 
 class Wake(Action, frozen=True):

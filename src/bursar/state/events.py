@@ -227,6 +227,8 @@ class ScaleDecided(Event, frozen=True, tag=True, omit_defaults=True):
     inputs: dict[str, float] = {}
     """figures that it was decided by, by name"""
     reason: str = ""
+    lines: dict[str, tuple[int, ...]] = {}
+    """tasks planned for each machine, see `bursar.state.planned_lines`"""
 
 
 # --- machines ------------------------------------------------------------------------------------

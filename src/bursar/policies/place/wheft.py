@@ -15,16 +15,18 @@ from random import Random
 
 import numpy as np
 
-from bursar.engine.roles import Placer
 from bursar.model.time import Time
 from bursar.plan.workflow.workload_heft import ToPlan, plan_workload
+from bursar.policies.place_by_account import AccountPlacer
 from bursar.policies.ranked_works import RankedWork, RankedWorks
 from bursar.state.actions import Start
-from bursar.state.view import View
+from bursar.state.view import Machine, View
 
 
-class WheftPlacer(Placer):
+class WheftPlacer(AccountPlacer):
     def __init__(self) -> None:
+        self._account: str | None = None
+        """whose machines alone count; None: all"""
         self._works = RankedWorks(ranked=True)
         self._lines: dict[int, deque[int]] = {}
         """by machine: the tasks that are planned for it"""
@@ -34,6 +36,12 @@ class WheftPlacer(Placer):
         """tasks that were to be started the last time; those that still wait were refused"""
         self._seen: tuple[int, int] | None = None
         """works and changes of machines when the plan was made"""
+
+    def serve(self, account: str) -> None:
+        self._account = self._works.account = account
+
+    def _is_served(self, machine: Machine) -> bool:
+        return self._account in (None, machine.account)
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         changed, _ = self._works.look(view)
@@ -59,7 +67,8 @@ class WheftPlacer(Placer):
             return True
         if self._seen[1] != view.changes.machines.end:
             self._seen = (self._seen[0], view.changes.machines.end)
-            if {one.id for one in view.machines.values() if one.is_open} != set(self._lines):
+            served = filter(self._is_served, view.machines.values())
+            if {one.id for one in served if one.is_open} != set(self._lines):
                 return True
         return any(
             task in view.ready and task not in self._planned
@@ -72,7 +81,8 @@ class WheftPlacer(Placer):
         lanes: list[tuple[int, float]] = []
         free: list[Time] = []
         ends: dict[int, Time] = {}
-        for machine in sorted(view.machines.values(), key=lambda one: one.id):
+        served = filter(self._is_served, view.machines.values())
+        for machine in sorted(served, key=lambda one: one.id):
             running = [*machine.attempts, *machine.waiting]
             for number in running:
                 attempt = view.attempts[number]

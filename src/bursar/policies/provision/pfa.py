@@ -27,7 +27,7 @@ from bursar.model.market import Market
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, Time
 from bursar.plan.feedback_fleet import corrected, profile
-from bursar.policies.autoscaling import Autoscaler, WantedFleet
+from bursar.policies.autoscaling import Autoscaler, Leaving, WantedFleet
 from bursar.policies.generations import Generations
 from bursar.state import events as ev
 from bursar.state.view import Machine, View
@@ -50,8 +50,9 @@ class Pfa(Autoscaler):
         smooth: Literal["ma", "ewma"] = "ma",
         m: int = LOOK_BACK,
         alpha: float = SMOOTHING,
+        release: Leaving = "paid",
     ) -> None:
-        super().__init__(market, fleet, interval)
+        super().__init__(market, fleet, interval, release=release)
         self._offers = [offer.name for offer in market.offers]
         self._mean_slots = sum(offer.slots for offer in market.offers) / len(market.offers)
         self._smooth, self._look_back, self._alpha = smooth, m, alpha
@@ -64,6 +65,7 @@ class Pfa(Autoscaler):
     # --- learning --------------------------------------------------------------------------------
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
+        super().saw(event, state)
         if isinstance(event, ev.AttemptEnded) and event.outcome == "success":
             machine = state.log.machine[event.attempt]
             account = state.account_of(state.log.task[event.attempt])
@@ -98,7 +100,8 @@ class Pfa(Autoscaler):
         else:
             stays = {o.name: o.charge(budget.every or 0) for o in self.market.offers}
             bought = profile(budget.amount, stays, believed.shares)
-            fleet = corrected(bought, machines, budget.amount, stays)
+            most = {o.name: self.most(o, account) for o in self.market.offers}
+            fleet = corrected(bought, machines, budget.amount, stays, most)
         inputs = {"wanted": float(machines), "tasks in sight": float(tasks)}
         rates = {RATE + name: rate for name, rate in self._rates(account).items()}
         reason = f"the tasks in sight keep {counted(machines, 'machine')} busy for an interval"

@@ -16,7 +16,7 @@ from typing import Final
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market
 from bursar.model.time import Time
-from bursar.policies.autoscaling import INTERVAL, Autoscaler, WantedFleet
+from bursar.policies.autoscaling import INTERVAL, Autoscaler, Leaving, WantedFleet
 from bursar.state.task_status import READY, RUNNING, WAITING
 from bursar.state.view import View
 from bursar.state.work_index import CountedWork, WorkIndex
@@ -33,9 +33,9 @@ class PlanAhead(Autoscaler):
         fleet: Fleet | None = None,
         interval: Time = INTERVAL,
         *,
-        as_published: bool = False,
+        release: Leaving = "paid",
     ) -> None:
-        super().__init__(market, fleet, interval, as_published=as_published)
+        super().__init__(market, fleet, interval, release=release)
         self._index = WorkIndex()
         self._offer = market.offers[0].name
 

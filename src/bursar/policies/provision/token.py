@@ -13,7 +13,7 @@ from random import Random
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market
 from bursar.model.time import Time
-from bursar.policies.autoscaling import INTERVAL, Autoscaler, WantedFleet
+from bursar.policies.autoscaling import INTERVAL, Autoscaler, Leaving, WantedFleet
 from bursar.policies.generations import Generations
 from bursar.state.view import View
 from bursar.state.work_index import CountedWork
@@ -28,9 +28,9 @@ class Token(Autoscaler):
         fleet: Fleet | None = None,
         interval: Time = INTERVAL,
         *,
-        as_published: bool = False,
+        release: Leaving = "paid",
     ) -> None:
-        super().__init__(market, fleet, interval, as_published=as_published)
+        super().__init__(market, fleet, interval, release=release)
         self._generations = Generations()
         self._waves: dict[int, int] = {}
         """by work, how many it gets through in an interval"""
