@@ -65,3 +65,87 @@ def test_mistakes_are_one_line(team, words, told):
     _, printed = team.bursar(*words, code=2)
     assert f"bursar: {told}" in printed
     assert printed.splitlines()[-1].startswith("bursar: ")
+
+
+MARKET = """
+currency = "USD"
+
+[[offer]]
+name = "small"
+price = "1"
+billing = "1m"
+limit = 20
+boot = "5s"
+"""
+DRAWN = """
+kinds = ["montage"]
+count = 6
+classes = "24-30:1"
+totals = "3m"
+owners = ["ann", "bob"]
+
+[arrivals]
+rate = "2/min"
+"""
+
+
+@pytest.fixture
+def users(place):
+    (place.path / "m.toml").write_text(MARKET)
+    (place.path / "w.toml").write_text(DRAWN)
+    return place
+
+
+def test_autoscalers_serve_users_within_their_budgets(users):
+    printed, told = users.bursar(
+        "simulate", "w.toml", "--provision", "react,pfa", "--market", "m.toml",
+        "--user", "ann=8/min", "--user", "bob=9/min",
+    )  # fmt: skip
+    lines = [line.split() for line in printed.splitlines()]
+    assert lines[0][:4] == ["autoscaler", "placer", "under", "over"]
+    assert [line[:2] for line in lines[1:4]] == [
+        ["react", "backfill"], ["pfa", "priority"], ["always-up", "backfill"],
+    ]  # fmt: skip
+    shares = [float(line[-1]) for line in lines[5:]]
+    assert len(shares) == 4
+    assert all(0 < share <= 100 for share in shares)
+    assert max(map(len, printed.splitlines())) <= 100
+    assert "6 works, " in told
+
+
+def test_autoscalers_are_ranked_and_drawn(users):
+    printed, _ = users.bursar(
+        "compare", "w.toml", "--provision", "react,token", "--machines", "20", "--rank",
+        "--plot", "s.svg",
+    )  # fmt: skip
+    ranks = printed[printed.index("rank ") :].splitlines()
+    assert [line.split()[0] for line in ranks[1:]] == ["1", "2", "3"]
+    assert "demand" in (users.path / "s.svg").read_text()
+    found = users.json("compare", "w.toml", "--provision", "react", "--machines", "20", "--rank")
+    assert set(found["scores"]) == {"react/backfill", "always-up"}
+    assert len(found["runs"][0]["series"]["demand"]) == len(found["runs"][0]["series"]["supply"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--provision", "recat"), "--provision: no provisioner 'recat'"),
+        (("--provision", "bats"), "--provision: 'bats' is no autoscaler"),
+        (("--user", "ann=1/h"), "--user is for autoscalers; add for example --provision react"),
+        (("--provision", "react", "--user", "ann"), "--user: 'ann' is no budget of a user"),
+        (("--provision", "react", "--speeds", "3x1"), "--speeds and --utilization are for"),
+        (
+            ("--provision", "react", "--market", "m.toml", "--user", "ann=8/min"),
+            "work 2 of workload belongs to 'bob', who has no budget",
+        ),
+        (
+            ("--provision", "react", "--market", "m.toml", "--budget", "0.5/min"),
+            "the budget, 0.50, buys no machine",
+        ),
+        (("--provision", "react", "--place", "follow"), "the placer 'follow' goes with"),
+    ],
+)
+def test_mistakes_about_autoscalers_are_one_line(users, words, told):
+    _, printed = users.bursar("simulate", "w.toml", *words, code=2)
+    assert f"bursar: {told}" in printed
+    assert printed.splitlines()[-1].startswith("bursar: ")

@@ -1,4 +1,4 @@
-"""`bursar compare`: placers beside each other, on one workload."""
+"""`bursar compare`: placers or autoscalers beside each other, on one workload."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ import rich_click as click
 
 from bursar.cli.common import print_json
 from bursar.cli.numbers import Whole
-from bursar.cli.options import OUTPUT, WORK, json_option, option, settings
-from bursar.cli.workload_options import setting_of, workload_options
+from bursar.cli.options import (
+    GOAL,
+    MACHINES,
+    OUTPUT,
+    WORK,
+    fleet_option,
+    json_option,
+    option,
+    settings,
+)
+from bursar.cli.workload_options import is_scaled, scaling_of, setting_of, workload_options
 from bursar.formats.recognise import is_workload
 from bursar.model.errors import InputError, shown
 from bursar.model.numbers import LAST_SEED
@@ -32,10 +41,36 @@ from bursar.model.numbers import LAST_SEED
     default=0,
     help="Seed of what placers and estimates draw (default: 0).",
 )
-@option(OUTPUT, "--plot", metavar="FILE.svg", help="Draw mean slowdowns into this file.")
+@option(
+    GOAL,
+    "--budget",
+    "-b",
+    metavar="MONEY",
+    help="With --provision, never commit more money than this, e.g. 100/min.",
+)
+@option(
+    MACHINES,
+    "--market",
+    "-m",
+    metavar="FILE",
+    help="Market file with offers and prices, for --provision (default: free machines).",
+)
+@fleet_option
+@option(OUTPUT, "--rank", is_flag=True, help="Rank autoscalers by elasticity and what users feel.")
+@option(
+    OUTPUT,
+    "--plot",
+    metavar="FILE.svg",
+    help="Draw mean slowdowns into this file; with --provision, demand and supply.",
+)
 @json_option
-def command(workload: str, alone: bool, plot: str | None, as_json: bool, **options: Any) -> None:
+def command(
+    workload: str, alone: bool, rank: bool, plot: str | None, as_json: bool, **options: Any
+) -> None:
     """Compare placers on a workload: slowdown, utilization, fairness and stability.
+
+    With --provision, compare autoscalers: how supply follows demand, what works feel of it, what
+    it costs; with --rank, which of them is best by all of that together.
 
     WORKLOAD is a workload file, see bursar generate. Without --place, all placers are compared at
     the utilization of the file. The fairness of slowdowns is Jain's index (1: all are alike) and
@@ -49,6 +84,15 @@ def command(workload: str, alone: bool, plot: str | None, as_json: bool, **optio
 
     if not is_workload(workload):
         raise InputError(f"{shown(workload)} is not a workload file; bursar generate makes one")
+    if is_scaled(options):
+        from bursar.cli.scaling_table import simulate_scaled
+
+        if alone:
+            raise InputError("--alone is for placers; leave out --provision, or --alone")
+        simulate_scaled(workload, scaling_of(options), plot, ranked=rank, as_json=as_json)
+        return
+    if rank:
+        raise InputError("--rank ranks autoscalers; add for example --provision react,plan")
     everything = ",".join(name for name in RULES if ":" not in name)
     setting = setting_of({**options, "place": options["place"] or everything}, alone=alone)
     study = study_workload(read_workload(workload), setting, watched)

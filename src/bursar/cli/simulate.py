@@ -29,8 +29,10 @@ from bursar.cli.options import (
 )
 from bursar.cli.sweep_table import draw, table_of
 from bursar.cli.workload_options import (
+    is_scaled,
     refuse_others,
     refuse_workload_options,
+    scaling_of,
     setting_of,
     workload_options,
 )
@@ -195,14 +197,17 @@ def command(
     FLOW is a workflow file, as for bursar show. Its run times vary as measured, or by --deviation;
     where machines cost money, it follows a plan. The same seed gives the same runs. With spot
     traces, each run starts at another point of the trace. A workload file has workflows that
-    arrive over time; its runs are compiled, one for each placer and utilization.
+    arrive over time; its runs are compiled, one for each placer and utilization. With --provision,
+    its machines come and go as autoscalers decide.
 
     Several budgets or deadlines (--budget 1,1.2,1.5 --deadline 1h,2h) are compared: a row for each
     pair, with the share of runs that finish.
     """
     if flow is not None and is_workload(flow):
-        refuse_others(("seed", "as_json"))
-        _simulate_workload(flow, {**options, "seed": seed}, as_json=as_json)
+        allowed = ("market", "fleet", "budget", "plot") if options["provision"] else ()
+        refuse_others(("seed", "as_json", *allowed))
+        wanted = {**options, "seed": seed, "market": market}
+        _simulate_workload(flow, wanted, plot, as_json=as_json)
         return
     refuse_workload_options(options)
     if market is None:
@@ -233,7 +238,14 @@ def command(
         _show(found, subject.request)
 
 
-def _simulate_workload(path: str, options: Mapping[str, Any], *, as_json: bool) -> None:
+def _simulate_workload(
+    path: str, options: Mapping[str, Any], plot: str | None, *, as_json: bool
+) -> None:
+    if is_scaled(options):
+        from bursar.cli.scaling_table import simulate_scaled
+
+        simulate_scaled(path, scaling_of(options), plot, ranked=False, as_json=as_json)
+        return
     from bursar.cli.workload_table import show, values, watched  # late: they bring numpy
     from bursar.formats.workload import read_workload
     from bursar.runs.workload_study import study_workload

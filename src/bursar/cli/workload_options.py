@@ -10,10 +10,15 @@ from click import get_current_context
 from click.core import ParameterSource
 
 from bursar.cli.numbers import Whole
-from bursar.cli.options import MACHINES, POLICIES, WORK, option, together
+from bursar.cli.options import GOAL, MACHINES, POLICIES, WORK, option, together
+from bursar.formats.market import read_market
 from bursar.model.errors import InputError
+from bursar.model.fleet import parse_fleet
+from bursar.model.reading import read_duration
+from bursar.model.time import SECOND
 
 if TYPE_CHECKING:
+    from bursar.runs.scaling_study import ScalingSetting
     from bursar.runs.workload_study import StudySetting
 
 MOST_MACHINES: Final = 1_000_000
@@ -24,6 +29,14 @@ workload_options: Final = together(
         "--utilization",
         metavar="SHARE",
         help="Scale a workload's arrivals: 0.9, 0.5,0.9 or 0.5..0.98 (default: as in the file).",
+    ),
+    option(
+        GOAL,
+        "--user",
+        "users",
+        metavar="NAME=MONEY",
+        multiple=True,
+        help="Budget of an owner of works in a workload, e.g. ann=5/h; can be repeated.",
     ),
     option(
         MACHINES,
@@ -46,14 +59,31 @@ workload_options: Final = together(
     ),
     option(
         POLICIES,
+        "--provision",
+        metavar="NAME,...",
+        help="Autoscalers for a workload, e.g. react,plan,pfa (default: machines always up).",
+    ),
+    option(
+        POLICIES,
+        "--interval",
+        metavar="TIME",
+        help="Time between two decisions of an autoscaler (default: its own, 30s or 1m).",
+    ),
+    option(
+        POLICIES,
         "--estimates",
         metavar="ERROR",
-        help="Error of known run times in a workload: none (default), static:2, random-1:2 or"
-        " random-2:2.",
+        help="Error of known run times in a workload: none (default), static:2, random-1:2,"
+        " random-2:2; or learned, with --provision.",
     ),
 )
 """What is tried with a workload."""
-NAMES: Final = ("utilization", "machines", "speeds", "place", "estimates")
+NAMES: Final = (
+    *("utilization", "machines", "speeds", "place", "estimates"),
+    *("provision", "interval", "users"),
+)
+FOR_SCALING: Final = ("interval", "users", "market", "fleet", "budget")
+"""options that only make sense with autoscalers"""
 
 
 def setting_of(options: Mapping[str, Any], *, alone: bool = False) -> StudySetting:
@@ -71,6 +101,58 @@ def setting_of(options: Mapping[str, Any], *, alone: bool = False) -> StudySetti
         speeds=_read(options, "speeds", read_speeds, speeds),
         error=_read(options, "estimates", parse_error, EstimateError()),
         alone=alone,
+        seed=options["seed"],
+    )
+
+
+def is_scaled(options: Mapping[str, Any]) -> bool:
+    """Whether autoscalers are asked for; without them, what is only for them is refused."""
+    if options["provision"] is not None:
+        return True
+    for name in FOR_SCALING:
+        if options.get(name):
+            raise InputError(
+                f"--{'user' if name == 'users' else name} is for autoscalers; add for example"
+                " --provision react"
+            )
+    return False
+
+
+def scaling_of(options: Mapping[str, Any]) -> ScalingSetting:
+    """What the options ask for where machines come and go; a mistake is named with its option."""
+    from bursar.runs.scaling_input import (
+        market_of_machines,
+        read_autoscalers,
+        read_names,
+        read_users,
+    )
+    from bursar.runs.scaling_study import ScalingSetting
+    from bursar.simulate.estimate_errors import EstimateError, parse_error
+
+    if options["speeds"] is not None or options["utilization"] is not None:
+        raise InputError(
+            "--speeds and --utilization are for machines that are always up; with --provision the"
+            " market tells the machines, and the workload file when works arrive"
+        )
+    if options["market"] is not None and options["machines"] is not None:
+        raise InputError("--market and --machines both say which machines there are; give one")
+    market = market_of_machines(options["machines"] or 100)
+    if options["market"] is not None:
+        market = read_market(options["market"])
+    learned = options["estimates"] == "learned"
+    error = EstimateError()
+    if not learned:
+        error = _read(options, "estimates", parse_error, error)
+    fleet, interval = options["fleet"], options["interval"]
+    return ScalingSetting(
+        market=market,
+        provisioners=_read(options, "provision", read_autoscalers, ()),
+        placers=_read(options, "place", read_names, ()),
+        goal=read_users(options["users"], options["budget"], market),
+        fleet=None if fleet is None else parse_fleet(fleet, market),
+        interval=None if interval is None else read_duration(interval, least=SECOND),
+        error=error,
+        learned=learned,
         seed=options["seed"],
     )
 
@@ -96,5 +178,5 @@ def refuse_others(allowed: tuple[str, ...]) -> None:
 def refuse_workload_options(options: Mapping[str, Any]) -> None:
     """One line for an option that was given and is only for workloads."""
     for name in NAMES:
-        if options[name] is not None:
+        if options[name] not in (None, ()):
             raise InputError(f"--{name} is for workloads; give the file of one, or leave it out")

@@ -5,6 +5,8 @@
     kinds = {montage = 1, ligo = 1, sipht = 2}   # with shares, or a list of names
     classes = "30-38:75,40-198:20,200-600:5"     # sizes and their shares
     totals = "hyper-gamma"                       # or "generated", or a mean such as "1h"
+    owners = ["ann", "bob"]                      # in turn; works have no owner if not given
+    priorities = "0-9"                           # each equally likely; 0 if not given
 
     [arrivals]
     utilization = 0.9        # of `machines`; or rate = "97/h"; or file and column; or batch = true
@@ -57,10 +59,14 @@ from bursar.simulate.workloads.spec import (
 Read = TypeVar("Read")
 
 MOST_MACHINES: Final = 1_000_000
-_DRAWN_KEYS: Final = ("name", "kinds", "count", "seed", "classes", "totals", "arrivals")
+_DRAWN_KEYS: Final = (
+    *("name", "kinds", "count", "seed", "classes", "totals", "arrivals"),
+    *("owners", "priorities"),
+)
 _ARRIVAL_KEYS: Final = ("utilization", "machines", "rate", "file", "column", "batch")
 _WORK_KEYS: Final = ("file", "at", "owner", "priority", "deadline", "number")
 _CLASS: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?:([\d.]{1,20})%?")
+_PRIORITIES: Final = re.compile(r"(\d{1,6})-(\d{1,6})")
 _RATE: Final = re.compile(r"([\d.]{1,20})\s*/\s*(\w{1,20})")
 
 
@@ -101,8 +107,23 @@ def _spec(table: Mapping[str, Any], directory: Path) -> WorkloadSpec:
             lambda value: _read_arrivals(value, directory),
             usual,
         ),
+        owners=_read(table, "owners", _read_owners, ()),
+        priorities=_read(table, "priorities", _read_priorities, None),
         name=_read(table, "name", read_words, "workload"),
     )
+
+
+def _read_owners(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise InputError('must be a list of names, for example ["ann", "bob"]')
+    return tuple(map(read_words, value))
+
+
+def _read_priorities(value: Any) -> tuple[int, int]:
+    match = _PRIORITIES.fullmatch(value) if isinstance(value, str) else None
+    if match is None or int(match[1]) > int(match[2]):
+        raise InputError('must be the lowest and the highest, for example "0-9"')
+    return int(match[1]), int(match[2])
 
 
 def read_kinds(value: Any) -> tuple[tuple[str, float], ...]:

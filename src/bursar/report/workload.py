@@ -34,3 +34,33 @@ def slowdown_plot(placed: Sequence[Placed]) -> Plot:
         series=(Series("mean", means, "bars"), Series("deviation", deviations, "bars")),
         categories=tuple(placers),
     )
+
+
+Scaled = tuple[str, Sequence[int], Sequence[int]]
+"""name of a run, its demand and its supply at equal steps"""
+MOST_POINTS = 720
+"""of a line; longer series are thinned out to their means"""
+
+
+def demand_plot(runs: Sequence[Scaled], step_s: float, size: int) -> Plot:
+    """Supply over time, a line a run, and the demand of the first; above the system it is cut."""
+    lines: list[Series] = []
+    for number, (name, demand, supply) in enumerate(runs):
+        if not number:
+            lines.append(Series(f"demand ({name})", _thinned(demand, step_s, size), "line"))
+        lines.append(Series(name, _thinned(supply, step_s, size), "line"))
+    return Plot(
+        title="Demand and supply",
+        across="time, minutes",
+        upward="slots",
+        series=tuple(lines),
+    )
+
+
+def _thinned(values: Sequence[int], step_s: float, size: int) -> tuple[tuple[float, float], ...]:
+    every = max(1, -(-len(values) // MOST_POINTS))
+    cut = [min(value, size) for value in values]
+    means = [cut[place : place + every] for place in range(0, len(cut), every)]
+    return tuple(
+        (place * every * step_s / 60, sum(some) / len(some)) for place, some in enumerate(means)
+    )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 from numpy.typing import NDArray
 
 from bursar.model.work import Work
+from bursar.model.workflow import Workflow
 from bursar.model.workload import Arrival, Workload
 from bursar.simulate.workloads.arrivals import arrival_times
 from bursar.simulate.workloads.drawn import DrawnWorkflow
@@ -25,13 +28,23 @@ def generate(spec: WorkloadSpec, rng: np.random.Generator | None = None) -> Work
     flows = with_totals(flows, spec.totals, rng)
     totals = np.array([flow.total for flow in flows])
     times = arrival_times(spec.arrivals, totals, rng)
+    priorities = _priorities(spec, rng)
+    owners = cycle(spec.owners or ("",))
     return Workload(
         tuple(
-            Arrival(at, Work.of_dag(flow.dag()))
-            for at, flow in zip(times.tolist(), flows, strict=True)
+            Arrival(at, Work(Workflow.of(flow.dag()), owner, priority))
+            for at, flow, owner, priority in zip(times.tolist(), flows, owners, priorities)  # noqa: B905 -- owners take turns without end
         ),
         spec.name,
     )
+
+
+def _priorities(spec: WorkloadSpec, rng: np.random.Generator) -> list[int]:
+    if spec.priorities is None:
+        return [0] * spec.count
+    least, most = spec.priorities
+    found: list[int] = rng.integers(least, most + 1, spec.count).tolist()
+    return found
 
 
 def _kinds(spec: WorkloadSpec) -> list[str]:

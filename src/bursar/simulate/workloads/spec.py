@@ -100,6 +100,10 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
     classes: tuple[SizeClass, ...] = CLASSES
     totals: Totals = HYPER_GAMMA
     arrivals: Arrivals = Poisson(utilization=0.9)
+    owners: tuple[str, ...] = ()
+    """work by work they take turns; none: works have no owner"""
+    priorities: tuple[int, int] | None = None
+    """from and to, each equally likely; None: all works have the same"""
     name: str = "workload"
 
     def __post_init__(self) -> None:

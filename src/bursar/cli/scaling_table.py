@@ -1,0 +1,144 @@
+"""How a study of autoscalers is shown: a table, a ranking, users, a plot of demand and supply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from bursar.cli.common import print_json, print_table, say
+from bursar.cli.workload_table import watched
+from bursar.formats.workload import read_workload
+from bursar.model.errors import InputError, shown
+from bursar.model.money import Money, format_money
+from bursar.model.text import counted
+from bursar.report.plot import svg
+from bursar.report.workload import demand_plot
+from bursar.runs.scaling_figures import ScaledWorkload
+from bursar.runs.scaling_study import ScalingSetting, ScalingStudy, study_scaling
+
+_COLUMNS: Final = (
+    *("autoscaler", "placer", "under", "over", "under-t", "over-t", "up"),
+    *("slowdown", "P90", "elastic", "hours", "cost"),
+)
+_RANKED: Final = ("rank", "name", "pairwise", "fractional", "elasticity", "user", "overall")
+
+
+def simulate_scaled(
+    path: str, setting: ScalingSetting, plot: str | None, *, ranked: bool, as_json: bool
+) -> None:
+    """Simulate a workload with autoscalers, and show what came of it."""
+    study = study_scaling(read_workload(path), setting, watched)
+    if as_json:
+        print_json(values(study, ranked=ranked))
+    else:
+        show(study, setting)
+        if ranked:
+            show_ranking(study)
+    if plot is not None:
+        draw(study, plot)
+
+
+def show(study: ScalingStudy, setting: ScalingSetting) -> None:
+    rows = [_row(run, setting) for run in study.runs]
+    print_table(_COLUMNS, rows, right=" ".join(_COLUMNS[2:]))
+    accounts = [row for run in study.runs for row in _account_rows(run, setting)]
+    if len(setting.goal.accounts) > 1:
+        columns = ("autoscaler", "user", "under", "over", "slowdown", "P90", "cost", "most")
+        print_table(columns, accounts, right=" ".join(columns[2:]))
+        say("most: the largest part of a user's budget that an interval committed, in percent.")
+    say(
+        f"{counted(study.works, 'work')}, {counted(study.tasks, 'task')}, a system of"
+        f" {counted(study.size, 'slot')}. under, over: what supply lacked or exceeded, on average,"
+        " in percent of the system; under-t, over-t: in percent of the time. up: slots, on average."
+        " slowdown: mean response by critical path; elastic: by the response where machines are"
+        " always up. hours: charged for each slot of the system."
+    )
+    for run in study.runs:
+        if run.ended != "done":
+            say(f"{run.name} did not finish: {run.ended}.")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _row(run: ScaledWorkload, setting: ScalingSetting) -> tuple[str, ...]:
+    one = run.elasticity
+    return (
+        run.provisioner,
+        run.placer,
+        _percent(one.under),
+        _percent(one.over),
+        _percent(one.under_time),
+        _percent(one.over_time),
+        f"{one.supply:.1f}",
+        f"{run.slowdown.mean:.2f}",
+        f"{run.slowdown.p90:.2f}",
+        f"{run.elastic.mean:.2f}",
+        f"{run.charged_hours:.2f}",
+        "-" if run.is_base else format_money(Money.recall(run.cost), setting.market.currency),
+    )
+
+
+def _account_rows(run: ScaledWorkload, setting: ScalingSetting) -> Iterator[tuple[str, ...]]:
+    for one in run.accounts:
+        yield (
+            run.provisioner,
+            one.name,
+            _percent(one.elasticity.under),
+            _percent(one.elasticity.over),
+            f"{one.slowdown.mean:.2f}",
+            f"{one.slowdown.p90:.2f}",
+            format_money(Money.recall(one.cost), setting.market.currency),
+            "-" if one.most_of_budget is None else _percent(one.most_of_budget),
+        )
+
+
+def show_ranking(study: ScalingStudy) -> None:
+    """The best overall first."""
+    scores = sorted(study.scores().items(), key=lambda one: -one[1].overall)
+    rows = [
+        (
+            str(place),
+            name,
+            f"{one.pairwise:.1f}",
+            f"{one.fractional:.2f}",
+            f"{one.elasticity:.2f}",
+            f"{one.user:.2f}",
+            f"{one.overall:.2f}",
+        )
+        for place, (name, one) in enumerate(scores, 1)
+    ]
+    print_table(_RANKED, rows, right=" ".join((_RANKED[0], *_RANKED[2:])))
+    say(
+        "pairwise: points over all others in nine metrics; fractional: mean distance from the best,"
+        " less is better; elasticity, user, overall: above 1 is better than machines that are"
+        " always up."
+    )
+
+
+def values(study: ScalingStudy, *, ranked: bool) -> dict[str, Any]:
+    """For programs: everything, with demand and supply over time."""
+    found: dict[str, Any] = msgspec.to_builtins(study)
+    for run, entry in zip(study.runs, found["runs"], strict=True):
+        entry["name"] = run.name
+    if ranked:
+        found["scores"] = msgspec.to_builtins(study.scores())
+    return found
+
+
+def draw(study: ScalingStudy, target: str) -> None:
+    runs = [run for run in study.runs if not run.is_base]
+    plot = demand_plot(
+        [(run.name, run.series.demand, run.series.supply) for run in runs],
+        study.step_s,
+        study.size,
+    )
+    try:
+        Path(target).write_text(svg(plot), encoding="utf-8")
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise InputError(f"{shown(target)}: cannot write the plot: {why}") from None

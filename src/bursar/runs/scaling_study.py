@@ -1,0 +1,205 @@
+"""A workload simulated with several autoscalers and placers, all on the same works.
+
+    study = study_scaling(workload, ScalingSetting(market=market, provisioners=("react", "plan")))
+
+Each run goes to its end, by the engine. It is compared with the same workload on machines that are
+all always up (`ALWAYS_UP`), which no account has to rent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from bursar.beliefs.estimates import GivenRunTimes
+from bursar.beliefs.learned import LearnedRunTimes
+from bursar.engine.roles import Policy
+from bursar.model.errors import InputError, instead_of, shown
+from bursar.model.fleet import Fleet
+from bursar.model.goal import Goal
+from bursar.model.market import Market
+from bursar.model.time import SECOND, Time
+from bursar.model.workload import Workload
+from bursar.policies.presets import SUITED
+from bursar.policies.registry import check_policies, make_entry, make_placer, plain_name
+from bursar.policies.replicate.none import NoReplicas
+from bursar.report.ranking import Scores, rank
+from bursar.runs.scaling_figures import ALWAYS_UP, FigureReader, ScaledWorkload, moments_of
+from bursar.simulate.estimate_errors import EstimateError
+from bursar.simulate.placing import RULES, WorkloadSchedule, place_workload
+from bursar.simulate.scaled import ScaledRun, demand_at, run_scaled
+from bursar.state.run_times import RunTimes
+
+Longs = NDArray[np.int64]
+STEP: Final[Time] = 10 * SECOND
+"""between the moments at which demand and supply are compared"""
+PLACER: Final = "backfill"
+"""as in chapter 4"""
+
+
+class ScalingSetting(msgspec.Struct, frozen=True):
+    """What is tried."""
+
+    market: Market
+    provisioners: tuple[str, ...]
+    placers: tuple[str, ...] = ()
+    """none: what suits each provisioner"""
+    goal: Goal = Goal()
+    fleet: Fleet | None = None
+    """the most machines of each offer; None: the limits of the offers"""
+    interval: Time | None = None
+    """between decisions; None: that of the provisioner"""
+    error: EstimateError = EstimateError()
+    """of the run times that entries know"""
+    learned: bool = False
+    """run times are learned, not known"""
+    seed: int = 0
+    step: Time = STEP
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Each provisioner with each placer, or with the one that suits it."""
+        return [
+            (provisioner, placer)
+            for provisioner in self.provisioners
+            for placer in (self.placers or (suited_placer(provisioner),))
+        ]
+
+    def limits(self) -> dict[str, int | None]:
+        """By offer, the most machines that there can be; None: no limit."""
+        found: dict[str, int | None] = {}
+        for offer in self.market.offers:
+            asked = None if self.fleet is None else self.fleet.get(offer.name, 0)
+            known = [limit for limit in (offer.limit, asked) if limit is not None]
+            found[offer.name] = min(known, default=None)
+        return found
+
+    def size(self) -> int | None:
+        """Slots of the system; None: there is no limit."""
+        slots = [
+            None if limit is None else limit * self.market[name].slots
+            for name, limit in self.limits().items()
+        ]
+        return None if None in slots else sum(one for one in slots if one is not None)
+
+
+class ScalingStudy(msgspec.Struct, frozen=True):
+    """All runs, and last the one whose machines are always up."""
+
+    works: int
+    tasks: int
+    size: int
+    """slots of the system"""
+    step_s: float
+    runs: tuple[ScaledWorkload, ...]
+
+    def scores(self) -> dict[str, Scores]:
+        """By the names of the runs (workload thesis, 4.8)."""
+        return rank({run.name: run.figures() for run in self.runs}, ALWAYS_UP)
+
+
+def suited_placer(provisioner: str) -> str:
+    """The placer of a provisioner for which none was named."""
+    return SUITED.get(plain_name(provisioner), {}).get("placer", PLACER)
+
+
+def study_scaling(
+    workload: Workload,
+    setting: ScalingSetting,
+    watched: Callable[[Sequence[tuple[str, str]]], Iterator[tuple[str, str]]] = iter,
+) -> ScalingStudy:
+    """Simulate all; `watched` gives the pairs of names one by one, and sees how it goes."""
+    _check(workload, setting)
+    arrays = workload.arrays
+    known = None
+    if setting.error.kind != "none":
+        known = setting.error.estimates(arrays, np.random.default_rng(setting.seed))
+    runs = []
+    for provisioner, placer in watched(setting.pairs()):
+        policy = policy_for(workload, setting, provisioner, placer, known)
+        runs.append(run_scaled(workload, setting.market, setting.goal, policy, seed=setting.seed))
+    size = setting.size() or max(_most_demand(run, setting.step) for run in runs)
+    base = always_up(workload, setting, size)
+    reader = FigureReader(workload, setting.market, setting.goal, size, setting.step, base)
+    pairs = zip(setting.pairs(), runs, strict=True)
+    read = [reader.of(*names, run) for names, run in pairs]
+    return ScalingStudy(
+        len(arrays.arrived),
+        len(arrays),
+        size,
+        setting.step / SECOND,
+        (*read, reader.of_base(base_placer(setting))),
+    )
+
+
+def _check(workload: Workload, setting: ScalingSetting) -> None:
+    accounts = [account.name for account in setting.goal.accounts]
+    for provisioner, placer in setting.pairs():
+        policies = {"provisioner": provisioner, "placer": placer, "replicator": "none"}
+        check_policies(policies, simulated=True, accounts=max(1, len(accounts)))
+    for number, arrival in enumerate(workload.arrivals, 1):
+        owner = arrival.work.owner
+        if accounts and owner not in accounts:
+            whose = f"belongs to {shown(owner)}" if owner else "has no owner"
+            raise InputError(
+                f"work {number} of {workload.name} {whose}, who has no budget;"
+                f" {instead_of(owner, accounts)}"
+            )
+    cheapest = setting.market.cheapest_entry
+    for name, budget in setting.goal.budgets().items():
+        if budget is not None and budget.amount < cheapest:
+            whose = f" of {name}" if name else ""
+            raise InputError(
+                f"the budget{whose}, {budget.amount}, buys no machine: the cheapest costs"
+                f" {cheapest}; raise it"
+            )
+
+
+def policy_for(
+    workload: Workload,
+    setting: ScalingSetting,
+    provisioner: str,
+    placer: str,
+    known: Longs | None = None,
+    runtimes: RunTimes | None = None,
+) -> Policy:
+    """The entries of these names; `known` are run times with errors, in place of true ones."""
+    offered = {"market": setting.market, "fleet": setting.fleet, "goal": setting.goal}
+    if setting.interval is not None:
+        offered["interval"] = setting.interval  # type: ignore[assignment]
+    if runtimes is None and setting.learned:
+        runtimes = LearnedRunTimes()
+    elif runtimes is None:
+        speeds = {offer.name: offer.speed for offer in setting.market.offers}
+        times = workload.arrays.runtimes if known is None else known
+        runtimes = GivenRunTimes(times.tolist(), speeds)
+    return Policy(
+        make_entry("provisioner", provisioner, offered),
+        make_placer(placer, {}, len(setting.goal.accounts)),
+        NoReplicas(),
+        runtimes=runtimes,
+    )
+
+
+def base_placer(setting: ScalingSetting) -> str:
+    """The first placer that is compiled."""
+    return next((one for one in setting.placers if plain_name(one) in RULES), PLACER)
+
+
+def always_up(workload: Workload, setting: ScalingSetting, size: int) -> WorkloadSchedule:
+    """The same workload on machines that are all there from the begin, compiled."""
+    speeds: list[float] = []
+    for offer in setting.market.offers:
+        limit = setting.limits()[offer.name]
+        count = size - len(speeds) if limit is None else limit * offer.slots
+        speeds += [offer.speed] * max(0, count)
+    return place_workload(workload.arrays, speeds, base_placer(setting), seed=setting.seed)
+
+
+def _most_demand(run: ScaledRun, step: Time) -> int:
+    every = np.ones(len(run.eligible), dtype=bool)
+    moments = moments_of(run.schedule, step)
+    return max(1, int(demand_at(moments, run.eligible, run.schedule.end, every).max()))

@@ -1,0 +1,121 @@
+"""Studies of autoscalers: what is read off their runs, and what is refused."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from bursar.model.errors import InputError
+from bursar.model.goal import Account, Budget, Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.runs.scaling_input import market_of_machines, read_users
+from bursar.runs.scaling_study import ScalingSetting, study_scaling
+from bursar.simulate.workloads.generate import generate
+from bursar.simulate.workloads.spec import Poisson, SizeClass, WorkloadSpec
+
+SMALL = Offer("small", Money.parse("1"), MINUTE, limit=10, boot=5 * SECOND)
+LARGE = Offer("large", Money.parse("3"), MINUTE, limit=5, boot=5 * SECOND, slots=2, speed=1.5)
+MARKET = Market("USD", "undated", (SMALL, LARGE))
+
+
+@cache
+def workload(owners=()):
+    spec = WorkloadSpec(
+        kinds=(("montage", 1.0), ("ligo", 1.0)),
+        count=8,
+        seed=11,
+        classes=(SizeClass(1.0, 24, 40),),
+        totals=200.0,
+        arrivals=Poisson(rate=0.03),
+        owners=owners,
+        priorities=(0, 9),
+    )
+    return generate(spec)
+
+
+def study(*provisioners, owners=(), **options):
+    setting = ScalingSetting(market=MARKET, provisioners=provisioners, **options)
+    return study_scaling(workload(owners), setting)
+
+
+def test_machines_that_are_always_up_are_what_others_are_compared_with():
+    found = study("react", "hist")
+    react, hist, base = found.runs
+    assert found.size == 20, "ten slots of each offer"
+    assert (base.name, base.elastic.mean, base.elasticity.under) == ("always-up", 1.0, 0.0)
+    assert base.elasticity.supply == 20
+    assert react.elastic.mean > 1 and react.hours < base.hours
+    assert hist.hours > react.hours
+    scores = found.scores()
+    assert scores["always-up"].overall == 1
+    assert set(scores) == {"react/backfill", "hist/backfill", "always-up"}
+
+
+def test_every_pair_of_autoscaler_and_placer_is_tried_or_the_placer_that_suits():
+    names = [run.name for run in study("token", "plf").runs]
+    assert names == ["token/backfill", "plf/follow", "always-up"]
+    names = [run.name for run in study("token", placers=("cpp", "stretch")).runs]
+    assert names == ["token/cpp", "token/stretch", "always-up"]
+
+
+@pytest.mark.parametrize("provisioner", ["react", "plan", "pfa", "plf", "scf"])
+def test_two_users_keep_their_budgets(provisioner):
+    goal = Goal(
+        accounts=(
+            Account("ann", Budget(Money.parse("9"), MINUTE)),
+            Account("bob", Budget(Money.parse("6"), MINUTE)),
+        )
+    )
+    run, _ = study(provisioner, owners=("ann", "bob"), goal=goal).runs
+    assert run.ended == "done"
+    assert [one.name for one in run.accounts] == ["ann", "bob"]
+    assert all(0 < one.most_of_budget <= 1 for one in run.accounts)
+    assert sum(Money.recall(one.cost).nanos for one in run.accounts) == Money.recall(run.cost).nanos
+
+
+def test_a_machine_is_charged_in_whole_units_from_renting_on():
+    hourly = Market("USD", "undated", (Offer("one", Money.parse("1"), HOUR, limit=4),))
+    setting = ScalingSetting(market=hourly, provisioners=("react", "react:release=at-once"))
+    paid, at_once, base = study_scaling(workload(), setting).runs
+    assert Money.recall(paid.cost).nanos == round(4 * paid.charged_hours) * 10**9
+    assert paid.charged_hours < at_once.charged_hours
+    assert at_once.hours < paid.hours <= base.hours
+    assert base.charged_hours == 1
+
+
+def test_estimates_may_be_wrong_or_learned():
+    from bursar.simulate.estimate_errors import EstimateError
+
+    right = study("plan").runs[0]
+    wrong = study("plan", error=EstimateError("static", 20.0)).runs[0]
+    learned = study("plan", learned=True).runs[0]
+    assert len({right.elasticity, wrong.elasticity, learned.elasticity}) == 3
+
+
+def test_a_work_of_somebody_without_a_budget_is_refused():
+    goal = Goal(accounts=(Account("ann", Budget(Money.parse("9"), MINUTE)), Account("eve", None)))
+    with pytest.raises(InputError, match="work 2 of workload belongs to 'bob', who has no budget"):
+        study("react", owners=("ann", "bob"), goal=goal)
+
+
+def test_a_budget_that_buys_no_machine_is_refused():
+    goal = Goal(Money.parse("0.99"), every=MINUTE)
+    with pytest.raises(InputError, match=r"buys no machine: the cheapest costs 1\.00; raise it"):
+        study("react", goal=goal)
+
+
+def test_budgets_of_users_are_read_with_what_is_wrong():
+    market = market_of_machines(3)
+    goal = read_users(["ann=5/h", "bob=2"], None, market)
+    assert goal.budgets()["ann"] == Budget(Money.parse("5"), HOUR)
+    for users, budget, why in (
+        (["ann"], None, "write ann=5/h"),
+        (["ann=x"], None, "--user ann: 'x' is not an amount"),
+        (["ann=5/h", "ann=6/h"], None, "same name"),
+        (["ann=5/h"], "3", "give one of them"),
+    ):
+        with pytest.raises(InputError, match=why):
+            read_users(users, budget, market)

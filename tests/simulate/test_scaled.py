@@ -1,0 +1,64 @@
+"""What is kept of a run whose machines come and go: demand and supply at any moment."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bursar.engine.roles import Policy
+from bursar.model.goal import Goal
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.time import MINUTE, SECOND
+from bursar.model.work import Work
+from bursar.model.workflow_builder import WorkflowBuilder
+from bursar.model.workload import Arrival, Workload
+from bursar.policies.place.backfill import BackfillPlacer
+from bursar.policies.provision.react import React
+from bursar.policies.replicate.none import NoReplicas
+from bursar.simulate.scaled import counted_at, demand_at, run_scaled, supply_at
+
+OFFER = Offer("one", Money.parse("0.01"), MINUTE, limit=2, boot=5 * SECOND)
+MARKET = Market("USD", "undated", (OFFER,))
+
+
+def fork(seconds=10):
+    """One task, then two that need it."""
+    builder = WorkflowBuilder("fork")
+    builder.task("first", runtime=seconds)
+    builder.task("left", needs=["first"], runtime=seconds)
+    builder.task("right", needs=["first"], runtime=seconds)
+    return Work.of_dag(builder.build())
+
+
+def run_of(*arrivals):
+    workload = Workload(tuple(Arrival(at, work) for at, work in arrivals))
+    policy = Policy(React(MARKET), BackfillPlacer(seed=1), NoReplicas())
+    return run_scaled(workload, MARKET, Goal(), policy)
+
+
+def test_demand_and_supply_are_those_of_the_run():
+    run = run_of((0, fork()))
+    assert run.schedule.is_whole
+    assert run.schedule.start.tolist() == [5 * SECOND, 15 * SECOND, 15 * SECOND]
+    assert run.eligible.tolist() == [0, 15 * SECOND, 15 * SECOND]
+    moments = np.array([0, 4, 5, 14, 15, 24, 25], np.int64) * SECOND
+    every = np.ones(3, dtype=bool)
+    demand = demand_at(moments, run.eligible, run.schedule.end, every)
+    assert demand.tolist() == [1, 1, 1, 1, 2, 2, 0]
+    assert supply_at(moments, run.stays, MARKET).tolist() == [0, 0, 2, 2, 2, 2, 0]
+    assert counted_at(moments, *run.attempts).tolist() == [0, 0, 1, 1, 2, 2, 0]
+    assert [stay.rented for stay in run.stays] == [0, 0]
+    assert run.decisions[0].fleet == {"one": 2}
+
+
+def test_a_task_whose_parents_are_never_done_is_never_wanted():
+    goal = Goal(Money.parse("0.01"))  # one machine for a minute, and no more
+    workload = Workload((Arrival(0, fork(40)),))
+    policy = Policy(React(MARKET), BackfillPlacer(seed=1), NoReplicas())
+    run = run_scaled(workload, MARKET, goal, policy)
+    assert run.state.ended.status == "budget"
+    assert run.schedule.end.tolist() == [45 * SECOND, -1, -1]
+    moments = np.array([44, 50, 100], np.int64) * SECOND
+    every = np.ones(3, dtype=bool)
+    demand = demand_at(moments, run.eligible, run.schedule.end, every)
+    assert demand.tolist() == [1, 2, 2]
