@@ -53,7 +53,7 @@ class WantedFleet(msgspec.Struct, frozen=True):
     """where it plans, too: the tasks for each machine in order, see `bursar.state.planned_lines`"""
 
 
-class Decision(msgspec.Struct, frozen=True):
+class FleetDecision(msgspec.Struct, frozen=True):
     """What is wanted for an account, and what of that can be paid."""
 
     account: str
@@ -95,7 +95,7 @@ class Autoscaler(Provisioner):
         """by machine, for those that were idle when last looked at, and some that are not now"""
         self._decided: dict[str, Mapping[str, int]] = {}
         """by account, the fleet that was wanted last"""
-        self._decisions: list[Decision] = []
+        self._decisions: list[FleetDecision] = []
         """of `_decided_at`"""
         self._decided_at: Time | None = None
         self._promised: Counter[str] = Counter()
@@ -202,14 +202,14 @@ class Autoscaler(Provisioner):
             found = self.wanted(view, now, account, rng)
             fleet = self._payable(view, now, account, found.fleet)
             demand, supply = view.demand.now(account), self.supply(account)
-            self._decisions.append(Decision(account, found, fleet, demand, supply))
+            self._decisions.append(FleetDecision(account, found, fleet, demand, supply))
             self._decided[account] = fleet
             for name, count in fleet.items():
                 new = count - self.machines(self.market[name], account)
                 self._promised[name] += max(0, new)
         self._promised.clear()
 
-    def _scale(self, view: View, now: Time, one: Decision) -> Iterator[Rent | Release | Scale]:
+    def _scale(self, view: View, now: Time, one: FleetDecision) -> Iterator[Rent | Release | Scale]:
         account, fleet = one.account, one.fleet
         lines = {line: tuple(tasks) for line, tasks in one.wanted.lines.items()}
         inputs = dict(one.wanted.inputs)

@@ -22,7 +22,7 @@ from bursar.state.work_index import CountedWork
 _UNDONE: Final = (READY, RUNNING, WAITING)
 
 
-class KnownTimes:
+class TimesOnOffers:
     """What tasks are expected to take on each offer; an interval, where nobody knows.
 
     Looked up once for each task, and forgotten with its work.
@@ -82,7 +82,7 @@ class IntervalPlan:
     """Lanes that tasks are put on, one after the other."""
 
     def __init__(
-        self, view: View, known: KnownTimes, interval: Time, lanes: Sequence[PlannedLane]
+        self, view: View, known: TimesOnOffers, interval: Time, lanes: Sequence[PlannedLane]
     ) -> None:
         self._view, self._known, self._interval = view, known, interval
         self.lanes = lanes
@@ -166,7 +166,7 @@ class IntervalPlan:
 
 
 def unlimited_starts(
-    work: CountedWork, view: View, known: KnownTimes, interval: Time, now: Time
+    work: CountedWork, view: View, known: TimesOnOffers, interval: Time, now: Time
 ) -> Iterator[tuple[int, Time]]:
     """Tasks that run or begin within an interval if there were machines of any offer without end.
 

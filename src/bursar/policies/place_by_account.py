@@ -1,6 +1,6 @@
 """Placers that look at all works, where each account has machines of its own.
 
-Such a placer serves one account alone once it is told to. Where a run has several, there is one of
+Such a placer can serve one account alone. Where a run has several, there is one of
 them for each, and none sees the works or the machines of another.
 """
 
@@ -17,7 +17,7 @@ from bursar.state.view import View
 
 
 class AccountPlacer(Placer):
-    """A placer that can be told to serve one account."""
+    """A placer that can serve one account alone."""
 
     @abstractmethod
     def serve(self, account: str) -> None:

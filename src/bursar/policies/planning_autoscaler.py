@@ -20,7 +20,7 @@ from bursar.model.money import Money
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, Time
 from bursar.policies.autoscaling import Autoscaler, Leaving, WantedFleet
-from bursar.policies.interval_plan import IntervalPlan, KnownTimes, PlannedLane
+from bursar.policies.interval_plan import IntervalPlan, TimesOnOffers, PlannedLane
 from bursar.state import events as ev
 from bursar.state.planned_lines import machine_line, machine_of, new_line
 from bursar.state.task_status import RUNNING
@@ -43,7 +43,7 @@ class PlanningAutoscaler(Autoscaler):
         release: Leaving = "paid",
     ) -> None:
         super().__init__(market, fleet, interval, release=release)
-        self.known = KnownTimes(market, interval)
+        self.known = TimesOnOffers(market, interval)
         self._index = WorkIndex()
         self._planned: dict[str, set[int]] = {}
         """by account, machines that have tasks in the plan"""
