@@ -12,8 +12,11 @@ from click.core import ParameterSource
 from bursar.cli.numbers import Whole
 from bursar.cli.options import GOAL, MACHINES, POLICIES, WORK, option, together
 from bursar.formats.market import read_market
+from bursar.model.budget_text import budget_in
 from bursar.model.errors import InputError
 from bursar.model.fleet import parse_fleet
+from bursar.model.goal import Goal
+from bursar.model.market import Market
 from bursar.model.reading import read_duration
 from bursar.model.time import SECOND
 
@@ -124,7 +127,6 @@ def scaling_of(options: Mapping[str, Any]) -> ScalingSetting:
         market_of_machines,
         read_autoscalers,
         read_names,
-        read_users,
     )
     from bursar.runs.scaling_study import ScalingSetting
     from bursar.simulate.estimate_errors import EstimateError, parse_error
@@ -148,13 +150,28 @@ def scaling_of(options: Mapping[str, Any]) -> ScalingSetting:
         market=market,
         provisioners=_read(options, "provision", read_autoscalers, ()),
         placers=_read(options, "place", read_names, ()),
-        goal=read_users(options["users"], options["budget"], market),
+        goal=_goal_of(options, market),
         fleet=None if fleet is None else parse_fleet(fleet, market),
         interval=None if interval is None else read_duration(interval, least=SECOND),
         error=error,
         learned=learned,
         seed=options["seed"],
     )
+
+
+def _goal_of(options: Mapping[str, Any], market: Market) -> Goal:
+    """The budgets of users, or one for all works."""
+    from bursar.runs.scaling_input import read_users
+
+    users, budget = options["users"], options["budget"]
+    if users and budget is not None:
+        raise InputError("--user and --budget both limit money; give one of them")
+    if not users:
+        return Goal() if budget is None else Goal.within(budget_in(market.currency, budget))
+    try:
+        return read_users(users, market)
+    except InputError as error:
+        raise InputError(f"--user: {error}") from None
 
 
 def _read(options: Mapping[str, Any], name: str, reader: Callable[[str], Any], default: Any) -> Any:

@@ -20,7 +20,7 @@ from bursar.model.money import Money
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, Time
 from bursar.policies.autoscaling import Autoscaler, Leaving, WantedFleet
-from bursar.policies.interval_plan import IntervalPlan, TimesOnOffers, PlannedLane
+from bursar.policies.interval_plan import IntervalPlan, PlannedLane, TimesOnOffers
 from bursar.state import events as ev
 from bursar.state.planned_lines import machine_line, machine_of, new_line
 from bursar.state.task_status import RUNNING

@@ -40,21 +40,17 @@ def market_of_machines(count: int) -> Market:
     return Market("", "undated", (Offer(FREE_MACHINE, ZERO, limit=count),))
 
 
-def read_users(users: Sequence[str], budget: str | None, market: Market) -> Goal:
-    """The budgets of several users (`ann=5/h`), or of one account without a name."""
-    if users and budget is not None:
-        raise InputError("--user and --budget both limit money; give one of them")
-    if not users:
-        return Goal() if budget is None else Goal.within(budget_in(market.currency, budget))
+def read_users(users: Sequence[str], market: Market) -> Goal:
+    """The budgets of several users: `ann=5/h`."""
     accounts = []
     for text in users:
         name, sign, money = text.partition("=")
         if not sign or not name.strip():
-            raise InputError(f"--user: {shown(text)} is no budget of a user; write ann=5/h")
+            raise InputError(f"{shown(text)} is no budget of a user; write for example ann=5/h")
         try:
             accounts.append(Account(name.strip(), budget_in(market.currency, money)))
         except InputError as error:
-            raise InputError(f"--user {name}: {error}") from None
+            raise InputError(f"{name}: {error}") from None
     goal = Goal(accounts=tuple(accounts))
     goal.budgets()  # refuses one name twice
     return goal
