@@ -73,7 +73,10 @@ class Provisioner(Entry, Protocol):
         return 0
 
     def stays_until(self, machine: Machine) -> Time:
-        """Until when a machine is to be kept; by default as long as it is paid for."""
+        """Until when a machine is to be kept; by default as long as it is paid for.
+
+        `FOREVER`: until its tasks have ended, however long that takes.
+        """
         return machine.until
 
     @property

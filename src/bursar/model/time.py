@@ -23,6 +23,8 @@ HOUR: Final[Time] = 60 * MINUTE
 DAY: Final[Time] = 24 * HOUR
 LONGEST: Final[Time] = 36_500 * DAY
 """A hundred years: sums of durations stay within 64 bits, so that compiled kernels hold them."""
+FOREVER: Final[Time] = 2**62
+"""Later than anything in a run."""
 
 _WORDS: Final = {
     "sec": SECOND,

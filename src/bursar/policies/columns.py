@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,6 +49,15 @@ class Columns:
         else:
             self._end += 1
         table[:, at] = values
+
+    def fill(self, rows: Sequence[tuple[int, ...]]) -> None:
+        """These rows, which are in order, in place of all others."""
+        self.clear()
+        if rows:
+            if len(rows) > self._table.shape[1]:
+                self._table = np.zeros((len(self._table), 2 * len(rows)), dtype=np.int64)
+            self._table[:, : len(rows)] = np.array(rows, dtype=np.int64).T
+            self._end = len(rows)
 
     def change(self, number: int, column: int, value: int) -> None:
         """One value of a row that is there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -17,6 +17,8 @@ _KEY: Final = 36
 _STARTED: Final = 4
 _FIRST: Final = 7
 LARGEST: Final = 2**63 - 1
+SOME: Final = 16
+"""Changes that are always followed one by one."""
 FEW: Final = 1_000
 """Rows of which all are looked at as fast as some."""
 
@@ -63,23 +65,34 @@ class RunningAttempts:
         recent = view.changes.attempts
         changed = None if self._seen is None else recent.since(self._seen)
         self._seen = recent.end
-        if changed is None:
+        if changed is None or len(changed) > SOME + len(view.attempts) // 2:
             self._begin(view)
         else:
-            for number in changed:
+            for number in dict.fromkeys(changed):
                 self._update(number, view)
         if self._unsettled:
             self._settle_first()
 
     def _begin(self, view: View) -> None:
+        """Look at all: that is faster than to follow many changes."""
         self._offers = {offer.name: place for place, offer in enumerate(view.market.offers)}
-        self._columns.clear()
         self._keys.clear()
         self._counts.clear()
         self._groups, self._free = {}, []
-        self._barred, self._unsettled = set(), set()
-        for number in view.attempts:
-            self._update(number, view)
+        self._unsettled = set()
+        self._barred = {one.task for one in view.attempts.values() if view.failures[one.task]}
+        rows = [self._row(one) for one in view.attempts.values() if self._wanted(one)]
+        rows.sort()
+        self._columns.fill(rows)
+
+    def _row(self, attempt: Attempt) -> tuple[int, ...]:
+        """A new row; the attempt is counted."""
+        machine, number, task = attempt.machine, attempt.id, attempt.task
+        offer = self._offers[machine.offer.name]
+        self._counts[offer] += 1
+        key = self._keys[number] = (offer << _KEY) + number
+        group = self._join(task, number, (machine.id << _KEY) + number)
+        return key, number, task, machine.id, attempt.started, offer, group.place, group.first
 
     def _update(self, number: int, view: View) -> None:
         columns, attempt, task = self._columns, view.attempts.get(number), view.log.task[number]
@@ -94,13 +107,7 @@ class RunningAttempts:
         elif key is not None:
             columns.change(key, _STARTED, attempt.started)  # all else stays as it is
         else:
-            machine = attempt.machine
-            offer = self._offers[machine.offer.name]
-            self._counts[offer] += 1
-            key = self._keys[number] = (offer << _KEY) + number
-            group = self._join(task, number, (machine.id << _KEY) + number)
-            row = (number, task, machine.id, attempt.started, offer, group.place, group.first)
-            columns.put((key, *row))
+            columns.put(self._row(attempt))
 
     def _join(self, task: int, number: int, order: int) -> _Group:
         group = self._groups.get(task)
@@ -162,7 +169,7 @@ class RunningAttempts:
         return self._columns[5]
 
     @property
-    def run_on(self) -> Iterable[int]:
+    def run_on(self) -> Sequence[int]:
         """Offers on whose machines some of them run, as places in the market."""
         return [place for place, count in self._counts.items() if count]
 

@@ -23,7 +23,7 @@ from bursar.beliefs.survival import Survival
 from bursar.engine.roles import Provisioner
 from bursar.model.market import Offer
 from bursar.model.money import Money, format_money
-from bursar.model.time import MINUTE, SECOND, Time, format_duration
+from bursar.model.time import FOREVER, MINUTE, SECOND, Time, format_duration
 from bursar.plan.bag.rolling import (
     RentableMachine,
     RollingPlan,
@@ -57,7 +57,6 @@ SMALLEST_PART: Final = 20
 """... if they cost at most one part in so many of the budget, else so much money."""
 LIKELY: Final = 1.3
 """Standard deviations that make a deadline hold nine times in ten."""
-FOREVER: Final = 2**62
 HOPELESS: Final = 3.0
 """Standard errors by which run times may prove shorter before a run is given up."""
 

@@ -27,7 +27,7 @@ from bursar.beliefs.bag_times import ENOUGH
 from bursar.engine.roles import Provisioner
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.text import counted
-from bursar.model.time import MINUTE, SECOND, Time, format_duration, seconds
+from bursar.model.time import FOREVER, MINUTE, SECOND, Time, format_duration, seconds
 from bursar.plan.bag.known_fleet import KnownFleet
 from bursar.plan.bag.live_plan import HOPELESS, LivePlan, plan_live
 from bursar.policies.live_attempts import deserves
@@ -50,7 +50,6 @@ LOOKS: Final = 6
 LATER_LOOKS: Final = 0.5
 """... and later."""
 SHORTEST_LOOK: Final = 2 * SECOND
-FOREVER: Final = 2**62
 OFF: Final = log(0.1)
 """A fleet for known run times is kept while its chance is not below."""
 PATIENCE: Final = 3

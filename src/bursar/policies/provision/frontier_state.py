@@ -190,14 +190,14 @@ class FleetNow:
         free = 0.0
         ending = 0.0
         for machine in view.machines.values():
-            free += _refund(machine, now)
+            number, terms = machine.id, standing.terms(machine)
+            free += terms.refund
             if machine.leaving:
                 continue
-            if machine.id in dropped:
-                ending += standing.cost_of(machine, held.get(machine.id, 0.0))
+            if number in dropped:
+                ending += standing.cost_of(machine, held.get(number, 0.0))
             else:
-                number = machine.id
-                standing.add(machine, held.get(number, 0.0), work.get(number, 0.0))
+                standing.add(machine, terms, held.get(number, 0.0), work.get(number, 0.0))
         self._members = list(standing.members.values())
         rows = standing.rows()
         kept = standing.numbers
@@ -261,6 +261,16 @@ class _GroupRow(msgspec.Struct):
     running: float = 0.0
 
 
+class _Terms(msgspec.Struct, frozen=True):
+    """What is the same of all machines of an offer that were rented and paid for together."""
+
+    key: tuple[int, int, int]
+    """that of its group"""
+    begin: float
+    paid: float
+    refund: float
+
+
 class _Standing:
     """Machines that are there, those together that are alike."""
 
@@ -270,8 +280,17 @@ class _Standing:
         self.members: dict[tuple[int, int, int], list[Machine]] = {}
         self.numbers: list[int] = []
         self._figures: dict[tuple[int, int, int], list[tuple[float, ...]]] = {}
+        self._terms: dict[tuple[str, Time, Time, bool], _Terms] = {}
 
-    def add(self, machine: Machine, held: float, running: float) -> None:
+    def terms(self, machine: Machine) -> _Terms:
+        """Machines are rented many at once: what they cost is found once for all of them."""
+        alike = machine.offer.name, machine.rented, machine.until, machine.up is None
+        found = self._terms.get(alike)
+        if found is None:
+            found = self._terms[alike] = self._terms_of(machine)
+        return found
+
+    def _terms_of(self, machine: Machine) -> _Terms:
         offer = machine.offer
         begin = 0 if machine.up is not None else max(0, machine.rented + offer.boot - self._now)
         paid = self._paid(machine)
@@ -281,10 +300,16 @@ class _Standing:
             -(-begin * PARTS // max(1, offer.boot)),
             -(-paid // alike),
         )
-        self.members.setdefault(key, []).append(machine)
+        return _Terms(key, begin / SECOND, paid / SECOND, _refund(machine, self._now))
+
+    def add(self, machine: Machine, terms: _Terms, held: float, running: float) -> None:
         self.numbers.append(machine.id)
-        figures = (begin / SECOND, paid / SECOND, held, running)
-        self._figures.setdefault(key, []).append(figures)
+        members = self.members.get(terms.key)
+        if members is None:
+            members = self.members[terms.key] = []
+            self._figures[terms.key] = []
+        members.append(machine)
+        self._figures[terms.key].append((terms.begin, terms.paid, held, running))
 
     def _paid(self, machine: Machine) -> Time:
         """For how long nothing more is charged, whatever happens."""

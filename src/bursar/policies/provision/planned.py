@@ -16,7 +16,7 @@ from bursar.beliefs.progress import Progress
 from bursar.engine.guard import FAR_HORIZON
 from bursar.engine.roles import Provisioner
 from bursar.model.fleet import Fleet
-from bursar.model.time import Time
+from bursar.model.time import FOREVER, Time
 from bursar.policies.planned_fleets import PlannedFleets
 from bursar.policies.provision.bats_rolling import RollingBats, monitoring_interval
 from bursar.policies.provision.fixed import Fixed
@@ -24,7 +24,6 @@ from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.events import AnyEvent
 from bursar.state.view import Machine, View
 
-FOREVER: Final[Time] = 2**62
 SHORT_UNITS_ALLOWANCE: Final = 1.3
 """A plan on units below 10 minutes is left where it would take this times the money."""
 

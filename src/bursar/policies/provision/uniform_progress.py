@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import ceil
 from random import Random
-from typing import Final
 
 from bursar.engine.roles import Provisioner
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market, Offer
-from bursar.model.time import Time
+from bursar.model.time import FOREVER, Time
 from bursar.plan.pools.split import by_price
 from bursar.policies.deadline_help import CHANGEOVERS, LastMoment
 from bursar.policies.reconcile import Target, give_back, reconcile
@@ -29,8 +28,6 @@ from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.fleet_counts import IdleChanges
 from bursar.state.view import Machine, View
-
-FOREVER: Final = 2**62
 
 
 class UniformProgress(Provisioner):

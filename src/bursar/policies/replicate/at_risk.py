@@ -15,7 +15,7 @@ import numpy as np
 
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.engine.roles import Provisioner
-from bursar.model.time import Time
+from bursar.model.time import FOREVER, Time
 from bursar.policies.columns import Integers, Truths
 from bursar.policies.machine_slots import MachineSlots
 from bursar.policies.replicate.stochastic_random import StochasticRandom
@@ -107,7 +107,7 @@ class AtRisk(StochasticRandom):
         """Rows that might not be safe, if they took as long as is expected of any there."""
         live, parts = self.live, [np.empty(0, dtype=np.int64)]
         if live.are_few:
-            return np.arange(len(live))
+            return np.flatnonzero(stays < FOREVER)
         for place in live.run_on:
             rows = live.rows_of(place)
             started = live.started[rows]

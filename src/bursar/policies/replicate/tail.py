@@ -29,6 +29,8 @@ from bursar.state.run_times import Elsewhere
 from bursar.state.view import Machine, View
 
 AT_RANDOM: Final = "runs on a slower machine, picked at random"
+FEW_FIRST: Final = 4
+"""Times that the first of some are found before all are sorted."""
 _NONE: Final[Integers] = np.empty(0, dtype=np.int64)
 
 
@@ -58,12 +60,16 @@ class Expected:
         self._runtimes = view.runtimes
         self._elapsed: Integers = now - live.started
         self._of_all: Elsewhere | None = None
+        self._left: Integers | None = None
+        self._on: dict[str, Integers] = {}
 
     @property
     def left(self) -> Integers:
-        here = self._all.here
-        left = here - self._elapsed
-        return left if here.all() else np.where(here > 0, left, LARGEST)
+        if self._left is None:
+            here = self._all.here
+            left = here - self._elapsed
+            self._left = left if here.all() else np.where(here > 0, left, LARGEST)
+        return self._left
 
     def here(self, rows: Integers) -> Integers:
         """What each of some takes in all where it runs; 0 where nothing is known."""
@@ -72,7 +78,9 @@ class Expected:
 
     def time_on(self, offer: str) -> Integers:
         """What each one's task takes in all on an offer; 0 where nothing is known."""
-        return self._all.on(offer)
+        if offer not in self._on:
+            self._on[offer] = self._all.on(offer)
+        return self._on[offer]
 
     def later_than_on(self, machine: Machine) -> Integers:
         name, live = machine.offer.name, self._live
@@ -80,6 +88,12 @@ class Expected:
         slower = [place for place in live.run_on if may_end_sooner((self._offers[place],), name)]
         if not slower:
             return _NONE
+        if live.are_few:
+            left, there = self.left, self.time_on(name)
+            is_later = (left > there) & (left < LARGEST) & (there > 0)
+            if len(slower) < len(live.run_on):
+                is_later &= np.isin(live.offers, slower)
+            return np.flatnonzero(is_later)
         rows = live.rows_on(slower)
         times = self._some(rows)
         here, there = times.here, times.on(name)
@@ -88,6 +102,9 @@ class Expected:
         return found
 
     def needed(self, machine: Machine, rows: Integers) -> Integers:
+        if self._live.are_few:
+            found: Integers = self.time_on(machine.offer.name)[rows]
+            return found
         return self._some(rows).on(machine.offer.name)
 
     @property
@@ -143,42 +160,77 @@ class Longest:
         self._live = live
         self._outlook = outlook
         self._may: Truths | None = live.may_replicate(view)
-        self._queues: dict[str, list[tuple[int, Time, Time]]] = {}
-        """by offer, what may be picked with the time left and that needed there, the last first"""
+        self._queues: dict[str, _Queue] = {}
+        """by offer, what may be picked"""
 
     def has_any(self, machine: Machine) -> bool:
-        return bool(self._queue(machine))
+        return self._queue(machine).has_any
 
     def pick(self, machine: Machine, picked: set[int]) -> tuple[int, str] | None:
         queue = self._queue(machine)
-        while queue:
+        while queue.has_any:
             task, left, needed = queue.pop()
             if task not in picked:
                 here, there = format_duration(needed), format_duration(left)
                 return task, f"expected to take {here} here, {there} more where it runs"
         return None
 
-    def _queue(self, machine: Machine) -> list[tuple[int, Time, Time]]:
+    def _queue(self, machine: Machine) -> _Queue:
         name = machine.offer.name
         if name not in self._queues:
             rows = self._outlook.later_than_on(machine)
             if self._may is not None:
                 rows = rows[self._may[rows]]
-            self._queues[name] = self._list(rows, machine) if len(rows) else []
+            self._queues[name] = _Queue(self._live, self._outlook, machine, rows)
         return self._queues[name]
 
-    def _list(self, rows: Integers, machine: Machine) -> list[tuple[int, Time, Time]]:
-        """The longest last; of equal ones the one whose first machine has the lowest number.
 
-        A task with several attempts is there with the one that is expected to end first.
-        """
+class _Queue:
+    """Tasks with the time left and that needed on a machine, those with the most left first.
+
+    Of equal ones the one comes first whose first machine has the lowest number. A task with several
+    attempts is there with the one that is expected to end first. Most of the time a few are asked
+    for: the first of them are found without sorting all.
+    """
+
+    def __init__(
+        self, live: RunningAttempts, outlook: Expectation, machine: Machine, rows: Integers
+    ) -> None:
+        self._live, self._outlook, self._machine = live, outlook, machine
+        self._rows = rows if live.is_single or not len(rows) else self._first_to_end(rows)
+        """those that are not sorted yet"""
+        self._sorted: list[tuple[int, Time, Time]] = []
+        """those with the most left, the first one last"""
+        self._unsorted = FEW_FIRST if live.are_few else 0
+        """how many times more the first ones are found without sorting all"""
+
+    @property
+    def has_any(self) -> bool:
+        return bool(self._sorted) or len(self._rows) > 0
+
+    def pop(self) -> tuple[int, Time, Time]:
+        if not self._sorted:
+            self._sort_some()
+        return self._sorted.pop()
+
+    def _first_to_end(self, rows: Integers) -> Integers:
         live, left, keys = self._live, self._outlook.left, self._live.keys
-        if not live.is_single:
-            ties = np.where(left == live.least_by_task(left), keys, LARGEST)
-            rows = rows[(keys == live.least_by_task(ties))[rows]]
-        order = rows[np.lexsort((keys[rows], live.first[rows], -left[rows]))][::-1]
-        columns = (live.tasks[order], left[order], self._outlook.needed(machine, order))
-        return list(zip(*(column.tolist() for column in columns), strict=True))
+        ties = np.where(left == live.least_by_task(left), keys, LARGEST)
+        found: Integers = rows[(keys == live.least_by_task(ties))[rows]]
+        return found
+
+    def _sort_some(self) -> None:
+        live, left, rows = self._live, self._outlook.left, self._rows
+        self._rows = _NONE
+        if self._unsorted:
+            self._unsorted -= 1
+            most = left[rows]
+            is_first = most == most.max()
+            rows, self._rows = rows[is_first], rows[~is_first]
+        if len(rows) > 1:
+            rows = rows[np.lexsort((live.keys[rows], live.first[rows], -left[rows]))][::-1]
+        columns = (live.tasks[rows], left[rows], self._outlook.needed(self._machine, rows))
+        self._sorted = list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 class AtRandom:
