@@ -102,7 +102,7 @@ def test_a_docstring_stands_on_its_own():
 
 
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
-COMMAND = re.compile(r"bursar (run|plan|resume|calibrate|frontier|simulate)\b")
+COMMAND = re.compile(r"bursar (run|plan|resume|calibrate|frontier|simulate|serve)\b")
 FOR_THE_COMMAND_LINE = (
     "src/bursar/cli/",
     "src/bursar/formats/commands.py",  # words after `bursar run`

@@ -1,6 +1,8 @@
 """A run that stays open: works are submitted, listed, cancelled and reordered while it goes on."""
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -12,11 +14,14 @@ from bursar.journal.runs import Home
 from bursar.model.errors import InputError
 from bursar.model.work import Bag, make_bag
 from bursar.report.decisions import decisions
+from bursar.state import events as ev
 from bursar.state.state import fold
 
-ONE_SLOT = parse_market(
+ONE_SLOT_TEXT = (
     'currency = "USD"\ndate = "2026-01-01"\n[[offer]]\nname = "own"\nbilling = "free"\nlimit = 1\n'
 )
+ONE_SLOT = parse_market(ONE_SLOT_TEXT)
+ONE_SLOT_PAID = parse_market(ONE_SLOT_TEXT.replace('"free"', '"1s"\nprice = "0.01"'))
 
 
 @pytest.fixture(autouse=True)
@@ -159,3 +164,71 @@ def test_mistakes_are_one_line(here):
         (here / "open").touch()
     with pytest.raises(RunOver, match="takes no more work"):
         service.submit(gate())
+
+
+TWO_USERS = {"ann": None, "bob": None}
+
+
+def test_users_own_what_is_submitted_for_them(here):
+    with Service(ONE_SLOT, users=TWO_USERS) as service:
+        service.submit(appending("a"), owner="ann")
+        with pytest.raises(InputError, match="no user 'carl'; there are ann, bob"):
+            service.submit(appending("b"), owner="carl")
+        assert service.wait(timeout=60)
+    rented = [one for one in events_of(service.run) if isinstance(one, ev.MachineRented)]
+    assert [one.account for one in rented] == ["ann"]
+
+
+def test_users_have_a_budget_for_each_interval(here):
+    paid = ONE_SLOT_PAID
+    for users, told in (
+        ({"ann": None}, "this market costs money: give 'ann' a budget"),
+        ({"ann": "5"}, "needs an interval"),
+        ({"ann": "0.001/h"}, "a budget of .* buys no machine"),
+        ({"": "5/h"}, "cannot be the name of a user"),
+    ):
+        with pytest.raises(InputError, match=told):
+            Service(paid, users=users)
+    with pytest.raises(InputError, match="drop one"):
+        Service(paid, budget="5/h", users={"ann": "5/h"})
+
+
+def test_a_service_goes_on_after_a_crash(here):
+    program = """
+import os, time
+from bursar import Service
+from bursar.formats.market import parse_market
+from bursar.model.work import make_bag
+market = parse_market(os.environ["MARKET"])
+service = Service(market, users={"ann": None, "bob": None}, name="crash")
+bag = make_bag(["/bin/sh", "-c", "{}"], [("echo one >> log",), ("sleep 1000",)])
+service.submit(bag, owner="ann")
+service.submit(bag, owner="bob", priority=3)
+while service.status(1).done + service.status(2).done < 1:
+    time.sleep(0.01)
+os._exit(9)
+"""
+    environment = {**os.environ, "MARKET": ONE_SLOT_TEXT}
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=environment, check=False, timeout=60
+    )
+    assert ended.returncode == 9
+    with Service.resume("crash") as service:
+        works = service.list()
+        assert [(one.owner, one.priority, one.tasks) for one in works] == [
+            ("ann", 0, 2), ("bob", 3, 2),
+        ]  # fmt: skip
+        assert not service.wait(timeout=0)
+        service.cancel(1)
+        service.cancel(2)
+        third = service.submit(appending("third"), owner="ann")
+        assert third == 3
+        assert service.wait(timeout=60)
+        assert service.status(third).status == "done"
+    state = fold(events_of("crash"))
+    state.check()
+    assert len(state.work) == 3
+    with pytest.raises(InputError, match="takes no more work"):
+        Service.resume("crash")
+    with Home.of(os.environ).find("crash").acquire():
+        pass  # nobody holds it

@@ -23,6 +23,11 @@ GROUPS: Final = {
         "resume": "Continue a run that was stopped, crashed or ran out of money.",
         "stop": "Stop a run.",
     },
+    "Serve": {
+        "serve": "Take work from several users over HTTP, each within a budget.",
+        "submit": "Give commands or a workflow to a service.",
+        "cancel": "Cancel works of a service.",
+    },
     "Plan": {
         "plan": "Show cost and time of a bag or workflow, cheapest to fastest.",
         "frontier": "Compare ways to mix unreliable (spot) and reliable machines.",

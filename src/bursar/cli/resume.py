@@ -14,6 +14,7 @@ from bursar.cli.run import drive
 from bursar.journal.replay import load_digest, load_state
 from bursar.journal.runs import RunDir
 from bursar.model.budget_text import budget_in
+from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.option_words import COMMAND_LINE
 from bursar.model.reading import read_duration
@@ -53,7 +54,13 @@ def command(
     """
     found = home().find(run)
     new_goal = partial(_new_goal, budget=budget, deadline=deadline)
-    if _is_complete(load_digest(found.journal), retry_failed=retry_failed):
+    digest = load_digest(found.journal)
+    if digest.arrivals_open and not digest.is_of_calls:
+        raise InputError(
+            f"run {found.name} is a service, which takes more work: bursar serve --resume"
+            f" {found.name}"
+        )
+    if _is_complete(digest, retry_failed=retry_failed):
         return _tell_complete(found, new_goal, quiet=quiet, as_json=as_json)
     with Session.take_up(found, new_goal, retry_failed=retry_failed) as session:
         os.chdir(session.directory)

@@ -13,6 +13,7 @@ from bursar.cli.common import (
     say,
 )
 from bursar.cli.options import json_option, settings
+from bursar.cli.services import client_of, service_options
 from bursar.journal.replay import load_digest, load_state
 from bursar.journal.runs import RunDir
 from bursar.model.budget_text import format_interval
@@ -21,15 +22,39 @@ from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
 from bursar.model.text import counted
 from bursar.model.time import format_duration
-from bursar.report.summary import ABANDONED, Summary, summary_of, tell_digest, tell_failures
+from bursar.report.summary import (
+    ABANDONED,
+    Summary,
+    go_on,
+    summary_of,
+    tell_digest,
+    tell_failures,
+)
 from bursar.state.digest import Digest
 
 
 @click.command(context_settings=settings)
 @run_argument()
+@service_options("--of")
 @json_option
-def command(run: str | None, as_json: bool) -> None:
-    """List the runs of this directory, or show RUN in detail. A running run is not disturbed."""
+def command(
+    run: str | None,
+    url: str | None,
+    token_file: str | None,
+    user: str | None,
+    ca_file: str | None,
+    as_json: bool,
+) -> None:
+    """List the runs of this directory, or show RUN in detail. A running run is not disturbed.
+
+    With --of, list your works of a service, or show the one with the number RUN.
+    """
+    if url is not None:
+        from bursar.cli.service_table import show_service
+
+        with client_of(url, token_file, user, ca_file) as client:
+            show_service(client, run, as_json=as_json)
+        return
     if run is not None:
         _show(home().find(run), as_json=as_json)
         return
@@ -57,8 +82,8 @@ def _show(found: RunDir, *, as_json: bool) -> None:
         print_line(f"machines: {format_fleet(digest.fleet)}; {under_way} under way")
     if is_abandoned:
         calls = "its Python calls are not in the journal: run your program again"
-        go_on = calls if digest.is_of_calls else f"continue with: bursar resume {found.name}"
-        print_line(f"no process executes it; {go_on}")
+        advice = calls if digest.is_of_calls else f"continue with: {go_on(digest)}"
+        print_line(f"no process executes it; {advice}")
 
 
 def _object(found: RunDir) -> Summary | dict[str, str]:

@@ -7,6 +7,7 @@ its own, so that attempts of one task never meet:
     outputs/.attempts/17/files/    attempt 17 runs here, with copies of the files that it reads
     outputs/4/files/               what task 4 wrote, once it is done
     outputs/files/                 the files of all tasks that are done, by name
+    outputs/files-2/               the same for the second work of a run that takes several
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from bursar.execute.leftovers import Leftovers
 from bursar.execute.outputs import Outputs
 from bursar.model.errors import InputError, shown
 from bursar.model.option_words import PYTHON, OptionWords
+from bursar.model.work import Bag
 from bursar.model.workflow import Workflow
 from bursar.state.state import RunState
 
@@ -131,16 +133,17 @@ class CopiedFiles:
         self._state = state
         self._directory = directory
         self._outputs = outputs
-        self._store = outputs.root / FILES
-        self._written: set[str] = set()
-        """files that tasks write, of so many bags and workflows of the run: ..."""
-        self._looked_at = 0
+        self._written: tuple[int, frozenset[str]] = (0, frozenset())
+        """the number of a work, and the files that its tasks write"""
 
     def prepare(self, task: int, attempt: int) -> tuple[str, ...]:
+        """The tasks of a bag name no files: they run where bursar was called."""
+        if not isinstance(self._state.locate(task)[0], Workflow):
+            return self._state.command(task)
         place = self._outputs.of(attempt) / FILES
         order = stage.StageOrder(
             directory=str(place),
-            copies=[(self._source(name), name) for name in _reads(self._state, task)],
+            copies=[(self._source(name, task), name) for name in _reads(self._state, task)],
             parents=sorted({str(Path(name).parent) for name in _writes(self._state, task)}),
         )
         file = self._outputs.attempts / f"{attempt}.order"
@@ -155,12 +158,13 @@ class CopiedFiles:
         """Link what was written, and remove the copies of what was read."""
         place = self._outputs.root / str(task) / FILES
         writes = [Path(name) for name in _writes(self._state, task)]
+        store = self._store(task)
         try:
             for name in writes:
-                _provide(place / name, self._store / name)
+                _provide(place / name, store / name)
         except OSError as error:
             raise InputError(
-                f"{self._store}: cannot keep what task {task} wrote: {error}; fix that, then"
+                f"{store}: cannot keep what task {task} wrote: {error}; fix that, then"
                 " continue with bursar resume"
             ) from None
         holding = {path for name in writes for path in (name, *name.parents)}
@@ -173,17 +177,17 @@ class CopiedFiles:
         with suppress(OSError), opened(names[:-1], str(self._outputs.root)) as directory:
             remove(names[-1], directory)
 
-    def _source(self, name: str) -> str:
-        return str((self._store if self._is_written(name) else self._directory) / name)
+    def _store(self, task: int) -> Path:
+        """Where the files of the task's work are; those of other works may have the same names."""
+        number = self._state.work_of(task)
+        return self._outputs.root / (FILES if number == 1 else f"{FILES}-{number}")
 
-    def _is_written(self, name: str) -> bool:
-        """Whether some task writes this file."""
-        for _, work in self._state.work[self._looked_at :]:
-            if isinstance(work.tasks, Workflow):
-                files = work.tasks.files
-                self._written.update(files.names[file] for row in files.written for file in row)
-        self._looked_at = len(self._state.work)
-        return name in self._written
+    def _source(self, name: str, task: int) -> str:
+        """Where a file is that a task reads: some task of its work writes it, or it is given."""
+        number = self._state.work_of(task)
+        if self._written[0] != number:
+            self._written = (number, _written(self._state.work[number - 1][1].tasks))
+        return str((self._store(task) if name in self._written[1] else self._directory) / name)
 
 
 def publish_all(state: RunState, staging: Staging) -> None:
@@ -205,6 +209,13 @@ def _reads(state: RunState, task: int) -> Sequence[str]:
 def _writes(state: RunState, task: int) -> Sequence[str]:
     work, index = state.locate(task)
     return work.writes(index) if isinstance(work, Workflow) else ()
+
+
+def _written(tasks: Bag | Workflow) -> frozenset[str]:
+    """All files that tasks write."""
+    if not isinstance(tasks, Workflow):
+        return frozenset()
+    return frozenset(tasks.files.names[file] for row in tasks.files.written for file in row)
 
 
 def _missing(directory: Path, names: Sequence[str]) -> list[str]:

@@ -74,6 +74,12 @@ class JournalReader:
             yield from self._checked(batch, after)
             after += len(batch)
 
+    def some(self, after: int, most: int) -> list[ev.AnyEvent]:
+        """The next events beyond the first `after`, at most so many; each is checked."""
+        batch = self._read(after, most)
+        records = self._checked(batch, after) if batch else ()
+        return [decode_event(one, self.path, at) for at, one in enumerate(records, after + 1)]
+
     @property
     def last(self) -> int:
         """The number of the last event committed; 0: there is none."""

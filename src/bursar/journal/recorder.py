@@ -10,12 +10,13 @@ import time
 from contextlib import suppress
 from math import inf
 from threading import Thread
-from typing import Final
+from typing import Final, Protocol
 
 from bursar.journal.checkpoints import Checkpoint, checkpoint_of, write_checkpoint
 from bursar.journal.reader import work_reader
 from bursar.journal.writer import JournalWriter
 from bursar.model.codec import encode
+from bursar.state import events as ev
 from bursar.state.digest import digest_of
 from bursar.state.state import RunState
 
@@ -27,6 +28,18 @@ LARGE: Final = 1_000_000
 """Bytes of a checkpoint from which on a thread writes it: the run goes on meanwhile."""
 
 
+class Listener(Protocol):
+    """Hears what is written, in the thread that writes it."""
+
+    def appended(self, event: ev.AnyEvent) -> bool:
+        """Called before the event is applied; True: its commit must survive a power failure."""
+        ...
+
+    def committed(self) -> None:
+        """All that was appended is in the journal."""
+        ...
+
+
 class Recorder:
     """The caller appends an event and applies it to the state before the next commit."""
 
@@ -35,6 +48,9 @@ class Recorder:
         self._state = state
         state.work.recall = work_reader(writer.path)
         self.append = writer.append
+        self._listener: Listener | None = None
+        self._is_urgent = False
+        """whether the next commit must survive a power failure, as the listener says"""
         self._next = state.events + APART
         """no checkpoint before this event ..."""
         self._rest = 0.0
@@ -42,8 +58,21 @@ class Recorder:
         self._thread: Thread | None = None
         """which writes, or wrote, the last large checkpoint"""
 
+    def tell(self, listener: Listener) -> None:
+        """From here on the listener hears of every event."""
+        self._listener, self.append = listener, self._append
+
+    def _append(self, event: ev.AnyEvent) -> None:
+        self._writer.append(event)
+        if self._listener is not None and self._listener.appended(event):
+            self._is_urgent = True
+
     def commit(self, *, safely: bool) -> None:
+        safely = safely or self._is_urgent
         self._writer.commit(safely=safely, digest=encode(digest_of(self._state)))
+        self._is_urgent = False
+        if self._listener is not None:
+            self._listener.committed()
         if self._state.events >= self._next and time.monotonic() >= self._rest:
             self._checkpoint()
 

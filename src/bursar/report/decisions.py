@@ -54,6 +54,12 @@ def decisions(events: Iterable[ev.AnyEvent]) -> Iterator[Decision]:
             yield Decision(DecisionLine(event.at / SECOND, *line), *together)
 
 
+def decision_of(event: ev.AnyEvent, state: RunState) -> DecisionLine | None:
+    """What an event decides that is not applied yet, and why; None: it decides nothing."""
+    line = _tell(event, state)
+    return None if line is None else DecisionLine(event.at / SECOND, *line)
+
+
 def grouped(found: Sequence[Decision]) -> list[DecisionLine]:
     """Like decisions for like reasons told once with their count; the length is bounded.
 

@@ -204,7 +204,14 @@ def tell_digest(
         yield f"choose a plan with: bursar run {digest.run} --choose knee"
     if status in ("budget", "interrupted", "deadline") and not digest.is_of_calls:
         more = {"budget": " --budget MORE", "deadline": " --deadline LATER"}.get(status, "")
-        yield f"continue with: bursar resume {digest.run}{more}"
+        yield f"continue with: {go_on(digest, more)}"
+
+
+def go_on(digest: Digest, more: str = "") -> str:
+    """The command that continues a run."""
+    if digest.arrivals_open:
+        return f"bursar serve --resume {digest.run}"
+    return f"bursar resume {digest.run}{more}"
 
 
 def refill_told(began: float, refill: Time) -> str:
@@ -265,7 +272,7 @@ def tell_failures(state: RunState) -> Iterator[str]:
         yield f"cancelled: {counted(state.cancelled, 'task')} of {works}"
     if state.failed_tasks:
         yield from _tell_kept_failures(state)
-    if state.failed_tasks and not state.is_of_calls:
+    if state.failed_tasks and not (state.is_of_calls or state.arrivals_open):
         them = "it" if len(state.failed_tasks) == 1 else "them"
         yield f"retry {them} with: bursar resume {state.run} --retry-failed"
 

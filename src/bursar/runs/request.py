@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ from bursar.execute.staging import COPIED, SHARED, check_files
 from bursar.model.budget_text import format_interval
 from bursar.model.errors import InputError, shown
 from bursar.model.fleet import Fleet, check_fleet
-from bursar.model.goal import Goal, Limits
+from bursar.model.goal import Account, Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import format_money
 from bursar.model.option_words import PYTHON, OptionWords
@@ -38,6 +39,8 @@ from bursar.policies.registry import check_policies
 from bursar.policies.suited import follows_frontier, hedges_frontier
 from bursar.state.events import PlanChosen, PlansOffered, WorkArrived
 
+USER_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+"""It is a file name, too, and stands in addresses."""
 ASK: Final = "ask"
 """The preference of those who choose a strategy by hand."""
 
@@ -147,22 +150,44 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if not usable:
             raise InputError("every offer has the limit 0: no machine can be rented")
         cheapest = min(usable, key=lambda offer: offer.entry_charge)
-        budget = self.goal.budget
-        if budget is not None and budget < cheapest.entry_charge:
+        for name, budget in self.goal.budgets().items():
+            if budget is None or budget.amount >= cheapest.entry_charge:
+                continue
             least = format_money(cheapest.entry_charge, self.market.currency, up=True)
-            given = format_money(budget, self.market.currency, down=True)
-            each = format_interval(self.goal.every)
+            given = format_money(budget.amount, self.market.currency, down=True)
+            raised = self.asked.option("budget") if not name else f"that of {shown(name)}"
             raise InputError(
-                f"a budget of {given}{each} buys no machine: "
-                f"the cheapest, {cheapest.name}, costs {least} at least; "
-                f"raise {self.asked.option('budget')}"
+                f"a budget of {given}{format_interval(budget.every)} buys no machine: "
+                f"the cheapest, {cheapest.name}, costs {least} at least; raise {raised}"
             )
 
     def check_money(self) -> None:
         """If machines cost money, a budget or a deadline must be given."""
-        if self.goal.budget is None and self.goal.deadline is None and not self.market.is_free:
+        if self.goal.accounts and self.takes_workflows:
+            self._check_users(self.goal.accounts)
+            return
+        has_budget = all(one is not None for one in self.goal.budgets().values())
+        if not has_budget and self.goal.deadline is None and not self.market.is_free:
             budget = self.asked.option("budget")
             raise InputError(f"this market costs money: set a limit with {budget}")
+
+    def _check_users(self, users: Sequence[Account]) -> None:
+        """Each has money again with its next interval: no service ends for want of it."""
+        for one in users:
+            if not USER_NAME.fullmatch(one.name):
+                raise InputError(
+                    f"{shown(one.name)} cannot be the name of a user: write letters, digits, '-',"
+                    " '_' and '.', at most 64"
+                )
+            if one.budget is None and not self.market.is_free:
+                raise InputError(
+                    f"this market costs money: give {shown(one.name)} a budget, such as 5/h"
+                )
+            if one.budget is not None and one.budget.every is None:
+                raise InputError(
+                    f"the budget of {shown(one.name)} needs an interval: write for example"
+                    f" {one.budget.amount}/h"
+                )
 
     def check_tasks(self, flow: Workflow) -> None:
         """Every task of a workflow has a command and finds its files."""

@@ -10,74 +10,71 @@
             print(work.number, work.owner, work.status, work.done, work.tasks)
 
 Which task runs next is up to the placer; `priority` is the default. All methods can be called from
-any thread; the run itself has a thread of its own.
+any thread; the run itself has a thread of its own. What `submit` has accepted is in the journal:
+`Service.resume(name)` continues it after a crash.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from array import array
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
-from time import sleep
-from typing import Final, Literal, Self, TypeVar
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 
 from bursar.execute.leftovers import find_files
 from bursar.execute.staging import SHARED, check_outputs
 from bursar.formats.market import given_market
+from bursar.journal.reader import JournalReader
+from bursar.journal.recorder import Listener
 from bursar.journal.runs import Home
 from bursar.model.budget_text import budget_in
-from bursar.model.dag import Dag
 from bursar.model.errors import InputError, shown
-from bursar.model.goal import Goal, Limits
+from bursar.model.goal import Account, Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.option_words import PYTHON
-from bursar.model.time import SECOND, Time, parse_duration
-from bursar.model.work import Bag, Work
-from bursar.model.workflow import Workflow
-from bursar.model.workflow_builder import WorkflowBuilder
+from bursar.model.time import Time, parse_duration
+from bursar.model.work import Work
 from bursar.report.summary import Summary, summarise
+from bursar.runs.engine_calls import EngineCalls
 from bursar.runs.executor_run import RunOver
 from bursar.runs.request import Request, check_tasks
+from bursar.runs.service_work import Submitted, WorkStatus, check_priority, status_of, work_of
 from bursar.runs.session import Session
 from bursar.state import events as ev
 from bursar.state.read_only import view_of
 from bursar.state.state import RunState
-from bursar.state.task_status import BLOCKED, CANCELLED, DONE, FAILED, RUNNING
 from bursar.state.work_index import WorkIndex
 
 Answer = TypeVar("Answer")
-Events = list[ev.AnyEvent]
-Standing = Literal["waiting", "running", "done", "failed", "cancelled"]
-Submitted = Bag | Workflow | WorkflowBuilder | Dag | Work
-MOST_PRIORITY: Final = 2**31
-MOMENT: Final = 0.001
-LONG_MOMENT: Final = 0.2
-"""seconds after which somebody who waits for an answer looks again"""
+Amount = str | int | Decimal | Money
 
 
-class WorkStatus(msgspec.Struct, frozen=True):
-    """How a work stands."""
+class ServiceListener(Listener, Protocol):
+    """Hears of all that happens in a service, in the engine's thread."""
+
+    def begins(self, state: RunState, journal: Path) -> None:
+        """The service is about to go on; what happened before is in its journal."""
+        ...
+
+
+class KeyUsedError(InputError):
+    """The key of a submission that was used for another one."""
+
+
+class Accepted(NamedTuple):
+    """A work that is in the journal."""
 
     number: int
-    name: str
-    """of a workflow; of a bag its first command"""
-    owner: str
-    priority: int
-    status: Standing
-    """`failed`: some task failed for good, and nothing more of it will run"""
-    tasks: int
-    done: int
-    failed: int
-    running: int
-    arrived_s: float
-    """since the run began"""
+    is_new: bool
+    """False: it was submitted before, with the same key"""
 
 
 class Service:
@@ -86,8 +83,9 @@ class Service:
     def __init__(
         self,
         market: Market | str | os.PathLike[str] | None = None,
-        budget: str | int | Decimal | Money | None = None,
+        budget: Amount | None = None,
         *,
+        users: Mapping[str, Amount | None] | None = None,
         placer: str = "priority",
         fleet: Mapping[str, int] | None = None,
         policies: Mapping[str, str] | None = None,
@@ -97,12 +95,15 @@ class Service:
         name: str | None = None,
         seed: int | None = None,
     ) -> None:
-        """The arguments are options of `bursar run`; `placer` is the name of any placer."""
+        """The arguments are options of `bursar run`; `placer` is the name of any placer.
+
+        With `users`, each has a budget of its own in place of one for all, and owns what is
+        submitted for it.
+        """
         known = given_market(market)
-        money = None if budget is None else budget_in(known.currency, budget)
         request = Request(
             market=known,
-            goal=Goal.within(money, None),
+            goal=_goal(known, budget, users),
             limits=Limits(retries, None if timeout is None else parse_duration(timeout)),
             fleet=fleet,
             policies={"placer": placer, **(policies or {})},
@@ -112,24 +113,98 @@ class Service:
             seed=seed,
             asked=PYTHON,
         )
-        self._home, self._files = Home.of(os.environ), files
-        self._session = Session.begin(self._home, request)
+        self._start(Session.begin(Home.of(os.environ), request))
+
+    @classmethod
+    def begin(cls, request: Request, listener: ServiceListener | None = None) -> Self:
+        """A new service; the request says all that it needs."""
+        made = cls.__new__(cls)
+        made._start(Session.begin(Home.of(os.environ), request), listener)
+        return made
+
+    @classmethod
+    def resume(
+        cls,
+        name: str | None = None,
+        *,
+        goal: Goal | None = None,
+        listener: ServiceListener | None = None,
+    ) -> Self:
+        """Continue a service that was stopped or has crashed; a new goal changes its budgets."""
+        run = Home.of(os.environ).find(name)
+        session = Session.take_up(run, goal)
+        if not session.state.arrivals_open:
+            session.close()
+            raise InputError(f"run {run.name} takes no more work; continue it: bursar resume")
+        made = cls.__new__(cls)
+        made._start(session, listener)
+        return made
+
+    def _start(self, session: Session, listener: ServiceListener | None = None) -> None:
+        self._session = session
+        assert session.state.created is not None  # noqa: S101
+        self._files = session.state.created.made_with.files or SHARED
+        self._home = Home.of(os.environ).path
         self._lock = threading.Condition()
-        self._works = 0
-        """that were submitted; they are numbered from 1"""
+        self._owners: list[str] = []
+        """of the works, in order; they are numbered from 1"""
+        self._by_owner: dict[str, list[int]] = {}
         self._settled: set[int] = set()
         """works of which nothing more will run"""
+        self._sizes = array("q")
+        """tasks of the works, in order"""
+        self._unsettled: Counter[str] = Counter()
+        """tasks of works that are not settled, by owner"""
         self._writers: dict[Path, int] = {}
         """files that workflows write, and which"""
+        self._keys: dict[tuple[str, str], tuple[str, int]] = {}
+        """by owner and key: a digest of what was submitted, and the number of the work"""
+        self._calls = EngineCalls(session, self._told_over)
         self._is_closed = self._is_over = False
         self._failure: BaseException | None = None
+        self._listener = listener
+        self._recall()
+        self._watch = _Settled(self)
+        if listener is not None:
+            listener.begins(session.state, session.run_dir.journal)
+        session.tell(self)
         self._thread = threading.Thread(target=self._drive, name="bursar-service", daemon=True)
         self._thread.start()
+
+    def _recall(self) -> None:
+        """What was submitted before the service was resumed."""
+        state = self._session.state
+        if not state.work:
+            return
+        with JournalReader(self._session.run_dir.journal) as reader:
+            arrivals = reader.events_of((ev.WorkArrived,))
+        for number, event in enumerate(arrivals, 1):
+            assert isinstance(event, ev.WorkArrived)  # noqa: S101
+            self._enter(event.work, number, event.key)
 
     @property
     def run(self) -> str:
         """The run's name, for `bursar status` and `bursar why`."""
         return self._session.state.run
+
+    @property
+    def directory(self) -> Path:
+        """Where its journal and its outputs are."""
+        return self._session.run_dir.path
+
+    @property
+    def working_directory(self) -> Path:
+        """Where the commands run."""
+        return self._session.directory
+
+    @property
+    def state(self) -> RunState:
+        """Only to be read in the engine's thread, or what never changes."""
+        return self._session.state
+
+    def now(self) -> Time:
+        """The time of the run; in the engine's thread."""
+        return self._session.world.now()
 
     # --- works -----------------------------------------------------------------------------------
 
@@ -141,62 +216,129 @@ class Service:
         priority: int | None = None,
         deadline: str | None = None,
     ) -> int:
-        """Let a bag or a workflow run; its number is what the other methods want."""
-        known = _work_of(work, owner, priority, deadline)
+        """Let a bag or a workflow run; its number is what the other methods want.
+
+        It is in the journal when this returns.
+        """
+        return self.submit_soon(work_of(work, owner, priority, deadline)).result().number
+
+    def submit_soon(self, work: Work, key: str = "", digest: str = "") -> Future[Accepted]:
+        """The same without waiting; with a key, what was submitted before is not taken twice."""
         found: list[ev.AnyEvent] = []
-        if known.workflow is not None:
+        if work.workflow is not None:
             directory = self._session.directory
-            check_tasks(known.workflow, self._files, directory)
-            check_outputs(known.workflow, directory, self._home.path)
-            found = [find_files(known.workflow, directory)] if self._files == SHARED else []
+            check_tasks(work.workflow, self._files, directory)
+            check_outputs(work.workflow, directory, self._home)
+            found = [find_files(work.workflow, directory)] if self._files == SHARED else []
         with self._lock:
+            known = self._known(work.owner, key, digest)
+            if known is not None:
+                return self._calls.happen(lambda now: [], Accepted(known, is_new=False))
             self._check_open()
-            self._claim(known)
-            self._works += 1
-            number = self._works
-            self._session.post(
-                lambda now: [
-                    ev.WorkArrived(now, known),
-                    *(msgspec.structs.replace(one, at=now) for one in found),
-                ]
+            self._check_owner(work.owner)
+            number = len(self._owners) + 1
+            self._check_files(work, number)
+            self._enter(work, number, f"{key} {digest}" if key else "")
+            made = ev.WorkArrived(0, work, f"{key} {digest}" if key else "")
+            return self._calls.happen(
+                lambda now: [msgspec.structs.replace(one, at=now) for one in (made, *found)],
+                Accepted(number, is_new=True),
+            )
+
+    def _known(self, owner: str, key: str, digest: str) -> int | None:
+        """The number of a work that was submitted with this key before."""
+        if not key or (owner, key) not in self._keys:
+            return None
+        before, number = self._keys[owner, key]
+        if before != digest:
+            raise KeyUsedError(
+                f"the key {shown(key)} was used for another work, {number}; use a new one"
             )
         return number
 
-    def _claim(self, work: Work) -> None:
-        """No two works that are not settled write the same file of the directory."""
+    def _enter(self, work: Work, number: int, key: str) -> None:
+        """A work gets its number."""
+        self._owners.append(work.owner)
+        self._sizes.append(work.count)
+        self._unsettled[work.owner] += work.count
+        self._by_owner.setdefault(work.owner, []).append(number)
+        if key:
+            name, _, digest = key.rpartition(" ")
+            self._keys[work.owner, name] = (digest, number)
+        for path in self._written(work):
+            self._writers[path] = number
+
+    def _written(self, work: Work) -> dict[Path, str]:
+        """Files that a work writes where other works may write, too."""
         flow = work.workflow
         if flow is None or self._files != SHARED:
-            return
+            return {}
         names = [flow.files.names[file] for row in flow.files.written for file in row]
-        paths = {self._session.directory / name: name for name in names}
-        for path, name in paths.items():
+        return {self._session.directory / name: name for name in names}
+
+    def _check_files(self, work: Work, number: int) -> None:
+        """No two works that are not settled write the same file of the directory."""
+        for path, name in self._written(work).items():
             other = self._writers.get(path)
             if other is not None and other not in self._settled:
+                is_theirs = self._owners[other - 1] == work.owner
+                which = f"work {other}" if is_theirs else "another work"
                 raise InputError(
-                    f"the file {shown(name)} is written by work {other}, which has not ended; wait"
+                    f"the file {shown(name)} is written by {which}, which has not ended; wait"
                     " for it, or let this one write elsewhere"
                 )
-        self._writers.update(dict.fromkeys(paths, self._works + 1))
+
+    def _check_owner(self, owner: str) -> None:
+        names = [one.name for one in self._session.state.goal.accounts]
+        if names and owner not in names:
+            raise InputError(f"no user {shown(owner)}; there are {', '.join(names)}")
 
     def cancel(self, number: int, why: str = "requested") -> None:
         """Nothing more of this work begins, and what runs is stopped; what is done is kept."""
         self._check_number(number)
-        self._session.post(ev.WorkCancelled(0, number, why))
+        self.happen_soon(ev.WorkCancelled(0, number, why)).result()
 
     def set_priority(self, number: int, priority: int) -> None:
         """Larger is more urgent; what runs is not stopped for it."""
         self._check_number(number)
-        _check_priority(priority)
-        self._session.post(ev.PriorityChanged(0, number, priority))
+        check_priority(priority)
+        self.happen_soon(ev.PriorityChanged(0, number, priority)).result()
+
+    def happen_soon(self, event: ev.WorkCancelled | ev.PriorityChanged) -> Future[None]:
+        """Done when it is in the journal, or does not concern anything that goes on."""
+        return self._calls.happen(lambda now: [msgspec.structs.replace(event, at=now)], None, event)
 
     def list(self) -> list[WorkStatus]:
         """All works, in the order of their arrival."""
-        return self._ask(lambda state: [_status(state, place) for place in range(len(state.work))])
+        return self._ask(
+            lambda state: [status_of(state, place) for place in range(len(state.work))]
+        )
 
     def status(self, number: int) -> WorkStatus:
         """How a work stands."""
         self._check_number(number)
-        return self._ask(lambda state: _status(state, number - 1))
+        return self._ask(lambda state: status_of(state, number - 1))
+
+    def owner_of(self, number: int) -> str | None:
+        """Whose a work is; None: there is no such work."""
+        with self._lock:
+            return self._owners[number - 1] if 1 <= number <= len(self._owners) else None
+
+    def numbers_of(self, owner: str | None) -> Sequence[int]:
+        """The works of an owner, or all, in the order of their arrival."""
+        with self._lock:
+            if owner is None:
+                return range(1, len(self._owners) + 1)
+            return tuple(self._by_owner.get(owner, ()))
+
+    def unsettled_tasks(self, owner: str) -> int:
+        """Tasks of the works of an owner that are not settled."""
+        with self._lock:
+            return self._unsettled[owner]
+
+    def is_settled(self, number: int) -> bool:
+        with self._lock:
+            return number in self._settled
 
     def wait(self, number: int | None = None, timeout: float | None = None) -> bool:
         """Wait until a work is settled, or all that were submitted; False: not within the time.
@@ -206,14 +348,14 @@ class Service:
         if number is not None:
             self._check_number(number)
         with self._lock:
-            wanted = set(range(1, self._works + 1)) if number is None else {number}
+            wanted = set(range(1, len(self._owners) + 1)) if number is None else {number}
 
             def is_settled() -> bool:
                 return wanted <= self._settled
 
             self._lock.wait_for(lambda: is_settled() or self._is_over, timeout)
             if not is_settled() and self._is_over:
-                raise RunOver(f"run {self.run} is over: {self._why_over()}")
+                raise RunOver(self._told_over())
             return is_settled()
 
     # --- the run ---------------------------------------------------------------------------------
@@ -235,9 +377,17 @@ class Service:
             if not self._is_closed:
                 self._is_closed = True
                 self._session.post(ev.ArrivalsEnded(0))
+        self.join()
+
+    def join(self) -> None:
+        """Wait until the run ends, by whatever; raises what went wrong in it."""
         self._thread.join()
         if self._failure is not None:
             raise self._failure
+
+    @property
+    def is_over(self) -> bool:
+        return self._is_over
 
     def __enter__(self) -> Self:
         return self
@@ -251,54 +401,45 @@ class Service:
         """The engine's thread."""
         try:
             with self._session:
-                self._session.execute([_Settled(self)])
+                self._session.execute([self._watch])
         except BaseException as error:
             self._failure = error
         finally:
             with self._lock:
                 self._is_closed = self._is_over = True
                 self._lock.notify_all()
+            self._calls.over()
+            if self._listener is not None:
+                self._listener.committed()
 
-    def _found_settled(self, numbers: set[int]) -> None:
+    def found_settled(self, numbers: set[int]) -> None:
+        """Called in the engine's thread when works are settled."""
         with self._lock:
+            for number in numbers - self._settled:
+                self._unsettled[self._owners[number - 1]] -= self._sizes[number - 1]
             self._settled |= numbers
             self._lock.notify_all()
 
+    # --- what the journal's writer tells, in the engine's thread ---------------------------------
+
+    def appended(self, event: ev.AnyEvent) -> bool:
+        """What is submitted survives a power failure before its number is given away."""
+        is_urgent = self._listener is not None and self._listener.appended(event)
+        return is_urgent or isinstance(event, ev.WorkArrived)
+
+    def committed(self) -> None:
+        self._calls.committed()
+        if self._listener is not None:
+            self._listener.committed()
+
+    # --- asking the engine -----------------------------------------------------------------------
+
+    def ask_soon(self, question: Callable[[RunState], Answer]) -> Future[Answer]:
+        """The answer of the engine's thread, of all that was committed before."""
+        return self._calls.ask(question)
+
     def _ask(self, question: Callable[[RunState], Answer]) -> Answer:
-        """The answer of the engine's thread, once it has applied all that was posted before."""
-        while True:
-            heard: Future[tuple[Answer] | None] = Future()
-            with self._lock:
-                if self._is_over:
-                    return question(self._session.state)
-                self._session.post(partial(self._answer, question, heard))
-            found = self._heard(heard)
-            if found is not None:
-                return found[0]
-            sleep(MOMENT)
-
-    def _answer(
-        self,
-        question: Callable[[RunState], Answer],
-        heard: Future[tuple[Answer] | None],
-        now: Time,
-    ) -> Events:
-        """None: something that was posted before is not applied yet; ask again."""
-        try:
-            has_news = self._session.world.has_news
-            heard.set_result(None if has_news else (question(self._session.state),))
-        except Exception as error:
-            heard.set_exception(error)
-        return []
-
-    def _heard(self, heard: Future[tuple[Answer] | None]) -> tuple[Answer] | None:
-        """None: ask again, since the run may have ended without an answer."""
-        while not self._is_over or heard.done():
-            try:
-                return heard.result(timeout=LONG_MOMENT)
-            except TimeoutError:
-                continue
-        return None
+        return self.ask_soon(question).result()
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -308,8 +449,12 @@ class Service:
         with self._lock:
             if isinstance(number, bool) or not isinstance(number, int):
                 raise InputError(f"{shown(number)} is not the number of a work; submit gives it")
-            if not 1 <= number <= self._works:
-                raise InputError(f"there is no work {number}; {self._works} were submitted")
+            count = len(self._owners)
+            if not 1 <= number <= count:
+                raise InputError(f"there is no work {number}; {count} were submitted")
+
+    def _told_over(self) -> str:
+        return f"run {self.run} is over: {self._why_over()}"
 
     def _why_over(self) -> str:
         ended = self._session.state.ended
@@ -318,75 +463,37 @@ class Service:
         return "it was closed" if ended is None else (ended.why or ended.status)
 
 
+def _goal(market: Market, budget: Amount | None, users: Mapping[str, Amount | None] | None) -> Goal:
+    if users is None:
+        return Goal.within(None if budget is None else budget_in(market.currency, budget), None)
+    if budget is not None:
+        raise InputError("budget= is for all users together, and users= has one for each; drop one")
+    return Goal(
+        accounts=tuple(
+            Account(name, None if amount is None else budget_in(market.currency, amount))
+            for name, amount in users.items()
+        )
+    )
+
+
 class _Settled:
     """Sees what happens in a run, and tells the service which works are settled."""
 
     def __init__(self, service: Service) -> None:
         self._service, self._index = service, WorkIndex()
-        self._open: set[int] = set()
-        """works that are not known to be settled"""
+        state = service.state
+        self._view = view_of(state)
+        self._index.look(self._view)
+        known = range(1, len(state.work) + 1)
+        service.found_settled({one for one in known if self._index.is_settled(one)})
 
     def saw(self, event: ev.AnyEvent, state: RunState) -> None:
-        if isinstance(event, ev.WorkArrived):
-            self._open.add(len(state.work))
-        if not isinstance(event, ev.AttemptEnded | ev.WorkCancelled):
+        if isinstance(event, ev.AttemptEnded):
+            number = state.work_of(state.log.task[event.attempt])
+        elif isinstance(event, ev.WorkCancelled):
+            number = event.work
+        else:
             return
-        self._index.look(view_of(state))
-        settled = self._open - {work.number for work in self._index.unsettled()}
-        if settled:
-            self._open -= settled
-            self._service._found_settled(settled)
-
-
-def _work_of(
-    work: Submitted, owner: str | None, priority: int | None, deadline: str | None
-) -> Work:
-    if isinstance(work, WorkflowBuilder):
-        work = work.build()
-    if isinstance(work, Dag):
-        work = Work.of_dag(work)
-    if isinstance(work, Bag | Workflow):
-        work = Work(work)
-    if not isinstance(work, Work):
-        raise InputError(f"{shown(work)} is no work; submit a bag or a workflow")
-    if isinstance(work.tasks, Bag) and not work.tasks.template:
-        raise InputError("this bag has no commands; make it with make_bag or repeated_bag")
-    if priority is not None:
-        _check_priority(priority)
-    return msgspec.structs.replace(
-        work,
-        owner=work.owner if owner is None else owner,
-        priority=work.priority if priority is None else priority,
-        deadline=work.deadline if deadline is None else parse_duration(deadline),
-    )
-
-
-def _check_priority(priority: int) -> None:
-    is_whole = isinstance(priority, int) and not isinstance(priority, bool)
-    if not is_whole or abs(priority) > MOST_PRIORITY:
-        raise InputError(f"the priority {shown(priority)} must be a whole number")
-
-
-def _status(state: RunState, place: int) -> WorkStatus:
-    before, work = state.work[place]
-    tasks = state.status[before + 1 : before + 1 + work.count]
-    counts = {status: tasks.count(status) for status in (DONE, FAILED, BLOCKED, CANCELLED, RUNNING)}
-    settled = sum(counts[one] for one in (DONE, FAILED, BLOCKED, CANCELLED))
-    name = work.tasks.name if isinstance(work.tasks, Workflow) else work.tasks.describe(0)
-    standing: Standing = "running" if counts[RUNNING] or counts[DONE] else "waiting"
-    if place + 1 in state.cancelled_works:
-        standing = "cancelled"
-    elif settled == work.count:
-        standing = "failed" if counts[FAILED] else "done"
-    return WorkStatus(
-        number=place + 1,
-        name=name,
-        owner=work.owner,
-        priority=work.priority,
-        status=standing,
-        tasks=work.count,
-        done=counts[DONE],
-        failed=counts[FAILED],
-        running=counts[RUNNING],
-        arrived_s=state.work.arrived(place) / SECOND,
-    )
+        self._index.look(self._view)
+        if self._index.is_settled(number):
+            self._service.found_settled({number})

@@ -29,7 +29,7 @@ from bursar.execute.marks import lives_elsewhere, mark_of, sweep
 from bursar.execute.outputs import Outputs, repair
 from bursar.execute.staging import SHARED, Staging, check_outputs, publish_all, staging_of
 from bursar.execute.world import RealWorld
-from bursar.journal.recorder import Recorder
+from bursar.journal.recorder import Listener, Recorder
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.writer import JournalWriter
 from bursar.model.budget_text import format_budget
@@ -248,6 +248,10 @@ class Session:
             state.apply(event)
             learners.saw(event, state)
         return policy
+
+    def tell(self, listener: Listener) -> None:
+        """Let somebody hear of all that is written to the journal from here on."""
+        self._journal.tell(listener)
 
     def post(self, event: External) -> None:
         """Let something happen from outside, from any thread."""

@@ -84,6 +84,8 @@ class WorkArrived(Event, frozen=True, tag=True, omit_defaults=True):
     """
 
     work: Work
+    key: str = ""
+    """by which who submitted it knows it again, with a digest of what was submitted"""
 
 
 class WorkCancelled(Event, frozen=True, tag=True, omit_defaults=True):

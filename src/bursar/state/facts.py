@@ -137,8 +137,12 @@ class RunFacts(Struct, eq=False):
 
     @property
     def is_of_calls(self) -> bool:
-        """Whether its tasks are Python calls, which no journal holds: it cannot be resumed."""
-        return not self.work or self.has_calls
+        """Whether its tasks are Python calls, which no journal holds: it cannot be resumed.
+
+        A run that takes workflows, too, is no such run, also while it has no work.
+        """
+        takes_files = self.created is not None and self.created.made_with.files is not None
+        return self.has_calls or not (self.work or takes_files)
 
     def attempts_of(self, task: int) -> Sequence[int]:
         """Live attempts of a task, oldest first."""

@@ -140,6 +140,10 @@ class Ledger:
     def committed_in(self, account: str, interval: int) -> Money:
         return Money(self._accounts[account].committed.get(interval, 0))
 
+    def committed_of(self, account: str) -> Money:
+        """By an account, in all intervals."""
+        return Money(sum(self._accounts[account].committed.values()))
+
     def most_by(self, budget: Budget) -> Money:
         """The most that is committed in an interval of such a budget, by all charges."""
         sums = AccountSums(budget)

@@ -160,6 +160,10 @@ class WorkIndex:
         """Works that have tasks which are ready, run, or wait, in the order of arrival."""
         return self._unsettled.values()
 
+    def is_settled(self, number: int) -> bool:
+        """Whether nothing more of a work that has arrived will run."""
+        return number not in self._unsettled
+
     def of(self, number: int, view: View) -> CountedWork:
         """Any work; one that is settled is counted when asked for."""
         return self._unsettled.get(number) or self._counted(number - 1, view)

@@ -68,6 +68,12 @@ class Works(Sequence[Arrived]):
         """Where the work stands that a task belongs to."""
         return bisect_left(self._before, task) - 1
 
+    def arrived_with(self, event: int) -> int | None:
+        """The number of the work that came with this event; None: none did."""
+        place = bisect_left(self.events, event)
+        is_there = place < len(self.events) and self.events[place] == event
+        return place + 1 if is_there else None
+
     def owner_of(self, task: int) -> str:
         """Whose a task is that is not done."""
         return self._kept[self.place_of(task)].owner if self.have_owners else ""

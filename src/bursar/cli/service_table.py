@@ -1,0 +1,57 @@
+"""How the works and users of a service stand, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bursar.cli.common import print_json, print_line, print_table, say
+from bursar.client import Client
+from bursar.model.errors import InputError, shown
+from bursar.model.numbers import LARGEST_WHOLE, is_position
+from bursar.model.text import counted
+from bursar.model.time import format_duration, seconds
+
+COLUMNS = ("work", "status", "done", "failed", "priority", "user", "name")
+
+
+def show_service(client: Client, work: str | None, *, as_json: bool) -> None:
+    """All works and budgets, or one work."""
+    if work is not None:
+        if not is_position(work, LARGEST_WHOLE):
+            raise InputError(f"{shown(work)} is not the number of a work")
+        works, users = [client.work(int(work))], []
+    else:
+        works, users = list(client.works()), client.users()
+    if as_json:
+        print_json(works[0] if work is not None else {"users": users, "works": works})
+        return
+    for user in users:
+        print_line(_budget(user))
+    if works:
+        print_table(COLUMNS, map(_row, works), right="work done failed priority")
+    else:
+        say("no works yet: submit one with bursar submit")
+
+
+def _row(work: Mapping[str, Any]) -> Sequence[str]:
+    return (
+        str(work["number"]),
+        work["status"],
+        f"{work['done']:,}/{work['tasks']:,}",
+        str(work["failed"] or "-"),
+        str(work["priority"]),
+        work["owner"],
+        work["name"],
+    )
+
+
+def _budget(user: Mapping[str, Any]) -> str:
+    machines = counted(sum(user["machines"].values()), "machine")
+    if user["budget"] is None:
+        return f"{user['name']}: no limit, {machines}"
+    refill = format_duration(seconds(user["refill_s"]))
+    return (
+        f"{user['name']}: {user['committed']} {user['currency']} committed of {user['budget']},"
+        f" more in {refill}; {machines}"
+    )

@@ -1,0 +1,241 @@
+"""The API: what users do over HTTP with a service. `openapi.py` describes it."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from hashlib import sha256
+from typing import Final, TypeVar
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bursar.model.errors import InputError, shown
+from bursar.model.numbers import LARGEST_WHOLE, is_position, parse_whole
+from bursar.model.work import Work
+from bursar.runs.service import Service
+from bursar.runs.service_work import MOST_PRIORITY, WorkStatus, check_priority, status_of
+from bursar.state import events as ev
+from bursar.state.state import RunState
+from bursar.web.answers import answer
+from bursar.web.service.feed import Feed, WhyLine
+from bursar.web.service.guarding import BusyError, Caller, Guarding
+from bursar.web.service.metrics import metrics_text
+from bursar.web.service.stream import EventStream
+from bursar.web.service.submissions import bag_work, read_bag, workflow_work
+from bursar.web.service.users import UserStatus, users_of
+
+Value = TypeVar("Value")
+PAGE: Final = 100
+LARGEST_PAGE: Final = 1_000
+MOST_WAITING: Final = 1_000_000
+"""tasks of one user that are not settled"""
+MOST_AT_ONCE: Final = 1_000
+"""submissions that wait for the journal"""
+SMALL: Final = 50_000
+"""bytes of a submission that is read at once; a thread reads larger ones"""
+LONGEST_KEY: Final = 200
+_MISSING: Final = "there is no such work"
+
+
+class WorkList(msgspec.Struct, frozen=True):
+    works: list[WorkStatus]
+    next: int | None
+    """`after` of the next page; None: this is the last"""
+
+
+class WhyList(msgspec.Struct, frozen=True):
+    decisions: list[WhyLine]
+    is_complete: bool
+    """False: the service was resumed, and only `bursar why` has the earlier decisions"""
+
+
+class WorkChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    priority: int
+
+
+class Api:
+    """A handler for each operation; `guarding` has checked who asks."""
+
+    def __init__(self, service: Service, feed: Feed, guarding: Guarding) -> None:
+        self._service, self._feed, self._guarding = service, feed, guarding
+        self._stream = EventStream(service, feed)
+        self._at_once = 0
+
+    # --- submitting ------------------------------------------------------------------------------
+
+    async def submit_bag(self, request: Request, caller: Caller) -> Response:
+        body = await self._guarding.body(request)
+        try:
+            told = await _read(len(body), partial(read_bag, body))
+            owner = self._owner(told.user, caller)
+            work = await _read(len(body), partial(bag_work, told, owner))
+        finally:
+            self._guarding.received(body)
+        return await self._submit(request, work, body)
+
+    async def submit_workflow(self, request: Request, caller: Caller) -> Response:
+        query = request.query_params
+        owner = self._owner(query.get("user"), caller)
+        priority = _whole(query.get("priority"), "priority", -MOST_PRIORITY, MOST_PRIORITY)
+        read = partial(
+            workflow_work,
+            filename=query.get("filename", ""),
+            owner=owner,
+            priority=priority,
+            deadline=query.get("deadline"),
+        )
+        body = await self._guarding.body(request)
+        try:
+            work = await _read(len(body), partial(read, body))
+        finally:
+            self._guarding.received(body)
+        return await self._submit(request, work, body)
+
+    async def _submit(self, request: Request, work: Work, body: bytes) -> Response:
+        """Answered when it is in the journal."""
+        key = request.headers.get("idempotency-key", "")
+        if len(key) > LONGEST_KEY or not key.isascii() or not key.isprintable():
+            raise InputError(f"an Idempotency-Key has at most {LONGEST_KEY} printable characters")
+        if self._at_once >= MOST_AT_ONCE:
+            raise BusyError("too much is being submitted at once: try again")
+        if self._service.unsettled_tasks(work.owner) + work.count > MOST_WAITING:
+            raise BusyError(f"{MOST_WAITING:,} tasks wait already: try again when some are done")
+        digest = sha256(b"%s\0%s" % (str(request.url).encode(), body)).hexdigest()[:16]
+        self._at_once += 1
+        try:
+            found = await _heard(self._service.submit_soon(work, key, digest if key else ""))
+        finally:
+            self._at_once -= 1
+        status = await self._status(found.number)
+        place = {"location": f"/api/v1/works/{found.number}"}
+        return answer(status, 201 if found.is_new else 200, place)
+
+    def _owner(self, told: str | None, caller: Caller) -> str:
+        """Whose a submission is."""
+        if not caller.is_admin:
+            if told not in (None, caller.name):
+                raise HTTPException(403, f"this token submits for {caller.name} only")
+            return caller.name
+        names = self._names()
+        if told is None and len(names) == 1:
+            return names[0]
+        if told is None:
+            raise InputError(f"for which user is this? give one of {', '.join(names)}")
+        if told not in names:
+            raise InputError(f"no user {shown(told)}; there are {', '.join(names)}")
+        return told
+
+    def _names(self) -> list[str]:
+        return [one.name for one in self._service.state.goal.accounts]
+
+    # --- works -----------------------------------------------------------------------------------
+
+    async def works(self, request: Request, caller: Caller) -> Response:
+        numbers = self._service.numbers_of(caller.owner)
+        after = _whole(request.query_params.get("after"), "after") or 0
+        limit = _limit(request)
+        begin = bisect_right(numbers, after)
+        page = numbers[begin : begin + limit]
+        found = await _heard(self._service.ask_soon(partial(_statuses, numbers=page)))
+        more = begin + limit < len(numbers)
+        return answer(WorkList(found, page[-1] if more else None))
+
+    async def work(self, request: Request, caller: Caller) -> Response:
+        return answer(await self._status(self._number(request, caller)))
+
+    async def cancel(self, request: Request, caller: Caller) -> Response:
+        number = self._number(request, caller)
+        await _heard(self._service.happen_soon(ev.WorkCancelled(0, number, "requested")))
+        return answer(await self._status(number))
+
+    async def change(self, request: Request, caller: Caller) -> Response:
+        number = self._number(request, caller)
+        body = await self._guarding.body(request)
+        self._guarding.received(body)
+        try:
+            told = msgspec.json.decode(body, type=WorkChanges)
+        except msgspec.ValidationError as error:
+            raise InputError(f"the changes: {error}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise HTTPException(400, f"the body cannot be read as JSON: {error}") from None
+        check_priority(told.priority)
+        await _heard(self._service.happen_soon(ev.PriorityChanged(0, number, told.priority)))
+        return answer(await self._status(number))
+
+    async def _status(self, number: int) -> WorkStatus:
+        return await _heard(self._service.ask_soon(lambda state: status_of(state, number - 1)))
+
+    def _number(self, request: Request, caller: Caller) -> int:
+        """The work that the address names; that of somebody else is not there either."""
+        text = request.path_params["number"]
+        number = int(text) if is_position(text, MOST_PRIORITY) else 0
+        owner = self._service.owner_of(number)
+        if owner is None or caller.owner not in (None, owner):
+            raise HTTPException(404, _MISSING)
+        return number
+
+    # --- watching --------------------------------------------------------------------------------
+
+    async def events(self, request: Request, caller: Caller) -> Response:
+        return self._stream.open(request, caller)
+
+    async def work_events(self, request: Request, caller: Caller) -> Response:
+        return self._stream.open(request, caller, self._number(request, caller))
+
+    async def why(self, request: Request, caller: Caller) -> Response:
+        after = _whole(request.query_params.get("after"), "after") or 0
+        lines = self._feed.why(caller.owner, after, _limit(request))
+        return answer(WhyList(lines, self._feed.is_complete))
+
+    async def users(self, request: Request, caller: Caller) -> Response:
+        return answer({"users": await self._users(caller)})
+
+    async def metrics(self, request: Request, caller: Caller) -> Response:
+        users = await self._users(caller)
+        works = {
+            user.name: (
+                len(self._service.numbers_of(user.name)),
+                self._service.unsettled_tasks(user.name),
+            )
+            for user in users
+        }
+        text = metrics_text(users, works, self._guarding if caller.is_admin else None)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def _users(self, caller: Caller) -> list[UserStatus]:
+        names = self._names() if caller.owner is None else [caller.owner]
+        return await _heard(
+            self._service.ask_soon(lambda state: users_of(state, names, self._service.now()))
+        )
+
+
+def _statuses(state: RunState, numbers: Sequence[int]) -> list[WorkStatus]:
+    return [status_of(state, number - 1) for number in numbers]
+
+
+async def _heard(future: Future[Value]) -> Value:
+    return await asyncio.wrap_future(future)
+
+
+async def _read(size: int, read: Callable[[], Value]) -> Value:
+    """Read what was submitted; the server goes on while something large is read."""
+    return read() if size <= SMALL else await run_in_threadpool(read)
+
+
+def _whole(text: str | None, name: str, least: int = 0, most: int = LARGEST_WHOLE) -> int | None:
+    """A number of the query."""
+    try:
+        return None if text is None else parse_whole(text, least, most)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _limit(request: Request) -> int:
+    return _whole(request.query_params.get("limit"), "limit", 1, LARGEST_PAGE) or PAGE
