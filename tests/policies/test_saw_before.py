@@ -19,12 +19,17 @@ from bursar.model.work import Bag, Work
 from bursar.policies.advise.tail import TailAdvisor
 from bursar.policies.advise.workflow import WorkflowAdvisor
 from bursar.policies.place.assigned import AssignedPlacer
+from bursar.policies.place.fifo import FifoPlacer
+from bursar.policies.place.kept import KeptPlacer
 from bursar.policies.place.pooled import PooledPlacer
+from bursar.policies.provision.calls import CallFleet
+from bursar.policies.provision.hedged import Hedged
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.provision.prob import Prob
 from bursar.policies.provision.uniform_progress import UniformProgress
 from bursar.policies.replicate.none import NoReplicas
 from bursar.policies.replicate.ntdmr import Ntdmr
+from bursar.policies.replicate.silent import Silent
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.simulate.unreliable import UnreliablePool
@@ -175,8 +180,97 @@ def test_prob_learns_from_the_view_what_events_teach(seed):
     assert twin.compared > 5
 
 
+def known_of_hedged(hedged):
+    value = hedged._value
+    return {
+        "rented": value._rented,
+        "used": value._used,
+        "useful": {name: round(worth) for name, worth in value._useful.items()},
+        "wasted": {name: round(worth) for name, worth in value._wasted.items()},
+        "attempts": (value._results, value._given_up),
+        "work": known_of_moment(hedged._last),
+        "inner": hedged.inner.belief.count,
+    }
+
+
+def known_of_silent(silent):
+    return {
+        "results": (silent._results, silent._total, silent._longest),
+        "given up": {task: times for task, times in silent._given_up.items() if times},
+    }
+
+
+class SilentTwin(Twin):
+    """One that also counts what was given up, as it does where it is asked."""
+
+    def saw(self, event, state):
+        if isinstance(event, ev.CancelOrdered) and event.give_up:
+            self.one._given_up[state.attempts[event.attempt].task] += 1
+        super().saw(event, state)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hedged_and_silent_learn_from_the_view_what_events_teach(seed):
+    goal, rng = Goal(Money.parse("40")), Random(seed)
+
+    def make():
+        return Hedged(POOLS, goal, 120)
+
+    hedged = make()
+    runtimes = [max(SECOND, round(rng.gauss(9, 3) * MINUTE)) for _ in range(120)]
+    behaviour = ModelledBehaviour(
+        given(runtimes), failing=0.03, mean_life={"spot": HOUR}, notice=MINUTE, seed=seed
+    )
+    twins = [Twin(make, known_of_hedged), SilentTwin(lambda: Silent(make()), known_of_silent)]
+    state = simulate(
+        POOLS,
+        goal,
+        Bag(120),
+        Policy(hedged, KeptPlacer(hedged), Silent(hedged)),
+        UnreliablePool(behaviour, reliability=0.9, seed=seed),
+        limits=Limits(retries=5),
+        seed=seed,
+        observers=twins,
+    )
+    value = twins[0].one._value
+    assert state.done == 120
+    assert min(twin.compared for twin in twins) > 10
+    assert value._given_up and value._wasted and value._useful
+
+
+def test_the_provisioner_of_calls_learns_from_the_view_what_events_teach():
+    def known(calls):
+        return calls._ended, round(calls._work), round(calls._longest), calls._busy_until
+
+    rng = Random(5)
+    runtimes = [rng.randrange(10 * SECOND, 5 * MINUTE) for _ in range(80)]
+    twin = Twin(CallFleet, known)
+    state = simulate(
+        POOLS,
+        Goal(Money.parse("40")),
+        Bag(80),
+        Policy(CallFleet(), FifoPlacer(), NoReplicas()),
+        ModelledBehaviour(given(runtimes), failing=0.05, mean_life={"spot": HOUR}),
+        limits=Limits(retries=5),
+        observers=[twin],
+    )
+    assert state.done == 80
+    assert twin.compared > 5
+
+
 @pytest.mark.parametrize(
-    "kind", [Mixed, TailAdvisor, UniformProgress, Prob, AssignedPlacer, WorkflowAdvisor]
+    "kind",
+    [
+        Mixed,
+        TailAdvisor,
+        UniformProgress,
+        Prob,
+        AssignedPlacer,
+        WorkflowAdvisor,
+        Hedged,
+        Silent,
+        CallFleet,
+    ],
 )
 def test_every_entry_that_learns_can_begin_with_a_checkpoint(kind):
     entry = kind.__new__(kind)

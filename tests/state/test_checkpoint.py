@@ -35,7 +35,7 @@ STRUCTS = {
     Machine: {"id", "offer", "rented", "until", "up", "marked", "releasing", "doomed", "down"}
     | {"attempts", "waiting", "account"},
     Attempt: {"id", "task", "machine", "started", "measure", "cancelling"},
-    Charge: {"machine", "offer", "begin", "end", "is_open", "account"},
+    Charge: {"machine", "offer", "begin", "end", "is_open", "account", "was_lost"},
 }
 
 

@@ -16,6 +16,7 @@ Integers = NDArray[np.int64]
 
 SUCCESS: Final = OUTCOMES.index("success")
 LOST: Final = OUTCOMES.index("lost")
+CANCELLED: Final = OUTCOMES.index("cancelled")
 
 
 class PastSuccesses(msgspec.Struct, frozen=True):
@@ -62,6 +63,16 @@ def past_attempts(view: View) -> PastAttempts:
         outcomes=column(log.outcome)[found],
         offers=_places_of(machines, view),
     )
+
+
+def past_given_up(view: View) -> list[int]:
+    """The tasks of attempts that were cancelled before their task had a result."""
+    past = past_attempts(view)
+    past = past.among(past.outcomes == CANCELLED)
+    winners = column(view.winners)[past.tasks]
+    is_first = (winners == 0) | (column(view.log.ended)[winners] > past.ended)
+    live = [one.task for one in view.attempts.values() if one.cancelling]
+    return [*past.tasks[is_first].tolist(), *(task for task in live if not view.winners[task])]
 
 
 def _places_of(machines: Integers, view: View) -> Integers:

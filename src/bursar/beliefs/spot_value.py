@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from bursar.beliefs.past import past_given_up, past_successes
 from bursar.model.market import Offer
 from bursar.model.time import Time
 from bursar.state import events as ev
@@ -52,19 +53,38 @@ class SpotValue:
             case ev.CancelOrdered(give_up=True):
                 self._given_up += 1
             case ev.MachineDown():
-                self._left(event)
+                end = event.at if event.ended is None else event.ended
+                if event.cause == "refused":
+                    self._rented.pop(event.machine, None)
+                else:
+                    self._left(event.machine, end, was_lost=event.cause == "lost")
             case _:
                 pass
 
-    def _left(self, event: ev.MachineDown) -> None:
-        offer, since = self._rented.pop(event.machine, (None, 0))
-        used = self._used.pop(event.machine, 0)
-        if offer is None or event.cause == "refused":
+    def saw_before(self, view: View) -> None:
+        """Learn what happened before anybody watched."""
+        self._given_up = len(past_given_up(view))
+        for past in past_successes(view):
+            if view.market[past.offer].pool == "unreliable":
+                self._results += len(past.runtimes)
+                for machine, time in zip(
+                    past.machines.tolist(), past.runtimes.tolist(), strict=True
+                ):
+                    self._used[machine] = self._used.get(machine, 0) + time
+        for charge in view.ledger.charges():
+            if charge.offer.pool == "unreliable":
+                self._rented[charge.machine] = charge.offer, charge.begin
+                if not charge.is_open:
+                    self._left(charge.machine, charge.end, was_lost=charge.was_lost)
+
+    def _left(self, machine: int, end: Time, *, was_lost: bool) -> None:
+        offer, since = self._rented.pop(machine, (None, 0))
+        used = self._used.pop(machine, 0)
+        if offer is None:
             return
         useful = _worth(offer, used)
         self._useful[offer.name] = self._useful.get(offer.name, 0.0) + useful
-        if event.cause == "lost":
-            end = event.at if event.ended is None else event.ended
+        if was_lost:
             paid = offer.charge(end - since).nanos
             lost = max(0.0, paid - useful)
             self._wasted[offer.name] = self._wasted.get(offer.name, 0.0) + lost

@@ -23,6 +23,8 @@ class Charge(msgspec.Struct, frozen=True):
     is_open: bool
     """more may follow, and what is not used is given back"""
     account: str = ""
+    was_lost: bool = False
+    """the machine was taken away"""
 
     @property
     def units(self) -> int:
@@ -44,6 +46,7 @@ class ClosedCharges:
         """a place in `_offers`"""
         self._account = array("H")
         """a place in `_accounts`"""
+        self._was_lost = bytearray()
         self._offers: dict[Offer, int] = {}
         self._accounts: dict[str, int] = {}
         for charge in charges:
@@ -55,6 +58,7 @@ class ClosedCharges:
         self._end.append(charge.end)
         self._offer.append(self._offers.setdefault(charge.offer, len(self._offers)))
         self._account.append(self._accounts.setdefault(charge.account, len(self._accounts)))
+        self._was_lost.append(charge.was_lost)
 
     def __len__(self) -> int:
         return len(self._machine)
@@ -62,7 +66,15 @@ class ClosedCharges:
     def __iter__(self) -> Iterator[Charge]:
         offers, accounts = tuple(self._offers), tuple(self._accounts)
         columns = (self._machine, self._begin, self._end, self._offer, self._account)
-        for machine, begin, end, offer, account in zip(*columns, strict=True):
+        for machine, begin, end, offer, account, was_lost in zip(
+            *columns, self._was_lost, strict=True
+        ):
             yield Charge(
-                machine, offers[offer], begin, end, is_open=False, account=accounts[account]
+                machine,
+                offers[offer],
+                begin,
+                end,
+                is_open=False,
+                account=accounts[account],
+                was_lost=bool(was_lost),
             )

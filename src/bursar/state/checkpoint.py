@@ -34,7 +34,7 @@ from bursar.state.time_series import AccountSeries, TimeSeries
 from bursar.state.view import Attempt, Machine, Refusal
 from bursar.state.work_plans import WorkPlans
 
-VERSION: Final = f"7 {sys.byteorder} {array('l').itemsize}"
+VERSION: Final = f"8 {sys.byteorder} {array('l').itemsize}"
 """Which checkpoints can be read: of the same fields, on a computer with the same numbers."""
 
 COLUMNS: Final = ("status", "failures", "winners", "offers_rented")
@@ -122,6 +122,7 @@ class _Charge(msgspec.Struct, frozen=True, array_like=True):
     begin: Time
     end: Time
     account: str
+    was_lost: bool
 
 
 class _LedgerPart(msgspec.Struct, frozen=True):
@@ -339,13 +340,13 @@ def _ledger(ledger: Ledger) -> _LedgerPart:
 
 
 def _charge(one: Charge) -> _Charge:
-    return _Charge(one.machine, one.offer.name, one.begin, one.end, one.account)
+    return _Charge(one.machine, one.offer.name, one.begin, one.end, one.account, one.was_lost)
 
 
 def _restored_ledger(stored: _LedgerPart, state: RunState) -> Ledger:
     def charge(one: _Charge, *, is_open: bool) -> Charge:
         offer = state.market[one.offer]
-        return Charge(one.machine, offer, one.begin, one.end, is_open, one.account)
+        return Charge(one.machine, offer, one.begin, one.end, is_open, one.account, one.was_lost)
 
     ledger = Ledger(stored.budgets)
     ledger.now = state.now

@@ -226,10 +226,10 @@ class Ledger:
         else:
             sums.add(old, after, before, sign=-1)
 
-    def close(self, machine: int, end: Time) -> Money:
+    def close(self, machine: int, end: Time, *, was_lost: bool = False) -> Money:
         """The machine is gone: charge the units it entered and give back the rest."""
         old = self._open.pop(machine)
-        new = msgspec.structs.replace(old, end=min(end, old.end), is_open=False)
+        new = msgspec.structs.replace(old, end=min(end, old.end), is_open=False, was_lost=was_lost)
         self._closed.append(new)
         self.committed += new.amount - old.amount
         self.spent += new.amount

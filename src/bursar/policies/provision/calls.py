@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final
 
+from bursar.beliefs.past import past_attempts, past_successes
 from bursar.engine.roles import Provisioner
 from bursar.model.market import Offer
 from bursar.model.time import MINUTE, SECOND, Time
@@ -69,6 +70,17 @@ class CallFleet(Provisioner):
         elif isinstance(event, ev.MachineDown):
             self._busy_until.pop(event.machine, None)
             self._planned = None
+
+    def saw_before(self, view: View) -> None:
+        for past in past_successes(view):
+            work = past.runtimes * view.market[past.offer].speed
+            self._ended += len(work)
+            self._work += float(work.sum())
+            self._longest = max(self._longest, float(work.max()))
+        attempts = past_attempts(view)
+        for machine, at in zip(attempts.machines.tolist(), attempts.ended.tolist(), strict=True):
+            if machine in view.machines:
+                self._busy_until[machine] = at
 
     # --- the role --------------------------------------------------------------------------------
 

@@ -86,6 +86,14 @@ class Hedged(Provisioner):
         elif isinstance(event, ev.MachineDown) and event.machine not in self._asked:
             self._left(event)
 
+    def saw_before(self, view: View) -> None:
+        """Which machines were asked for again is not known: should one be refused, there is one
+        more plan.
+        """
+        self._value.saw_before(view)
+        self._last.saw_before(view)
+        self.inner.saw_before(view)
+
     def _left(self, event: ev.MachineDown) -> None:
         if event.cause == "refused":
             self.inner.look_again()  # a plan counted on it

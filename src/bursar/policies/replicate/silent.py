@@ -16,8 +16,10 @@ from heapq import heappop, heappush
 from random import Random
 from typing import Final
 
+from bursar.beliefs.past import past_given_up, past_successes
 from bursar.beliefs.reliability import DEADLINE_IN_MEANS
 from bursar.beliefs.unified import UnifiedRuntimes
+from bursar.model.market import Offer
 from bursar.model.time import Time
 from bursar.policies.pool_timeout import ENOUGH, FIRST, MOST_DOUBLINGS
 from bursar.policies.provision.hedged import Hedged
@@ -52,13 +54,25 @@ class Silent(AtRisk):
             if state.machines[event.machine].offer.pool == "unreliable":
                 self._watched.append((event.at, event.attempt))
         elif isinstance(event, ev.AttemptEnded) and event.outcome == "success":
-            offers = state.market.offers
-            slowest = min((o.speed for o in offers if o.pool == "unreliable"), default=1.0)
-            speed = state.market[state.offer_of(state.log.machine[event.attempt])].speed
-            time = round(event.runtime * max(1.0, speed / slowest))
-            self._results += 1
-            self._total += time
-            self._longest = max(self._longest, time)
+            offer = state.market[state.offer_of(state.log.machine[event.attempt])]
+            self._returned(event.runtime, offer, state)
+
+    def saw_before(self, view: View) -> None:
+        super().saw_before(view)
+        for past in past_successes(view):
+            for runtime in past.runtimes.tolist():
+                self._returned(runtime, view.market[past.offer], view)
+        live = [one for one in view.attempts.values() if one.machine.offer.pool == "unreliable"]
+        self._watched.extend(sorted((one.started, one.id) for one in live))
+        self._given_up.update(past_given_up(view))
+
+    def _returned(self, runtime: Time, offer: Offer, view: View) -> None:
+        offers = view.market.offers
+        slowest = min((o.speed for o in offers if o.pool == "unreliable"), default=1.0)
+        time = round(runtime * max(1.0, offer.speed / slowest))
+        self._results += 1
+        self._total += time
+        self._longest = max(self._longest, time)
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         limit = self._limit(view, now)

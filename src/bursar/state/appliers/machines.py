@@ -104,7 +104,8 @@ def machine_down(state: RunFacts, event: ev.MachineDown) -> None:
             event.at if since is None else since.since, event.at
         )
     else:
-        state.ledger.close(machine.id, event.at if event.ended is None else event.ended)
+        end = event.at if event.ended is None else event.ended
+        state.ledger.close(machine.id, end, was_lost=event.cause == "lost")
 
 
 def _fate_of_attempts(event: ev.MachineDown) -> ev.Outcome:
