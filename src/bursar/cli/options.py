@@ -26,9 +26,11 @@ POLICIES: Final = "Policies"
 """how it is decided"""
 FAILURES: Final = "Failures"
 """what may go wrong, and what is done then"""
+SERVICE: Final = "Service"
+"""where a service is reached, and by whom"""
 OUTPUT: Final = "Output"
 """what is written, and where"""
-GROUPS: Final = (WORK, GOAL, MACHINES, POLICIES, FAILURES, OUTPUT)
+GROUPS: Final = (WORK, GOAL, MACHINES, POLICIES, FAILURES, SERVICE, OUTPUT)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Decorator = Callable[[Function], Function]

@@ -11,8 +11,10 @@ from bursar.cli.common import home, say
 from bursar.cli.numbers import Whole
 from bursar.cli.options import (
     FAILURES,
+    GOAL,
     OUTPUT,
     POLICIES,
+    SERVICE,
     WORK,
     attempt_options,
     fleet_option,
@@ -28,16 +30,15 @@ if TYPE_CHECKING:
     from bursar.runs.service import Service
     from bursar.web.listening import Listening
 
-SERVER: Final = "Server"
-USERS: Final = "Users"
 NAME: Final = "service"
 """What a service is called if nobody says otherwise."""
 PORT: Final = 8765
 
 
 @click.command(context_settings=settings)
+@option(WORK, "--files", metavar="HOW", help="Files of workflows: copied (default) or shared.")
 @option(
-    USERS,
+    GOAL,
     "--user",
     "users",
     multiple=True,
@@ -61,15 +62,15 @@ PORT: Final = 8765
     metavar="NAME",
     help="Policy that decides which task runs next (default: priority).",
 )
-@option(WORK, "--files", metavar="HOW", help="Files of workflows: copied (default) or shared.")
 @attempt_options
-@option(SERVER, "--host", metavar="ADDRESS", help="Address to listen on (default: 127.0.0.1).")
-@option(SERVER, "--port", metavar="N", type=Whole(0, 65535), help=f"Port (default: {PORT}).")
-@option(SERVER, "--tls-cert", metavar="FILE", help="Certificate, to serve HTTPS.")
-@option(SERVER, "--tls-key", metavar="FILE", help="Its private key.")
-@option(SERVER, "--behind-proxy", is_flag=True, help="A proxy in front of it does the TLS.")
+@option(FAILURES, "--resume", metavar="NAME", help="Continue this service, as it was started.")
+@option(SERVICE, "--host", metavar="ADDRESS", help="Address to listen on (default: 127.0.0.1).")
+@option(SERVICE, "--port", metavar="N", type=Whole(0, 65535), help=f"Port (default: {PORT}).")
+@option(SERVICE, "--tls-cert", metavar="FILE", help="Certificate, to serve HTTPS.")
+@option(SERVICE, "--tls-key", metavar="FILE", help="Its private key.")
+@option(SERVICE, "--behind-proxy", is_flag=True, help="A proxy in front of it does the TLS.")
 @option(
-    SERVER,
+    SERVICE,
     "--hostname",
     "hostnames",
     multiple=True,
@@ -77,7 +78,6 @@ PORT: Final = 8765
     help="A further name that users reach it by; can be repeated.",
 )
 @option(OUTPUT, "--name", metavar="NAME", help=f"Name of the service (default: {NAME}).")
-@option(FAILURES, "--resume", metavar="NAME", help="Continue this service, as it was started.")
 @option(OUTPUT, "--quiet", "-q", is_flag=True, help="Print nothing.")
 def command(
     resume: str | None,

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bursar.cli.common import home
-from bursar.cli.options import option, together
+from bursar.cli.options import SERVICE, option, together
 from bursar.model.errors import InputError
 
 if TYPE_CHECKING:
     from bursar.client import Client
 
-SERVICE: Final = "Service"
 TOKEN_FILE: Final = "BURSAR_TOKEN_FILE"  # noqa: S105 (the name of a variable)
 
 

@@ -17,11 +17,11 @@ from bursar.model.work import Bag
 
 @click.command(cls=WordsCommand, context_settings=words_settings)
 @click.argument("words", nargs=-1, metavar="COMMAND|FLOW.yaml [::: ARGUMENTS]")
-@service_options("--to")
 @argument_options
 @option(WORK, "--priority", metavar="N", type=int, help="Larger is more urgent (default: 0).")
 @option(WORK, "--deadline", metavar="TIME", help="When it should be done, from now on: 2h.")
 @option(WORK, "--key", metavar="TEXT", help="What is submitted twice with this key is run once.")
+@service_options("--to")
 @option(OUTPUT, "--wait", is_flag=True, help="Wait until it is done.")
 @option(OUTPUT, "--quiet", "-q", is_flag=True, default=None, help="Print no message.")
 @option(OUTPUT, "--json", "as_json", is_flag=True, help="Print one JSON object.")

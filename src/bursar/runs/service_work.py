@@ -74,6 +74,30 @@ def check_priority(priority: int) -> None:
         raise InputError(f"the priority {shown(priority)} must be a whole number")
 
 
+def name_of(work: Work) -> str:
+    """What people call it."""
+    name = work.tasks.name if isinstance(work.tasks, Workflow) else work.tasks.describe(0)
+    return name[:LONGEST_NAME]
+
+
+def new_status(state: RunState, number: int, work: Work) -> WorkStatus:
+    """How a work stood when it arrived; from any thread, once it is in the journal."""
+    place = number - 1
+    return WorkStatus(
+        number=number,
+        name=name_of(work),
+        owner=work.owner,
+        priority=work.priority,
+        status="waiting",
+        tasks=work.count,
+        done=0,
+        failed=0,
+        running=0,
+        arrived_s=state.work.arrived(place) / SECOND,
+        first_task=state.work.before(place) + 1,
+    )
+
+
 def status_of(state: RunState, place: int) -> WorkStatus:
     """How the work at a place stands; takes as long as its tasks are many."""
     before, work = state.work[place]
@@ -83,7 +107,6 @@ def status_of(state: RunState, place: int) -> WorkStatus:
         for status in (DONE, FAILED, BLOCKED, CANCELLED, RUNNING)
     }
     settled = sum(counts[one] for one in (DONE, FAILED, BLOCKED, CANCELLED))
-    name = work.tasks.name if isinstance(work.tasks, Workflow) else work.tasks.describe(0)
     standing: Standing = "running" if counts[RUNNING] or counts[DONE] else "waiting"
     if place + 1 in state.cancelled_works:
         standing = "cancelled"
@@ -91,7 +114,7 @@ def status_of(state: RunState, place: int) -> WorkStatus:
         standing = "failed" if counts[FAILED] else "done"
     return WorkStatus(
         number=place + 1,
-        name=name[:LONGEST_NAME],
+        name=name_of(work),
         owner=work.owner,
         priority=work.priority,
         status=standing,

@@ -1,6 +1,7 @@
 """What users do over HTTP: submit, list, show, cancel, reorder, watch, and ask why."""
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -281,3 +282,21 @@ def test_a_service_that_is_over_says_so(served):
 def test_more_tasks_than_one_work_may_have(served, monkeypatch):
     monkeypatch.setattr(submissions, "MOST_TASKS", 1)
     assert served.ask("POST", "/api/v1/workflows", "ann", FLOW)[0] == 413
+
+
+def test_a_burst_is_taken_or_put_off_and_nothing_of_it_is_lost(served, monkeypatch):
+    monkeypatch.setattr(api, "MOST_AT_ONCE", 3)
+    answers = []
+
+    def send():
+        answers.extend(served.ask("POST", "/api/v1/bags", "ann", BAG) for _ in range(20))
+
+    threads = [threading.Thread(target=send) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    taken = [told["number"] for status, told in answers if status == 201]
+    assert {status for status, _ in answers} <= {201, 429}
+    assert sorted(taken) == list(range(1, len(taken) + 1)) and taken
+    assert len(list(served.client("ann").works())) == len(taken)

@@ -20,7 +20,13 @@ from bursar.model.errors import InputError, shown
 from bursar.model.numbers import LARGEST_WHOLE, is_position, parse_whole
 from bursar.model.work import Work
 from bursar.runs.service import Service
-from bursar.runs.service_work import MOST_PRIORITY, WorkStatus, check_priority, status_of
+from bursar.runs.service_work import (
+    MOST_PRIORITY,
+    WorkStatus,
+    check_priority,
+    new_status,
+    status_of,
+)
 from bursar.state import events as ev
 from bursar.state.state import RunState
 from bursar.web.answers import answer
@@ -113,7 +119,10 @@ class Api:
             found = await _heard(self._service.submit_soon(work, key, digest if key else ""))
         finally:
             self._at_once -= 1
-        status = await self._status(found.number)
+        if found.is_new:
+            status = new_status(self._service.state, found.number, work)
+        else:
+            status = await self._status(found.number)
         place = {"location": f"/api/v1/works/{found.number}"}
         return answer(status, 201 if found.is_new else 200, place)
 

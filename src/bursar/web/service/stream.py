@@ -21,8 +21,8 @@ from bursar.journal.reader import JournalReader
 from bursar.model.codec import encode
 from bursar.model.numbers import is_position
 from bursar.model.time import SECOND
-from bursar.model.workflow import Workflow
 from bursar.runs.service import Service
+from bursar.runs.service_work import name_of
 from bursar.state import events as ev
 from bursar.web.service.feed import EVERYBODY, Feed
 from bursar.web.service.guarding import BusyError, Caller
@@ -102,9 +102,12 @@ class EventStream:
     def _fields(self, event: ev.AnyEvent, work: int | None) -> dict[str, Any]:
         """What an event tells, with the work and the task that it is about."""
         if isinstance(event, ev.WorkArrived):
-            tasks = event.work.tasks
-            name = tasks.name if isinstance(tasks, Workflow) else tasks.describe(0)
-            fields = {"owner": event.work.owner, "tasks": tasks.count, "name": name[:200]}
+            arrived = event.work
+            fields = {
+                "owner": arrived.owner,
+                "tasks": arrived.count,
+                "name": name_of(arrived),
+            }
         elif isinstance(event, ev.RunCreated | ev.GoalChanged):
             fields = {}
         else:
