@@ -17,7 +17,7 @@ run: .venv/.installed
 	cd examples && ../$(BIN)/bursar why sweep | tail -n 12
 
 test: .venv/.installed peers lint
-	$(BIN)/pytest -n 2 --durations=25
+	$(BIN)/pytest -n 4 --durations=25
 
 peers: .venv/.installed
 	@sh tests/peers.sh
