@@ -49,6 +49,11 @@ class DaskCluster:
                 [program, *words, "--no-dashboard"], stderr=file, stdout=file, env=environment
             )
 
+    def is_up(self):
+        """Whether all workers have found the scheduler."""
+        log = (self.directory / "scheduler.log").read_text()
+        return log.count("Register worker") >= len(self.workers)
+
     def close(self):
         for process in (*self.workers.values(), self.scheduler):
             if process.poll() is None:

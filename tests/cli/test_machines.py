@@ -46,10 +46,10 @@ class Desk:
         (directory / "task.sh").chmod(0o755)
         (directory / "input").write_text("sent along\n")
 
-    def market(self, more="", *, billing="40s", limit=3):
+    def market(self, more="", *, billing="40s", limit=3, budget="5"):
         text = MARKET.format(more=more, billing=billing, limit=limit)
         (self.directory / "market.toml").write_text(text)
-        return ("--market", "market.toml", "--budget", "5")
+        return ("--market", "market.toml", "--budget", budget)
 
     def start(self, *words):
         return subprocess.Popen(
@@ -120,7 +120,7 @@ def test_a_dask_cluster_of_its_own_and_nothing_is_left(desk):
 def test_killed_and_resumed_on_a_cluster_nothing_is_lost_and_nothing_left(desk, tmp_path_factory):
     cluster = DaskCluster(tmp_path_factory.mktemp("dask"), workers=2)
     try:
-        assert eventually(lambda: _has_workers(cluster))
+        assert eventually(cluster.is_up, 60)
         where = ("--on", "dask", "--scheduler", cluster.address)
         run = desk.start("run", *where, "--name", "c", "./task.sh 0.5 {}", ":::", *TASKS)
         agents = cluster.directory / "m"
@@ -135,17 +135,12 @@ def test_killed_and_resumed_on_a_cluster_nothing_is_lost_and_nothing_left(desk, 
     assert desk.outputs("c") == expected(30)
 
 
-def _has_workers(cluster):
-    log = (cluster.directory / "scheduler.log").read_text()
-    return log.count("Register worker") == 2
-
-
 def test_killed_and_not_resumed_every_process_ends_with_its_lease(desk):
     run = desk.start(
         "run",
         "--on",
         "dask",
-        *desk.market(limit=1, billing="20s"),
+        *desk.market(limit=1, billing="20s", budget="0.02"),
         "--name",
         "k",
         "sleep 200",
@@ -213,6 +208,51 @@ def test_an_agent_is_killed_and_its_tasks_run_elsewhere(desk):
     told, _ = run.communicate(timeout=120)
     assert run.returncode == 0, told
     assert desk.outputs("a") == expected(12)
+    assert desk.all_end(15)
+
+
+FLOW = """
+name: parts
+tasks:
+  make:
+    run: ./make.sh
+    files: {{in: input, out: [all]}}
+{middle}
+  join:
+    run: cat {parts} > joined
+    files: {{in: [{commas}], out: joined}}
+"""
+MIDDLE = """  part-{n}:
+    run: ./task.sh 0.3 {n} > part-{n}; sed -n {n}p all/numbers >> part-{n}
+    files: {{in: [all, input], out: part-{n}}}
+"""
+
+
+def test_a_workflow_whose_files_travel_and_a_machine_that_dies(desk):
+    """Scripts come with the working directory, files with the tasks, and a directory is a file."""
+    numbers = range(1, 13)
+    parts = [f"part-{n}" for n in numbers]
+    middle = "".join(MIDDLE.format(n=n) for n in numbers)
+    text = FLOW.format(middle=middle, parts=" ".join(parts), commas=", ".join(parts))
+    (desk.directory / "flow.yaml").write_text(text)
+    (desk.directory / "make.sh").write_text("#!/bin/sh\nmkdir -p all; seq 100 > all/numbers\n")
+    (desk.directory / "make.sh").chmod(0o755)
+    both = (*desk.market(limit=2, billing="2m"), "--fleet", "lab=2", "--name", "w")
+    before = {path.name for path in desk.directory.iterdir()}
+    run = desk.start("run", "--on", "dask", *both, "flow.yaml")
+    assert eventually(lambda: len(desk.processes("task.sh")) >= 2, 60)
+    agents = [
+        int((place / "lock").read_text()) for place in sorted((desk.directory / "m").iterdir())
+    ]
+    os.kill(agents[0], signal.SIGKILL)
+    printed, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, printed
+    files = desk.directory / ".bursar/w/outputs/files"
+    lines = [line for n in numbers for line in ("sent along", f"task {n}", str(n))]
+    assert (files / "joined").read_text().splitlines() == lines
+    assert (files / "all/numbers").read_text().splitlines()[-1] == "100"
+    after = {path.name for path in desk.directory.iterdir()}
+    assert after - before <= {".bursar", "m"}, "files of the user were touched"
     assert desk.all_end(15)
 
 
@@ -294,7 +334,7 @@ def test_jobs_of_slurm_outlive_bursar_and_are_adopted(slurm, tmp_path):
 
 def test_jobs_of_slurm_end_with_their_leases_if_nobody_resumes(slurm, tmp_path):
     desk = Desk(tmp_path, **slurm.environment)
-    market = desk.market('partition = "main"', billing="20s", limit=1)
+    market = desk.market('partition = "main"', billing="20s", limit=1, budget="0.02")
     run = desk.start("run", *ON_SLURM, *market, "--name", "j", "sleep 100", ":::", "1", "2")
     assert eventually(lambda: len(desk.processes("sleep 100")) == 2, 60)
     run.kill()

@@ -302,13 +302,12 @@ def request_of(job: Job) -> Request:
     market = market or local_market(job.jobs)
     work = job.work()
     bag = job.bag() if work is None else None
-    if work is not None and site is not None and not site.shared:
+    is_apart = site is not None and not site.shared
+    if work is not None and is_apart and job.files == SHARED:
         raise InputError(
-            "the files of a workflow are not sent to machines elsewhere: run it in a directory"
-            " that they share, with --shared"
+            "tasks on machines elsewhere share files only in a directory that all machines see:"
+            " give --shared, too, or leave out --files"
         )
-    if work is not None and site is not None and job.files == COPIED:
-        raise InputError("--files copied is for tasks on this computer; elsewhere they share files")
     for command in _programs(bag, None if work is None else work.workflow):
         _check_command(command, is_elsewhere=site is not None)
     return Request(
@@ -318,7 +317,7 @@ def request_of(job: Job) -> Request:
         bag=bag,
         work=work,
         wish=job.wish(),
-        files=job.files or SHARED,
+        files=job.files or (COPIED if is_apart else SHARED),
         fleet=job.load_fleet(market),
         policies=job.policies(),
         faithful=bool(job.faithful),

@@ -24,6 +24,8 @@ class StageOrder(NamedTuple):
     """files from anywhere, and their names from there"""
     parents: list[str]
     """directories of files that it will write, from there"""
+    shows: str = ""
+    """a directory whose files it finds there, too, by links; those above come first"""
 
 
 def prepare(order: StageOrder) -> None:
@@ -38,6 +40,20 @@ def prepare(order: StageOrder) -> None:
             shutil.copytree(source, name, dirs_exist_ok=True)
         else:
             shutil.copy(source, name)
+    if order.shows:
+        show(order.shows, order.directory)
+
+
+def show(source: str, target: str) -> None:
+    """Link what a directory has to another that lacks it; the runs of bursar are left out."""
+    for name in os.listdir(source):  # noqa: PTH208
+        there, here = os.path.join(source, name), os.path.join(target, name)  # noqa: PTH118
+        if name == ".bursar":
+            continue
+        if not os.path.lexists(here):
+            os.symlink(there, here)  # noqa: PTH211
+        elif os.path.isdir(there) and os.path.isdir(here) and not os.path.islink(here):  # noqa: PTH112, PTH114
+            show(there, here)
 
 
 def main() -> int:

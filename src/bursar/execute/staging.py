@@ -15,11 +15,11 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from tempfile import mkstemp
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -37,6 +37,15 @@ SHARED: Final = "shared"
 COPIED: Final = "copied"
 MODES: Final = (SHARED, COPIED)
 FILES: Final = "files"
+
+
+class TaskFiles(NamedTuple):
+    """What a task reads, by the names that it uses, and where that is; and what it writes."""
+
+    work: int
+    """number of its work: other works may have other files of the same names"""
+    reads: Mapping[str, str]
+    writes: tuple[str, ...]
 
 
 class Staging(Protocol):
@@ -138,18 +147,18 @@ class CopiedFiles:
 
     def prepare(self, task: int, attempt: int) -> tuple[str, ...]:
         """The tasks of a bag name no files: they run where bursar was called."""
+        files = self.files_of(task)
+        command = self._state.command(task)
+        if files is None:
+            return command
+        return staged_command(self._outputs.attempts, attempt, files, command)
+
+    def files_of(self, task: int) -> TaskFiles | None:
+        """None for the tasks of a bag."""
         if not isinstance(self._state.locate(task)[0], Workflow):
-            return self._state.command(task)
-        place = self._outputs.of(attempt) / FILES
-        order = stage.StageOrder(
-            directory=str(place),
-            copies=[(self._source(name, task), name) for name in _reads(self._state, task)],
-            parents=sorted({str(Path(name).parent) for name in _writes(self._state, task)}),
-        )
-        file = self._outputs.attempts / f"{attempt}.order"
-        file.write_bytes(msgspec.json.encode(order))
-        program = (sys.executable, "-I", "-S", stage.__file__, str(file))
-        return (*program, *self._state.command(task))
+            return None
+        reads = {name: self._source(name, task) for name in _reads(self._state, task)}
+        return TaskFiles(self._state.work_of(task), reads, tuple(_writes(self._state, task)))
 
     def lacking(self, task: int, attempt: int) -> list[str]:
         return _missing(self._outputs.of(attempt) / FILES, _writes(self._state, task))
@@ -157,7 +166,7 @@ class CopiedFiles:
     def publish(self, task: int) -> None:
         """Link what was written, and remove the copies of what was read."""
         place = self._outputs.root / str(task) / FILES
-        writes = [Path(name) for name in _writes(self._state, task)]
+        reads, writes = _reads(self._state, task), _writes(self._state, task)
         store = self._store(task)
         try:
             for name in writes:
@@ -167,15 +176,7 @@ class CopiedFiles:
                 f"{store}: cannot keep what task {task} wrote: {error}; fix that, then"
                 " continue with bursar resume"
             ) from None
-        holding = {path for name in writes for path in (name, *name.parents)}
-        for name in map(Path, _reads(self._state, task)):
-            if name not in holding:
-                self._remove_copy(str(task), FILES, *name.parts)
-
-    def _remove_copy(self, *names: str) -> None:
-        """One that cannot be removed is in nobody's way; what a link leads to is not a copy."""
-        with suppress(OSError), opened(names[:-1], str(self._outputs.root)) as directory:
-            remove(names[-1], directory)
+        remove_copies(self._outputs.root, str(task), reads, writes)
 
     def _store(self, task: int) -> Path:
         """Where the files of the task's work are; those of other works may have the same names."""
@@ -188,6 +189,38 @@ class CopiedFiles:
         if self._written[0] != number:
             self._written = (number, _written(self._state.work[number - 1][1].tasks))
         return str((self._store(task) if name in self._written[1] else self._directory) / name)
+
+
+def staged_command(
+    attempts: Path, attempt: int, files: TaskFiles, command: Sequence[str], shows: str = ""
+) -> tuple[str, ...]:
+    """What copies the files of an attempt into its directory, and then becomes its command.
+
+    `shows`: a directory whose files it finds there, too.
+    """
+    order = stage.StageOrder(
+        directory=str(attempts / str(attempt) / FILES),
+        copies=[(source, name) for name, source in files.reads.items()],
+        parents=sorted({str(Path(name).parent) for name in files.writes}),
+        shows=shows,
+    )
+    file = attempts / f"{attempt}.order"
+    file.write_bytes(msgspec.json.encode(order))
+    return (sys.executable, "-I", "-S", stage.__file__, str(file), *command)
+
+
+def remove_copies(root: Path, name: str, reads: Iterable[str], writes: Iterable[str]) -> None:
+    """Remove the copies of what was read from a directory with files.
+
+    One that cannot be removed is in nobody's way; what a link leads to is not a copy.
+    """
+    written = [Path(one) for one in writes]
+    holding = {path for one in written for path in (one, *one.parents)}
+    for path in map(Path, reads):
+        if path not in holding:
+            parts = (name, FILES, *path.parts)
+            with suppress(OSError), opened(parts[:-1], str(root)) as directory:
+                remove(parts[-1], directory)
 
 
 def publish_all(state: RunState, staging: Staging) -> None:

@@ -30,6 +30,7 @@ class Drill:
 
     def __init__(self, directory, calls=None):
         self.cluster = DaskCluster(directory, workers=1)
+        assert eventually(self.cluster.is_up, 60)
         self.clock = RunClock(0, None)
         self.outputs = directory / "out"
         mark = f"lines@{directory.name}"
@@ -135,8 +136,8 @@ def test_a_machine_that_does_not_answer_for_long_is_lost(drill, monkeypatch):
 
 
 def test_a_machine_that_does_not_answer_is_over_with_its_lease(drill):
-    drill.join(stay=6 * SECOND)
-    until = drill.clock.now() + 6 * SECOND
+    drill.join(stay=10 * SECOND)
+    until = drill.clock.now() + 10 * SECOND
     kill_worker(drill)
     gone = drill.hear(Gone)
     assert gone.cause == "expired"

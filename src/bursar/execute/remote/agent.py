@@ -24,7 +24,7 @@ import msgspec
 from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.carrier import Carrier
-from bursar.execute.remote.machine_work import MachineWork
+from bursar.execute.remote.machine_work import WORKING, MachineWork
 from bursar.execute.remote.places import AgentPlace
 from bursar.execute.wire import Channel
 from bursar.model.time import SECOND
@@ -91,7 +91,7 @@ class Agent:
 
     def _begin(self, until: int) -> MachineWork:
         """New work, in empty directories."""
-        for name in ("attempts", "work"):
+        for name in WORKING:
             (self._place / name).mkdir(exist_ok=True)
         os.chdir(self._place / "work")
         work = MachineWork(self._config, self._place, until)
@@ -199,6 +199,8 @@ class Agent:
                 self._work.obey(order)
 
     def _listen_for(self, channel: Channel, number: int, request: m.Listen) -> None:
+        if request.lease is not None:
+            self._work.obey(request.lease)
         while self._reports and self._confirmed < request.seen:
             self._reports.popleft()
             self._confirmed += 1

@@ -22,9 +22,11 @@ from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.clusters import Cluster, Wanted
 from bursar.execute.remote.hub import Hub, Told
-from bursar.execute.remote.machine_link import FilePart, MachineLink
+from bursar.execute.remote.input_files import parts_to_send
+from bursar.execute.remote.machine_link import AnySent, MachineLink
 from bursar.execute.remote.packs import unpack
 from bursar.execute.reports import AttemptReport, MachineReport, Report
+from bursar.execute.staging import TaskFiles
 from bursar.model.errors import DiskError
 from bursar.model.market import Offer
 from bursar.model.time import SECOND, Time
@@ -47,7 +49,7 @@ class RemoteDispatcher:
         timeout: Time | None = None,
         grace: Time,
         calls: Calls | None = None,
-        opening: Sequence[m.AnyOrder | FilePart] = (),
+        opening: Sequence[AnySent] = (),
     ) -> None:
         self._run = run
         self._mark = mark
@@ -62,7 +64,9 @@ class RemoteDispatcher:
         """attempts that live, and their machines"""
         self._known: dict[int, set[int]] = {}
         """numbers of the functions that a machine has got"""
-        self._gathered: dict[int, list[m.AnyOrder]] = {}
+        self._sent: dict[int, dict[str, tuple[int, ...]]] = {}
+        """files that a machine has got, by name, and which of that name it was"""
+        self._gathered: dict[int, list[AnySent]] = {}
         """orders by machine, until `flush`"""
         self._inbox: deque[tuple[int, Told]] = deque()
         self._ready: list[Report] = []
@@ -81,6 +85,7 @@ class RemoteDispatcher:
             return
         self._offers[machine] = offer
         self._known[machine] = set()
+        self._sent[machine] = {}
         wanted = Wanted(f"{self._mark}/{machine}", offer.name, None)
 
         def join() -> None:
@@ -110,6 +115,19 @@ class RemoteDispatcher:
             )
             return
         self._give(machine, attempt, m.StartCommand(attempt, task, tuple(argv)))
+
+    def run_staged(
+        self, attempt: int, task: int, machine: int, argv: Sequence[str], files: TaskFiles
+    ) -> None:
+        """As `run_command`, with copies of the files; each is sent to a machine once."""
+        if machine not in self._offers:
+            return
+        orders = self._gathered.setdefault(machine, [])
+        for name, source in files.reads.items():
+            orders += parts_to_send(source, f"{files.work}/{name}", self._sent[machine])
+        reads = tuple(files.reads)
+        order = m.StartStaged(attempt, task, tuple(argv), files.work, reads, files.writes)
+        self._give(machine, attempt, order)
 
     def run_call(self, attempt: int, task: int, machine: int) -> None:
         """What pickling raises is the answer; what nobody waits for any more is done."""
@@ -202,7 +220,7 @@ class RemoteDispatcher:
         self.wake()
 
     def _forget(self, machine: int) -> None:
-        del self._offers[machine], self._known[machine]
+        del self._offers[machine], self._known[machine], self._sent[machine]
         self._gathered.pop(machine, None)
         for attempt in [one for one, where in self._where.items() if where == machine]:
             del self._where[attempt]

@@ -15,7 +15,7 @@ from typing import Any, Final
 from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.clusters import Cluster, FoundWorker
-from bursar.execute.remote.machine_link import FilePart, MachineError, MachineLink
+from bursar.execute.remote.machine_link import AnySent, MachineError, MachineLink
 from bursar.execute.reports import AttemptReport, JoinedReport, MachineReport
 from bursar.model.errors import BursarError
 from bursar.model.time import SECOND
@@ -48,7 +48,7 @@ class Hub:
         session: str,
         outputs: Path,
         start: Callable[[MachineLink], bytes],
-        opening: Sequence[m.AnyOrder | FilePart],
+        opening: Sequence[AnySent],
         tell: Callable[[int, Told], None],
     ) -> None:
         self._cluster = cluster
@@ -109,7 +109,7 @@ class Hub:
         self._links[link.machine] = link
         self._tasks[link.machine] = self._loop.create_task(self._serve(link))
 
-    def order(self, machine: int, orders: Sequence[m.AnyOrder]) -> None:
+    def order(self, machine: int, orders: Sequence[AnySent]) -> None:
         link = self._links.get(machine)
         if link is not None:
             for order in orders:

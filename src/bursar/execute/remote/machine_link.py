@@ -8,8 +8,10 @@ there.
 from __future__ import annotations
 
 import asyncio
+import stat
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -27,6 +29,8 @@ HOLD: Final = 2 * SECOND
 """how long a machine waits for a report before it answers that there is none"""
 ANSWER_PATIENCE: Final = 8.0
 """seconds beyond that; then the line counts as cut, and another is opened"""
+SLOWEST_LINE: Final = 100_000
+"""bytes a second that a line carries at least"""
 GREET_PATIENCE: Final = 40.0
 """seconds: an agent may have to be started first, or to end what ran before"""
 MOST_ORDERS: Final = 500
@@ -44,6 +48,29 @@ class FilePart(NamedTuple):
         with self.path.open("rb") as file:
             file.seek(self.offset)
             return m.TakeFiles(self.offset, file.read(m.CHUNK), self.is_last)
+
+
+class InputPart(NamedTuple):
+    """Part of a file that tasks read, or a directory; read when it is sent."""
+
+    path: str
+    name: str
+    offset: int
+    mode: int
+    is_last: bool
+
+    def read(self) -> m.TakeInput:
+        """What is gone by now comes as nothing: the task that reads it then fails."""
+        data = b""
+        if not stat.S_ISDIR(self.mode):
+            with suppress(OSError), open(self.path, "rb") as file:  # noqa: PTH123
+                file.seek(self.offset)
+                data = file.read(m.CHUNK)
+        return m.TakeInput(self.name, self.offset, data, self.mode, self.is_last)
+
+
+AnySent = m.AnyOrder | FilePart | InputPart
+"""what is sent to a machine, or where to find it when it is"""
 
 
 class MachineError(Exception):
@@ -80,16 +107,18 @@ class MachineLink:
         """why the line was cut, the last time"""
         self._stamp: tuple[int, int] | None = None
         """a time of its clock, and when we got it, by ours: never earlier than it was"""
-        self._orders: deque[m.AnyOrder | FilePart] = deque()
+        self._orders: deque[AnySent] = deque()
         """those that it has not confirmed"""
         self._confirmed = 0
         """how many it has"""
         self._seen = 0
         """reports that have arrived"""
-        self._opening: list[m.AnyOrder | FilePart] = []
+        self._opening: list[AnySent] = []
         """what it must do before it has joined"""
         self._joins_at: int | None = None
         """with the confirmation of this order it has joined; 0: it has"""
+        self._lease: m.SetLease | None = None
+        """the last one that it was given"""
         self._something = asyncio.Event()
         self._to_read: asyncio.Queue[m.AttemptOver] = asyncio.Queue()
 
@@ -97,10 +126,10 @@ class MachineLink:
     def has_joined(self) -> bool:
         return self._joins_at == 0
 
-    def prepare(self, orders: list[m.AnyOrder | FilePart]) -> None:
+    def prepare(self, orders: list[AnySent]) -> None:
         self._opening = orders
 
-    def push(self, order: m.AnyOrder | FilePart) -> None:
+    def push(self, order: AnySent) -> None:
         self._orders.append(order)
         self._something.set()
 
@@ -109,7 +138,8 @@ class MachineLink:
         self.until = until
         if self._stamp is not None:
             stamp, at = self._stamp
-            self.push(m.SetLease(stamp, until - at))
+            self._lease = m.SetLease(stamp, until - at)
+            self.push(self._lease)
 
     def their_time(self, at: int) -> int:
         """A time of its clock by ours."""
@@ -175,21 +205,25 @@ class MachineLink:
             await self._something.wait()
             self._something.clear()
             while self._orders:
+                batch, size = self._batch()
                 answer = await ask(
-                    m.Deliver(self._session, self._confirmed + 1, self._batch()), ANSWER_PATIENCE
+                    m.Deliver(self._session, self._confirmed + 1, batch),
+                    ANSWER_PATIENCE + size / SLOWEST_LINE,
                 )
                 self._confirm(answer.seen)
 
-    def _batch(self) -> tuple[m.AnyOrder, ...]:
+    def _batch(self) -> tuple[tuple[m.AnyOrder, ...], int]:
+        """The next orders, and about how many bytes they are."""
         batch: list[m.AnyOrder] = []
         size = 0
         for order in self._orders:
-            made = order.read() if isinstance(order, FilePart) else order
-            size += len(made.data) if isinstance(made, m.TakeFiles | m.StartCall) else 0
+            made = order.read() if isinstance(order, FilePart | InputPart) else order
+            if isinstance(made, m.TakeFiles | m.TakeInput | m.StartCall):
+                size += len(made.data)
             if batch and (size > m.LARGEST_MESSAGE or len(batch) >= MOST_ORDERS):
                 break
             batch.append(made)
-        return tuple(batch)
+        return tuple(batch), size
 
     def _confirm(self, seen: int) -> None:
         while self._orders and self._confirmed < seen:
@@ -203,9 +237,8 @@ class MachineLink:
 
     async def _listen(self, ask: Any) -> None:
         while not self.is_over:
-            answer = await ask(
-                m.Listen(self._session, self._seen, HOLD), HOLD / SECOND + ANSWER_PATIENCE
-            )
+            request = m.Listen(self._session, self._seen, HOLD, self._lease)
+            answer = await ask(request, HOLD / SECOND + ANSWER_PATIENCE)
             for number, report in enumerate(answer.reports, answer.first):
                 if number == self._seen + 1:
                     self._seen = number

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import pickle
+import stat
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
+from errno import EPERM
+from pathlib import Path, PurePosixPath
 from shutil import rmtree
 from tarfile import TarError
 from typing import Any, Final
@@ -24,11 +26,14 @@ from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.packs import pack_directory, unpack
 from bursar.execute.reports import AttemptReport, MachineReport
+from bursar.execute.staging import FILES, TaskFiles, remove_copies, staged_command
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 
 LARGEST_OUTPUT: Final = 1 << 30
 """bytes that one attempt may send back; the message says it in words"""
+WORKING: Final = ("attempts", "work", "inputs")
+"""directories of a machine; `inputs` holds files that tasks read, by work and name"""
 LATE: Final = 1_000_000
 """microseconds after the end of a lease by which the warden has said so"""
 
@@ -81,6 +86,9 @@ class MachineWork:
         self._config = config
         self._place = place
         self._attempts = place / "attempts"
+        self._inputs = place / "inputs"
+        self._staged: dict[int, m.StartStaged] = {}
+        """attempts that live and have copies of files"""
         self._offer = Offer(config.offer, ZERO, slots=config.slots, speed=config.speed)
         self.until = until
         """the end of its lease by `boottime`"""
@@ -104,6 +112,8 @@ class MachineWork:
             m.EndMachine: self._end,
             m.ForgetOutput: self._forget,
             m.TakeFiles: self._take_files,
+            m.TakeInput: self._take_input,
+            m.StartStaged: self._start_staged,
             m.UseDirectory: self._use_directory,
         }
 
@@ -130,7 +140,7 @@ class MachineWork:
         self.dispatcher.close()
         self._packer.shutdown(cancel_futures=True)
         os.chdir(self._place)
-        for name in ("attempts", "work"):
+        for name in WORKING:
             rmtree(self._place / name, ignore_errors=True)
 
     def _open_link(self) -> WardenLink:
@@ -142,13 +152,29 @@ class MachineWork:
     def _lease(self, order: m.SetLease) -> None:
         if self.is_over:
             return
+        until = order.stamp + order.stay
+        if self._is_leased and until <= self.until:
+            return  # it was heard before
         if boottime() <= self.until:
-            self.until = order.stamp + order.stay
+            self.until = until
         self._is_leased = True
         self.dispatcher.lease(self._config.machine, self.until, self._offer)
 
     def _start_command(self, order: m.StartCommand) -> None:
         self.dispatcher.run_command(order.attempt, order.task, self._config.machine, order.argv)
+
+    def _start_staged(self, order: m.StartStaged) -> None:
+        inputs = self._inputs / str(order.work)
+        reads = {name: str(inputs / name) for name in order.reads}
+        files = TaskFiles(order.work, reads, order.writes)
+        try:
+            shows = os.getcwd()  # noqa: PTH109 -- the working directory of the run, or its copy
+            argv = staged_command(self._attempts, order.attempt, files, order.argv, shows)
+        except OSError as error:
+            self._reports.append(m.FilesFailed(f"{self._attempts}: {error.strerror}"))
+            return
+        self._staged[order.attempt] = order
+        self.dispatcher.run_command(order.attempt, order.task, self._config.machine, argv)
 
     def _start_call(self, order: m.StartCall) -> None:
         self._calls.take_order(order)
@@ -186,6 +212,26 @@ class MachineWork:
         except (OSError, TarError) as error:
             self._reports.append(m.FilesFailed(f"the working directory: {error}"))
 
+    def _take_input(self, order: m.TakeInput) -> None:
+        """Files come one after the other; each is there as a whole or not at all."""
+        part = self._place / "input.part"
+        path = PurePosixPath(order.name)
+        try:
+            if path.is_absolute() or ".." in path.parts:
+                raise PermissionError(EPERM, "it lies outside of the directory of a task")
+            if stat.S_ISDIR(order.mode):
+                (self._inputs / path).mkdir(parents=True, exist_ok=True)
+                return
+            with part.open("r+b" if order.offset else "wb") as file:
+                file.seek(order.offset)
+                file.write(order.data)
+            if order.is_last:
+                part.chmod(stat.S_IMODE(order.mode) & 0o777 | stat.S_IRUSR)
+                (self._inputs / path).parent.mkdir(parents=True, exist_ok=True)
+                part.replace(self._inputs / path)
+        except OSError as error:
+            self._reports.append(m.FilesFailed(f"the file {order.name}: {error.strerror}"))
+
     def _use_directory(self, order: m.UseDirectory) -> None:
         try:
             os.chdir(order.path)
@@ -208,10 +254,11 @@ class MachineWork:
         if task is not None and task not in self._tasks.values():
             self._calls.release(task)
         directory = self._attempts / str(report.attempt)
+        staged = self._staged.pop(report.attempt, None)
         if not report.wrote or not directory.is_dir():
             self._reports.append(over(report))
             return
-        future = self._packer.submit(pack_directory, directory, LARGEST_OUTPUT)
+        future = self._packer.submit(_pack_output, directory, staged)
         self._packing[future] = report
         future.add_done_callback(lambda _: self.dispatcher.wake())
 
@@ -229,6 +276,24 @@ class MachineWork:
             self._reports.append(over(report, wrote=True, packed=pack))
         else:
             self._reports.append(over(report, wrote=True, size=pack.stat().st_size))
+
+
+def _pack_output(directory: Path, staged: m.StartStaged | None) -> bytes | Path | None:
+    """What an attempt wrote, without the copies of what it read and links to the rest."""
+    if staged is not None:
+        remove_copies(directory.parent, directory.name, staged.reads, staged.writes)
+        _remove_links(directory / FILES, f"{os.getcwd()}/")  # noqa: PTH109
+    return pack_directory(directory, LARGEST_OUTPUT)
+
+
+def _remove_links(directory: Path, into: str) -> None:
+    """Those that lead into the working directory; no link is followed."""
+    for place, directories, names in os.walk(directory):
+        for name in (*directories, *names):
+            path = Path(place, name)
+            with suppress(OSError):  # it is no link, or gone
+                if path.readlink().as_posix().startswith(into):
+                    path.unlink()
 
 
 def over(

@@ -16,7 +16,7 @@ from bursar.state.events import Outcome
 
 VERSION: Final[str] = sys.modules["bursar"].__version__
 """of bursar, which must be the same on both sides"""
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 """of these messages; both sides must have the same"""
 
 
@@ -108,6 +108,29 @@ class TakeFiles(Order, frozen=True, array_like=True, tag=True):
     is_last: bool
 
 
+class TakeInput(Order, frozen=True, array_like=True, tag=True):
+    """A part of a file that tasks read; with the last one it is there as a whole."""
+
+    name: str
+    """behind the number of a work, as its tasks call it"""
+    offset: int
+    data: bytes
+    mode: int
+    """what it is, and who may do what with it; of a directory that is all"""
+    is_last: bool
+
+
+class StartStaged(Order, frozen=True, array_like=True, tag=True):
+    """A command with copies of the files that it reads, which were sent before."""
+
+    attempt: int
+    task: int
+    argv: tuple[str, ...]
+    work: int
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
 class UseDirectory(Order, frozen=True, array_like=True, tag=True):
     """Run commands in this directory, which the machine shares with bursar."""
 
@@ -122,6 +145,8 @@ AnyOrder = (
     | EndMachine
     | ForgetOutput
     | TakeFiles
+    | TakeInput
+    | StartStaged
     | UseDirectory
 )
 
@@ -180,6 +205,8 @@ class Listen(msgspec.Struct, frozen=True, tag=True):
     """reports up to this number have arrived"""
     hold: int
     """microseconds to wait for one"""
+    lease: SetLease | None = None
+    """the last one, again: as an order it may wait behind large files"""
 
 
 class ReadOutput(msgspec.Struct, frozen=True, tag=True):

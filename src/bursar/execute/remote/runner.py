@@ -7,13 +7,12 @@ from pathlib import Path
 
 from bursar.execute.calls import Calls
 from bursar.execute.clock import RunClock
-from bursar.execute.local import GRACE, LocalRunner
+from bursar.execute.local import GRACE, TELL_AND_FAIL, LocalRunner
 from bursar.execute.outputs import Outputs
 from bursar.execute.remote.clusters import Cluster
 from bursar.execute.remote.dispatch import RemoteDispatcher
-from bursar.execute.remote.machine_link import FilePart
-from bursar.execute.remote.messages import AnyOrder
-from bursar.execute.staging import Staging
+from bursar.execute.remote.machine_link import AnySent
+from bursar.execute.staging import CopiedFiles, Staging
 from bursar.model.market import Offer
 from bursar.model.time import Time
 
@@ -33,7 +32,7 @@ class DaskRunner(LocalRunner):
         timeout: Time | None = None,
         grace: Time = GRACE,
         staging: Staging | None = None,
-        opening: Sequence[AnyOrder | FilePart] = (),
+        opening: Sequence[AnySent] = (),
     ) -> None:
         """`opening`: what every machine is sent before it counts as joined."""
         place = Outputs(outputs)
@@ -59,7 +58,22 @@ class DaskRunner(LocalRunner):
             staging=staging,
             dispatcher=dispatcher,
         )
+        self._remote = dispatcher
         self._outputs.prepare()
+
+    def start(self, attempt: int, task: int, machine: int, command: tuple[str, ...]) -> None:
+        """Files that are copied to tasks are sent to the machine first."""
+        staging = self._staging
+        files = staging.files_of(task) if isinstance(staging, CopiedFiles) else None
+        if files is None or not command or machine not in self._machines:
+            super().start(attempt, task, machine, command)
+            return
+        self._attempts[attempt] = (machine, task)
+        try:
+            self._remote.run_staged(attempt, task, machine, command, files)
+        except OSError as error:
+            why = f"cannot send the files of the task: {error}"
+            self._remote.run_command(attempt, task, machine, (*TELL_AND_FAIL, why))
 
     def join(self, machine: int, offer: Offer, until: Time) -> None:
         self._machines[machine] = offer
