@@ -7,7 +7,7 @@ is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Final
 
@@ -88,9 +88,12 @@ class IntervalPlan:
         self.lanes = lanes
         self._ends: dict[int, Time] = {}
         """by task that runs or is planned"""
-        self._queue = [(lane.free, number) for number, lane in enumerate(lanes)]
-        """heap of lanes; those that were used since are dropped when met"""
-        heapify(self._queue)
+        self._queues: dict[int, list[tuple[Time, int]]] = {}
+        """by offer, a heap of lanes; those that were used since are dropped when met"""
+        for number, lane in enumerate(lanes):
+            self._queues.setdefault(lane.offer, []).append((lane.free, number))
+        for queue in self._queues.values():
+            heapify(queue)
 
     def running(self, task: int, left: Time) -> None:
         """A task that runs will end then; its lane is not free before."""
@@ -104,17 +107,21 @@ class IntervalPlan:
 
     def _first(self) -> int | None:
         """The lane that is free first."""
-        queue = self._queue
+        fronts = [front for offer in self._queues if (front := self._front(offer)) is not None]
+        return min(fronts)[1] if fronts else None
+
+    def _front(self, offer: int) -> tuple[Time, int] | None:
+        """The lane of an offer that is free first, and when."""
+        queue = self._queues.get(offer, [])
         while queue and self.lanes[queue[0][1]].free != queue[0][0]:
             heappop(queue)
-        return queue[0][1] if queue else None
+        return queue[0] if queue else None
 
     def put_on_offer(self, task: int, work: CountedWork, offer: int) -> None:
         """A task that is ready, on the machine of an offer that is free first."""
-        lanes = [number for number, lane in enumerate(self.lanes) if lane.offer == offer]
-        if lanes:
-            number = min(lanes, key=lambda one: (self.lanes[one].free, one))
-            self._put(task, work, number, 0)
+        front = self._front(offer)
+        if front is not None:
+            self._put(task, work, front[1], 0)
 
     def _put(self, task: int, work: CountedWork, number: int, ready: Time) -> bool:
         lane = self.lanes[number]
@@ -123,7 +130,7 @@ class IntervalPlan:
             return False
         lane.free = self._ends[task] = start + self._known.of(task, work, self._view)[lane.offer]
         lane.tasks.append(task)
-        heappush(self._queue, (lane.free, number))
+        heappush(self._queues[lane.offer], (lane.free, number))
         return True
 
     def fill(self, work: CountedWork) -> None:
@@ -165,35 +172,58 @@ class IntervalPlan:
         return found
 
 
-def unlimited_starts(
-    work: CountedWork, view: View, known: TimesOnOffers, interval: Time, now: Time
-) -> Iterator[tuple[int, Time]]:
-    """Tasks that run or begin within an interval if there were machines of any offer without end.
+class UnlimitedStarts:
+    """What runs or begins within an interval if there were machines of any offer without end.
 
-    Each with the place of its offer, the one where it ends first, and with what it takes (of one
-    that runs, what is left).
+    A work in which nothing runs is looked at again only when one of its tasks was settled.
     """
-    status, precedence = view.status, view.precedence
-    ends: dict[int, Time] = {}
-    places = {offer.name: place for place, offer in enumerate(view.market.offers)}
-    for task in work.having(RUNNING):
-        ends[task] = known.left(task, view, now)
-        attempt = view.attempts[view.attempts_of(task)[0]]
-        yield places[attempt.machine.offer.name], ends[task]
-    for task in work.having(READY):
-        offer, ends[task] = known.fastest(task, work, view)
-        yield offer, ends[task]
-    wave = [task for task, end in ends.items() if end < interval]
-    while wave:
-        children = {child for task in wave for child in precedence.children(task)}
-        wave = []
-        for task in sorted(children):
-            needs = [one for one in precedence.parents(task) if status[one] in _UNDONE]
-            if task in ends or status[task] != WAITING or any(one not in ends for one in needs):
-                continue
-            start = max((ends[one] for one in needs), default=0)
-            if start < interval:
-                offer, takes = known.fastest(task, work, view)
-                ends[task] = start + takes
-                wave.append(task)
-                yield offer, takes
+
+    def __init__(self, known: TimesOnOffers, interval: Time) -> None:
+        self._known, self._interval = known, interval
+        self._resting: dict[int, tuple[int, list[Time]]] = {}
+        """by work in which nothing runs: its tasks that are not settled, and its times"""
+
+    def times(self, works: Iterable[CountedWork], view: View, now: Time) -> list[Time]:
+        """By offer, what all these tasks take; each is on the offer where it ends first.
+
+        Of one that runs, it is what is left, on the offer where it runs.
+        """
+        sums = [0] * len(view.market.offers)
+        resting, self._resting = self._resting, {}
+        for work in works:
+            known = resting.get(work.number)
+            if known is None or work.count(RUNNING) or known[0] != work.unsettled:
+                known = (work.unsettled, self._of(work, view, now))
+            if not work.count(RUNNING):
+                self._resting[work.number] = known
+            for place, time in enumerate(known[1]):
+                sums[place] += time
+        return sums
+
+    def _of(self, work: CountedWork, view: View, now: Time) -> list[Time]:
+        status, precedence = view.status, view.precedence
+        ends: dict[int, Time] = {}
+        sums = [0] * len(view.market.offers)
+        places = {offer.name: place for place, offer in enumerate(view.market.offers)}
+        for task in work.having(RUNNING):
+            ends[task] = self._known.left(task, view, now)
+            attempt = view.attempts[view.attempts_of(task)[0]]
+            sums[places[attempt.machine.offer.name]] += ends[task]
+        for task in work.having(READY):
+            offer, ends[task] = self._known.fastest(task, work, view)
+            sums[offer] += ends[task]
+        wave = [task for task, end in ends.items() if end < self._interval]
+        while wave:
+            children = {child for task in wave for child in precedence.children(task)}
+            wave = []
+            for task in sorted(children):
+                needs = [one for one in precedence.parents(task) if status[one] in _UNDONE]
+                if task in ends or status[task] != WAITING or any(one not in ends for one in needs):
+                    continue
+                start = max((ends[one] for one in needs), default=0)
+                if start < self._interval:
+                    offer, takes = self._known.fastest(task, work, view)
+                    ends[task] = start + takes
+                    sums[offer] += takes
+                    wave.append(task)
+        return sums

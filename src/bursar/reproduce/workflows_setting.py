@@ -72,6 +72,11 @@ def _published(kind: str, folder: Path) -> tuple[Dag, ...]:
     return tuple(read_workflows(folder / f"{kind}.jsonl.gz"))
 
 
+def published_flows(kind: str) -> tuple[Dag, ...]:
+    """The workflows of a kind that the published generator drew."""
+    return _published(kind, DATA)
+
+
 @cache
 def workload_one(
     kinds: tuple[str, ...], works: int, seed: int, folder: Path = DATA

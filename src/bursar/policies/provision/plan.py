@@ -9,7 +9,7 @@ is left out. Where the plan uses the whole system, the whole system is wanted.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Final
 
@@ -38,14 +38,17 @@ class PlanAhead(Autoscaler):
         super().__init__(market, fleet, interval, release=release)
         self._index = WorkIndex()
         self._offer = market.offers[0].name
+        self._resting: dict[int, tuple[int, list[tuple[Time, Time]]]] = {}
+        """by work in which nothing runs: its tasks that are not settled, and their starts"""
 
     def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
         self._index.look(view)
         size, busy = self.size(account), _BusySlots()
+        self._forget()
         for work in self._index.unsettled():
             if account and work.owner != account:
                 continue
-            for start, takes in self._starts(work, view, now):
+            for start, takes in self._planned(work, view, now):
                 busy.use(start, takes)
                 if size is not None and busy.count >= size:
                     return self._said(
@@ -57,6 +60,25 @@ class PlanAhead(Autoscaler):
 
     def _said(self, account: str, slots: int, why: str) -> WantedFleet:
         return WantedFleet(self.fleet_of(slots, account), why, {"target": float(slots)})
+
+    def _planned(self, work: CountedWork, view: View, now: Time) -> Iterable[tuple[Time, Time]]:
+        """The starts of a work; of one in which nothing runs and nothing was settled, as before.
+
+        Where run times are learned, what is known of them may be a little old.
+        """
+        if work.count(RUNNING):
+            return self._starts(work, view, now)
+        known = self._resting.get(work.number)
+        if known is None or known[0] != work.unsettled:
+            known = work.unsettled, list(self._starts(work, view, now))
+            self._resting[work.number] = known
+        return known[1]
+
+    def _forget(self) -> None:
+        """Keep nothing of works that are settled."""
+        there = {work.number for work in self._index.unsettled()}
+        for number in self._resting.keys() - there:
+            del self._resting[number]
 
     def _starts(self, work: CountedWork, view: View, now: Time) -> Iterator[tuple[Time, Time]]:
         """When tasks of a work begin within the interval, from now, and how long they take."""

@@ -12,21 +12,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from bursar.model.fleet import Fleet
+from bursar.model.market import Market
 from bursar.model.time import Time
-from bursar.policies.interval_plan import IntervalPlan, unlimited_starts
-from bursar.policies.planning_autoscaler import PlanningAutoscaler
+from bursar.policies.autoscaling import Leaving
+from bursar.policies.interval_plan import IntervalPlan, UnlimitedStarts
+from bursar.policies.planning_autoscaler import INTERVAL, PlanningAutoscaler
 from bursar.state.view import View
 from bursar.state.work_index import CountedWork
 
 
 class ScalingFirst(PlanningAutoscaler):
+    def __init__(
+        self,
+        market: Market,
+        fleet: Fleet | None = None,
+        interval: Time = INTERVAL,
+        *,
+        release: Leaving = "paid",
+    ) -> None:
+        super().__init__(market, fleet, interval, release=release)
+        self._starts: dict[str, UnlimitedStarts] = {}
+        """by account"""
+
     def to_rent(
         self, works: Sequence[CountedWork], view: View, now: Time, account: str
     ) -> Mapping[str, int]:
-        takes = [0] * len(self.market.offers)
-        for work in works:
-            for place, time in unlimited_starts(work, view, self.known, self.interval, now):
-                takes[place] += time
+        if account not in self._starts:
+            self._starts[account] = UnlimitedStarts(self.known, self.interval)
+        takes = self._starts[account].times(works, view, now)
         predicted = [-(-time // self.interval) for time in takes]
         prices = [self.price(view, account, place).nanos for place in range(len(takes))]
         most = [self.most(offer, account) for offer in self.market.offers]
