@@ -32,6 +32,10 @@ class Throughput(Protocol):
         """An interval has ended with these rates, for every offer."""
         ...
 
+    def after(self, rates: Rates) -> Throughput:
+        """What would be believed if an interval ended with these rates."""
+        ...
+
     @property
     def shares(self) -> Mapping[str, float]:
         """By offer, its part of all throughput; equal where one of them has none yet."""
@@ -62,6 +66,12 @@ class MovingAverage:
 
     def saw(self, rates: Rates) -> None:
         self._past.append({name: rates.get(name, 0.0) for name in self._offers})
+
+    def after(self, rates: Rates) -> MovingAverage:
+        found = MovingAverage(self._offers)
+        found._past = self._past.copy()
+        found.saw(rates)
+        return found
 
     @property
     def _counted(self) -> list[Rates]:
@@ -101,6 +111,12 @@ class Ewma:
         self.shares: Mapping[str, float] = dict.fromkeys(self._offers, 1 / len(self._offers))
         self.depth: float = inf
         self.mean = 0.0
+
+    def after(self, rates: Rates) -> Ewma:
+        found = Ewma(self._offers, self._smoothing)
+        found.shares, found.depth = self.shares, self.depth
+        found.saw(rates)
+        return found
 
     def saw(self, rates: Rates) -> None:
         total, before = sum(rates.get(name, 0.0) for name in self._offers), self._smoothing

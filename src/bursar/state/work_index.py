@@ -8,10 +8,9 @@ from typing import Final
 
 from bursar.model.time import Time
 from bursar.model.work import Work
-from bursar.state.task_status import BLOCKED, CANCELLED, DONE, FAILED, TaskStatus
+from bursar.state.task_status import READY, RUNNING, WAITING, TaskStatus
 from bursar.state.view import View
 
-_SETTLED: Final = (DONE, FAILED, BLOCKED, CANCELLED)
 _STATUSES: Final = tuple(TaskStatus)
 
 
@@ -53,7 +52,8 @@ class CountedWork:
     @property
     def unsettled(self) -> int:
         """Tasks that are ready, run, or wait for others."""
-        return len(self.tasks) - sum(self._counts[status] for status in _SETTLED)
+        counts = self._counts
+        return counts[READY] + counts[RUNNING] + counts[WAITING]
 
     def having(self, status: int) -> Iterator[int]:
         """Its tasks with this status, ascending.

@@ -9,7 +9,6 @@ cheaper machines, (5) what is missing is rented and (6) idle machines beyond it 
 from __future__ import annotations
 
 from collections import Counter
-from copy import deepcopy
 from math import ceil
 from random import Random
 from typing import Final, Literal
@@ -89,11 +88,12 @@ class Pfa(Autoscaler):
     # --- deciding --------------------------------------------------------------------------------
 
     def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
-        believed = self._with_the_last(account)
+        rates = self._rates(account)
+        believed = self._of(account).after(rates)  # the interval that ends now is in no event yet
         self._generations.look(view)
         largest, tasks = self._generations.joint(account, believed.depth)
-        known = believed.mean > 0
-        machines = ceil(tasks / believed.mean) if known else ceil(largest / self._mean_slots)
+        each = believed.mean
+        machines = ceil(tasks / each) if each > 0 else ceil(largest / self._mean_slots)
         budget = view.goal.budgets().get(account)
         if budget is None or budget.every is None:  # no interval to spend it in: the guard limits
             fleet = self.fleet_of(ceil(machines * self._mean_slots), account)
@@ -103,9 +103,9 @@ class Pfa(Autoscaler):
             most = {o.name: self.most(o, account) for o in self.market.offers}
             fleet = corrected(bought, machines, budget.amount, stays, most)
         inputs = {"wanted": float(machines), "tasks in sight": float(tasks)}
-        rates = {RATE + name: rate for name, rate in self._rates(account).items()}
+        told = {RATE + name: rate for name, rate in rates.items()}
         reason = f"the tasks in sight keep {counted(machines, 'machine')} busy for an interval"
-        return WantedFleet(self.within_limits(fleet, account), reason, {**inputs, **rates})
+        return WantedFleet(self.within_limits(fleet, account), reason, {**inputs, **told})
 
     def leaving_order(self, machine: Machine) -> tuple[Time, int]:
         """Those whose paid time ends first."""
@@ -115,9 +115,3 @@ class Pfa(Autoscaler):
         """Tasks done for each machine since the last decision, by offer (5.1)."""
         machines = {o.name: float(self.machines(o, account)) for o in self.market.offers}
         return rates_of(self._done.get(account, Counter()), machines)
-
-    def _with_the_last(self, account: str) -> Throughput:
-        """What is believed with the interval that just ended, which no event tells yet."""
-        believed = deepcopy(self._of(account))
-        believed.saw(self._rates(account))
-        return believed
