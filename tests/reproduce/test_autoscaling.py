@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from bursar.model.time import SECOND
-from bursar.reproduce.autoscaling_setting import JOB, OVERHEAD, Case, run_case, workload_of
+from bursar.reproduce.autoscaling_setting import (
+    JOB,
+    OVERHEAD,
+    AutoscalerCase,
+    run_case,
+    workload_of,
+)
 from bursar.reproduce.budgets_setting import SIZE, run_entry, set_of
 from bursar.reproduce.result import Verdict, reproduce
 from bursar.simulate.workloads.arrivals import utilization_of
@@ -29,7 +35,11 @@ def test_the_first_workload_has_the_published_mean_and_its_overhead():
 def test_slow_boots_and_a_high_rate_leave_works_waiting():
     usual, slow, at_rate = (
         run_case(case, "1", 20, 5)
-        for case in (Case("react"), Case("react", 45 * SECOND), Case("react", rate=14))
+        for case in (
+            AutoscalerCase("react"),
+            AutoscalerCase("react", 45 * SECOND),
+            AutoscalerCase("react", rate=14),
+        )
     )
     assert slow.elastic.mean() > usual.elastic.mean()
     assert at_rate.elastic.mean() > 1.5 * usual.elastic.mean()

@@ -66,7 +66,7 @@ ASSUMED: Final = (
 )
 
 
-class Case(msgspec.Struct, frozen=True):
+class AutoscalerCase(msgspec.Struct, frozen=True):
     """A row of tables 4.3 and 4.4."""
 
     provisioner: str
@@ -80,20 +80,20 @@ class Case(msgspec.Struct, frozen=True):
 
 
 CASES: Final = {
-    "React": Case("react"),
-    "React, slow boots": Case("react", SLOW_BOOT),
-    "Adapt": Case("adapt"),
-    "Hist": Case("hist"),
-    "Reg": Case("reg"),
-    "ConPaaS": Case("conpaas"),
-    "React, rate 14": Case("react", rate=RATE),
-    "Adapt, rate 14": Case("adapt", rate=RATE),
-    "Hist, rate 14": Case("hist", rate=RATE),
-    "Reg, rate 14": Case("reg", rate=RATE),
-    "ConPaaS, rate 14": Case("conpaas", rate=RATE),
-    "Plan": Case("plan"),
-    "Plan, slow boots": Case("plan", SLOW_BOOT),
-    "Token": Case("token"),
+    "React": AutoscalerCase("react"),
+    "React, slow boots": AutoscalerCase("react", SLOW_BOOT),
+    "Adapt": AutoscalerCase("adapt"),
+    "Hist": AutoscalerCase("hist"),
+    "Reg": AutoscalerCase("reg"),
+    "ConPaaS": AutoscalerCase("conpaas"),
+    "React, rate 14": AutoscalerCase("react", rate=RATE),
+    "Adapt, rate 14": AutoscalerCase("adapt", rate=RATE),
+    "Hist, rate 14": AutoscalerCase("hist", rate=RATE),
+    "Reg, rate 14": AutoscalerCase("reg", rate=RATE),
+    "ConPaaS, rate 14": AutoscalerCase("conpaas", rate=RATE),
+    "Plan": AutoscalerCase("plan"),
+    "Plan, slow boots": AutoscalerCase("plan", SLOW_BOOT),
+    "Token": AutoscalerCase("token"),
 }
 NO_AS: Final = "No AS"
 
@@ -191,7 +191,7 @@ def market_of(boot: Time) -> Market:
 
 
 @cache
-def run_case(case: Case | None, name: str, works: int, seed: int) -> SetFigures:
+def run_case(case: AutoscalerCase | None, name: str, works: int, seed: int) -> SetFigures:
     """A row on a set; None: machines that are always up."""
     workload = workload_of(name, works, seed)
     boot, entry = (BOOT, ()) if case is None else (case.boot, (case.entry,))

@@ -19,7 +19,7 @@ from bursar.report.plot import Plot, Series
 from bursar.reproduce.autoscaling_setting import (
     ASSUMED,
     NO_AS,
-    Case,
+    AutoscalerCase,
     SetFigures,
     SetSize,
     mean_of,
@@ -201,7 +201,7 @@ def _boots(name: str, size: SetSize) -> Reproduction:
         points: list[tuple[float, float]] = []
         under: list[float] = []
         for boot in BOOTS:
-            case = Case(provisioner, boot * SECOND)
+            case = AutoscalerCase(provisioner, boot * SECOND)
             runs = [run_case(case, "1", size.works, seed) for seed in size.seeds]
             points.append((boot, float(_elastic(runs).mean())))
             under.append(mean_of(runs, "under"))
