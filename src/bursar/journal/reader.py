@@ -99,8 +99,17 @@ class JournalReader:
                 return record
         raise JournalError(f"{self.path}: event {number} {DAMAGED_PART}")
 
-    def events_of(self, kinds: Iterable[type[ev.AnyEvent]], after: int = 0) -> list[ev.AnyEvent]:
-        """All of these kinds beyond the first `after`; the database finds them by their names."""
+    def events_of(
+        self,
+        kinds: Iterable[type[ev.AnyEvent]],
+        after: int = 0,
+        upto: int | None = None,
+        containing: str = "",
+    ) -> list[ev.AnyEvent]:
+        """All of these kinds beyond the first `after`; the database finds them by their names.
+
+        None beyond `upto`, and only those whose record contains a text, where these are given.
+        """
         names = [
             name for kind in kinds for name in (kind.__name__, *OLD_NAMES.get(kind.__name__, ()))
         ]
@@ -108,10 +117,13 @@ class JournalReader:
         bounds = [f'{{"type":"{name}{end}' for name in names for end in '"#']
         checksum = "NULL" if self.meta.format == WITHOUT_CHECKSUMS else "crc"
         select = (
-            f"SELECT seq, record, {checksum} FROM event WHERE seq > ? AND ({wanted}) ORDER BY seq"  # noqa: S608
+            f"SELECT seq, record, {checksum} FROM event WHERE seq > ? AND seq <= ?"  # noqa: S608
+            f" AND (? = '' OR instr(record, ?)) AND ({wanted}) ORDER BY seq"
         )
+        last = self.last if upto is None else upto
+        values = [after, last, containing, containing, *bounds]
         try:
-            rows: list[Row] = self._connection.execute(select, [after, *bounds]).fetchall()
+            rows: list[Row] = self._connection.execute(select, values).fetchall()
         except SQL_ERRORS as error:
             raise journal_error(error, self.path) from error
         for number, record, crc in rows:

@@ -42,6 +42,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """the directory of the run when it was made; empty: an earlier version did not say"""
     directory: str = ""
     """where the commands run"""
+    typed: str = ""
+    """the command line that made it; empty: it was not made by one"""
     id: str = ""
     """what tells this run from all others; copies have the same; empty: of an earlier version"""
 

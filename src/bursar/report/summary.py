@@ -251,7 +251,7 @@ def _tell_promise(digest: Digest, plan: Promise) -> str:
 
 def tell_failures(state: RunState) -> Iterator[str]:
     """Which tasks failed and why, those together that failed alike, and what to do about it."""
-    shown = _alike(state)[:_FAILURES_SHOWN]
+    shown = failures_alike(state)[:_FAILURES_SHOWN]
     for tasks in shown:
         failure = state.failed_tasks[tasks[0]]
         code = f"exit code {failure.exit_code}" if (failure.exit_code or 0) > 0 else ""
@@ -277,7 +277,7 @@ def tell_failures(state: RunState) -> Iterator[str]:
         yield f"retry {them} with: bursar resume {state.run} --retry-failed"
 
 
-def _alike(state: RunState) -> list[list[int]]:
+def failures_alike(state: RunState) -> list[list[int]]:
     """Failed tasks, those together that ended alike but for numbers and their own arguments.
 
     What befell most tasks comes first. Those whose text is in the journal alone are left out.

@@ -1,0 +1,71 @@
+"""Numbers of the page: three digits and a unit, money as people write it, never `100 %`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+from bursar.model.money import NANOS, SIGNS, Money
+from bursar.model.time import DAY, HOUR, MILLISECOND, MINUTE, SECOND, Time
+
+SPACE: Final = "\u00a0"
+"""between a number and its unit, so that no line ends there"""
+_CENTS: Final = Fraction(1, 10)
+_WHOLE: Final = 1_000
+_UNITS: Final = ((2 * DAY, DAY, "d"), (2 * HOUR, HOUR, "h"), (2 * MINUTE, MINUTE, "min"))
+
+
+def duration(time: Time) -> str:
+    """`6.13 h`, `34.0 s`, `910 ms`: three digits."""
+    if time < 0:
+        return f"−{duration(-time)}"
+    for least, unit, name in _UNITS:
+        if time >= least:
+            return f"{_three(time / unit)}{SPACE}{name}"
+    if time >= SECOND - MILLISECOND // 2:
+        return f"{_three(time / SECOND)}{SPACE}s"
+    return f"{_three(time / MILLISECOND)}{SPACE}ms" if time else f"0{SPACE}s"
+
+
+def moment(time: Time) -> str:
+    """`50.4 s` in the first minute, then `h:mm:ss`, since the run began."""
+    if time < MINUTE:
+        return f"{time / SECOND:.1f}{SPACE}s"
+    whole = time // SECOND
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def amount(value: Money | Fraction, currency: str) -> str:
+    """`$0.87`, `$0.0021`, `$8,329`: cents from 0.10 on, two digits below, whole from 1,000 on."""
+    exact = Fraction(value.nanos, NANOS) if isinstance(value, Money) else value
+    size = abs(exact)
+    if not exact:
+        figure = "0"
+    elif size >= _WHOLE:
+        figure = f"{round(size):,}"
+    elif size >= _CENTS:
+        figure = f"{float(size):.2f}"
+    else:
+        decimals = next(n for n in range(2, 40) if size * 10**n >= 10 or n == 39)
+        figure = f"{float(size):.{decimals}f}"
+    sign = "−" if exact < 0 else ""
+    symbol = SIGNS.get(currency)
+    return f"{sign}{symbol}{figure}" if symbol else f"{sign}{figure}{SPACE}{currency}"
+
+
+def share(part: Fraction | float) -> str:
+    """`83 %`; what is almost nothing or almost all has no figure."""
+    if not part:
+        return f"0{SPACE}%"
+    if part < 0.01:
+        return f"<{SPACE}1{SPACE}%"
+    if part > 0.99:
+        return f">{SPACE}99{SPACE}%"
+    return f"{round(100 * part)}{SPACE}%"
+
+
+def _three(value: float) -> str:
+    """Three digits, however large."""
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"

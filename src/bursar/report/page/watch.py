@@ -1,0 +1,88 @@
+"""A journal for a page: read once, then only what was added since.
+
+It begins at the newest checkpoint where there is one. Attempts are in the columns of the state; of
+the events before the checkpoint only those of machines and decisions are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import merge
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, get_args
+
+from bursar.journal.checkpoints import newest_checkpoint
+from bursar.journal.reader import JournalReader, work_reader
+from bursar.journal.replay import apply
+from bursar.model.time import Time
+from bursar.report.page.headline import PageTile, PageVerdict
+from bursar.report.page.machine_log import MachineLog
+from bursar.report.page.outlook import Outlook
+from bursar.report.page.reasons import Reasons
+from bursar.report.page.snapshot import RunSnapshot, headline, snapshot
+from bursar.state import events as ev
+from bursar.state.state import RunState
+
+_ATTEMPTS: Final = (ev.AttemptStarted, ev.AttemptEnded, ev.WorkArrived, ev.FilesFound)
+_SEEN: Final = tuple(kind for kind in get_args(ev.AnyEvent) if kind not in _ATTEMPTS)
+_WITH_REASON: Final = '"reason":'
+
+
+class RunWatch:
+    """Keeps what a page needs up to date with a journal that may still be written."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.reader = JournalReader(path)
+        self.machines = MachineLog()
+        self.reasons = Reasons(self.machines)
+        known = newest_checkpoint(self.reader)
+        self.state = RunState() if known is None else known
+        self.state.work.recall = work_reader(self.reader.path)
+        for event in self._before(self.state.events):
+            self.machines.saw(event)
+            self.reasons.saw(event)
+
+    def _before(self, number: int) -> Iterator[ev.AnyEvent]:
+        """What a page wants of the first events, without those of all attempts."""
+        if not number:
+            return iter(())
+        read = self.reader
+        seen = read.events_of(_SEEN, upto=number)
+        started = read.events_of([ev.AttemptStarted], upto=number, containing=_WITH_REASON)
+        return merge(seen, started, key=lambda event: event.at)
+
+    def catch_up(self) -> int:
+        """Apply what was committed since the last call; tells how many events that were."""
+        before, state = self.state.events, self.state
+        for event in self.reader.events(after=before):
+            apply(event, state, self.reader.path)
+            if type(event) is not ev.AttemptEnded:
+                self.machines.saw(event)
+                self.reasons.saw(event)
+        return state.events - before
+
+    def snapshot(self, now: Time, *, is_live: bool, redact: bool = False) -> RunSnapshot:
+        return snapshot(
+            self.state, self.machines, self.reasons, now, is_live=is_live, redact=redact
+        )
+
+    def headline(
+        self, now: Time, *, is_live: bool
+    ) -> tuple[PageVerdict, list[PageTile], Outlook | None]:
+        """What changes at every moment."""
+        return headline(self.state, self.machines, now, is_live=is_live)
+
+    def close(self) -> None:
+        self.reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
