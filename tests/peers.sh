@@ -4,9 +4,10 @@
 # fails: a test whose peer is missing is skipped, and says so.
 cd "$(dirname "$0")/.." || exit 0
 
-# program:package, separated by spaces; sshd and Slurm are for machines elsewhere
+# program:package, separated by spaces; sshd and Slurm are for machines elsewhere, Chromium is for pages
 DEBIAN="parallel:parallel sshd:openssh-server ssh:openssh-client munged:munge
-    slurmctld:slurmctld slurmd:slurmd sbatch:slurm-client"
+    slurmctld:slurmctld slurmd:slurmd sbatch:slurm-client
+    chromium:chromium"
 PYTHON_PACKAGES="wfcommons"
 CPYTHON_TESTS="libpython3.11-testsuite"
 SECONDS_EACH=240

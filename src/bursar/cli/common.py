@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, pairwise, takewhile
+from pathlib import Path
 from typing import Any, Final
 
 import rich_click as click
@@ -20,6 +22,8 @@ from bursar.model.text import printable
 
 WIDTH: Final = 100
 """columns of a table that no terminal shows"""
+LONGEST_TYPED: Final = 4_000
+"""letters of a command line that a run keeps"""
 _CONTROLS: Final = re.compile("[\x7f-\x9f]")
 """control codes that JSON leaves as they are; it may only have them within text"""
 
@@ -105,6 +109,14 @@ def is_workflow(words: Sequence[str]) -> bool:
             f" ./{words[0]} for the file, or rename it"
         )
     return True
+
+
+def typed_command() -> str:
+    """This command line as it was typed, for reports; empty: there is none, or it is very long."""
+    if Path(sys.argv[0]).name not in ("bursar", "__main__.py"):
+        return ""
+    typed = shlex.join(["bursar", *sys.argv[1:]])
+    return typed if len(typed) <= LONGEST_TYPED else ""
 
 
 words_settings = {**settings, "allow_interspersed_args": False}

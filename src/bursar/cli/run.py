@@ -19,6 +19,7 @@ from bursar.cli.common import (
     print_json,
     print_line,
     say,
+    typed_command,
     words_settings,
 )
 from bursar.cli.options import (
@@ -331,6 +332,7 @@ def request_of(job: Job) -> Request:
         name=job.name,
         output=job.output,
         site=site,
+        typed=typed_command(),
         asked=COMMAND_LINE,
     )
 

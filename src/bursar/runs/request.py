@@ -124,6 +124,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     output: str | None = None
     site: RunSite | None = None
     """where its machines are; None: on this computer"""
+    typed: str = ""
+    """the command line that asks for it, as it was typed; kept with the run"""
     asked: OptionWords = PYTHON
     """how options are written by the user, for messages"""
 
@@ -410,4 +412,5 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             files=self.files if self.flow is not None or self.takes_workflows else None,
             sabotage=self.sabotage,
             site=self.site,
+            typed=self.typed,
         )

@@ -285,8 +285,10 @@ class Headline:
             return PageTile("rate", "Money per hour", "–", "", "free of charge")
         if digest.status is not None or not self._is_live:
             value = each.removesuffix(" a task") if digest.done else "–"
-            useful = f"{share(self._useful)} of the money was useful"
-            return PageTile("rate", "Money per task", value, "", useful)
+            over = f"over {counted(digest.done, 'task')} done"
+            if digest.promise is not None:
+                over = f"{share(self._useful)} of the money was useful"
+            return PageTile("rate", "Money per task", value, "", over)
         rate = sum(
             (
                 Fraction(machine.offer.price.nanos * HOUR, NANOS * machine.offer.billing)

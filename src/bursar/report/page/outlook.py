@@ -91,7 +91,7 @@ class Outlooks:
         waiting = max(0, left - len(np.unique(columns.task[live])))
         rng = np.random.default_rng(7)
         ends = self._play(slots, known, running, ages, waiting, now, rng)
-        return self._judge(ends, slots, now)
+        return self._judge(ends, slots, now, self._rounded(now) * left)
 
     # --- what was known --------------------------------------------------------------------------
 
@@ -108,10 +108,12 @@ class Outlooks:
         return _Slots(machine, self._offer_of[machine], np.repeat(free, counts))
 
     def _known(self, now: Time) -> dict[int, tuple[Floats, float]]:
-        """By offer: run times of successes, and time that other attempts took for each of them.
+        """By offer: run times of successes, and time that went by for each of them without result:
+        other attempts, and the boot of machines in the place of lost ones.
 
         An offer without any has those of all.
         """
+        lost, boots = self._losses(now)
         columns = self._columns
         ended = (columns.ended <= now) & ~columns.is_live
         offer = self._offer_of[columns.machine]
@@ -123,11 +125,28 @@ class Outlooks:
             useful = int(np.count_nonzero(mine & ended & columns.is_winner))
             others = mine & ended & ~columns.is_winner
             wasted = float((columns.ended - columns.started)[others].sum())
+            wasted += float(boots[lost if place < 0 else lost & (self._offer_of == place)].sum())
             if len(times):
                 found[place] = (times, wasted / max(1, useful))
         for place in range(len(self._log.market.offers)):
             found.setdefault(place, found[-1])
         return found
+
+    def _losses(self, now: Time) -> tuple[NDArray[np.bool_], Ints]:
+        """Machines that were lost by then, and how long each took to boot."""
+        log = self._log
+        causes, gone = np.array(log.cause, dtype=np.uint8), np.array(log.gone)
+        lost = ((causes == 2) | (causes == 3)) & (gone <= now)
+        up, rented = np.array(log.up), np.array(log.rented)
+        return lost, np.where(up == NEVER, gone, up) - rented
+
+    def _rounded(self, now: Time) -> float:
+        """Billionths for each result that lost machines cost beyond their end."""
+        log, total = self._log, 0
+        for machine in np.flatnonzero(self._losses(now)[0]).tolist():
+            offer, stay = log.offer_of(machine), log.gone[machine] - log.rented[machine]
+            total += offer.price.nanos * (offer.paid_for(stay) - stay) // offer.billing
+        return total / max(1, int(np.searchsorted(self._done, now, side="right")))
 
     def _running(self, live: Ints, slots: _Slots, now: Time) -> tuple[Ints, Floats]:
         """Slots that are taken, and the age of what runs there; one attempt of a task counts."""
@@ -158,7 +177,7 @@ class Outlooks:
         rng: np.random.Generator,
     ) -> Floats:
         """When each slot ends its last task, in each draw."""
-        doubt = _doubt(len(known[-1][0]), known[-1][0], rng)
+        doubt = _doubt(*known[-1], rng)
         free = np.tile(slots.free.astype(np.float64), (DRAWS, 1))
         for place, age in zip(running.tolist(), ages.tolist(), strict=True):
             times = known[int(slots.offer[place])][0]
@@ -187,7 +206,7 @@ class Outlooks:
             used[:] = True
         return np.where(used, free, float(now))
 
-    def _judge(self, ends: Floats, slots: _Slots, now: Time) -> Outlook:
+    def _judge(self, ends: Floats, slots: _Slots, now: Time, rounded: float) -> Outlook:
         """Ends and costs: machines that are gone have theirs, the others stay for their tasks."""
         log = self._log
         last = ends.max(axis=1)
@@ -199,7 +218,7 @@ class Outlooks:
             stay = np.maximum(stays[:, place], now) - log.rented[machine]
             units = np.ceil(np.maximum(np.maximum(stay, offer.minimum), 1) / offer.billing)
             cost += units * offer.price.nanos
-        known = (cost + self._closed(now)) / NANOS
+        known = (cost + self._closed(now) + rounded) / NANOS
         goal = self._state.goal
         kept = np.ones(DRAWS, dtype=bool)
         if goal.total_budget is not None:
@@ -224,14 +243,18 @@ class Outlooks:
         return total
 
 
-def _doubt(count: int, times: Floats, rng: np.random.Generator) -> Floats:
-    """By which the mean may be wrong: as many results make it, so sure it is."""
+def _doubt(times: Floats, wasted: float, rng: np.random.Generator) -> Floats:
+    """By which the mean may be wrong: as many results make it, so sure it is.
+
+    What is wasted comes in pieces as long as a task, now and then.
+    """
+    count, mean = len(times), float(times.mean())
     if count < 2:
-        doubt: Floats = np.exp(rng.normal(0.0, 0.5, DRAWS))
-        return doubt
-    error = float(times.std(ddof=1)) / float(times.mean()) / np.sqrt(count)
-    doubt = np.maximum(0.1, 1 + error * rng.standard_t(count - 1, DRAWS))
-    return doubt
+        return np.asarray(np.exp(rng.normal(0.0, 0.5, DRAWS)), dtype=np.float64)
+    variance = float(times.var(ddof=1)) + wasted * mean
+    error = np.sqrt(variance / count) / (mean + wasted)
+    doubt = 1 + error * rng.standard_t(count - 1, DRAWS)
+    return np.asarray(np.maximum(0.1, doubt), dtype=np.float64)
 
 
 def _flowed(

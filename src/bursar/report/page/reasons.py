@@ -19,7 +19,7 @@ from bursar.model.goal import Goal
 from bursar.model.text import counted, cut
 from bursar.model.time import Time
 from bursar.report.page.machine_log import MachineLog
-from bursar.report.page.numbers import amount, duration, moment
+from bursar.report.page.numbers import SPACE, amount, duration, moment
 from bursar.report.summary import STATUS_TEXT, goal_money
 from bursar.state import events as ev
 
@@ -102,7 +102,7 @@ class Reasons:
         return WhyGroup(
             kind=group.kind,
             what=group.what.replace("\0", f"{len(group.times):,}"),
-            why=cut(one_line(group.why), 300),
+            why=cut(one_line(group.why.replace(SPACE, " ")), 300),
             count=len(group.times),
             first=moment(group.times[0]),
             last=moment(group.times[-1]),

@@ -6,6 +6,7 @@ the events before the checkpoint only those of machines and decisions are read.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from heapq import merge
 from pathlib import Path
@@ -13,9 +14,12 @@ from types import TracebackType
 from typing import Final, Self, get_args
 
 from bursar.journal.checkpoints import newest_checkpoint
+from bursar.journal.problems import AGAIN
 from bursar.journal.reader import JournalReader, work_reader
 from bursar.journal.replay import apply
-from bursar.model.time import Time
+from bursar.journal.runs import RunDir
+from bursar.model.errors import BursarError, JournalError
+from bursar.model.time import Time, seconds
 from bursar.report.page.headline import PageTile, PageVerdict
 from bursar.report.page.machine_log import MachineLog
 from bursar.report.page.outlook import Outlook
@@ -86,3 +90,27 @@ class RunWatch:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def time_of(state: RunState, wall: float) -> Time:
+    """The time of a run at a moment, in seconds since 1970."""
+    began = wall if state.created is None else state.created.began
+    return max(state.now, seconds(wall - began))
+
+
+def is_executed(run: RunDir) -> bool:
+    """Whether a process executes the run now, as far as that can be seen from here."""
+    try:
+        return run.owner() is not None
+    except BursarError:
+        return False
+
+
+def watch_now(run: RunDir, *, redact: bool = False) -> RunSnapshot:
+    """How a run stands now."""
+    with RunWatch(run.journal) as watch:
+        watch.catch_up()
+        if not watch.state.events:
+            raise JournalError(f"{run.journal}: has no events, so the run never began: {AGAIN}")
+        now = time_of(watch.state, time.time())
+        return watch.snapshot(now, is_live=is_executed(run), redact=redact)

@@ -1,0 +1,225 @@
+// Time and money, money, tasks, forecasts, run times: SVG in the size of its box.
+function canvasFor(box, label) {
+  const width = Math.max(200, box.clientWidth), height = Math.max(80, box.clientHeight);
+  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+  add(clear(box), root);
+  return { root, width, height };
+}
+function line(root, x1, y1, x2, y2, stroke, more) { root.appendChild(svg("line", { x1, y1, x2, y2, stroke, ...more })); }
+function label(root, x, y, text, className, anchor) { const made = svg("text", { x, y, class: className, "text-anchor": anchor || "start" }, text); root.appendChild(made); return made; }
+function limitLabel(root, x, y, text) { label(root, x, y, text, "ink"); }
+function timeAxis(root, x, d0, d1, y, most) {
+  const step = timeStep(x.active === undefined ? d1 - d0 : x.active, most, d1);
+  let last = -99;
+  for (const value of ticks(d0, d1, step)) {
+    if ((x.pauses || []).some(([a, b]) => value > a && value < b)) continue;
+    if (x(value) - last < 34) continue;
+    last = x(value);
+    line(root, x(value), y.top, x(value), y.bottom, "var(--grid)");
+    label(root, x(value), y.bottom + 15, timeTick(value, d1), "", "middle");
+  }
+}
+function pauseMarks(root, x, top, bottom) {
+  for (const [a, b] of x.pauses) {
+    root.appendChild(svg("rect", { x: x(a), y: top, width: Math.max(2, x(b) - x(a)), height: bottom - top, fill: "var(--shade)" }));
+    const text = label(root, 0, 0, "paused " + duration(b - a), "", "middle");
+    text.setAttribute("transform", `translate(${(x(a) + x(b)) / 2 + 4} ${(top + bottom) / 2}) rotate(-90)`);
+  }
+}
+function moneyAxis(root, y, low, high, left, right, currency, most) {
+  const step = niceStep(high - low, most || 4);
+  for (const value of ticks(low, high, step)) {
+    line(root, left, y(value), right, y(value), "var(--grid)");
+    label(root, left - 6, y(value) + 4, moneyTick(value, step, currency), "", "end");
+  }
+}
+function hover(root, x, left, right, top, bottom, tell) {
+  const cursor = svg("line", { y1: top, y2: bottom, stroke: "var(--ink3)", "stroke-dasharray": "2 2", visibility: "hidden" });
+  const pad = svg("rect", { x: left, y: top, width: right - left, height: bottom - top, fill: "transparent" });
+  add(root, cursor, pad);
+  pad.addEventListener("mousemove", (event) => {
+    const at = event.clientX - root.getBoundingClientRect().left;
+    cursor.setAttribute("x1", at); cursor.setAttribute("x2", at); cursor.setAttribute("visibility", "visible");
+    tip(tell(x.invert(at)), event);
+  });
+  pad.addEventListener("mouseleave", () => { cursor.setAttribute("visibility", "hidden"); tip(""); });
+}
+function niceTop(high) { const step = niceStep(high || 1, 4); return Math.ceil((high || 1) / step - 1e-9) * step; }
+function span(charts, ahead) { return Math.max(charts.now, ahead ? ahead.end[1] : 0, 0.001) * 1.02; }
+
+function drawPlane(box, data) {
+  const { charts, outlook, live } = data, plans = charts.plans, path = outlook.history, ahead = outlook.now;
+  const ended = !live && path.length + plans.length + charts.done.t.length > 1;
+  const actual = ended ? { t: charts.done.t[charts.done.t.length - 1], m: charts.money.v[charts.money.v.length - 1] } : null;
+  if (!plans.length && !path.length && !ahead) {
+    emptyState(box, "No plan and no forecast yet.", "A forecast needs one finished task."); return;
+  }
+  const xs = [], ys = [];
+  for (const one of plans) { xs.push(one.end, one.chosen ? one.end_upper : one.end); ys.push(one.cost, one.chosen ? one.cost_upper : one.cost); }
+  for (const one of path) { xs.push(one.end[1]); ys.push(one.cost[1]); }
+  if (ahead) { xs.push(...ahead.end); ys.push(...ahead.cost); }
+  if (actual) { xs.push(actual.t); ys.push(actual.m); }
+  const top = Math.max(...ys), far = Math.max(...xs), hasPlan = plans.length > 0;
+  if (charts.budget && charts.budget < 4 * top) ys.push(charts.budget * 1.08);
+  if (charts.deadline && charts.deadline < 3 * far) xs.push(charts.deadline * 1.05);
+  if (hasPlan) ys.push(0);
+  let x0 = Math.min(...xs), x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
+  const wide = (x1 - x0) || x1 || 1, tall = (y1 - y0) || y1 || 1;
+  x0 = Math.max(0, x0 - 0.12 * wide); x1 += 0.12 * wide; y0 = Math.max(0, y0 - 0.1 * tall); y1 += 0.12 * tall;
+  const { root, width, height } = canvasFor(box, "Plans and forecasts by time and money. " + data.verdict.text);
+  const left = 56, right = width - 8, yTop = 10, bottom = height - 22;
+  const x = linear(x0, x1, left, right), y = linear(y0, y1, bottom, yTop);
+  if (charts.budget && charts.budget < y1) root.appendChild(svg("rect", { x: left, y: yTop, width: right - left, height: y(charts.budget) - yTop, fill: "var(--shade)" }));
+  if (charts.deadline && charts.deadline < x1) root.appendChild(svg("rect", { x: x(charts.deadline), y: yTop, width: right - x(charts.deadline), height: bottom - yTop, fill: "var(--shade)" }));
+  moneyAxis(root, y, y0, y1, left, right, charts.currency);
+  timeAxis(root, x, x0, x1, { top: yTop, bottom }, 4);
+  if (charts.budget && charts.budget < y1) { line(root, left, y(charts.budget), right, y(charts.budget), "var(--ink)", { "stroke-width": 1.5 }); limitLabel(root, left + 4, y(charts.budget) - 5, "budget " + charts.budget_text); }
+  if (charts.deadline && charts.deadline < x1) { line(root, x(charts.deadline), yTop, x(charts.deadline), bottom, "var(--ink)", { "stroke-width": 1.5 }); label(root, x(charts.deadline) - 4, bottom - 5, "deadline " + duration(charts.deadline), "ink", "end"); }
+  for (const one of plans.filter((plan) => !plan.chosen)) {
+    const dot = svg("circle", { cx: x(one.end), cy: y(one.cost), r: 4, fill: "none", stroke: "var(--plan)", "stroke-width": 1.5 });
+    dot.appendChild(svg("title", {}, `${one.name}: ${one.fleet}, ${duration(one.end)}, ${money(one.cost, charts.currency)}`));
+    root.appendChild(dot);
+    const near = plans.find((plan) => plan.chosen && Math.hypot(x(plan.end) - x(one.end), y(plan.cost) - y(one.cost)) < 60);
+    if (!near && /cheapest|fastest|knee/.test(one.name)) label(root, x(one.end) > right - 70 ? x(one.end) - 7 : x(one.end) + 7, y(one.cost) - 6, one.name, "", x(one.end) > right - 70 ? "end" : "start");
+  }
+  for (const one of plans.filter((plan) => plan.chosen)) {
+    line(root, x(one.end), y(one.cost), x(one.end_upper), y(one.cost), "var(--ink3)", { "stroke-width": 2 });
+    line(root, x(one.end), y(one.cost), x(one.end), y(one.cost_upper), "var(--ink3)", { "stroke-width": 2 });
+    root.appendChild(svg("circle", { cx: x(one.end), cy: y(one.cost), r: 5, fill: "var(--ink)" }));
+    const near = x(one.end) < left + 130;
+    label(root, near ? x(one.end) + 2 : x(one.end) - 8, y(one.cost) - (near ? 10 : 4), "chosen: " + one.name, "ink", near ? "start" : "end");
+  }
+  if (path.length > 1) root.appendChild(svg("path", { d: path.map((one, n) => (n ? "L" : "M") + x(one.end[1]).toFixed(1) + " " + y(one.cost[1]).toFixed(1)).join(""), fill: "none", stroke: "var(--running)", "stroke-opacity": 0.55 }));
+  const diamond = (t, m, fill, text, className) => {
+    root.appendChild(svg("path", { d: `M${x(t)} ${y(m) - 6}l6 6l-6 6l-6 -6z`, fill }));
+    const flip = x(t) > right - 84;
+    label(root, flip ? x(t) - 9 : x(t) + 9, y(m) + 16, text, className, flip ? "end" : "start");
+  };
+  if (ahead) {
+    root.appendChild(svg("rect", { x: x(ahead.end[0]), y: y(ahead.cost[2]), width: Math.max(1, x(ahead.end[2]) - x(ahead.end[0])), height: Math.max(1, y(ahead.cost[0]) - y(ahead.cost[2])), fill: "var(--fan)" }));
+    diamond(ahead.end[1], ahead.cost[1], "var(--running)", "heading here", "blue");
+  } else if (actual) diamond(actual.t, actual.m, "var(--useful)", "ended here", "green");
+}
+
+function drawMoney(box, data) {
+  const { charts, outlook } = data, ahead = outlook.now, plan = charts.plans.find((one) => one.chosen);
+  if (charts.money.t.length < 2) { emptyState(box, data.tiles[1].value === "free" ? "Free of charge." : "Nothing is committed yet."); return; }
+  const end = span(charts, ahead), last = charts.money.v[charts.money.v.length - 1];
+  let high = Math.max(...charts.money.v, ahead ? ahead.cost[2] : 0, plan ? plan.cost_upper : 0);
+  const showBudget = charts.budget && charts.budget < 5 * high;
+  if (showBudget) high = Math.max(high, charts.budget);
+  high = high * 1.08;
+  const { root, width, height } = canvasFor(box, `Money committed over time: ${data.tiles[1].value} ${data.tiles[1].unit}`);
+  const left = 56, right = width - 8, top = 10, bottom = height - 22;
+  const x = timeScale(0, end, left, right, charts.pauses), y = linear(0, high, bottom, top);
+  if (showBudget) root.appendChild(svg("rect", { x: left, y: top, width: right - left, height: Math.max(0, y(charts.budget) - top), fill: "var(--shade)" }));
+  moneyAxis(root, y, 0, high, left, right, charts.currency);
+  timeAxis(root, x, 0, end, { top, bottom }, 5);
+  pauseMarks(root, x, top, bottom);
+  if (showBudget) { line(root, left, y(charts.budget), right, y(charts.budget), "var(--ink)", { "stroke-width": 1.5 }); limitLabel(root, left + 4, y(charts.budget) + 14, "budget " + charts.budget_text); }
+  if (plan) {
+    const before = valueAt(charts.money, charts.begun), from = [x(charts.begun), y(before)];
+    const clipX = (t) => x(Math.min(t, end));
+    root.appendChild(svg("path", { d: `M${from}L${clipX(plan.end)} ${y(plan.cost_upper)}L${clipX(plan.end_upper)} ${y(plan.cost)}Z`, fill: "var(--shade)" }));
+    root.appendChild(svg("path", { d: `M${from}L${clipX(plan.end)} ${y(plan.cost)}`, stroke: "var(--plan)", fill: "none", "stroke-dasharray": "1.5 3", "stroke-width": 2 }));
+    label(root, Math.min(right - 26, (from[0] + clipX(plan.end)) / 2 + 8), (from[1] + y(plan.cost)) / 2 + 14, "plan");
+  }
+  root.appendChild(svg("path", { d: stepPath(charts.money.t, charts.money.v, x, y, charts.now), fill: "none", stroke: "var(--ink)", "stroke-width": 2 }));
+  if (ahead) fan(root, x, y, charts.now, last, ahead.end, ahead.cost);
+  nowLine(root, x, charts, top, bottom, data.live);
+  deadlineLine(root, x, charts, end, top, bottom);
+  hover(root, x, left, right, top, bottom, (t) => t > charts.now ? "" : `${moment(t)}: ${money(valueAt(charts.money, t), charts.currency)} committed`);
+}
+function fan(root, x, y, now, value, ends, values) {
+  root.appendChild(svg("path", { d: `M${x(now)} ${y(value)}L${x(ends[0])} ${y(values[2])}L${x(ends[1])} ${y(values[2])}L${x(ends[1])} ${y(values[0])}Z`, fill: "var(--fan)" }));
+  root.appendChild(svg("path", { d: `M${x(now)} ${y(value)}L${x(ends[1])} ${y(values[1])}`, stroke: "var(--running)", "stroke-width": 2, "stroke-dasharray": "6 4", fill: "none" }));
+  root.appendChild(svg("circle", { cx: x(ends[1]), cy: y(values[1]), r: 3.5, fill: "var(--running)" }));
+}
+function nowLine(root, x, charts, top, bottom, live) { if (live) line(root, x(charts.now), top, x(charts.now), bottom, "var(--ink3)"); }
+function deadlineLine(root, x, charts, end, top, bottom) {
+  if (!charts.deadline || charts.deadline > end) return;
+  line(root, x(charts.deadline), top, x(charts.deadline), bottom, "var(--ink)", { "stroke-width": 1.5 });
+  label(root, x(charts.deadline) - 4, bottom - 5, "deadline " + duration(charts.deadline), "ink", "end");
+}
+
+function drawTasks(box, data) {
+  const { charts, outlook } = data, ahead = outlook.now, plan = charts.plans.find((one) => one.chosen);
+  if (!charts.total) { emptyState(box, "No task has come yet."); return; }
+  const end = span(charts, ahead);
+  const { root, width, height } = canvasFor(box, `Tasks over time: ${data.tiles[0].value} ${data.tiles[0].unit} done`);
+  const left = 44, right = width - 8, top = 10, middle = height - 78, upper = height - 56, bottom = height - 22;
+  const x = timeScale(0, end, left, right, charts.pauses), high = charts.total * 1.06, y = linear(0, high, middle, top);
+  const step = Math.max(1, niceStep(high, 3));
+  for (const value of ticks(0, high, step)) { line(root, left, y(value), right, y(value), "var(--grid)"); label(root, left - 6, y(value) + 4, value >= 10000 ? fixed(value / 1000, 0) + "k" : fixed(value, 0), "", "end"); }
+  timeAxis(root, x, 0, end, { top, bottom }, 5);
+  pauseMarks(root, x, top, bottom);
+  line(root, left, y(charts.total), right, y(charts.total), "var(--ink3)");
+  label(root, left + 4, y(charts.total) + 13, fixed(charts.total, 0) + (charts.total === 1 ? " task" : " tasks"));
+  if (plan) root.appendChild(svg("path", { d: `M${x(charts.begun)} ${y(valueAt(charts.done, charts.begun))}L${x(Math.min(plan.end, end))} ${y(charts.total)}`, stroke: "var(--plan)", "stroke-dasharray": "1.5 3", "stroke-width": 2, fill: "none" }));
+  root.appendChild(svg("path", { d: stepPath(charts.done.t, charts.done.v, x, y, charts.now), fill: "none", stroke: "var(--useful)", "stroke-width": 2 }));
+  const failures = charts.failed.t.slice(1);
+  for (const t of failures.slice(-60)) label(root, x(t), top + 3, "×", "red", "middle");
+  if (charts.tail !== null && charts.tail !== undefined) { line(root, x(charts.tail), top, x(charts.tail), middle, "var(--off)", { "stroke-dasharray": "3 2" }); label(root, x(charts.tail) - 3, top + 26, "tail", "amber", "end"); }
+  if (ahead) fan(root, x, y, charts.now, charts.done.v[charts.done.v.length - 1], ahead.end, [charts.total, charts.total, charts.total]);
+  nowLine(root, x, charts, top, bottom, data.live);
+  deadlineLine(root, x, charts, end, top, middle);
+  const most = Math.max(1, ...charts.fleet.v, ...charts.running.v), z = linear(0, most, bottom, upper);
+  root.appendChild(svg("path", { d: stepPath(charts.fleet.t, charts.fleet.v, x, z, charts.now) + `V${bottom}H${x(0)}Z`, fill: "var(--shade)" }));
+  root.appendChild(svg("path", { d: stepPath(charts.running.t, charts.running.v, x, z, charts.now), fill: "none", stroke: "var(--running)", "stroke-width": 1.5 }));
+  label(root, left - 6, upper + 6, fixed(most, 0), "", "end"); label(root, left - 6, bottom + 2, "0", "", "end");
+  hover(root, x, left, right, top, bottom, (t) => t > charts.now ? "" : `${moment(t)}: ${fixed(valueAt(charts.done, t), 0)} done, ${fixed(valueAt(charts.running, t), 0)} running on ${fixed(valueAt(charts.fleet, t), 0)} machines`);
+}
+
+function drawForecasts(box, data) {
+  const { charts, outlook } = data, path = outlook.now ? [...outlook.history, outlook.now] : outlook.history;
+  if (path.length < 2) { emptyState(box, "Too few forecasts to compare.", "They are made from the first result on."); return; }
+  const plan = charts.plans.find((one) => one.chosen), ended = !data.live;
+  const { root, width, height } = canvasFor(box, "Forecasts of end and cost over time, with P10 to P90. " + outlook.told);
+  const left = 56, right = width - 8, t0 = path[0].at, t1 = Math.max(path[path.length - 1].at, t0 + 1e-6);
+  const x = timeScale(t0, t1, left, right, charts.pauses), half = (height - 34) / 2;
+  const rows = [["end", 8, half, (v, s, high) => timeTick(v, high), plan && plan.end, ended && charts.done.t[charts.done.t.length - 1]],
+    ["cost", half + 14, height - 20, (v, s) => moneyTick(v, s, charts.currency), plan && plan.cost, ended && charts.money.v[charts.money.v.length - 1]]];
+  timeAxis(root, x, t0, t1, { top: 8, bottom: height - 20 }, 6);
+  for (const [field, top, bottom, tick, planned, actual] of rows) {
+    const values = path.flatMap((one) => one[field]);
+    if (planned) values.push(planned); if (actual) values.push(actual);
+    let low = Math.min(...values), high = Math.max(...values);
+    const pad = (high - low) * 0.15 || high * 0.1 || 1; low = Math.max(0, low - pad); high += pad;
+    const y = linear(low, high, bottom, top), step = field === "end" ? timeStep(high - low, 3, high) : niceStep(high - low, 3);
+    for (const value of ticks(low, high, step)) { line(root, left, y(value), right, y(value), "var(--grid)"); label(root, left - 6, y(value) + 4, tick(value, step, high), "", "end"); }
+    const upper = path.map((one) => [x(one.at), y(one[field][2])]), lower = path.map((one) => [x(one.at), y(one[field][0])]).reverse();
+    root.appendChild(svg("path", { d: "M" + [...upper, ...lower].map((p) => p.map((v) => v.toFixed(1)).join(" ")).join("L") + "Z", fill: "var(--fan)" }));
+    root.appendChild(svg("path", { d: "M" + path.map((one) => x(one.at).toFixed(1) + " " + y(one[field][1]).toFixed(1)).join("L"), fill: "none", stroke: "var(--running)", "stroke-width": 2 }));
+    if (planned) { line(root, left, y(planned), right, y(planned), "var(--plan)", { "stroke-dasharray": "1.5 3", "stroke-width": 2 }); label(root, (left + right) / 2, y(planned) - 4, "plan P50", "", "middle"); }
+    if (actual) { line(root, left, y(actual), right, y(actual), "var(--ink)", { "stroke-width": 1.5 }); label(root, right, y(actual) - 4, field === "end" ? "ended " + duration(actual) : "cost " + money(actual, charts.currency), "ink", "end"); }
+  }
+}
+
+function drawRunTimes(box, data) {
+  const rows = data.runtimes;
+  if (!rows.length) { emptyState(box, "No task has ended yet."); return; }
+  const tops = rows.map((one) => Math.max(one.p90 || 0, one.believed ? one.believed[2] : 0));
+  const all = rows.flatMap((one) => one.dots).sort((a, b) => a - b);
+  const high = Math.max(...tops, all.length ? all[Math.floor(0.985 * (all.length - 1))] : 0) * 1.12 || 1;
+  const { root, width, height } = canvasFor(box, "Run times per offer: " + rows.map((one) => one.offer + ", " + one.told).join("; "));
+  const left = Math.min(110, 14 + 6.3 * Math.max(...rows.map((one) => one.offer.length))), right = width - 12, bottom = height - 20;
+  const x = linear(0, high, left, right); x.active = high;
+  timeAxis(root, x, 0, high, { top: 4, bottom }, 6);
+  const room = (bottom - 4) / rows.length;
+  let beyond = 0;
+  rows.forEach((one, row) => {
+    const middle = 4 + room * (row + 0.5), half = Math.min(18, room * 0.36);
+    label(root, left - 6, middle + 4, one.offer.length > 15 ? one.offer.slice(0, 14) + "…" : one.offer, "", "end");
+    if (one.believed) {
+      root.appendChild(svg("rect", { x: x(one.believed[0]), y: middle - half, width: Math.max(1, x(Math.min(high, one.believed[2])) - x(one.believed[0])), height: 2 * half, fill: "var(--shade)" }));
+      line(root, x(one.believed[1]), middle - half, x(one.believed[1]), middle + half, "var(--plan)", { "stroke-dasharray": "1.5 3", "stroke-width": 2 });
+    }
+    one.dots.forEach((value, n) => {
+      if (value > high) { beyond += 1; return; }
+      const jitter = ((n * 7919) % 97) / 97 - 0.5;
+      root.appendChild(svg("circle", { cx: x(value).toFixed(1), cy: (middle + jitter * 1.6 * half).toFixed(1), r: 1.8, fill: "var(--useful)", "fill-opacity": 0.5 }));
+    });
+    if (one.p50 !== null) line(root, x(one.p50), middle - half - 3, x(one.p50), middle + half + 3, "var(--ink)", { "stroke-width": 2 });
+  });
+  if (beyond) label(root, right, bottom - 4, fixed(beyond, 0) + " longer →", "", "end");
+}

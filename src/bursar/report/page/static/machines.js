@@ -1,0 +1,132 @@
+// Machines over time on a canvas: rows with attempts, or a raster of seats with their sum above.
+let machineHits = null;
+function hatch(context, ink) {
+  const tile = document.createElement("canvas"); tile.width = tile.height = 6;
+  const draw = tile.getContext("2d"); draw.strokeStyle = ink; draw.lineWidth = 1.1;
+  draw.beginPath(); draw.moveTo(-1, 7); draw.lineTo(7, -1); draw.moveTo(-1, 1); draw.lineTo(1, -1); draw.moveTo(5, 7); draw.lineTo(7, 5); draw.stroke();
+  return context.createPattern(tile, "repeat");
+}
+function paper(box, height, label) {
+  let node = box.querySelector("canvas");
+  if (!node) { node = document.createElement("canvas"); add(clear(box), node); node.setAttribute("role", "img"); watchMachines(node); }
+  const width = Math.max(200, box.clientWidth), dense = window.devicePixelRatio || 1;
+  node.width = Math.round(width * dense); node.height = Math.round(height * dense);
+  node.style.height = height + "px"; box.style.height = height + "px";
+  node.setAttribute("aria-label", label);
+  const context = node.getContext("2d"); context.scale(dense, dense);
+  context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
+  return { context, width };
+}
+function axisBelow(context, x, end, top, bottom) {
+  const step = timeStep(x.active, Math.max(3, Math.floor((x(end) - x(0)) / 90)), end);
+  context.textAlign = "center"; context.fillStyle = colour("ink3"); context.strokeStyle = colour("grid");
+  for (const value of ticks(0, end, step)) {
+    if (x.pauses.some(([a, b]) => value > a && value < b)) continue;
+    context.fillText(timeTick(value, end), x(value), bottom + 15);
+    context.beginPath(); context.moveTo(x(value), bottom); context.lineTo(x(value), bottom + 3); context.stroke();
+  }
+}
+function drawMachines(box, data) {
+  const machines = data.machines;
+  machineHits = null;
+  if (!machines.rented) { box.style.height = "120px"; emptyState(box, "No machine has been rented yet."); return; }
+  if (machines.rows) drawRows(box, data); else drawRaster(box, data);
+}
+function drawRows(box, data) {
+  const { charts, machines } = data, rows = machines.rows, live = data.live;
+  const small = rows.length > 24, pitch = small ? 9 : 16, bar = pitch - (small ? 2 : 3), gap = 6;
+  let y = 4, before = null;
+  const tops = rows.map((row) => { if (before !== null && row.offer !== before) y += gap; before = row.offer; const at = y; y += pitch; return at; });
+  const bottom = y + 2, height = bottom + 22;
+  const { context, width } = paper(box, height, `${machines.rented} machines over time, ${machines.lost} lost; the table of offers has the sums.`);
+  const longest = Math.max(...rows.map((row) => (small ? row.offer : row.name).length));
+  const left = Math.min(width < 480 ? 62 : 104, 12 + 6.4 * longest), right = width - 8;
+  const end = Math.max(charts.now, ...rows.map((row) => live && row.gone === null ? Math.min(row.until, charts.now * 1.25) : row.gone === null ? charts.now : Math.min(row.until, charts.now * 1.1)), 0.001);
+  const x = timeScale(0, end, left, right, charts.pauses);
+  const tones = {}; for (const use of USES) tones[use] = use === "rounded" || use === "ahead" ? null : colour(use);
+  const stripes = hatch(context, colour("idle")), ink = colour("ink"), ink3 = colour("ink3"), panel = colour("panel");
+  for (const [a, b] of x.pauses) { context.fillStyle = colour("shade"); context.fillRect(x(a), 0, Math.max(2, x(b) - x(a)), bottom); }
+  let named = null;
+  rows.forEach((row, n) => {
+    const top = tops[n], middle = top + bar / 2, gone = row.gone === null ? charts.now : row.gone, up = row.up === null ? gone : row.up;
+    context.textAlign = "right"; context.fillStyle = ink3;
+    if (!small) context.fillText(row.name.length > 16 ? row.name.slice(0, 15) + "…" : row.name, left - 6, middle + 4);
+    else if (row.offer !== named) context.fillText(row.offer.length > 14 ? row.offer.slice(0, 13) + "…" : row.offer, left - 6, middle + 4);
+    named = row.offer;
+    const box2 = (a, b, from, tall, fill) => { context.fillStyle = fill; context.fillRect(x(a), from, Math.max(0.6, x(b) - x(a)), tall); };
+    box2(row.rented, up, top + bar / 4, bar / 2, tones.booting);
+    if (gone > up) box2(up, gone, top + bar / 3, bar / 3, tones.idle);
+    const slots = row.slots || 1, lane = bar / slots;
+    for (const [a, b, use, , slot] of row.segments || []) {
+      context.fillStyle = panel; context.fillRect(x(a), top + slot * lane, Math.max(0.6, x(b) - x(a)), lane);
+      context.fillStyle = tones[USES[use]];
+      const wide = x(b) - x(a), edge = wide > 3 ? 0.8 : 0;
+      context.fillRect(x(a), top + slot * lane, Math.max(0.6, wide - edge), slots > 1 ? Math.max(1, lane - 0.6) : lane);
+      if (USES[use] === "failed" && wide > 8 && lane > 5) { context.strokeStyle = panel; context.lineWidth = 1.3; const cx = x(b) - 5, cy = top + slot * lane + lane / 2; context.beginPath(); context.moveTo(cx - 2, cy - 2); context.lineTo(cx + 2, cy + 2); context.moveTo(cx - 2, cy + 2); context.lineTo(cx + 2, cy - 2); context.stroke(); }
+    }
+    if (row.until > gone) {
+      const to = Math.min(row.until, end);
+      if (row.gone !== null) { context.fillStyle = stripes; context.fillRect(x(gone), top + bar / 6, Math.max(0, x(to) - x(gone)), bar * 2 / 3); }
+      else if (live) { context.strokeStyle = ink3; context.setLineDash([2, 2]); context.lineWidth = 1; context.strokeRect(x(gone) + 0.5, top + 0.5, Math.max(0, x(to) - x(gone)), bar - 1); context.setLineDash([]); }
+    }
+    if (row.lost) { context.strokeStyle = tones.lost; context.lineWidth = 2; const cx = x(gone); context.beginPath(); context.moveTo(cx - 3, middle - 3); context.lineTo(cx + 3, middle + 3); context.moveTo(cx - 3, middle + 3); context.lineTo(cx + 3, middle - 3); context.stroke(); }
+  });
+  if (live) { context.strokeStyle = ink; context.lineWidth = 1; context.beginPath(); context.moveTo(x(charts.now), 0); context.lineTo(x(charts.now), bottom); context.stroke(); }
+  axisBelow(context, x, end, 0, bottom);
+  machineHits = { x, rows, tops, bar, charts, left };
+}
+function drawRaster(box, data) {
+  const { charts, machines } = data, raster = machines.raster, seats = raster.offers.reduce((sum, one) => sum + one[1], 0);
+  const sumHeight = 90, each = seats > 250 ? Math.min(1, 500 / seats) : Math.min(14, 500 / seats), tall = Math.round(seats * each);
+  const top = sumHeight + 16, height = top + tall + 26 + 4 * raster.offers.length;
+  const { context, width } = paper(box, height, `${machines.rented} machines in ${seats} seats over time, ${machines.lost} lost; the table of offers has the sums.`);
+  const left = width < 480 ? 62 : 92, right = width - 8, x = timeScale(0, raster.end, left, right, []);
+  const bytes = Uint8Array.from(atob(raster.cells), (letter) => letter.charCodeAt(0));
+  const tones = USES.map((use) => rgb(use === "rounded" || use === "ahead" ? "idle" : use));
+  const pale = seats > 60 ? 0.3 : 1, back = rgb("panel");
+  // The sum, stacked, exact.
+  const order = ["useful", "running", "off", "failed", "lost", "booting", "idle"], base = new Array(raster.bins).fill(0);
+  const y = linear(0, seats, sumHeight, 4), cell = (right - left) / raster.bins;
+  for (const use of order) {
+    context.fillStyle = colour(use); context.globalAlpha = use === "useful" ? pale : 1;
+    raster.sums[use].forEach((value, bin) => { if (value <= 0) return; context.fillRect(left + bin * cell, y(base[bin] + value), cell + 0.4, y(base[bin]) - y(base[bin] + value)); base[bin] += value; });
+  }
+  context.globalAlpha = 1; context.textAlign = "right"; context.fillStyle = colour("ink3");
+  context.fillText(fixed(seats, 0), left - 6, 10); context.fillText("0", left - 6, sumHeight);
+  let from = 0, drawn = top;
+  for (const [offer, count] of raster.offers) {
+    const image = new ImageData(raster.bins, count);
+    for (let n = 0; n < count * raster.bins; n += 1) {
+      const use = bytes[from * raster.bins + n];
+      if (!use) continue;
+      const tone = tones[use - 1], pallid = use === 1;
+      for (let k = 0; k < 3; k += 1) image.data[4 * n + k] = pallid ? tone[k] * pale + back[k] * (1 - pale) : tone[k];
+      image.data[4 * n + 3] = 255;
+    }
+    const small = document.createElement("canvas"); small.width = raster.bins; small.height = count;
+    small.getContext("2d").putImageData(image, 0, 0);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(small, left, drawn, right - left, count * each);
+    context.textAlign = "right"; context.fillStyle = colour("ink3");
+    context.fillText(offer.length > 13 ? offer.slice(0, 12) + "…" : offer, left - 6, drawn + count * each / 2); context.fillText(fixed(count, 0), left - 6, drawn + count * each / 2 + 13);
+    from += count; drawn += count * each + 4;
+  }
+  axisBelow(context, x, raster.end, top, drawn);
+}
+function rgb(name) { const hex = colour(name); const full = hex.length === 4 ? [...hex.slice(1)].map((c) => c + c).join("") : hex.slice(1, 7); return [0, 2, 4].map((n) => parseInt(full.slice(n, n + 2), 16)); }
+function watchMachines(node) {
+  node.addEventListener("mousemove", (event) => {
+    if (!machineHits) { tip(""); return; }
+    const at = node.getBoundingClientRect(), px = event.clientX - at.left, py = event.clientY - at.top, { x, rows, tops, bar, charts, left } = machineHits;
+    const n = tops.findIndex((top) => py >= top - 1 && py <= top + bar + 1);
+    if (n < 0 || px < left) { tip(""); return; }
+    const row = rows[n], t = x.invert(px), gone = row.gone === null ? charts.now : row.gone;
+    const found = (row.segments || []).find(([a, b]) => t >= a && t < b);
+    let text = "";
+    if (found) text = `${WORDS[USES[found[2]]]}: task ${found[3]}, ${duration(found[1] - found[0])}`;
+    else if (t < row.rented) text = ""; else if (row.up === null || t < row.up) text = `booting: ${duration((row.up === null ? gone : row.up) - row.rented)}`;
+    else if (t < gone) text = "idle, paid"; else if (t < row.until) text = (row.gone === null ? "paid ahead: " : "rounded up: ") + duration(row.until - gone);
+    tip(text ? `${row.name} at ${moment(t)}\n${text}` : "", event);
+  });
+  node.addEventListener("mouseleave", () => tip(""));
+}

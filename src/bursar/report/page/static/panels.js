@@ -1,0 +1,181 @@
+// Panels of text: verdict, tiles, money, failures, why, longest, offers, graph, about.
+const ICONS = { good: "✓", warn: "!", bad: "×", wait: "…" };
+function showVerdict(data) {
+  const icon = byId("icon");
+  if (!icon) return;
+  icon.className = "icon " + data.verdict.tone; setText(icon, ICONS[data.verdict.tone]);
+  setText(byId("verdict"), data.verdict.text); setText(byId("verdict-more"), data.verdict.more || "\u00a0");
+}
+function showTiles(data) {
+  for (const one of data.tiles) {
+    const tile = byId("tile-" + one.id);
+    if (!tile) continue;
+    setText(tile.querySelector(".label"), one.label); setText(tile.querySelector(".number"), one.value);
+    setText(tile.querySelector(".unit"), one.unit || ""); setText(tile.querySelector(".alert"), one.alert || "");
+    setText(tile.querySelector(".rest"), one.more || "");
+    if (one.exact) tile.title = one.exact;
+    const track = tile.querySelector(".track"), bar = one.bar || {}, names = Object.keys(bar);
+    track.className = names.length ? "track on" : "track";
+    while (track.children.length > names.length) track.removeChild(track.lastChild);
+    names.forEach((name, n) => {
+      const part = track.children[n] || track.appendChild(el("i"));
+      if (part.className !== name) part.className = name;
+      part.style.width = (100 * bar[name]).toFixed(2) + "%";
+    });
+  }
+}
+function bar(parts) {
+  const made = el("div", "split");
+  parts.forEach((part, n) => { if (part <= 0) return; const one = el("i", USES[n]); one.style.width = (100 * part).toFixed(3) + "%"; one.title = WORDS[USES[n]]; made.appendChild(one); });
+  return made;
+}
+function showKey(data) {
+  const key = clear(byId("machines-key"));
+  for (const part of data.money.parts) { const item = el("span"); add(item, el("i", part.use), document.createTextNode(part.word)); key.appendChild(item); }
+  const machines = data.machines, lost = machines.lost ? `, ${fixed(machines.lost, 0)} lost` : "";
+  const seats = machines.raster ? `, in ${fixed(machines.raster.offers.reduce((sum, one) => sum + one[1], 0), 0)} seats; one line is one seat, above is their sum` : "";
+  setText(byId("machines-sub"), machines.rented ? `${fixed(machines.rented, 0)} rented${lost}${seats}` : "");
+}
+function showMoney(data) {
+  const box = clear(byId("money-split")), split = data.money;
+  setText(byId("money-sub"), split.exact === "0.00" ? "" : split.total + ", all of it"); setText(byId("money-end"), split.not_included);
+  if (split.exact === "0.00") { emptyState(box, data.tiles[1].value === "free" ? "Nothing here costs money." : "No money is committed yet."); return; }
+  const whole = bar(split.parts.map((part) => part.share)); whole.setAttribute("aria-hidden", "true");
+  const amounts = el("div", "amounts");
+  for (const part of split.parts) {
+    const item = el("div", part.share ? "" : "none"), word = el("span");
+    item.dataset.use = part.use; item.title = part.exact;
+    add(word, el("i", part.use), document.createTextNode(part.word));
+    amounts.appendChild(add(item, el("b", "", part.text), word, el("span", "", part.share_text)));
+  }
+  const offers = el("div", "offerbars"), most = Math.max(...split.offers.map((one) => one.parts.reduce((a, b) => a + b, 0)));
+  for (const one of split.offers.slice(0, 6)) add(offers, el("span", "", one.offer), bar(one.parts.map((part) => part / most)), el("span", "", one.text));
+  add(box, whole, amounts, split.offers.length ? offers : null);
+}
+function showFailures(data) {
+  const box = clear(byId("failures-list")), failures = data.failures;
+  setText(byId("failures-end"), failures.total ? `${fixed(failures.total, 0)} ${failures.total === 1 ? "task" : "tasks"} in ${failures.groups.length} ${failures.groups.length === 1 ? "group" : "groups"}` : "");
+  if (!failures.total) {
+    emptyState(box, "No task failed for good.", failures.tries ? `${fixed(failures.tries, 0)} ${failures.tries === 1 ? "try" : "tries"} failed, and the tasks were tried again.` : ""); return;
+  }
+  for (const group of failures.groups) {
+    const item = el("div", "fail"), text = el("div");
+    add(text, el("div", "mono", group.line), el("div", "note", [group.code, (group.tasks.length === 1 ? "task " : "tasks ") + group.tasks.slice(0, 6).join(", ") + (group.count > 6 ? ", …" : "")].filter(Boolean).join(" · ")));
+    if (group.command || group.stderr) {
+      const details = el("details");
+      add(details, el("summary", "", "end of stderr of task " + group.tasks[0]), el("pre", "", group.command + "\n\n" + (group.stderr || "no output")));
+      details.querySelector("pre").tabIndex = 0;
+      text.appendChild(details);
+    }
+    box.appendChild(add(item, el("div", "n", fixed(group.count, 0)), text));
+  }
+  if (failures.retry) { add(box, command(`bursar resume ${failures.retry} --retry-failed`), el("p", "note", "When the run has ended. What is done stays done; the budget stays.")); }
+}
+const chosen = { kind: "", text: "" };
+function showWhy(data) {
+  const why = data.why, chips = byId("why-chips"), counts = {};
+  setText(byId("why-sub"), `${fixed(why.total, 0)} ${why.total === 1 ? "decision" : "decisions"} in ${why.groups.length} ${why.groups.length === 1 ? "group" : "groups"}`);
+  for (const group of why.groups) counts[group.kind] = (counts[group.kind] || 0) + group.count;
+  const wanted = Object.keys(counts).join();
+  if (chips.dataset.kinds !== wanted) {
+    clear(chips); chips.dataset.kinds = wanted;
+    for (const kind in counts) {
+      const chip = el("button", "", ""); chip.type = "button"; chip.dataset.kind = kind; chip.setAttribute("aria-pressed", String(chosen.kind === kind));
+      chip.addEventListener("click", () => { chosen.kind = chosen.kind === kind ? "" : kind; for (const one of chips.children) one.setAttribute("aria-pressed", String(one.dataset.kind === chosen.kind)); listWhy(page.data); });
+      chips.appendChild(chip);
+    }
+  }
+  for (const chip of chips.children) setText(chip, chip.dataset.kind + " " + fixed(counts[chip.dataset.kind] || 0, 0));
+  listWhy(data);
+}
+const KIND_TONE = { rent: "running", lost: "lost", release: "idle", replica: "off", cancel: "off", refused: "failed", plan: "useful" };
+function listWhy(data) {
+  const box = clear(byId("why-list")), text = chosen.text.toLowerCase();
+  const shown = data.why.groups.filter((one) => (!chosen.kind || one.kind === chosen.kind) && (!text || (one.what + " " + one.why).toLowerCase().includes(text)));
+  if (!shown.length) { emptyState(box, data.why.groups.length ? "No decision matches." : "Nothing has been decided yet."); box.className = ""; return; }
+  box.className = "whys";
+  for (const group of shown) {
+    const strip = el("div", "strip"), drawing = svg("svg", { viewBox: "0 0 60 22", "aria-hidden": "true", preserveAspectRatio: "none" }), most = Math.max(1, ...group.strip);
+    drawing.appendChild(svg("path", { d: "M0 21.5H60", stroke: "var(--line)" }));
+    group.strip.forEach((count, n) => { if (count) { const tall = 3 + 17 * count / most; drawing.appendChild(svg("rect", { x: n, y: 21 - tall, width: 1.2, height: tall, fill: "var(--" + (KIND_TONE[group.kind] || "ink") + ")" })); } });
+    add(box, el("div", "t", group.first === group.last ? group.last : `${group.first} –${group.last}`), add(strip, drawing), el("b", "", group.what), el("div", "w", group.why || "\u00a0"));
+  }
+}
+function showLongest(data) {
+  const box = clear(byId("longest-list")), longest = data.longest;
+  setText(byId("longest-title"), longest.title); setText(byId("longest-sub"), data.live ? "against what such tasks took" : "attempts that counted");
+  if (!longest.rows.length) { emptyState(box, data.live ? "No task is running." : "No task was done."); return; }
+  const table = el("table"), body = el("tbody"), high = Math.max(...longest.rows.map((one) => Math.max(one.age, (one.p90 || 0) * 1.1)));
+  const head = el("tr"); for (const [name, side] of [["task", ""], ["machine", ""], ["with P50 | and P90 ‖", ""], [data.live ? "age" : "took", "r"]]) { const th = el("th", side, name); th.scope = "col"; head.appendChild(th); }
+  for (const one of longest.rows) {
+    const row = el("tr"), task = el("td", "", one.task), cell = el("td"), late = one.p90 !== null && one.age > one.p90;
+    if (one.copies > 1) task.appendChild(el("span", "", " ×" + one.copies));
+    const drawing = svg("svg", { class: "age", viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" }), k = 100 / high;
+    drawing.appendChild(svg("rect", { x: 0, y: 3, width: (one.age * k).toFixed(2), height: 6, fill: `var(--${late ? "off" : data.live ? "running" : "useful"})` }));
+    if (one.p50 !== null) drawing.appendChild(svg("rect", { x: (one.p50 * k).toFixed(2), y: 0, width: 0.6, height: 12, fill: "var(--ink)" }));
+    if (one.p90 !== null) for (const off of [0, 1.1]) drawing.appendChild(svg("rect", { x: (one.p90 * k + off).toFixed(2), y: 0, width: 0.5, height: 12, fill: "var(--ink)" }));
+    cell.style.width = "46%"; cell.appendChild(drawing);
+    const age = el("td", "r", one.text); if (late) age.title = "longer than nine in ten";
+    body.appendChild(add(row, task, el("td", "", one.machine), cell, age));
+  }
+  add(box, add(table, add(el("thead"), head), body));
+}
+function table(columns, rows) {
+  const made = el("table"), head = el("tr"), body = el("tbody");
+  for (const [name, side] of columns) { const th = el("th", side, name); th.scope = "col"; head.appendChild(th); }
+  for (const row of rows) { const line2 = el("tr"); row.forEach((text, n) => line2.appendChild(el("td", columns[n][1], text))); body.appendChild(line2); }
+  return add(made, add(el("thead"), head), body);
+}
+function showOffers(data) {
+  const columns = [["offer", ""], ["", ""], ["price", "r"], ["up", "r"], ["rented", "r"], ["lost", "r"], ["run time P50", "r"], ["useful attempts", "r"], ["others", "r"], ["money", "r"], ["a useful task", "r"]];
+  add(clear(byId("offers-table")), table(columns, data.offers.map((one) => [one.offer, one.pool, one.price, one.up, one.rented, one.lost, one.p50, one.useful, one.others, one.money, one.each])));
+  setText(byId("offers-end"), data.about.prices);
+  const plan = byId("promise"), users = byId("accounts");
+  byId("promise-panel").classList.toggle("gone", !data.about.promises.length);
+  if (data.about.promises.length) add(clear(plan), table([["", ""], ["predicted P50", "r"], ["at most", "r"], ["actual", "r"], ["promise", "r"]], data.about.promises.map((one) => [one.what, one.predicted, one.at_most, one.actual, one.kept === null ? "–" : one.kept ? "kept" : "broken"])));
+  byId("accounts-panel").classList.toggle("gone", !data.about.accounts.length);
+  if (data.about.accounts.length) add(clear(users), table([["account", ""], ["budget", "r"], ["committed", "r"], ["machines", "r"]], data.about.accounts.map((one) => [one.account, one.budget, one.committed, one.machines])));
+}
+function showRunTimesTold(data) {
+  const box = clear(byId("runtimes-told"));
+  data.runtimes.slice(0, 5).forEach((one, n) => { if (n) box.appendChild(document.createTextNode(" · ")); add(box, el("b", "", one.offer), document.createTextNode(": " + one.told)); });
+}
+const NODE_TONE = { done: "useful", failed: "failed", blocked: "failed", running: "running", cancelled: "idle", ready: "idle", waiting: "idle" };
+function drawGraph(data) {
+  const panel = byId("workflow"), graph = data.graph;
+  panel.classList.toggle("gone", !graph);
+  if (!graph) return;
+  const box = byId("workflow-graph"), tall = Math.max(90, Math.min(640, graph.widest * 22 + 20));
+  box.style.height = (tall + 26) + "px";
+  setText(byId("workflow-sub"), `${graph.name}: ${fixed(graph.tasks, 0)} tasks, ${graph.levels.length} levels`);
+  setText(byId("workflow-end"), Object.entries(graph.states).map(([name, count]) => fixed(count, 0) + " " + name).join(" · "));
+  const { root, width } = canvasFor(box, `Workflow of ${graph.tasks} tasks in ${graph.levels.length} levels: ${Object.entries(graph.states).map(([name, count]) => count + " " + name).join(", ")}`);
+  const levels = graph.levels.length, x = (level) => levels < 2 ? width / 2 : 50 + level * (width - 110) / (levels - 1), y = (place) => 10 + place * (tall - 20);
+  const lines = [];
+  for (const [a, b] of graph.edges) {
+    const from = graph.nodes[a], to = graph.nodes[b], x0 = x(from.level), x1 = x(to.level), mid = (x0 + x1) / 2;
+    const path = svg("path", { d: `M${x0} ${y(from.place)}C${mid} ${y(from.place)} ${mid} ${y(to.place)} ${x1} ${y(to.place)}`, fill: "none", stroke: "var(--ink3)", "stroke-opacity": 0.4 });
+    lines.push([a, b, path]); root.appendChild(path);
+  }
+  const room = (width - 110) / Math.max(1, levels - 1), labels = graph.widest <= 40;
+  graph.nodes.forEach((node, n) => {
+    const tone = `var(--${NODE_TONE[node.state]})`, cx = x(node.level), cy = y(node.place), r = node.count > 1 ? 7 : 4.5, group = svg("g", {});
+    if (node.state === "failed") group.appendChild(svg("rect", { x: cx - r, y: cy - r, width: 2 * r, height: 2 * r, fill: tone }));
+    else if (node.state === "blocked") group.appendChild(svg("rect", { x: cx - r, y: cy - r, width: 2 * r, height: 2 * r, fill: "var(--panel)", stroke: tone, "stroke-dasharray": "2 2" }));
+    else if (node.state === "waiting" || node.state === "ready") group.appendChild(svg("circle", { cx, cy, r, fill: "var(--panel)", stroke: tone, "stroke-width": 1.5 }));
+    else group.appendChild(svg("circle", { cx, cy, r, fill: tone }));
+    group.appendChild(svg("title", {}, node.told));
+    group.addEventListener("mouseenter", () => { for (const [a, b, path] of lines) path.setAttribute("stroke", a === n || b === n ? "var(--running)" : "var(--ink3)"); });
+    root.appendChild(group);
+    const few = graph.nodes.filter((one) => one.level === node.level).length <= 3;
+    if (labels && room > 70 && (few || node.state === "failed" || node.state === "blocked")) label(root, cx + r + 3, cy + 4, node.label.length > room / 7 ? node.label.slice(0, Math.max(4, Math.floor(room / 7) - 1)) + "…" : node.label, node.state === "failed" || node.state === "blocked" ? "red" : "ink");
+  });
+  if (room > 60) graph.levels.forEach((name, level) => label(root, x(level), tall + 18, name.length > room / 6 ? name.slice(0, Math.max(3, Math.floor(room / 6) - 1)) + "…" : name, "", "middle"));
+}
+function showAbout(data) {
+  const about = data.about, box = clear(byId("about"));
+  const text = [about.run, `${fixed(about.events, 0)} events`, about.policies, `seed ${about.seed}`, `bursar ${about.version}`, `Python ${about.python}`, "times since the run began"].filter(Boolean).join(" · ");
+  box.appendChild(document.createTextNode(text));
+  const again = byId("again");
+  if (again) { clear(again); if (about.command) again.appendChild(command(about.command)); else if (about.template) add(again, el("p", "note", "Its tasks: "), el("code", "", about.template)); else again.appendChild(el("p", "note", "The command is not shown.")); }
+}

@@ -1,0 +1,147 @@
+"""A real headless Chromium, driven by the DevTools protocol over a pipe: no driver, no network."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
+PATIENCE = 60.0
+
+
+def require_chromium():
+    if PROGRAM is None:
+        pytest.skip("needs Chromium: make peers installs Debian's chromium")
+
+
+class Browser:
+    """One process, one page at a time; `problems` is all that went wrong in its console."""
+
+    def __init__(self):
+        ours, theirs = os.pipe(), os.pipe()  # what we write, what we read
+        self._profile = tempfile.mkdtemp(prefix="bursar-chromium-")
+
+        def pipes():
+            kept = os.dup(ours[0]), os.dup(theirs[1])
+            os.dup2(kept[0], 3)
+            os.dup2(kept[1], 4)
+
+        self.process = subprocess.Popen(
+            [
+                PROGRAM, "--headless=new", "--remote-debugging-pipe", "--no-sandbox",
+                "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
+                "--disable-background-networking", "--disable-component-update",
+                "--disable-extensions", "--no-proxy-server", "--force-device-scale-factor=1",
+                f"--user-data-dir={self._profile}", "about:blank",
+            ],
+            preexec_fn=pipes,  # noqa: PLW1509 -- the tests have no thread here
+            close_fds=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(ours[0])
+        os.close(theirs[1])
+        self._to, self._from = ours[1], theirs[0]
+        self._rest = b""
+        self._numbers = itertools.count(1)
+        self.problems: list[str] = []
+        self.requested: list[str] = []
+        self._session = None
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method, **values):
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": values}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == number:
+                assert "error" not in answer, (method, answer["error"])
+                return answer["result"]
+
+    def _next(self, patience=PATIENCE):
+        while b"\0" not in self._rest:
+            assert select.select([self._from], [], [], patience)[0], "Chromium does not answer"
+            self._rest += os.read(self._from, 1 << 20)
+        text, self._rest = self._rest.split(b"\0", 1)
+        message = json.loads(text)
+        self._note(message)
+        return message
+
+    def _note(self, message):
+        values = message.get("params", {})
+        match message.get("method"):
+            case "Runtime.exceptionThrown":
+                self.problems.append(str(values["exceptionDetails"].get("exception", values)))
+            case "Runtime.consoleAPICalled" if values["type"] in ("error", "assert"):
+                self.problems.append(str(values["args"]))
+            case "Log.entryAdded" if values["entry"]["level"] == "error":
+                self.problems.append(f"{values['entry']['text']} {values['entry'].get('url')}")
+            case "Network.requestWillBeSent":
+                self.requested.append(values["request"]["url"])
+
+    def size(self, width, height=900, *, dark=False):
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=height, deviceScaleFactor=1, mobile=False,
+        )  # fmt: skip
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def open(self, address, until="document.readyState === 'complete'"):
+        self.call("Page.navigate", url=str(address))
+        self.wait(until)
+
+    def evaluate(self, script):
+        found = self.call(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in found, (script, found["exceptionDetails"])
+        return found["result"].get("value")
+
+    def wait(self, script, patience=PATIENCE):
+        begin = time.monotonic()
+        while not self.evaluate(script):
+            assert time.monotonic() - begin < patience, f"never true: {script}"
+            time.sleep(0.05)
+
+    def text(self, selector):
+        return self.evaluate(f"document.querySelector({json.dumps(selector)})?.textContent")
+
+    def press(self, key):
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, text=key)
+
+    def screenshot(self, path: Path):
+        """The whole page, as a picture."""
+        tall = self.evaluate("document.documentElement.scrollHeight")
+        wide = self.evaluate("window.innerWidth")
+        clip = {"x": 0, "y": 0, "width": wide, "height": tall, "scale": 1}
+        data = self.call(
+            "Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True
+        )
+        path.write_bytes(base64.b64decode(data["data"]))
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self._to)
+        os.close(self._from)
+        shutil.rmtree(self._profile, ignore_errors=True)

@@ -1,0 +1,183 @@
+"""A snapshot says what the state says, in figures and a sentence."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from bursar.model.market import Offer
+from bursar.model.money import Money
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import make_bag
+from bursar.report.page.machine_log import MachineLog
+from bursar.report.page.numbers import amount, duration, moment, share
+from bursar.report.page.reasons import Reasons
+from bursar.report.page.series import MOST_POINTS, thinned
+from bursar.report.page.snapshot import snapshot
+from bursar.state import events as ev
+from bursar.testing import Scene
+
+SMALL = Offer("small", Money.parse("0.10"), MINUTE)
+
+
+def shown(scene, *, is_live=True, **options):
+    log = MachineLog()
+    reasons = Reasons(log)
+    for event in scene.events:
+        log.saw(event)
+        reasons.saw(event)
+    return snapshot(scene.state, log, reasons, scene.at, is_live=is_live, **options)
+
+
+def begun(tasks=20, **conditions):
+    """Two machines, six tasks done in a minute each, two running."""
+    bag = make_bag(["fit"], [[f"case-{number}"] for number in range(tasks)])
+    scene = Scene(SMALL, tasks=bag, **{"budget": "30", **conditions})
+    machines = [scene.machine(stay=HOUR) for _ in range(2)]
+    for turn in range(3):
+        attempts = [scene.start(2 * turn + n + 1, machine) for n, machine in enumerate(machines)]
+        scene.pass_time(MINUTE)
+        for attempt in attempts:
+            scene.end(attempt)
+    for n, machine in enumerate(machines):
+        scene.start(7 + n, machine)
+    scene.pass_time(30 * SECOND)
+    return scene
+
+
+def tile(found, name):
+    return next(one for one in found.tiles if one.id == name)
+
+
+def test_a_run_on_course_says_when_it_ends_and_what_it_costs():
+    found = shown(begun())
+    # 14 are left: 2 half done, then 12 on 2 machines, a minute each.
+    assert found.verdict.text.startswith("On course: ends in 6.50\u00a0min, for $")
+    assert found.verdict.tone == "good"
+    assert "2 small at work, 2 tasks running, 12 waiting" in found.verdict.more
+    assert tile(found, "tasks").value == "6"
+    assert tile(found, "tasks").unit == "of 20"
+    assert tile(found, "chance").value == ">\u00a099\u00a0%"
+    assert tile(found, "rate").value == "$12.00"
+
+
+def test_a_deadline_that_cannot_be_kept_is_off_course():
+    found = shown(begun(deadline=5 * MINUTE))
+    assert found.verdict.tone == "bad"
+    assert tile(found, "chance").value == "0\u00a0%"
+    assert tile(found, "chance").label == "Chance to keep both"
+
+
+def test_before_the_first_result_there_is_no_forecast():
+    scene = Scene(SMALL, tasks=5, budget="9")
+    assert "no machine yet" in shown(scene).verdict.text
+    machine = scene.rent()
+    assert shown(scene).verdict.text == "1 machine boots."
+    scene.up(machine)
+    scene.start(1, machine)
+    found = shown(scene)
+    assert found.outlook.now is None
+    assert tile(found, "time").value == "–"
+
+
+def test_an_ended_run_says_how_it_ended():
+    scene = begun(8)
+    for attempt in list(scene.state.attempts):
+        scene.end(attempt, "failed", 3, "cannot\nfind <b>it</b>")
+    for machine in list(scene.state.machines):
+        scene.down(machine)
+    scene.tell(ev.RunEnded(scene.at, "failed"))
+    found = shown(scene, is_live=False)
+    assert found.verdict.text == "Ended: 6 of 8 tasks done for $0.80 of $30.00; 2 tasks failed."
+    assert found.money.exact == str(scene.state.ledger.committed)
+    (group,) = found.failures.groups
+    assert (group.count, group.line) == (2, "find <b>it</b>")
+    assert group.stderr.startswith("cannot")
+    assert found.failures.retry == "scene"
+
+
+def test_a_redacted_snapshot_has_neither_commands_nor_what_tasks_printed():
+    scene = begun(8)
+    for attempt in list(scene.state.attempts):
+        scene.end(attempt, "failed", 3, "secret output")
+    text = msgspec.json.encode(shown(scene, redact=True))
+    assert b"secret" not in text
+    assert b"case-" not in text
+    assert b"fit" not in text
+
+
+def test_an_abandoned_run_says_so_and_how_to_continue():
+    found = shown(begun(), is_live=False)
+    assert found.state == "abandoned"
+    assert "No process executes it" in found.verdict.text
+    assert "bursar resume scene" in found.verdict.more
+
+
+def test_series_end_where_the_state_stands():
+    scene = begun()
+    charts = shown(scene).charts
+    assert charts.done.v[-1] == scene.state.done
+    assert charts.running.v[-1] == len(scene.state.attempts)
+    assert charts.fleet.v[-1] == len(scene.state.machines)
+    assert charts.money.v[-1] == pytest.approx(float(scene.state.ledger.committed))
+
+
+def test_a_long_series_is_thinned_to_what_a_screen_shows():
+    found = thinned(range(100_000), range(100_000))
+    assert len(found.t) <= MOST_POINTS
+    assert (found.t[0], found.v[-1]) == (0, 99_999)
+
+
+def test_machines_have_rows_with_their_attempts():
+    rows = shown(begun()).machines.rows
+    assert [row.name for row in rows] == ["small-1", "small-2"]
+    assert [(end - begin, task) for begin, end, _, task, _ in rows[0].segments] == [
+        (60.0, 1), (60.0, 3), (60.0, 5), (30.0, 7),
+    ]  # fmt: skip
+
+
+def test_more_machines_than_a_screen_has_rows_are_seats():
+    scene = Scene(SMALL, tasks=300, budget="900")
+    for number in range(90):
+        machine = scene.machine(stay=HOUR)
+        attempt = scene.start(number + 1, machine)
+        scene.pass_time(MINUTE)
+        scene.end(attempt)
+        scene.down(machine, "lost")
+    raster = shown(scene).machines.raster
+    assert raster.offers == [("small", 1)], "each machine takes the seat of the one before"
+    assert sum(raster.sums["useful"]) / raster.bins == pytest.approx(1, abs=0.02)
+
+
+def test_decisions_for_one_reason_are_one_group():
+    scene = Scene(SMALL, tasks=5, budget="90")
+    for number in range(3):
+        until = scene.at + HOUR
+        scene.tell(ev.MachineRented(scene.at, number + 1, "small", until, f"{number} more pay"))
+        scene.pass_time(MINUTE)
+    why = shown(scene).why
+    rented = next(group for group in why.groups if group.kind == "rent")
+    assert (rented.count, rented.what) == (3, "+3 small at $0.10 a unit")
+    assert sum(rented.strip) == 3
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [(0, "0 s"), (910_000, "910 ms"), (34_000_000, "34.0 s"), (22_068 * SECOND, "6.13 h")],
+)
+def test_times_have_three_digits_and_a_unit(time, text):
+    assert duration(time).replace("\u00a0", " ") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "figure"),
+    [("0.87", "$0.87"), ("0.0021", "$0.0021"), ("8329.4", "$8,329"), ("0", "$0"), ("2.5", "$2.50")],
+)
+def test_money_has_cents_or_two_digits(text, figure):
+    assert amount(Money.parse(text), "USD") == figure
+
+
+def test_nothing_is_ever_a_hundred_percent():
+    assert share(0.9999).replace("\u00a0", " ") == "> 99 %"
+    assert share(0.0001).replace("\u00a0", " ") == "< 1 %"
+    assert moment(3_723 * SECOND) == "1:02:03"
