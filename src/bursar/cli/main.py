@@ -38,6 +38,7 @@ GROUPS: Final = {
     "Inspect": {
         "status": "List runs, or show one of them.",
         "why": "Show the decisions of a run and their reasons.",
+        "dashboard": "Show all runs in a browser, live.",
         "report": "Write a run as one HTML page that opens offline.",
         "export": "Write a run as a job log or as JSON lines.",
         "show": "Show the structure of a workflow.",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,6 +49,7 @@ from bursar.cli.progress import progress
 from bursar.execute.outputs import LEFTOVERS
 from bursar.execute.staging import COPIED, SHARED
 from bursar.formats.job import Job
+from bursar.journal.runs import Home
 from bursar.kernels.compiling import on_compilation
 from bursar.model.errors import EmptyListError, InputError, shown
 from bursar.model.fleet import format_fleet
@@ -127,9 +129,12 @@ PLAN_OPTIONS: Final = ("budget", "deadline", "sabotage", "quiet", "json")
     help="Emulate losses: take unreliable machines away after this time on average.",
 )
 @run_name_options
+@option(OUTPUT, "--page", is_flag=True, help="Print the link of a live page of this run.")
 @quiet_option
 @option(OUTPUT, "--json", is_flag=True, default=None, help="Print one JSON object at the end.")
-def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options: Any) -> int:
+def command(
+    words: tuple[str, ...], choose: str | None, dry_run: bool, page: bool, **options: Any
+) -> int:
     """Run commands or a workflow on rented machines, within a budget.
 
     \b
@@ -144,7 +149,7 @@ def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options
     directory.
     """  # noqa: D301 (click wants the character)
     if choose is not None and not is_workflow(words):
-        return _run_plan(words, choose, options, dry_run=dry_run)
+        return _run_plan(words, choose, options, dry_run=dry_run, page=page)
     history = options.pop("history")
     job = Job.from_command_line(words, options)
     if history is not None:
@@ -166,7 +171,8 @@ def command(words: tuple[str, ...], choose: str | None, dry_run: bool, **options
         say(_greeting(session, request), quiet=quiet)
         for caution in () if request.flow is None else request.flow.cautions:
             say(f"Caution: {caution}.", quiet=quiet)
-        return drive(session, quiet=quiet, as_json=bool(job.json))
+        with page_beside(session, wanted=page):
+            return drive(session, quiet=quiet, as_json=bool(job.json))
 
 
 def _with_history(job: Job, path: str) -> Job:
@@ -183,7 +189,7 @@ def _with_history(job: Job, path: str) -> Job:
 
 
 def _run_plan(
-    words: tuple[str, ...], choice: str, options: Mapping[str, Any], *, dry_run: bool
+    words: tuple[str, ...], choice: str, options: Mapping[str, Any], *, dry_run: bool, page: bool
 ) -> int:
     """Go on with a planned run, with the plan that was chosen."""
     from bursar.runs.choosing import Chooser
@@ -206,7 +212,8 @@ def _run_plan(
             say(will, quiet=quiet)
         for note in chosen.notes:
             say(f"note: {note}", quiet=quiet)
-        return drive(session, quiet=quiet, as_json=bool(options.get("json")))
+        with page_beside(session, wanted=page):
+            return drive(session, quiet=quiet, as_json=bool(options.get("json")))
 
 
 def _show_choice(run: RunDir, chooser: Chooser, *, quiet: bool) -> int:
@@ -373,6 +380,22 @@ def _cap_and_verdict(request: Request) -> str:
     """What may be spent, and whether it will do, where run times are known."""
     cap, known = budget_told(request.market, request.goal), fleet_before(request)
     return cap if known is None else f"{cap}, {verdict(known, request.market.currency)}"
+
+
+@contextmanager
+def page_beside(session: Session, *, wanted: bool) -> Iterator[None]:
+    """A live page of the run while it goes on, if that is wanted; says where it is."""
+    if not wanted:
+        yield
+        return
+    from bursar.web.listening import require_web
+
+    require_web()
+    from bursar.web.page.serve import PageBeside
+
+    with PageBeside(Home(session.run_dir.path.parent), session.run_dir.name) as page:
+        say(f"page: {page.link} (token to stop the run there: {page.token})")
+        yield
 
 
 def drive(session: Session, *, quiet: bool, as_json: bool) -> int:

@@ -19,7 +19,7 @@ import msgspec
 from bursar.report.page.headline import PageTile
 from bursar.report.page.snapshot import RunSnapshot
 
-SCRIPTS: Final = ("base.js", "charts.js", "machines.js", "panels.js", "page.js")
+SCRIPTS: Final = ("base.js", "charts.js", "machines.js", "panels.js", "runs.js", "page.js")
 ICONS: Final = {"good": "✓", "warn": "!", "bad": "×", "wait": "…"}
 _STOP: Final = '<button type="button" id="stop" class="stop gone">Stop …</button>'
 _DIALOG: Final = """<dialog id="stop-dialog" aria-labelledby="stop-title"><form id="stop-form">
@@ -113,9 +113,28 @@ def _body(shown: RunSnapshot, parts: dict[str, str]) -> str:
         "MORE": escape(shown.verdict.more) or "&nbsp;",
         "TILES": "\n".join(map(_tile, shown.tiles)),
     }
-    pieces = asset("run.html").split("@@")
-    # Every second piece is the name of a part: what a part contains is never looked at again.
-    return "".join(filled[piece] if number % 2 else piece for number, piece in enumerate(pieces))
+    return _filled("run.html", filled)
+
+
+def _filled(name: str, parts: dict[str, str]) -> str:
+    """Every second piece is the name of a part: what a part contains is never looked at again."""
+    pieces = asset(name).split("@@")
+    return "".join(parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
+
+
+def runs_html(verdict: str, more: str, rows: str) -> str:
+    """The list of runs; `rows` is HTML, the others are texts."""
+    parts = {
+        "VERDICT": escape(verdict),
+        "MORE": escape(more) or "&nbsp;",
+        "ROWS": rows,
+        "HAS-RUNS": " gone" if rows else "",
+    }
+    return (
+        f'{_head("Runs")}<link rel="stylesheet" href="/static/page.css"></head>\n<body>\n'
+        f'{_filled("runs.html", parts)}\n<script src="/static/page.js" defer></script>\n'
+        "</body></html>\n"
+    )
 
 
 def _tile(tile: PageTile) -> str:

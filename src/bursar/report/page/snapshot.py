@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import platform
 from fractions import Fraction
+from importlib.metadata import version
 from typing import Final
 
 import msgspec
 
-from bursar import __version__
 from bursar.model.money import NANOS
 from bursar.model.plan import Plan
 from bursar.model.text import counted
@@ -411,7 +411,7 @@ def _about(state: RunState, *, redact: bool) -> AboutRun:
         began=created.began,
         command="" if redact else options.typed,
         template="" if redact else shown_command(state),
-        version=__version__,
+        version=version("bursar"),
         python=platform.python_version(),
         promises=promises(state),
         accounts=accounts(state),

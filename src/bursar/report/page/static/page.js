@@ -90,6 +90,7 @@ function begin() {
   if (filter) filter.addEventListener("input", () => { chosen.text = filter.value; listWhy(page.data); });
   if (byId("try-now")) byId("try-now").addEventListener("click", () => { if (page.source) { page.source.close(); page.source = null; } listen(); });
   stopping();
+  if (byId("runs-rows")) { askRuns(); setInterval(askRuns, 2000); }
   if (!byId("plane")) return;
   if (page.data) draw();
   let width = window.innerWidth, timer = 0;

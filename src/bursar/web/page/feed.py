@@ -1,0 +1,208 @@
+"""A feed: what is new of one run, for everybody who looks at its page.
+
+One watch a run, shared by all viewers; nothing is read while nobody looks. The journal is opened
+read-only and only what was added is read. Figures go out some times a second. Charts take longer to
+make, so they go out at most once a second, and less often where that would cost more than a
+fiftieth of the time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final, Literal, TypeVar
+
+import msgspec
+
+from bursar.journal.runs import RunDir
+from bursar.report.page.snapshot import RunSnapshot
+from bursar.report.page.watch import RunWatch, is_executed, time_of
+
+T = TypeVar("T")
+Group = Literal["tick", "series", "forecast", "decision"]
+
+PACE_S: Final = 0.25
+"""between two looks at the journal"""
+CHARTS_S: Final = 1.0
+SHARE: Final = 50
+"""charts take at most one part in so many of the time"""
+ALIVE_S: Final = 2.0
+"""a word to the browser at least so often"""
+GROUPS: Final[dict[str, Group]] = {
+    "verdict": "tick",
+    "tiles": "tick",
+    "live": "tick",
+    "state": "tick",
+    "outlook": "forecast",
+    "why": "decision",
+    **dict.fromkeys(
+        (
+            "charts", "machines", "money", "failures", "longest", "runtimes", "offers", "graph",
+            "about",
+        ),
+        "series",
+    ),
+}  # fmt: skip
+
+
+class Section(msgspec.Struct):
+    """One part of a snapshot as JSON, and since when it is so."""
+
+    data: bytes
+    version: int
+    seq: int
+
+
+class RunFeed:
+    """Used from one event loop; the journal is read in a thread of its own."""
+
+    def __init__(self, run: RunDir) -> None:
+        self.run = run
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="page")
+        self._watch: RunWatch | None = None
+        self.sections: dict[str, Section] = {}
+        self.seq = 0
+        self.version = 0
+        self.is_over = False
+        """the run has ended: nothing will be new"""
+        self.viewers = 0
+        self.last_used = time.monotonic()
+        self._changed = asyncio.Condition()
+        self._driver: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
+        self._next_charts = 0.0
+        self._shown: RunSnapshot | None = None
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    async def snapshot(self) -> RunSnapshot:
+        """How the run stands now."""
+        self.last_used = time.monotonic()
+        async with self._lock:
+            if not (self.is_over and self._shown is not None):
+                await self._refresh(whole=True)
+        assert self._shown is not None  # noqa: S101
+        return self._shown
+
+    async def _refresh(self, *, whole: bool = False) -> None:
+        began = time.monotonic()
+        whole = whole or began >= self._next_charts
+        fresh = await self._in_thread(lambda: self._look(whole=whole))
+        if whole:
+            took = time.monotonic() - began
+            self._next_charts = began + max(CHARTS_S, SHARE * took)
+        if not fresh:
+            return
+        self.version += 1
+        for name, data in fresh.items():
+            self.sections[name] = Section(data, self.version, self.seq)
+        async with self._changed:
+            self._changed.notify_all()
+
+    def _look(self, *, whole: bool) -> dict[str, bytes]:
+        """In the thread: sections that are new or changed."""
+        if self._watch is None:
+            self._watch = RunWatch(self.run.journal)
+        watch = self._watch
+        watch.catch_up()
+        is_live = watch.state.ended is None and is_executed(self.run)
+        now = time_of(watch.state, time.time())
+        found: dict[str, object]
+        if whole or watch.state.ended is not None:
+            self._shown = shown = watch.snapshot(now, is_live=is_live)
+            found = {name: getattr(shown, name) for name in GROUPS}
+        else:
+            verdict, tiles, _ = watch.headline(now, is_live=is_live)
+            found = {"verdict": verdict, "tiles": tiles, "live": is_live}
+        self.seq = watch.state.events
+        self.is_over = watch.state.ended is not None and not is_executed(self.run)
+        encoded = {name: msgspec.json.encode(value) for name, value in found.items()}
+        return {
+            name: data
+            for name, data in encoded.items()
+            if name not in self.sections or self.sections[name].data != data
+        }
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    # --- telling ---------------------------------------------------------------------------------
+
+    async def events(self, after: int | None) -> AsyncIterator[bytes]:
+        """Server-sent events; `after`: the number of the event up to which the viewer knows all."""
+        self.viewers += 1
+        if self._driver is None or self._driver.done():
+            self._driver = asyncio.create_task(self._drive())
+        try:
+            async for message in self._tell(after):
+                yield message
+        finally:
+            self.viewers -= 1
+            self.last_used = time.monotonic()
+
+    async def _tell(self, after: int | None) -> AsyncIterator[bytes]:
+        yield b"retry: 1000\n\n"
+        if after is None or not self.sections:
+            shown = await self.snapshot()
+            seen = self.version
+            yield self._message("snapshot", msgspec.json.encode(shown))
+        else:
+            known = [one.version for one in self.sections.values() if one.seq <= after]
+            seen = max(known, default=0) if after <= self.seq else 0
+        while True:
+            for message in self._since(seen):
+                yield message
+            seen = self.version
+            if self.is_over:
+                yield self._message("ended", b'{"live":false}')
+                return
+            if not await self._wait(seen):
+                yield b"event: alive\ndata: {}\n\n"
+
+    def _since(self, version: int) -> list[bytes]:
+        groups: dict[str, list[str]] = {}
+        for name, section in self.sections.items():
+            if section.version > version:
+                groups.setdefault(GROUPS[name], []).append(name)
+        return [
+            self._message(
+                group,
+                b"{"
+                + b",".join(
+                    b'"' + name.encode() + b'":' + self.sections[name].data for name in names
+                )
+                + b"}",
+            )
+            for group, names in groups.items()
+        ]
+
+    def _message(self, name: str, data: bytes) -> bytes:
+        return b"id: %d\nevent: %s\ndata: %s\n\n" % (self.seq, name.encode(), data)
+
+    async def _wait(self, version: int) -> bool:
+        """Until something is newer than a version; False: not within a while."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ALIVE_S), self._changed:
+                await self._changed.wait_for(lambda: self.version > version or self.is_over)
+                return True
+        return False
+
+    async def _drive(self) -> None:
+        """Look at the journal while somebody looks at the page."""
+        while self.viewers and not self.is_over:
+            async with self._lock:
+                await self._refresh()
+            await asyncio.sleep(PACE_S)
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def close(self) -> None:
+        if self._driver is not None:
+            self._driver.cancel()
+        watch = self._watch
+        if watch is not None:
+            await self._in_thread(watch.close)
+        self._thread.shutdown(wait=False)
