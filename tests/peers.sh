@@ -36,6 +36,14 @@ if [ -x .venv/bin/python ] && [ ! -e "$peers/.installed" ]; then
     fi
 fi
 
+# axe looks for what keeps people from using a page.
+axe=.venv/peers/axe
+if [ -d .venv/peers ] && [ ! -d "$axe/node_modules/axe-core" ] && command -v npm >/dev/null 2>&1; then
+    mkdir -p "$axe"
+    (cd "$axe" && timeout "$SECONDS_EACH" npm install --silent --no-audit --no-fund --prefix . axe-core) >/dev/null 2>&1 ||
+        echo "peers: could not install axe-core; the tests that need it are skipped"
+fi
+
 # CPython's own tests are unpacked, not installed: to install them would change the system's Python.
 suite=.venv/peers/cpython
 if [ -d .venv/peers ] && [ ! -d "$suite" ] && command -v apt-get >/dev/null 2>&1; then
