@@ -94,7 +94,7 @@ class Reasons:
 
     def groups(self, now: Time) -> list[WhyGroup]:
         """The latest first."""
-        latest = sorted(self._groups.values(), key=lambda one: -one.times[-1])
+        latest = sorted(self._groups.values(), key=lambda one: one.times[-1])[::-1]
         return [self._shown(one, now) for one in latest[:MOST_GROUPS]]
 
     def _shown(self, group: _Group, now: Time) -> WhyGroup:

@@ -103,7 +103,7 @@ def failures(state: RunState, *, redact: bool = False) -> list[FailureGroup]:
         text = (failure.why or "").strip()
         lines = text.splitlines() or [""]
         code = "" if failure.exit_code is None else f"exit code {failure.exit_code}"
-        line = cut(one_line(lines[-1].strip() or code or "no word"), 300)
+        line = cut(one_line(lines[-1].strip() or code or "no output"), 300)
         groups.append(
             FailureGroup(
                 count=len(tasks),

@@ -59,7 +59,7 @@ def run_list(home: Home) -> RunList:
     verdict = f"{counted(live, 'run')} {'is' if live == 1 else 'are'} live."
     if not live:
         verdict = f"No run is live. {ended} ended." if rows else "No run yet."
-    more = f"{short:,} of {ended} that are not live ended short." if short else ""
+    more = f"{counted(short, 'run')} ended short of the goal." if short else ""
     return RunList(verdict, more, rows)
 
 
