@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bursar.model.money import NANOS
 from bursar.model.time import SECOND, Time
-from bursar.report.page.machine_log import NEVER, MachineLog
+from bursar.report.page.machine_log import CAUSES, NEVER, MachineLog
 from bursar.report.page.series import AttemptColumns, Ints
 from bursar.state.attempts import OUTCOMES
 from bursar.state.state import RunState
@@ -28,7 +28,7 @@ MOST_KNOWN: Final = 2_000
 MOST_STEPS: Final = 6_000_000
 """of playing task by task; beyond it the rest flows"""
 MOMENTS: Final = 24
-"""at which the forecasts of a run are shown"""
+"""at which the forecasts of a run are shown; half as many for thousands of attempts"""
 _SUCCESS: Final = OUTCOMES.index("success")
 Floats = NDArray[np.float64]
 
@@ -55,6 +55,67 @@ class _Slots(msgspec.Struct, frozen=True):
     """per slot, when it is up; the moment itself, mostly"""
 
 
+class _Known:
+    """Run times of an offer, with the chance of each, and time wasted for each result.
+
+    Attempts that still run count, too: those that end first are the short ones (the product-limit
+    estimate, Kaplan and Meier 1958).
+    """
+
+    def __init__(self, times: Floats, ages: Floats, wasted: float, useful: int, bad: int) -> None:
+        self.times, self.count = np.sort(times), len(times)
+        self.wasted = wasted / max(1, useful)
+        """for each result"""
+        self.piece = wasted / max(1, bad)
+        """for each attempt without one"""
+        self.bad = bad / max(1, bad + useful)
+        """the chance of such an attempt"""
+        older = len(ages) - np.searchsorted(np.sort(ages), self.times, side="left")
+        at_risk = np.arange(len(times), 0, -1) + older
+        surviving = np.cumprod(1 - 1 / at_risk)
+        self.ends = 1 - surviving
+        self.ends[-1] = 1.0
+        """the chance that a task takes no longer than this one"""
+        chances = np.diff(self.ends, prepend=0.0)
+        self.mean = float(self.times @ chances)
+        self.variance = float(np.square(self.times - self.mean) @ chances)
+
+    def draw(self, uniform: Floats) -> Floats:
+        """Run times, of numbers between 0 and 1."""
+        return self.times[np.minimum(np.searchsorted(self.ends, uniform), self.count - 1)]
+
+    def left(self, ages: Floats, rng: np.random.Generator) -> Floats:
+        """What is left of attempts of these ages, by draw: as those that took longer had left.
+
+        One that has run for longer than any before runs on for half as long again, on average.
+        """
+        first = np.searchsorted(self.times, ages, side="right")
+        before = np.concatenate(([0.0], self.ends))[first]
+        uniform = before + rng.random((DRAWS, len(ages))) * (1 - before)
+        unknown = rng.exponential(0.5, (DRAWS, len(ages))) * np.maximum(ages, 1.0)
+        longer = np.maximum(self.draw(uniform) - ages, 1.0)
+        left = np.where(first < self.count, longer, unknown)
+        again = rng.random(left.shape) < self.bad
+        return left + np.where(again, self.whole(left.shape, rng), 0.0)
+
+    def whole(self, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+        """What tasks take to their result, attempts without one included."""
+        tries = rng.geometric(1 - self.bad, shape) - 1 if self.bad < 1 else np.zeros(shape)
+        return self.draw(rng.random(shape)) + tries * self.piece
+
+    def doubt(self, rng: np.random.Generator) -> Floats:
+        """By which the mean may be wrong: as many results make it, so sure it is.
+
+        What is wasted comes in pieces as long as a task, now and then.
+        """
+        if self.count < 2:
+            return np.asarray(np.exp(rng.normal(0.0, 0.5, DRAWS)), dtype=np.float64)
+        variance = self.variance + self.wasted * self.mean
+        error = np.sqrt(variance / self.count) / (self.mean + self.wasted)
+        doubt = 1 + error * rng.standard_t(self.count - 1, DRAWS)
+        return np.asarray(np.maximum(0.1, doubt), dtype=np.float64)
+
+
 class Outlooks:
     """The forecasts of one run."""
 
@@ -71,7 +132,12 @@ class Outlooks:
         begin = max(self._state.begun, int(self._done[0]) if len(self._done) else 0)
         if until <= begin:
             return []
-        moments = np.linspace(begin, until, MOMENTS + 1)[1:-1].astype(np.int64).tolist()
+        many = len(self._columns.task) > MOST_KNOWN
+        moments = (
+            np.linspace(begin, until, (MOMENTS // 2 if many else MOMENTS) + 1)[1:-1]
+            .astype(np.int64)
+            .tolist()
+        )
         found = (self.at(moment) for moment in moments)
         return [one for one in found if one is not None]
 
@@ -86,7 +152,7 @@ class Outlooks:
         slots = self._slots(now)
         if left <= 0 or not done or not len(slots.machine):
             return None
-        known = self._known(now)
+        known = self._known(now, live)
         running, ages = self._running(live, slots, now)
         waiting = max(0, left - len(np.unique(columns.task[live])))
         rng = np.random.default_rng(7)
@@ -107,7 +173,7 @@ class Outlooks:
         machine = np.repeat(there + 1, counts)
         return _Slots(machine, self._offer_of[machine], np.repeat(free, counts))
 
-    def _known(self, now: Time) -> dict[int, tuple[Floats, float]]:
+    def _known(self, now: Time, live: Ints) -> dict[int, _Known]:
         """By offer: run times of successes, and time that went by for each of them without result:
         other attempts, and the boot of machines in the place of lost ones.
 
@@ -118,7 +184,8 @@ class Outlooks:
         ended = (columns.ended <= now) & ~columns.is_live
         offer = self._offer_of[columns.machine]
         success = ended & (columns.outcome == _SUCCESS)
-        found: dict[int, tuple[Floats, float]] = {}
+        found: dict[int, _Known] = {}
+        ages = (now - columns.started[live]).astype(np.float64)
         for place in (-1, *range(len(self._log.market.offers))):
             mine = np.ones_like(success) if place < 0 else offer == place
             times = np.maximum(self._runtime[success & mine][-MOST_KNOWN:], 1).astype(np.float64)
@@ -127,7 +194,9 @@ class Outlooks:
             wasted = float((columns.ended - columns.started)[others].sum())
             wasted += float(boots[lost if place < 0 else lost & (self._offer_of == place)].sum())
             if len(times):
-                found[place] = (times, wasted / max(1, useful))
+                young = ages if place < 0 else ages[offer[live] == place]
+                bad = int(np.count_nonzero(others))
+                found[place] = _Known(times, young, wasted, useful, bad)
         for place in range(len(self._log.market.offers)):
             found.setdefault(place, found[-1])
         return found
@@ -169,7 +238,7 @@ class Outlooks:
     def _play(
         self,
         slots: _Slots,
-        known: dict[int, tuple[Floats, float]],
+        known: dict[int, _Known],
         running: Ints,
         ages: Floats,
         waiting: int,
@@ -177,17 +246,12 @@ class Outlooks:
         rng: np.random.Generator,
     ) -> Floats:
         """When each slot ends its last task, in each draw."""
-        doubt = _doubt(*known[-1], rng)
+        doubt = known[-1].doubt(rng)
         free = np.tile(slots.free.astype(np.float64), (DRAWS, 1))
-        for place, age in zip(running.tolist(), ages.tolist(), strict=True):
-            times = known[int(slots.offer[place])][0]
-            longer = times[times > age]
-            rest = (
-                rng.choice(longer, DRAWS) - age
-                if len(longer)
-                else rng.exponential(0.5 * max(age, 1.0), DRAWS)
-            )
-            free[:, place] += rest * doubt
+        for offer in np.unique(slots.offer[running]).tolist():
+            mine = slots.offer[running] == offer
+            rest = known[offer].left(ages[mine], rng)
+            free[:, running[mine]] += rest * doubt[:, None]
         used = np.zeros_like(free, dtype=bool)
         used[:, running] = True
         if waiting * len(slots.machine) * DRAWS <= MOST_STEPS * 10 and waiting <= 4_000:
@@ -197,8 +261,7 @@ class Outlooks:
                 took = np.empty(DRAWS)
                 for offer in np.unique(slots.offer).tolist():
                     mine = slots.offer[first] == offer
-                    times, wasted = known[offer]
-                    took[mine] = rng.choice(times, int(mine.sum())) + wasted
+                    took[mine] = known[offer].whole((int(mine.sum()),), rng)
                 free[draws, first] += took * doubt
                 used[draws, first] = True
         elif waiting:
@@ -213,11 +276,12 @@ class Outlooks:
         machines, first = np.unique(slots.machine, return_index=True)
         stays = np.maximum.reduceat(ends, first, axis=1) if len(first) else ends
         cost = np.zeros(DRAWS)
-        for place, machine in enumerate(machines.tolist()):
-            offer = log.offer_of(machine)
-            stay = np.maximum(stays[:, place], now) - log.rented[machine]
-            units = np.ceil(np.maximum(np.maximum(stay, offer.minimum), 1) / offer.billing)
-            cost += units * offer.price.nanos
+        rented, offers = np.array(log.rented)[machines], self._offer_of[machines]
+        for place in np.unique(offers).tolist():
+            offer, mine = log.market.offers[place], offers == place
+            stay = np.maximum(stays[:, mine], now) - rented[mine]
+            units = np.ceil(np.maximum(stay, max(offer.minimum, 1)) / offer.billing)
+            cost += units.sum(axis=1) * offer.price.nanos
         known = (cost + self._closed(now) + rounded) / NANOS
         goal = self._state.goal
         kept = np.ones(DRAWS, dtype=bool)
@@ -233,45 +297,40 @@ class Outlooks:
             chance=float(kept.mean()) if has_goal and not self._log.market.is_free else None,
         )
 
-    def _closed(self, now: Time) -> int:
-        """Billionths that machines cost which were gone by then."""
-        log, total = self._log, 0
-        for machine in range(1, len(log) + 1):
-            gone = log.gone[machine]
-            if gone != NEVER and gone <= now and log.cause_of(machine) != "refused":
-                total += log.offer_of(machine).charge(gone - log.rented[machine]).nanos
+    def _closed(self, now: Time) -> float:
+        """Billionths that machines cost which were gone by then; estimates are no ledger."""
+        log = self._log
+        gone, rented = np.array(log.gone), np.array(log.rented)
+        refused = np.array(log.cause, dtype=np.uint8) == CAUSES.index("refused")
+        is_gone = (gone != NEVER) & (gone <= now) & ~refused
+        is_gone[0] = False
+        total = 0.0
+        for place, offer in enumerate(log.market.offers):
+            stay = (gone - rented)[is_gone & (self._offer_of == place)]
+            units = -(-np.maximum(stay, max(offer.minimum, 1)) // offer.billing)
+            total += float(units.sum()) * offer.price.nanos
         return total
-
-
-def _doubt(times: Floats, wasted: float, rng: np.random.Generator) -> Floats:
-    """By which the mean may be wrong: as many results make it, so sure it is.
-
-    What is wasted comes in pieces as long as a task, now and then.
-    """
-    count, mean = len(times), float(times.mean())
-    if count < 2:
-        return np.asarray(np.exp(rng.normal(0.0, 0.5, DRAWS)), dtype=np.float64)
-    variance = float(times.var(ddof=1)) + wasted * mean
-    error = np.sqrt(variance / count) / (mean + wasted)
-    doubt = 1 + error * rng.standard_t(count - 1, DRAWS)
-    return np.asarray(np.maximum(0.1, doubt), dtype=np.float64)
 
 
 def _flowed(
     slots: _Slots,
-    known: dict[int, tuple[Floats, float]],
+    known: dict[int, _Known],
     free: Floats,
     waiting: int,
     doubt: Floats,
     rng: np.random.Generator,
 ) -> Floats:
     """Very many tasks: all slots work until none waits, then each ends what it has begun."""
-    means = np.array([known[int(one)][0].mean() + known[int(one)][1] for one in slots.offer])
+    means = np.array([known[offer].mean + known[offer].wasted for offer in slots.offer.tolist()])
     rate = (1 / means).sum() / doubt
     gone_by = (waiting + (free / means).sum(axis=1) / doubt) / rate  # sum of rate * (t - free)
-    times = known[-1][0]
-    length_biased = rng.choice(times, (DRAWS, min(len(slots.machine), 200)), p=times / times.sum())
-    left = length_biased * rng.random(length_biased.shape) * doubt[:, None]
+    times = known[-1].times
+    longer = np.cumsum(times * np.diff(known[-1].ends, prepend=0.0))  # a slot is met in a long one
+    uniform = rng.random((DRAWS, min(len(slots.machine), 200)))
+    met = times[np.minimum(np.searchsorted(longer / longer[-1], uniform), len(times) - 1)]
+    again = rng.random(met.shape) < known[-1].bad
+    left = met * rng.random(met.shape) + np.where(again, known[-1].whole(met.shape, rng), 0.0)
+    left *= doubt[:, None]
     ends: Floats = np.maximum(free, gone_by[:, None])
     ends[:, : left.shape[1]] += left
     return ends
