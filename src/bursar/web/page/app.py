@@ -55,6 +55,11 @@ class Dashboard:
         handlers: Any = {BursarError: _unreadable}
         return SecurityMiddleware(Starlette(routes=routes, exception_handlers=handlers), hosts)
 
+    @property
+    def viewers(self) -> int:
+        """Who looks at a run that may change."""
+        return sum(feed.viewers for feed in list(self._feeds.values()))
+
     async def list_page(self, request: Request) -> Response:
         found = await asyncio.to_thread(run_list, self._home)
         return HTMLResponse(

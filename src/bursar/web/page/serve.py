@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from secrets import token_urlsafe
 from typing import Final
@@ -23,7 +24,9 @@ from bursar.web.listening import Listening
 
 TOKEN_BYTES: Final = 9
 GRACE_S: Final = 2.0
-"""for which it goes on after the run, so that pages hear of the end"""
+"""for which it goes on after the run, at least ..."""
+LONGEST_GRACE_S: Final = 30.0
+"""... and at most, until all pages have heard of the end"""
 NICENESS: Final = 10
 
 
@@ -81,11 +84,15 @@ def _beside(descriptor: int, home: str) -> None:
 
     listening = Listening()
     bound = socket.socket(fileno=descriptor)
-    server = listening.server(Dashboard(Home(home), token).app(listening.allowed_hosts()))
+    dashboard = Dashboard(Home(home), token)
+    server = listening.server(dashboard.app(listening.allowed_hosts()))
 
     def wait_for_the_end() -> None:
         sys.stdin.read()
-        threading.Event().wait(GRACE_S)
+        ended = time.monotonic()
+        time.sleep(GRACE_S)
+        while dashboard.viewers and time.monotonic() < ended + LONGEST_GRACE_S:
+            time.sleep(GRACE_S / 10)
         server.should_exit = server.force_exit = True
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
