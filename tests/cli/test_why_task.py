@@ -2,7 +2,6 @@
 
 import pytest
 
-from bursar.cli.why import _number
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
@@ -10,6 +9,7 @@ from bursar.model.money import ZERO
 from bursar.model.work import Bag, Work
 from bursar.model.workflow import Workflow
 from bursar.model.workflow_builder import WorkflowBuilder
+from bursar.runs.task_logs import task_number
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -28,9 +28,9 @@ def state():
 
 
 def test_a_task_is_found_by_its_number_or_its_name(state):
-    assert [_number(task, state) for task in ("2", "5", "make", "use")] == [2, 5, 4, 5]
+    assert [task_number(task, state) for task in ("2", "5", "make", "use")] == [2, 5, 4, 5]
     with pytest.raises(InputError, match="no task 'nothing': the run has tasks 1 to 5"):
-        _number("nothing", state)
+        task_number("nothing", state)
 
 
 def test_a_number_needs_no_work_that_is_in_the_journal_alone(state):
@@ -41,4 +41,4 @@ def test_a_number_needs_no_work_that_is_in_the_journal_alone(state):
         state.apply(ev.AttemptStarted(0, task, task, 1))
         state.apply(ev.AttemptEnded(0, task, "success"))
     state.work._latest = None
-    assert _number("2", state) == 2
+    assert task_number("2", state) == 2

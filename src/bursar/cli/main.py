@@ -22,6 +22,7 @@ GROUPS: Final = {
         "run": "Run commands or a workflow within a budget.",
         "resume": "Continue a run that was stopped, crashed or ran out of money.",
         "stop": "Stop a run.",
+        "rm": "Remove runs that have ended.",
     },
     "Serve": {
         "serve": "Take work from several users over HTTP, each within a budget.",
@@ -37,6 +38,8 @@ GROUPS: Final = {
     },
     "Inspect": {
         "status": "List runs, or show one of them.",
+        "watch": "Follow a run in the terminal, full screen.",
+        "logs": "Print what a task wrote.",
         "why": "Show the decisions of a run and their reasons.",
         "dashboard": "Show all runs in a browser, live.",
         "report": "Write a run as one HTML page that opens offline.",

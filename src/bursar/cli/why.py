@@ -10,12 +10,8 @@ from bursar.cli.common import home, print_json, print_line, run_argument
 from bursar.cli.options import OUTPUT, WORK, json_option, option, settings
 from bursar.journal.reader import JournalReader
 from bursar.journal.replay import load_state
-from bursar.model.errors import InputError, shown
-from bursar.model.numbers import is_position
 from bursar.model.time import seconds
-from bursar.model.workflow import Workflow
 from bursar.report.decisions import clock, decisions, grouped
-from bursar.state.state import RunState
 
 
 @click.command(context_settings=settings)
@@ -43,20 +39,12 @@ def command(run: str | None, task: str | None, every: bool, as_json: bool) -> No
 
 
 def _story(journal: Path, task: str, *, as_json: bool) -> None:
+    from bursar.runs.task_logs import task_number  # late: most of it is for other verbs
+
     state = load_state(journal)
-    lines = state.story(_number(task, state))
+    lines = state.story(task_number(task, state))
     if as_json:
         print_json(lines)
     else:
         for line in lines:
             print_line(line)
-
-
-def _number(task: str, state: RunState) -> int:
-    """The task of this number, or of this name in a workflow."""
-    if is_position(task, state.total):
-        return int(task)
-    for before, work in state.work:
-        if isinstance(work.tasks, Workflow) and task in work.tasks.names:
-            return before + work.tasks.names.index(task) + 1
-    raise InputError(f"no task {shown(task)}: the run has tasks 1 to {state.total}")

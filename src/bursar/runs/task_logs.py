@@ -1,0 +1,55 @@
+"""What a task printed: its result, its failure, or what an attempt under way has written so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from bursar.execute.directories import FILES
+from bursar.execute.outputs import ATTEMPTS, FAILED
+from bursar.journal.replay import load_state
+from bursar.journal.runs import RunDir
+from bursar.model.errors import InputError, shown
+from bursar.model.numbers import is_position
+from bursar.model.workflow import Workflow
+from bursar.state.state import RunState
+
+
+class TaskLog(msgspec.Struct, frozen=True):
+    """One place where a task has written; `files` are its stdout and stderr, as far as they are."""
+
+    task: int
+    what: str
+    """`result`, `failure`, or the attempt under way"""
+    files: dict[str, Path]
+
+
+def task_number(text: str, state: RunState) -> int:
+    """The task of this number, or of this name in a workflow."""
+    if is_position(text, state.total):
+        return int(text)
+    for before, work in state.work:
+        if isinstance(work.tasks, Workflow) and text in work.tasks.names:
+            return before + work.tasks.names.index(text) + 1
+    raise InputError(f"no task {shown(text)}: the run has tasks 1 to {state.total}")
+
+
+def task_logs(run: RunDir, task: str) -> list[TaskLog]:
+    """Everything that is kept of a task, the result first; empty: it has not printed anything."""
+    state = load_state(run.journal)
+    number = task_number(task, state)
+    if state.created is None or not state.command(number):
+        raise InputError(
+            f"task {number} is a Python call or simulated: what it printed is not kept"
+        )
+    outputs = Path(state.created.made_with.outputs)
+    places = [("result", outputs / str(number)), ("failure", outputs / FAILED / str(number))]
+    for attempt in state.attempts_of(number):
+        places.append((f"attempt {attempt}, under way", outputs / ATTEMPTS / str(attempt)))
+    found = []
+    for what, place in places:
+        files = {name: place / name for name in FILES if (place / name).is_file()}
+        if files:
+            found.append(TaskLog(number, what, files))
+    return found

@@ -1,0 +1,92 @@
+"""Looking at runs and tidying up: logs, watch, rm, report."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+
+def eventually(check, patience=60):
+    begin = time.monotonic()
+    while not (found := check()):
+        assert time.monotonic() - begin < patience
+        time.sleep(0.05)
+    return found
+
+
+def test_what_a_task_printed_can_be_read(place):
+    place.bursar(
+        "run", "--name", "talk", "--shell", "echo out {}; echo err {} >&2", ":::", "1", "2"
+    )
+    out, err = place.bursar("logs", "2")
+    assert out == "out 2\nerr 2\n"
+    assert "task 2, result: stdout, stderr" in err
+    assert place.bursar("logs", "2", "--stderr", "--run", "talk")[0] == "err 2\n"
+    assert place.json("logs", "1")[0]["what"] == "result"
+    assert "no task '3'" in place.bursar("logs", "3", code=2)[1]
+
+
+def test_a_failure_keeps_what_was_printed(place):
+    place.bursar("run", "--shell", "echo why >&2; exit 3", ":::", "1", code=3)
+    assert place.bursar("logs", "1", "--stderr")[0] == "why\n"
+
+
+def test_a_task_under_way_can_be_followed(place):
+    process = place.popen(
+        "run", "-q", "--name", "slow", "--shell", "echo early; sleep 2; echo late", ":::", "1"
+    )
+    attempts = place.outputs("slow") / ".attempts"
+    eventually(lambda: attempts.is_dir() and any(attempts.glob("*/stdout")))
+    out, _ = place.bursar("logs", "1", "--stdout", "--follow")
+    assert out.startswith("early\n")
+    assert process.wait(60) == 0
+    process.communicate()
+
+
+def test_a_run_is_removed_with_its_results_and_nothing_else(place):
+    place.bursar("run", "-q", "--name", "old", "echo", ":::", "1")
+    place.bursar("run", "-q", "--name", "kept", "--output", "mine", "echo", ":::", "1")
+    assert "add --yes" in place.bursar("rm", "old", code=2)[1]
+    assert "removed old" in place.bursar("rm", "--yes", "old")[1]
+    assert not (place.path / ".bursar" / "old").exists()
+    (place.path / ".bursar" / "kept" / "notes.txt").write_text("mine")
+    assert "has other files" in place.bursar("rm", "--yes", "kept")[1]
+    assert (place.path / ".bursar" / "kept" / "notes.txt").read_text() == "mine"
+    assert (place.path / "mine" / "1" / "stdout").exists(), "results elsewhere stay"
+    assert "no run 'old'" in place.bursar("rm", "--yes", "old", code=2)[1]
+
+
+def test_a_run_that_is_executed_is_not_removed(place):
+    process = place.popen("run", "-q", "--name", "busy", "sleep", ":::", "30")
+    eventually((place.path / ".bursar" / "busy" / "journal.db").exists)
+    eventually(lambda: "busy" in place.bursar("status")[0])
+    assert "is being run by process" in place.bursar("rm", "--yes", "busy", code=2)[1]
+    process.terminate()
+    place.bursar("stop", "--now", "busy")
+    process.communicate(timeout=60)
+
+
+def test_a_run_is_watched_full_screen_with_keys(place):
+    place.bursar("run", "-q", "--market", "market.toml", "--budget", "1", "--name", "seen", "echo",
+                 ":::", "1", "2", "3")  # fmt: skip
+    with place.terminal("watch", "seen", columns=110) as terminal:
+        terminal.read("Done: 3 of 3 tasks")
+        terminal.type("w")
+        terminal.read("run created")
+        terminal.type("q")
+        terminal.end()
+        assert "\x1b[?1049h" in terminal.text, "the screen before comes back"
+    assert "Done: 3 of 3 tasks" in place.bursar("watch", "seen")[0]
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_a_report_is_one_file(place, redact):
+    place.bursar("run", "-q", "--name", "told", "echo", ":::", "secret-argument")
+    words = ["--redact"] if redact else []
+    _, err = place.bursar("report", "told", "--html", "told.html", *words)
+    assert "open it in a browser" in err
+    text = (place.path / "told.html").read_text()
+    assert ("secret-argument" in text) is not redact
+    assert json.loads(place.bursar("report", "told", "--json")[0])["run"] == "told"
