@@ -13,7 +13,7 @@ from bursar.model.money import NANOS, Money
 from bursar.model.text import counted
 from bursar.model.time import HOUR, SECOND, Time, seconds
 from bursar.report.page.numbers import amount, duration, moment, share
-from bursar.report.page.outlook import Outlook
+from bursar.report.page.outlook import RestForecast
 from bursar.report.summary import refill_told
 from bursar.state.digest import Digest, digest_of
 from bursar.state.state import RunState
@@ -58,7 +58,7 @@ class Headline:
         self,
         state: RunState,
         now: Time,
-        outlook: Outlook | None,
+        outlook: RestForecast | None,
         *,
         is_live: bool,
         useful: Fraction,
@@ -95,7 +95,7 @@ class Headline:
         failed = f" {counted(digest.failed, 'task')} failed for good." if digest.failed else ""
         return PageVerdict(tone, f"{word}: {ends}.{failed}", self._at_work())
 
-    def _course(self, outlook: Outlook) -> tuple[Tone, str]:
+    def _course(self, outlook: RestForecast) -> tuple[Tone, str]:
         chance = outlook.chance
         if chance is not None and chance < LIKELY:
             return "bad", "Off course"
@@ -149,7 +149,7 @@ class Headline:
     def _total_budget(self) -> Money | None:
         return self._digest.budget if self._digest.interval is None else None
 
-    def _forecast_money(self, outlook: Outlook) -> str:
+    def _forecast_money(self, outlook: RestForecast) -> str:
         if self._digest.is_free:
             return ""
         cost = amount(Fraction(outlook.cost[1]), self._currency)

@@ -33,7 +33,7 @@ _SUCCESS: Final = OUTCOMES.index("success")
 Floats = NDArray[np.float64]
 
 
-class Outlook(msgspec.Struct, frozen=True):
+class RestForecast(msgspec.Struct, frozen=True):
     """Of the end, in seconds since the run began, and of all that it will have cost."""
 
     at: float
@@ -127,7 +127,7 @@ class Outlooks:
         self._failed = np.sort(np.array(failed, dtype=np.int64))
         self._done = np.sort(columns.ended[columns.is_winner])
 
-    def history(self, until: Time) -> list[Outlook]:
+    def history(self, until: Time) -> list[RestForecast]:
         """At moments that are spread evenly, as far as there was something to go by."""
         begin = max(self._state.begun, int(self._done[0]) if len(self._done) else 0)
         if until <= begin:
@@ -141,7 +141,7 @@ class Outlooks:
         found = (self.at(moment) for moment in moments)
         return [one for one in found if one is not None]
 
-    def at(self, now: Time) -> Outlook | None:
+    def at(self, now: Time) -> RestForecast | None:
         """None: too early to tell, or nothing left to do."""
         state, columns = self._state, self._columns
         done = int(np.searchsorted(self._done, now, side="right"))
@@ -269,7 +269,7 @@ class Outlooks:
             used[:] = True
         return np.where(used, free, float(now))
 
-    def _judge(self, ends: Floats, slots: _Slots, now: Time, rounded: float) -> Outlook:
+    def _judge(self, ends: Floats, slots: _Slots, now: Time, rounded: float) -> RestForecast:
         """Ends and costs: machines that are gone have theirs, the others stay for their tasks."""
         log = self._log
         last = ends.max(axis=1)
@@ -290,7 +290,7 @@ class Outlooks:
         if goal.deadline is not None:
             kept &= last <= goal.deadline
         has_goal = goal.total_budget is not None or goal.deadline is not None
-        return Outlook(
+        return RestForecast(
             at=now / SECOND,
             end=_quantiles(last / SECOND),
             cost=_quantiles(known),

@@ -57,7 +57,7 @@ class WhyGroup(msgspec.Struct, frozen=True):
     """how many in each part of the time of the run"""
 
 
-class _Group:
+class _ReasonGroup:
     __slots__ = ("kind", "times", "what", "why")
 
     def __init__(self, kind: Kind) -> None:
@@ -72,7 +72,7 @@ class Reasons:
 
     def __init__(self, machines: MachineLog) -> None:
         self._machines = machines
-        self._groups: dict[tuple[str, str, str], _Group] = {}
+        self._groups: dict[tuple[str, str, str], _ReasonGroup] = {}
         self._goal = Goal()
         self.total = 0
 
@@ -87,7 +87,7 @@ class Reasons:
         key = (kind, what, _NUMBER.sub("0", why))
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = _Group(kind)
+            group = self._groups[key] = _ReasonGroup(kind)
         group.times.append(event.at)
         group.what, group.why = what, why
         self.total += 1
@@ -97,7 +97,7 @@ class Reasons:
         latest = sorted(self._groups.values(), key=lambda one: one.times[-1])[::-1]
         return [self._shown(one, now) for one in latest[:MOST_GROUPS]]
 
-    def _shown(self, group: _Group, now: Time) -> WhyGroup:
+    def _shown(self, group: _ReasonGroup, now: Time) -> WhyGroup:
         places = np.minimum(np.array(group.times) * BINS // max(1, now), BINS - 1)
         return WhyGroup(
             kind=group.kind,

@@ -22,7 +22,7 @@ from bursar.report.page.headline import Headline, PageTile, PageVerdict
 from bursar.report.page.machine_log import MachineLog
 from bursar.report.page.money_split import PLACES, USES, OfferMoney, Use, split_money
 from bursar.report.page.numbers import amount, moment, share
-from bursar.report.page.outlook import Outlook, Outlooks
+from bursar.report.page.outlook import Outlooks, RestForecast
 from bursar.report.page.reasons import Reasons, WhyGroup
 from bursar.report.page.runtimes import OfferRunTimes, run_times
 from bursar.report.page.series import (
@@ -101,8 +101,8 @@ class ChartData(msgspec.Struct, frozen=True):
 
 
 class OutlookData(msgspec.Struct, frozen=True):
-    now: Outlook | None
-    history: list[Outlook]
+    now: RestForecast | None
+    history: list[RestForecast]
     told: str
 
 
@@ -198,7 +198,7 @@ def snapshot(
     *,
     is_live: bool,
     redact: bool = False,
-    history: list[Outlook] | None = None,
+    history: list[RestForecast] | None = None,
 ) -> RunSnapshot:
     """How a run stands at `now`, which is not before its last event.
 
@@ -241,7 +241,7 @@ def snapshot(
 
 def headline(
     state: RunState, machines: MachineLog, now: Time, *, is_live: bool
-) -> tuple[PageVerdict, list[PageTile], Outlook | None]:
+) -> tuple[PageVerdict, list[PageTile], RestForecast | None]:
     """The verdict and the tiles alone, some times a second."""
     now = max(now, state.now) if state.ended is None and is_live else state.now
     columns = AttemptColumns.of(state)
@@ -378,7 +378,7 @@ def _failures(state: RunState, columns: AttemptColumns, *, redact: bool) -> Fail
     )
 
 
-def _judged(history: list[Outlook], state: RunState) -> str:
+def _judged(history: list[RestForecast], state: RunState) -> str:
     """How good the forecasts were. A run that was cut off does not tell."""
     if not history:
         return ""

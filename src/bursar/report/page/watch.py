@@ -22,7 +22,7 @@ from bursar.model.errors import BursarError, JournalError
 from bursar.model.time import Time, seconds
 from bursar.report.page.headline import PageTile, PageVerdict
 from bursar.report.page.machine_log import MachineLog
-from bursar.report.page.outlook import Outlook
+from bursar.report.page.outlook import RestForecast
 from bursar.report.page.reasons import Reasons
 from bursar.report.page.snapshot import RunSnapshot, headline, snapshot
 from bursar.state import events as ev
@@ -73,7 +73,7 @@ class RunWatch:
 
     def headline(
         self, now: Time, *, is_live: bool
-    ) -> tuple[PageVerdict, list[PageTile], Outlook | None]:
+    ) -> tuple[PageVerdict, list[PageTile], RestForecast | None]:
         """What changes at every moment."""
         return headline(self.state, self.machines, now, is_live=is_live)
 
