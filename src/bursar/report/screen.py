@@ -30,7 +30,7 @@ COLOURS: Final = {
     "ahead": "bright_black",
 }
 LETTERS: Final = dict(zip(USES, "█▓▒×†░·/ ", strict=True))
-"""so that no state is told by its colour alone"""
+"""so that no state has its colour alone"""
 TONES: Final = {"good": "green", "warn": "yellow", "bad": "red", "wait": "blue"}
 BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 PANELS: Final = {"m": "machines", "w": "why", "f": "failures", "l": "longest", "o": "offers"}
