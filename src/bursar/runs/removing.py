@@ -13,8 +13,9 @@ from bursar.model.errors import BursarError, InputError
 
 
 def remove_run(run: RunDir) -> list[Path]:
-    """Remove a run that is not being executed; tells what stays in its directory, which bursar did not
-    make. Results that were wanted elsewhere stay where they are.
+    """Remove a run that is not being executed; tells what stays in its directory.
+
+    That is what bursar did not make. Results that were wanted elsewhere stay where they are.
     """
     with run.acquire():
         _check_machines(run)

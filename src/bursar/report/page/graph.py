@@ -50,7 +50,7 @@ _MATTERS: Final = ("failed", "blocked", "cancelled", "running", "ready", "waitin
 
 
 def workflow_graph(state: RunState) -> WorkflowGraph | None:
-    """Of the first workflow of a run; None: it has none."""
+    """The first workflow of a run; None: it has none."""
     for number, flow in state.workflows():
         before = state.work.before(number - 1)
         states = [

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 class RestForecast(msgspec.Struct, frozen=True):
-    """Of the end, in seconds since the run began, and of all that it will have cost."""
+    """The end, in seconds since the run began, and all that it will have cost."""
 
     at: float
     end: tuple[float, float, float]

@@ -35,7 +35,7 @@ class OfferRunTimes(msgspec.Struct, frozen=True):
 def run_times(
     state: RunState, columns: AttemptColumns, machines: MachineLog
 ) -> list[OfferRunTimes]:
-    """Of successes; those of a sample make the belief, and those since are judged by it."""
+    """Successes alone; those of a sample make the belief, and those since are judged by it."""
     runtime = np.array(state.log.runtime, dtype=np.int64)[1:]
     success = columns.outcome == OUTCOMES.index("success")
     offers = np.array(machines.offer)[columns.machine] if len(columns.task) else columns.machine

@@ -203,7 +203,7 @@ def _or_none(number: int) -> str:
 
 
 def accounts(state: RunState) -> list[AccountRow]:
-    """Of a run with several accounts; else none."""
+    """Where a run has several accounts; else none."""
     ledger = state.ledger
     if len(ledger.accounts) < 2:
         return []
