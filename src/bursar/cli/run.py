@@ -47,7 +47,7 @@ from bursar.cli.options import (
 )
 from bursar.cli.progress import progress
 from bursar.execute.outputs import LEFTOVERS
-from bursar.execute.staging import COPIED, SHARED
+from bursar.execute.staging import SHARED
 from bursar.formats.job import Job
 from bursar.journal.runs import Home
 from bursar.kernels.compiling import on_compilation
@@ -299,23 +299,16 @@ def _check_plan_options(options: Mapping[str, Any]) -> None:
 def request_of(job: Job) -> Request:
     """What a job asks for, checked as far as that is possible before anything is made."""
     from bursar.rent.local import local_market
+    from bursar.runs.sites import files_mode, site_market
 
     market, site = job.load_market(), job.site()
     if job.jobs is not None and (market is not None or (site is not None and site.scheduler)):
         raise InputError("-j is for this computer; with a market or a cluster, use --fleet")
     if site is not None:
-        from bursar.runs.sites import site_market
-
         market = site_market(site, market, COMMAND_LINE)
     market = market or local_market(job.jobs)
     work = job.work()
     bag = job.bag() if work is None else None
-    is_apart = site is not None and not site.shared
-    if work is not None and is_apart and job.files == SHARED:
-        raise InputError(
-            "tasks on machines elsewhere share files only in a directory that all machines see:"
-            " give --shared, too, or leave out --files"
-        )
     for command in _programs(bag, None if work is None else work.workflow):
         _check_command(command, is_elsewhere=site is not None)
     return Request(
@@ -325,7 +318,7 @@ def request_of(job: Job) -> Request:
         bag=bag,
         work=work,
         wish=job.wish(),
-        files=job.files or (COPIED if is_apart else SHARED),
+        files=files_mode(job.files, site, SHARED, COMMAND_LINE),
         fleet=job.load_fleet(market),
         policies=job.policies(),
         faithful=bool(job.faithful),

@@ -174,12 +174,12 @@ def _refuse_more(options: dict[str, Any]) -> None:
 
 def _request(options: dict[str, Any]) -> Request:
     """What a new service is made of."""
-    from bursar.execute.staging import COPIED, SHARED
+    from bursar.execute.staging import COPIED
     from bursar.formats.job import Job
     from bursar.model.option_words import COMMAND_LINE
     from bursar.rent.local import local_market
     from bursar.runs.request import Request
-    from bursar.runs.sites import site_market
+    from bursar.runs.sites import files_mode, site_market
 
     users = options.pop("users")
     policies = {"provisioner": options.pop("provision"), "placer": options.pop("place")}
@@ -189,9 +189,7 @@ def _request(options: dict[str, Any]) -> Request:
     if site is not None:
         market = site_market(site, market, COMMAND_LINE)
     market = market or local_market(None)
-    files = job.files or (COPIED if site is None else SHARED)
-    if site is not None and files == COPIED:
-        raise InputError("--files copied is for tasks on this computer; elsewhere they share files")
+    files = files_mode(job.files, site, COPIED, COMMAND_LINE)
     return Request(
         market=market,
         goal=_goal(users, market.currency),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from bursar.execute.staging import COPIED, SHARED
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
@@ -85,3 +86,15 @@ async def _workers(scheduler: str) -> Sequence[FoundWorker]:
             f"{scheduler}: no Dask scheduler answers ({type(error).__name__}: {error}); check"
             " the address and, for tls://, Dask's configuration of certificates"
         ) from None
+
+
+def files_mode(given: str | None, site: RunSite | None, default: str, asked: OptionWords) -> str:
+    """How tasks of workflows get at their files; without a common directory, they are copied."""
+    if site is None or site.shared:
+        return given or default
+    if given == SHARED:
+        raise InputError(
+            "tasks on machines elsewhere share files only in a directory that all machines see:"
+            f" give {asked.option('shared')}, too, or leave out {asked.option('files')}"
+        )
+    return COPIED
