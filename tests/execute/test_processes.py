@@ -6,9 +6,10 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from bursar.execute.marks import mark_of, sweep
+from bursar.execute.marks import lives_elsewhere, mark_of, sweep
 from bursar.execute.processes import WARD, children, children_by_scan, parent_of, ward_of
 from bursar.execute.processes import sweep as sweep_mark
 from bursar.execute.tags import run_tag, tag_of, ward_tag
@@ -76,6 +77,22 @@ def test_runs_of_one_name_have_different_marks():
         marks.add(mark_of(state))
         assert sweep(state) == 0
     assert marks == {"r@1700000000.25", "r@1700000000.5"}
+
+
+def test_a_copy_of_a_run_is_seen_where_it_lives_and_machines_of_its_own_are_none(started):
+    from bursar.model.goal import Goal, Limits
+    from bursar.model.market import Market
+    from bursar.model.options import RunOptions
+    from bursar.state import events as ev
+
+    state, options = RunState(), RunOptions(id=f"id-{os.getpid()}")
+    created = ev.RunCreated(0, "r", Market("USD", "", ()), Goal(), Limits(), 0, {}, {}, 1.0)
+    state.apply(msgspec.structs.replace(created, options=options))
+    mark = mark_of(state, "1-2")
+    started(**{WARD: f"{mark}/warden"})
+    started(**{WARD: f"{mark}/7/warden"})  # a machine elsewhere that is on this computer
+    assert not lives_elsewhere(state, "1-2")
+    assert lives_elsewhere(state, "1-23")
 
 
 def test_all_children_are_found_however_many(started):

@@ -11,7 +11,9 @@ from bursar import RunOver, Service, WorkflowBuilder
 from bursar.formats.market import parse_market
 from bursar.journal.reader import JournalReader
 from bursar.journal.runs import Home
+from bursar.model.budget_text import budget_in
 from bursar.model.errors import InputError
+from bursar.model.goal import Account, Goal
 from bursar.model.work import Bag, make_bag
 from bursar.report.decisions import decisions
 from bursar.state import events as ev
@@ -232,3 +234,18 @@ os._exit(9)
         Service.resume("crash")
     with Home.of(os.environ).find("crash").acquire():
         pass  # nobody holds it
+
+
+def test_a_budget_is_not_lowered_below_what_was_committed(here):
+    service = Service(ONE_SLOT_PAID, users={"ann": "0.05/h"}, name="paid")
+    service.wait(service.submit(bag("sleep 1.1"), owner="ann"), timeout=60)
+    service.stop(now=True)
+    service.join()
+    for cents, told in ((1, "is committed already in one interval for 'ann'"), (9, "")):
+        goal = Goal(accounts=(Account("ann", budget_in("USD", f"0.0{cents}/h")),))
+        if told:
+            with pytest.raises(InputError, match=told):
+                Service.resume("paid", goal=goal)
+        else:
+            with Service.resume("paid", goal=goal) as resumed:
+                assert resumed.state.goal == goal

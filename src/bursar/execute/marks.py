@@ -26,11 +26,14 @@ def sweep(state: RunState, place: str = "") -> int:
 
 
 def lives_elsewhere(state: RunState, place: str) -> bool:
-    """Whether a copy of the run's directory, or its original, is being executed."""
+    """Whether a copy of the run's directory, or its original, is being executed.
+
+    Machines elsewhere that are on this computer carry the mark and their number.
+    """
     created, mine = state.created, mark_of(state, place)
     if created is None or not created.made_with.id:
         return False
     others = f"{state.run}@{created.made_with.id}@"
     pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal())
     marks = ((ward_of(pid) or "").rpartition("/")[0] for pid in pids)
-    return any(mark.startswith(others) and mark != mine for mark in marks)
+    return any(mark.startswith(others) and not f"{mark}/".startswith(f"{mine}/") for mark in marks)

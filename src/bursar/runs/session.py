@@ -33,8 +33,8 @@ from bursar.journal.recorder import Listener, Recorder
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.writer import JournalWriter
 from bursar.model.budget_text import format_budget
-from bursar.model.errors import InputError
-from bursar.model.goal import Budget, Goal
+from bursar.model.errors import InputError, shown
+from bursar.model.goal import Goal
 from bursar.model.money import format_money
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.site import RunSite
@@ -424,20 +424,21 @@ def check_budget(state: RunState, goal: Goal, asked: OptionWords = PYTHON) -> No
     """Refuse a new goal whose budget does not even cover what is committed."""
     if goal.budget is None and state.goal.budget is not None and not state.market.is_free:
         raise InputError(f"this market costs money: set a limit with {asked.option('budget')}")
-    if goal.budget is None:
-        return
-    budget, currency = Budget(goal.budget, goal.every), state.market.currency
     plan = state.plans_of(FIRST_WORK).chosen
-    if budget.every is not None and plan is not None and plan.assigned is not None:
+    if goal.every is not None and plan is not None and plan.assigned is not None:
         raise InputError(WHOLE_RUN)
-    most = state.ledger.most_by(budget)
-    if budget.amount < most:
-        committed = format_money(most, currency, up=True)
-        where = "" if budget.every is None else " in one interval"
-        raise InputError(
-            f"{committed} is committed already{where}: a budget of "
-            f"{format_budget(budget, currency)} would be below it; give more"
-        )
+    for name, budget in goal.budgets().items():
+        if budget is None:
+            continue
+        most, currency = state.ledger.most_by(budget, name or None), state.market.currency
+        if budget.amount < most:
+            committed = format_money(most, currency, up=True)
+            where = "" if budget.every is None else " in one interval"
+            whose = f" for {shown(name)}" if name else ""
+            raise InputError(
+                f"{committed} is committed already{where}{whose}: a budget of "
+                f"{format_budget(budget, currency)} would be below it; give more"
+            )
 
 
 @contextmanager

@@ -144,11 +144,12 @@ class Ledger:
         """By an account, in all intervals."""
         return Money(sum(self._accounts[account].committed.values()))
 
-    def most_by(self, budget: Budget) -> Money:
-        """The most that is committed in an interval of such a budget, by all charges."""
+    def most_by(self, budget: Budget, account: str | None = None) -> Money:
+        """The most that is committed in an interval of such a budget, by all or by an account."""
         sums = AccountSums(budget)
         for charge in self.charges():
-            sums.add(charge, 0, charge.units)
+            if account is None or charge.account == account:
+                sums.add(charge, 0, charge.units)
         return Money(max(sums.committed.values(), default=0))
 
     def next_refill(self, account: str, now: Time) -> Time | None:

@@ -119,7 +119,8 @@ def serve(tmp_path):
 
 def test_two_users_submit_forty_workflows_and_the_service_is_killed(serve):
     users = [f"--user={name}={cents / 100}/{EVERY}s" for name, cents in BUDGETS.items()]
-    words = ["--market", "market.toml", "--port", "0", *users]
+    policies = ["--provision", "pfa:interval=1000000", "--place", "stretch"]
+    words = ["--market", "market.toml", "--port", "0", *policies, *users]
     service = serve(*words)
     clients = {name: service.client(name) for name in BUDGETS}
     numbers = {name: [] for name in BUDGETS}
