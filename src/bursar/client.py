@@ -174,12 +174,23 @@ class Client:
         place = f"{API}/events" if number is None else f"{API}/works/{number}/events"
         if after is None and number is not None:
             after = 0
+        end, pauses = time.monotonic() + self._patience, iter(PAUSES)
         while True:
-            for event in self._events(f"{place}{_query({'after': after})}"):
-                if event["event"] == "end":
-                    return
-                after = event["id"]
-                yield event
+            try:
+                for event in self._events(f"{place}{_query({'after': after})}"):
+                    if event["event"] == "end":
+                        return
+                    after, end, pauses = (
+                        event["id"],
+                        time.monotonic() + self._patience,
+                        iter(PAUSES),
+                    )
+                    yield event
+            except ServiceError as error:
+                pause = next(pauses, PAUSES[-1])
+                if not _may_succeed(error) or time.monotonic() + pause > end:
+                    raise
+                time.sleep(pause)
 
     def _events(self, path: str) -> Iterator[Answer]:
         """Those of one connection; ends quietly when that is lost."""
@@ -249,8 +260,7 @@ class Client:
                 return self._once(method, path, body, headers or {})
             except ServiceError as error:
                 pause = next(pauses, PAUSES[-1])
-                may_succeed = error.status is None or error.status in LATER
-                if not may_succeed or time.monotonic() + pause > end:
+                if not _may_succeed(error) or time.monotonic() + pause > end:
                     raise
                 time.sleep(pause)
 
@@ -301,6 +311,11 @@ class Client:
                 self._host, self._port, timeout=60, context=self._tls
             )
         return http.client.HTTPConnection(self._host, self._port, timeout=60)
+
+
+def _may_succeed(error: ServiceError) -> bool:
+    """Whether the same may succeed later."""
+    return error.status is None or error.status in LATER
 
 
 def _mistake(text: bytes, status: int) -> str:

@@ -31,12 +31,12 @@ tasks:
 class Served:
     """The service of two users, `ann` and `bob`."""
 
-    def __init__(self, path, begin=None):
+    def __init__(self, path, begin=None, listening=None):
+        listening = listening or Listening()
         self.clients = []
         self.feed = Feed()
         self.service = (begin or self.begin)(self.feed)
         users = [one.name for one in self.service.state.goal.accounts]
-        listening = Listening()
         self.socket = listening.bind()
         self.url = listening.url(self.socket)
         tokens = tokens_of(self.service.directory, users)

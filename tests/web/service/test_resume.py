@@ -226,11 +226,19 @@ def committed_by_interval(events, market, account):
     return {interval: money.nanos for interval, money in spent.items()}
 
 
+def watched(service, number):
+    with service.client("ann") as client:
+        return list(client.watch(number))
+
+
 def test_keys_and_priorities_survive_a_kill(serve):
     service = serve("--user=ann", "--port", "0")
     client = service.client("ann")
     first = client.submit_bag("sleep 1000", repeat=2, key="mine")
     client.set_priority(first["number"], 4)
+    seen = []
+    watching = threading.Thread(target=lambda: seen.extend(watched(service, first["number"])))
+    watching.start()
     service.kill()
     port = str(noted_address(service.home).port)
     service.words = ["--user=ann", "--user=bob", "--port", port]  # one more user
@@ -240,6 +248,11 @@ def test_keys_and_priorities_survive_a_kill(serve):
     assert [one["name"] for one in service.client("admin").users()] == ["ann", "bob"]
     assert any("resumed" in line["what"] for line in client.why())
     assert client.cancel(again["number"])["status"] == "cancelled"
+    watching.join(60)
+    kinds = [one["event"] for one in seen]
+    assert kinds[0] == "WorkArrived" and "WorkCancelled" in kinds  # without a gap or a double
+    assert [one["id"] for one in seen] == sorted({one["id"] for one in seen})
+    assert kinds.count("WorkArrived") == kinds.count("PriorityChanged") == 1
     service.kill()
     service.words = ["--resume", "service"]
     service.start()
