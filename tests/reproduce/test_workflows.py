@@ -1,11 +1,15 @@
 """Figures of the workflow thesis: what they are made of, in their quick form."""
 
+import numpy as np
 import pytest
 
 from bursar.model.errors import InputError
 from bursar.reproduce.result import ENTRIES, Verdict, reproduce
-from bursar.reproduce.workflows_setting import MIXTURE, RunSize, workload_one
-from bursar.simulate.workloads.arrivals import utilization_of
+from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, workload_one
+from bursar.reproduce.workflows_stretch import SEEDS, Comparison
+from bursar.simulate.estimate_errors import EstimateError
+from bursar.simulate.placing import place_workload
+from bursar.simulate.workloads.arrivals import at_utilization, utilization_of
 
 
 def test_a_set_imposes_its_utilization_exactly_also_without_the_published_workflows(tmp_path):
@@ -20,6 +24,37 @@ def test_a_batch_takes_about_its_work_by_the_machines_and_the_width_is_that_of_t
     assert batch.counts.of_own[Verdict.NO] == 0
     widths = reproduce("workflows-fig-2.2", quick=True)
     assert widths.counts.of_own[Verdict.NO] == 0
+
+
+def test_placers_have_the_properties_that_table_3_1_tells():
+    table = reproduce("workflows-table-3.1", quick=True)
+    assert table.counts.of_published == {Verdict.YES: 35, Verdict.NO: 0, Verdict.NOT_JUDGED: 0}
+
+
+def test_reservations_take_what_is_left_of_the_machines_where_sr_can_do_no_more():
+    dynamics = reproduce("workflows-fig-2.7", quick=True)
+    assert dynamics.counts.of_own[Verdict.NO] == 0
+    assert len(dynamics.plots) == 2
+
+
+def test_plans_follow_wrong_estimates_until_too_many_workflows_wait():
+    arrays = at_utilization(workload_one(MIXTURE, 400, 4), 0.97, 100)
+    wrong = EstimateError("random-1", 2.0).estimates(arrays, np.random.default_rng(4))
+    most = len(arrays.arrived) // 4
+    assert not place_workload(arrays, ALIKE, "wheft", wrong, most_works=most).is_whole
+    assert place_workload(arrays, ALIKE, "fdws", wrong, most_works=most).is_whole
+
+
+def test_stretch_is_below_fwp_with_right_estimates_and_no_worse_than_backfill_with_useless_ones():
+    compared = Comparison("mixture", MIXTURE, RunSize().works, SEEDS[:1])
+    right, fwp = compared.of("stretch"), compared.of("fwp")
+    assert right.mean() < 0.9 * fwp.mean()
+    assert right.std() < 0.95 * fwp.std()
+    most = 1.05 * compared.of("backfill").mean()
+    best, learned = compared.of("fdws").mean(), compared.of("stretch", "learned").mean()
+    assert most / 1.05 - learned > 0.6 * (most / 1.05 - best)
+    for useless in ("constant", "inverted", "shuffled", "random-2:1"):
+        assert compared.of("stretch", useless).mean() < most
 
 
 def test_statements_of_chapter_3_hold_in_the_quick_form():

@@ -276,16 +276,20 @@ ENTRIES: Final[Mapping[str, str]] = {
     "workflows-fig-2.2": "workflows_fig_2_2",
     "workflows-fig-2.5": "workflows_fig_2_5",
     "workflows-fig-2.6": "workflows_fig_2_5",
+    "workflows-fig-2.7": "workflows_fig_2_7",
     "workflows-table-2.1": "workflows_table_2_1",
     "workflows-table-2.2": "workflows_table_2_2",
+    "workflows-table-3.1": "workflows_table_3_1",
     "workflows-fig-3.1": "workflows_fig_3_1",
     "workflows-fig-3.2": "workflows_fig_3_1",
     "workflows-fig-3.3": "workflows_dynamic",
     "workflows-fig-3.4": "workflows_dynamic",
     "workflows-fig-3.5": "workflows_dynamic",
     "workflows-fig-3.6": "workflows_dynamic",
+    "workflows-fig-3.7": "workflows_fig_3_7",
     "workflows-fig-3.8": "workflows_fig_3_8",
     "workflows-fig-3.9": "workflows_fig_3_9",
+    "workflows-stretch": "workflows_stretch",
 }
 """Name to the module of `bursar.reproduce` that has its `reproduce()`."""
 

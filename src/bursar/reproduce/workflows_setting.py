@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from bursar.formats.workflow import read_workflows
 from bursar.model.dag import Dag, frozen
 from bursar.model.work import Work
+from bursar.model.workflow import Workflow
 from bursar.model.workload import Arrival, Workload
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.simulate.estimate_errors import EstimateError
@@ -82,14 +83,19 @@ def workload_one(
     kinds: tuple[str, ...], works: int, seed: int, folder: Path = DATA
 ) -> WorkloadArrays:
     """Workload I: these kinds in turn, totals of an hour in the mean, at a utilization of 1."""
+    return mixed_workload(kinds, works, seed, folder).arrays
+
+
+def mixed_workload(kinds: tuple[str, ...], works: int, seed: int, folder: Path = DATA) -> Workload:
+    """The same with all that is known of its workflows; it is large, and not kept."""
     spec = WorkloadSpec(
         kinds=tuple((kind, 1.0) for kind in kinds),
         count=works,
         seed=seed,
         arrivals=Poisson(utilization=1.0, speed=MACHINES),
     )
-    if not folder.exists():
-        return generate(spec).arrays
+    if not (folder.exists() and set(kinds) <= set(MIXTURE)):
+        return generate(spec)
     rng = np.random.default_rng(seed)
     totals = drawn_totals(HYPER_GAMMA, works, rng)
     flows = []
@@ -100,7 +106,19 @@ def workload_one(
         flows.append(msgspec.structs.replace(dag, runtimes=frozen(scaled, np.float64)))
     times = arrival_times(spec.arrivals, totals, rng).tolist()
     pairs = zip(times, flows, strict=True)
-    return Workload(tuple(Arrival(at, Work.of_dag(flow)) for at, flow in pairs)).arrays
+    return Workload(tuple(Arrival(at, Work.of_dag(flow)) for at, flow in pairs))
+
+
+def task_kinds(workload: Workload) -> NDArray[np.int32]:
+    """By task, the number of its kind, from 0 on: tasks of one name in all workflows."""
+    numbers: dict[str, int] = {}
+    found: list[int] = []
+    for arrival in workload.arrivals:
+        flow = arrival.work.tasks
+        assert isinstance(flow, Workflow)  # noqa: S101
+        names = [numbers.setdefault(name, len(numbers)) for name in flow.kind_names]
+        found += [names[kind] for kind in flow.kinds]
+    return np.array(found, np.int32)
 
 
 @cache

@@ -72,7 +72,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         for kind in KINDS
     ]
     with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
-        found = dict(zip(cells, pool.map(_maximum, cells, [size] * len(cells)), strict=True))
+        found = dict(zip(cells, pool.map(maximum, cells, [size] * len(cells)), strict=True))
     found |= {("BF", "gen", kind): found["BF", "stay", kind] for kind in KINDS}
     return Reproduction(
         name=name,
@@ -88,7 +88,7 @@ def placer_of(told: str, reading: str) -> str:
     return placer if placer == "backfill" else f"{placer}:tokens={reading}"
 
 
-def _maximum(cell: Cell, size: RunSize) -> float:
+def maximum(cell: Cell, size: RunSize) -> float:
     """The highest step that is stable; 0: none is."""
     told, reading, kind = cell
     low, high = 0, len(STEPS) + 1  # so many are surely stable, the one at this place surely not

@@ -75,6 +75,11 @@ class PlannedPlacement:
             self._follow(now)
         return undone + len(arrived) - there
 
+    def plan_first(self) -> None:
+        """Plan what arrives at 0, and start nothing, to see how long a plan takes."""
+        self._unstarted = np.flatnonzero(self._arrays.arrived == 0).tolist()
+        self._plan(0)
+
     def _complete(self, task: int) -> None:
         self._is_done[task] = True
         self._idle.add(int(self.machine[task]))
