@@ -49,7 +49,7 @@ ASSUMED: Final = (
 )
 
 
-class Seen(msgspec.Struct):
+class ObservedPlacer(msgspec.Struct):
     """What a placer was seen to do."""
 
     idles: bool = False
@@ -91,9 +91,9 @@ def _rows(seeds: Sequence[int]) -> Iterator[Row]:
             yield same(f"{what}: {told}", "+" if paper else "-", "+" if ours else "-")
 
 
-def watch(placer: str, seeds: Sequence[int]) -> Seen:
+def watch(placer: str, seeds: Sequence[int]) -> ObservedPlacer:
     """Look at all decisions of a placer."""
-    seen = Seen()
+    seen = ObservedPlacer()
     for seed in seeds:
         arrays, estimates = tied_workload(seed)
         schedule = place_workload(arrays, (1.0,) * MACHINES, placer, estimates, seed)
@@ -125,7 +125,7 @@ def _look(
     start: Longs,
     end: Longs,
     machine: NDArray[np.int32],
-    seen: Seen,
+    seen: ObservedPlacer,
 ) -> None:
     """Go through the starts in the order in which they were decided."""
     eligible = _eligible(arrays, end)
