@@ -112,7 +112,7 @@ def _error_rows(errors: list[EstimateError], size: RunSize) -> Iterator[Row]:
         len(unstable[0.5]),
         between(1, count, "only stable for all factors at 40 %, in steps of 10 %"),
         note=", ".join(unstable[0.5]),
-        why="ours keeps up at more than the published: the plan is made anew 50 times an hour",
+        why="ours keeps up at more than the published: a new plan is made 50 times an hour",
     )
     yield judged(
         f"40 %, {count} errors: WHEFT is unstable with",

@@ -66,7 +66,7 @@ ASSUMED: Final = (
 
 
 class FreshSet(msgspec.Struct, frozen=True, eq=False):
-    """A set, and what placers may be told of it."""
+    """A set, and what placers may know of it."""
 
     arrays: WorkloadArrays
     kinds: NDArray[np.int32]
