@@ -35,6 +35,7 @@ BESIDE: Final = {"OWM, as written": "owm:order=highest", "stretch (ours)": "stre
 RANKED: Final = ("OWM", "FDWS", "HR", "FWP")
 """that use estimates for more than the order within a workflow"""
 FACTORS: Final = (0.1, 2.0, 5.0, 10.0)
+LEAST_FACTOR: Final = FACTORS[0]
 QUICK_FACTORS: Final = (0.1, 5.0)
 UTILIZATION: Final = 0.98
 LARGE: Final = 1e6
@@ -49,6 +50,9 @@ ASSUMED: Final = (
     " 3,000 works, so that it is shown and does not decide",
     "the factor of random error II scales all estimates alike (the same draws are taken for all"
     " factors): on alike machines it changes no decision, but for FWP at the begin",
+    "that OWM hardly changes with random error I is demanded on machines of two speeds for factors"
+    " above 0.1 only: an earlier form of this page demanded it for 0.1, too, where section 3.5.2"
+    " says that it performs much poorer",
     "FWP's target slowdown and its K change no decision: they are subtracted from all workflows",
 )
 POSTPONES: Final = (
@@ -116,7 +120,7 @@ class DynamicStudy:
             if is_mixed
             else between(0.5, 1.02, "only a slight decrease (3.5.1); 2 % are chance"),
         )
-        yield from self._insensitive()
+        yield from self._insensitive(is_mixed=is_mixed)
         yield from self._best_with_uniform_estimates()
         yield from self._mixed(means) if is_mixed else self._static()
         yield from self._stable_rows()
@@ -137,10 +141,13 @@ class DynamicStudy:
                 value = getattr(self.runs(workload, name, error), figure)
                 yield shown_only(f"workload {workload}, {error}: {name}, {figure}", None, value)
 
-    def _insensitive(self) -> Iterator[Row]:
+    def _insensitive(self, *, is_mixed: bool) -> Iterator[Row]:
         for name in RANKED:
             exact = self.runs("I", name, EstimateError()).mean
-            ratios = [self.runs("I", name, one).mean / exact for one in self._errors("random-1")]
+            errors = self._errors("random-1")
+            if is_mixed and name == "OWM":  # of which section 3.5.2 says the contrary; see below
+                errors = [one for one in errors if one.factor > LEAST_FACTOR]
+            ratios = [self.runs("I", name, one).mean / exact for one in errors]
             yield checked(
                 f"random error I by no error, {name}: the largest change of the mean",
                 max(ratios, key=lambda ratio: abs(ratio - 1)),
@@ -216,6 +223,7 @@ class DynamicStudy:
             "no error: FWP by the lowest of the others, deviation",
             exact["FWP"] / min(value for name, value in exact.items() if name != "FWP"),
             between(0, 1, "FWP has the lowest deviation without errors (3.5.1)"),
+            why="of two speeds section 3.5.2 tells a lower deviation with random error II only",
         )
         for error in self._errors("random-2"):
             found = {name: self.runs("I", name, error).deviation for name in RANKED}
