@@ -85,17 +85,24 @@ class PossibleRuntimes:
 
     def draw(self, rng: np.random.Generator, rows: slice, count: int) -> Floats:
         """Run times of `count` tasks for each of the rows, in whole microseconds."""
+        return self.at(rng.random((len(self.atoms[rows]), count)), rows)
+
+    def at(self, chance: Floats, rows: slice = slice(None)) -> Floats:
+        """The same where it was drawn how each task stands among all: the unusual ones first."""
         atoms, unusual = self.atoms[rows], self.unusual[rows, None]
         kinds = atoms.shape[1]
-        chance = rng.random((len(atoms), count))
-        place = ((chance - unusual) * (kinds / (1 - unusual))).astype(np.int32)
-        runtimes = np.take_along_axis(atoms, np.clip(place, 0, kinds - 1), axis=1)
-        row, column = np.nonzero(chance < unusual)
-        rank = chance[row, column] / unusual[row, 0]
+        place = ((chance - unusual) * (kinds / (1 - unusual))).astype(np.int64)
+        np.clip(place, 0, kinds - 1, out=place)
+        place += kinds * np.arange(len(atoms))[:, None]
+        runtimes: Floats = np.take(atoms, place)
+        rare = np.flatnonzero(chance < unusual)
+        row = rare // chance.shape[1]
+        rank = chance.ravel()[rare] / unusual[row, 0]
         shape, scale = self._shape[rows][row], self._scale[rows][row]
         excess = scale / shape * np.expm1(-shape * np.log(np.maximum(rank, FARTHEST)))
-        runtimes[row, column] = self.threshold[rows][row] + excess
-        return np.maximum(np.rint(runtimes), 1.0)
+        runtimes.ravel()[rare] = self.threshold[rows][row] + excess
+        np.rint(runtimes, out=runtimes)
+        return np.maximum(runtimes, 1.0, out=runtimes)
 
     def draw_residuals(self, rng: np.random.Generator, count: int) -> Floats:
         """For each row, what is left of tasks met at a random instant of a long execution.

@@ -169,11 +169,14 @@ def walk_once(
     before, kept, slot = 0.0, 0, 0
     is_weighted = False
     for offer in range(len(bag.boot)):
+        is_weighted = is_weighted or scratch.weight[offer] > 1
+    for offer in range(len(bag.boot)):
+        if not scratch.modelled[offer]:
+            continue
         times = bag.runtimes[offer, draw]
         mean, variance = bag.mean[offer, draw], bag.variance[offer, draw]
         skipped = surely_done(bag, mean, variance, low - bag.boot[offer])
         usual, spread = skipped * mean, (skipped * variance) ** 0.5
-        is_weighted = is_weighted or scratch.weight[offer] > 1
         for own in range(scratch.modelled[offer] * bag.slots[offer]):
             place = place_of(bag, offer, own)
             now, taken = bag.boot[offer], 0
@@ -195,7 +198,8 @@ def walk_once(
                     return 0, False
                 scratch.instants[kept] = now
                 scratch.chosen[kept] = now
-                scratch.weights[kept] = scratch.weight[offer]
+                if is_weighted:
+                    scratch.weights[kept] = scratch.weight[offer]
                 kept += 1
                 if now > high:
                     break
@@ -442,10 +446,10 @@ def execute_fleets(
 ) -> None:
     """`makespans[fleet, draw]` and `units[fleet, draw, offer]` of `counts[fleet, offer]`."""
     scratch = make_scratch(bag, most_slots)
-    for fleet in range(len(counts)):
-        slots = model(bag, counts[fleet], scratch)
-        is_large = bag.tasks > EXACT_TASKS
-        for draw in range(first, last):
+    is_large = bag.tasks > EXACT_TASKS
+    for draw in range(first, last):  # whose run times are at hand then, whatever the fleet
+        for fleet in range(len(counts)):
+            slots = model(bag, counts[fleet], scratch)
             empty, spread = expect(bag, counts[fleet], draw)
             if is_large and is_long_run(bag, counts[fleet], draw, bag.tasks / slots):
                 late = max(0.0, empty + bag.luck[draw] * spread)

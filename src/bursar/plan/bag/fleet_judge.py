@@ -139,15 +139,17 @@ def _lay(sampled: SampledBag, rng: np.random.Generator, draws: int, *, scouting:
     luck = rng.standard_normal(draws)
     runtimes = np.empty((len(offers), draws, size), dtype=np.int64)
     begin = int(rng.integers(1 << 62))
+    chance = np.empty(0)
     for number, one in enumerate(possible):
-        # the same tasks on every offer, if the samples are
-        tasks_rng = np.random.default_rng([begin, 0 if sampled.paired else number])
-        drawn = one.draw(tasks_rng, slice(None), size)
+        if not (number and sampled.paired):  # the same tasks on every offer, if the samples are
+            chance = np.random.default_rng([begin, number]).random((draws, size))
+        drawn = one.at(chance)
         if ROOMY * tasks > size + 1:
             # So many tasks that their mean is nearly certain: fewer must not vary more.
             wanted = mean[number] + luck * np.sqrt(variance[number] / tasks)
             drawn *= (np.maximum(wanted, mean[number] / 2) / drawn.mean(axis=1))[:, None]
-        runtimes[number] = np.maximum(1, np.rint(drawn))
+            np.maximum(np.rint(drawn, out=drawn), 1.0, out=drawn)
+        runtimes[number] = drawn
     residuals = np.empty((len(offers), draws, _residual_slots(offers)), dtype=np.int64)
     compiled_fleets().fill_residuals(runtimes, rng.random(residuals.shape[1:]), residuals)
     return FleetBag(

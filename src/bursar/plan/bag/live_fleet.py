@@ -14,7 +14,7 @@ instead, in rounds; the fewer the rounds and the smaller the deviation, the more
 
 from __future__ import annotations
 
-from math import isfinite, log, pi, sqrt
+from math import isfinite, pi, sqrt
 from typing import Final
 
 import msgspec
@@ -213,16 +213,15 @@ class LiveFleetJudge:
         some = np.flatnonzero(fleets.any(axis=0))  # the others cost nothing
         unit, least, is_up = groups.unit[some], self._least_units[some], is_up[:, some]
         stay = (stay[:, some] - np.where(groups.is_new, 0.0, groups.paid)[some]) / unit - SURELY
-        quarters = [(shift * (self._tail[some] / unit) * is_up, part) for shift, part in QUARTERS]
+        quarters = np.array([shift for shift, _ in QUARTERS])[:, np.newaxis, np.newaxis]
+        quarters = quarters * (self._tail[some] / unit * is_up)
         later = 0.0 if late is None else late[:, np.newaxis] * is_up / unit
         cost = fleets[:, some] * groups.price[some]
         found = []
         for shift, _ in SHIFTS if late is not None else ((0.0, 1.0),):
-            moved = stay + shift * later
-            units = np.zeros_like(moved)
-            for quarter, part in quarters:
-                units += part * np.ceil(np.maximum(moved + quarter, least))
-            found.append(np.sum(cost * units, axis=1))
+            units = np.ceil(np.maximum(stay + shift * later + quarters, least))
+            mean = sum(part * some for (_, part), some in zip(QUARTERS, units, strict=True))
+            found.append(np.sum(cost * mean, axis=1))
         return np.array(found)
 
     def _stays(self, empty: Floats, shape: _Shape) -> Floats:
@@ -326,10 +325,9 @@ def _mixed_chance(
     left: WorkLeft, costs: Floats, deviation: Floats, end: Floats, late: Floats
 ) -> Floats:
     """The same, where the cost is one of several: `[shift, fleet]`."""
-    found: Floats = np.full(costs.shape[1], -np.inf)
-    for (_, part), cost in zip(SHIFTS, costs, strict=True):
-        found = np.logaddexp(found, log(part) + _log_chance(left, cost, deviation, end, late))
-    chance: Floats = np.minimum(found, 0.0)
+    parts = np.log([part for _, part in SHIFTS])[:, np.newaxis]
+    each = _log_chance(left, costs, deviation, end, late)
+    chance: Floats = np.minimum(np.logaddexp.reduce(parts + each, axis=0), 0.0)
     return chance
 
 

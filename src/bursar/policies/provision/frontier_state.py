@@ -200,8 +200,7 @@ class FleetNow:
                 standing.add(machine, terms, held.get(number, 0.0), work.get(number, 0.0))
         self._members = list(standing.members.values())
         rows = standing.rows()
-        kept = standing.numbers
-        is_kept = np.isin(machines, kept)
+        is_kept = standing.has(machines)
         rows += _new_rows(view, now, self._belief)
         self.groups = _groups(rows, speeds)
         self.speed_doubt = np.array(
@@ -278,7 +277,7 @@ class _Standing:
         self._places = {offer.name: place for place, offer in enumerate(market.offers)}
         self._now = now
         self.members: dict[tuple[int, int, int], list[Machine]] = {}
-        self.numbers: list[int] = []
+        self._numbers: list[int] = []
         self._figures: dict[tuple[int, int, int], list[tuple[float, ...]]] = {}
         self._terms: dict[tuple[str, Time, Time, bool], _Terms] = {}
 
@@ -303,13 +302,20 @@ class _Standing:
         return _Terms(key, begin / SECOND, paid / SECOND, _refund(machine, self._now))
 
     def add(self, machine: Machine, terms: _Terms, held: float, running: float) -> None:
-        self.numbers.append(machine.id)
+        self._numbers.append(machine.id)
         members = self.members.get(terms.key)
         if members is None:
             members = self.members[terms.key] = []
             self._figures[terms.key] = []
         members.append(machine)
         self._figures[terms.key].append((terms.begin, terms.paid, held, running))
+
+    def has(self, machines: Integers) -> NDArray[np.bool_]:
+        """Which of some machines are in a group."""
+        found = np.zeros(1 + max(int(machines.max(initial=0)), *self._numbers, 0), np.bool_)
+        found[self._numbers] = True
+        which: NDArray[np.bool_] = found[machines]
+        return which
 
     def _paid(self, machine: Machine) -> Time:
         """For how long nothing more is charged, whatever happens."""

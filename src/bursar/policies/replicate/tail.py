@@ -91,8 +91,9 @@ class Expected:
         if live.are_few:
             left, there = self.left, self.time_on(name)
             is_later = (left > there) & (left < LARGEST) & (there > 0)
-            if len(slower) < len(live.run_on):
-                is_later &= np.isin(live.offers, slower)
+            for place in live.run_on:
+                if place not in slower:
+                    is_later[live.rows_of(place)] = False
             return np.flatnonzero(is_later)
         rows = live.rows_on(slower)
         times = self._some(rows)
