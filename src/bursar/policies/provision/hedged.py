@@ -18,7 +18,7 @@ a bag, and for money as well as for time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import ceil
 from random import Random
 from typing import Final
@@ -41,6 +41,9 @@ from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.read_only import ReadOnlyView, seen_with
 from bursar.state.run_times import RunTimes
 from bursar.state.view import Machine, View
+
+Terms = Mapping[str, tuple[int, int | None]]
+"""By offer, its price in billionths, and its limit."""
 
 SAVING: Final = 0.1
 """What unreliable machines must save of the price of work, to be worth their risk."""
@@ -74,8 +77,12 @@ class Hedged(Provisioner):
         self._last = LastMoment()
         self._asked: set[int] = set()
         """machines that no plan counts on before they are up"""
+        self._least = min(map(_price_of_work, self._reliable), default=None)
+        """of reliable machines"""
+        self._made: tuple[Market, Terms, Market] | None = None
+        """the last market that was made, and what it was made of"""
         self._shown: tuple[View, Market, Goal, ReadOnlyView] | None = None
-        """the last view that was made, and what it was made of"""
+        """the same of the last view"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         self._value.saw(event, state)
@@ -160,28 +167,28 @@ class Hedged(Provisioner):
     # --- what the entry within is shown ----------------------------------------------------------
 
     def _seen(self, view: View, market: Market, goal: Goal) -> View:
-        if market == view.market and goal == view.goal:
+        if market is view.market and goal == view.goal:
             return view
         shown = self._shown
-        if shown is None or shown[0] is not view or shown[1:3] != (market, goal):
+        if shown is None or shown[0] is not view or shown[1] is not market or shown[2] != goal:
             shown = self._shown = view, market, goal, seen_with(view, market, goal)
         return shown[3]
 
     def _market(self, view: View, now: Time) -> Market:
-        """With unreliable offers as they prove to be."""
-        offers = [
-            offer if offer.pool == "reliable" else self._offer(offer, view, now)
-            for offer in view.market.offers
-        ]
-        return msgspec.structs.replace(view.market, offers=tuple(offers))
+        """With unreliable offers as they prove to be; the same one until they prove otherwise."""
+        terms = {offer.name: self._terms(offer, view, now) for offer in self._spot}
+        made = self._made
+        if made is None or made[0] is not view.market or made[1] != terms:
+            made = self._made = view.market, terms, _with_terms(view.market, terms)
+        return made[2]
 
-    def _offer(self, offer: Offer, view: View, now: Time) -> Offer:
+    def _terms(self, offer: Offer, view: View, now: Time) -> tuple[int, int | None]:
+        """The price of an unreliable offer, in billionths, and its limit."""
         premium = self._value.premium(offer)
         limit = offer.limit if self._may_rent(offer, premium, view, now) else 0
         if limit != 0 and offer.name in view.refusals:  # there are no more, as far as is known
             limit = view.fleet.get(offer.name, 0)
-        price = Money(ceil(offer.price.nanos * premium))
-        return msgspec.structs.replace(offer, price=price, limit=limit)
+        return ceil(offer.price.nanos * premium), limit
 
     def _may_rent(self, offer: Offer, premium: float, view: View, now: Time) -> bool:
         is_worth = self._is_worth(offer, premium) and not self.is_silent
@@ -189,11 +196,13 @@ class Hedged(Provisioner):
 
     def _is_worth(self, offer: Offer, premium: float) -> bool:
         """Whether work costs enough less there than on the cheapest reliable machine."""
-        least = min((_price_of_work(one) for one in self._reliable), default=None)
+        least = self._least
         return least is None or premium * _price_of_work(offer) <= (1 - SAVING) * least
 
     def is_late(self, view: View, now: Time) -> bool:
         """Whether reliable machines must do all that is left."""
+        if view.goal.deadline is None:
+            return False
         fleet = {one.name: view.total if one.limit is None else one.limit for one in self._reliable}
         last = self._last.at(view, fleet)
         return last is not None and now >= last
@@ -210,6 +219,20 @@ class Hedged(Provisioner):
         again = self._last.longest / min(one.speed for one in self._reliable)
         margin = min(boot + round(again), deadline // MARGIN)
         return goal.until(deadline - margin)
+
+
+def _with_terms(market: Market, terms: Terms) -> Market:
+    """A market with other prices and limits; the same one where they are not other."""
+    offers = [
+        msgspec.structs.replace(
+            offer, price=Money(terms[offer.name][0]), limit=terms[offer.name][1]
+        )
+        if offer.name in terms
+        else offer
+        for offer in market.offers
+    ]
+    made = msgspec.structs.replace(market, offers=tuple(offers))
+    return market if made == market else made
 
 
 def _price_of_work(offer: Offer) -> float:

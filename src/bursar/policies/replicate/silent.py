@@ -40,6 +40,8 @@ class Silent(AtRisk):
         self._hedged = provisioner
         self._results, self._total, self._longest = 0, 0, 0
         """of all machines, as times of the slowest unreliable one"""
+        self._slowest: float | None = None
+        """its speed, once somebody asked"""
         self._watched: deque[tuple[Time, int]] = deque()
         """attempts on unreliable machines, by the times at which they began"""
         self._waited_for: list[tuple[Time, int]] = []
@@ -67,9 +69,10 @@ class Silent(AtRisk):
         self._given_up.update(past_given_up(view))
 
     def _returned(self, runtime: Time, offer: Offer, view: View) -> None:
-        offers = view.market.offers
-        slowest = min((o.speed for o in offers if o.pool == "unreliable"), default=1.0)
-        time = round(runtime * max(1.0, offer.speed / slowest))
+        if self._slowest is None:
+            unreliable = [one.speed for one in view.market.offers if one.pool == "unreliable"]
+            self._slowest = min(unreliable, default=1.0)
+        time = round(runtime * max(1.0, offer.speed / self._slowest))
         self._results += 1
         self._total += time
         self._longest = max(self._longest, time)
