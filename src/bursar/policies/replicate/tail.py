@@ -88,7 +88,7 @@ class Expected:
         slower = [place for place in live.run_on if may_end_sooner((self._offers[place],), name)]
         if not slower:
             return _NONE
-        if live.are_few:
+        if live.are_few or not live.is_single:  # then all are looked at in any case
             left, there = self.left, self.time_on(name)
             is_later = (left > there) & (left < LARGEST) & (there > 0)
             for place in live.run_on:
@@ -103,8 +103,8 @@ class Expected:
         return found
 
     def needed(self, machine: Machine, rows: Integers) -> Integers:
-        if self._live.are_few:
-            found: Integers = self.time_on(machine.offer.name)[rows]
+        if machine.offer.name in self._on:
+            found: Integers = self._on[machine.offer.name][rows]
             return found
         return self._some(rows).on(machine.offer.name)
 
