@@ -126,6 +126,12 @@ class SlurmCluster:
         os.kill(pid, signal.SIGTERM)
         assert eventually(lambda: not Path(f"/proc/{pid}").exists(), 30)
 
+    def kill_controller(self):
+        """At once: what it has not written yet is forgotten."""
+        pid = self.pid("slurmctld")
+        os.kill(pid, signal.SIGKILL)
+        assert eventually(lambda: not Path(f"/proc/{pid}").exists(), 30)
+
     def kill_node(self, node):
         """The daemon of a node, and those of its jobs."""
         os.kill(self.pid(f"slurmd.{node}"), signal.SIGKILL)

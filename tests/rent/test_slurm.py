@@ -13,6 +13,7 @@ from tests.dask_cluster import eventually
 
 from bursar.engine.renter import Down, Refused, RentOrder, Up
 from bursar.execute.clock import RunClock
+from bursar.execute.remote.places import found_agents
 from bursar.model.market import Offer, Place
 from bursar.model.money import Money
 from bursar.model.time import MINUTE, SECOND
@@ -78,7 +79,7 @@ class Desk:
             return found[0] if found else None
 
         found = eventually(heard, seconds)
-        assert found, f"{kind.__name__} of {machine} is not among {self.news}"
+        assert found, f"{kind} of {machine} is not among {self.news}"
         return found
 
 
@@ -118,6 +119,23 @@ def test_machines_outlive_a_restart_of_the_controller(desk, slurm):
     desk.rent(2, OFFER)
     desk.hear(Up, 2, 60)
     assert not [one for one in desk.news if isinstance(one, Down)]
+
+
+def test_a_controller_that_was_killed_leaves_no_job_and_no_agent_behind(desk, slurm):
+    """What it forgets is lost, with whatever gets its number next; then it works as before."""
+    desk.rent(1, OFFER)
+    desk.hear(Up, 1)
+    slurm.kill_controller()
+    slurm.start_controller()
+    desk.rent(2, OFFER)
+    desk.hear(Up | Down, 2, 60)
+    desk.rent(3, OFFER)
+    desk.hear(Up, 3, 60)
+    desk.renter.release([1, 2, 3])
+    for machine in (1, 2, 3):
+        desk.hear(Down, machine, 60)
+    assert eventually(lambda: not slurm.jobs(), 60)
+    assert eventually(lambda: not list(found_agents()), 60)
 
 
 def test_what_slurm_refuses_is_refused_in_its_words(desk):

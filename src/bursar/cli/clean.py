@@ -16,8 +16,8 @@ from bursar.model.text import counted
 def command(dry_run: bool, as_json: bool) -> int:
     """List and release machines of runs that are not being executed.
 
-    Looks where the runs of this directory had their machines: hosts, Slurm, Dask clusters. Such
-    machines end with their leases anyway; this ends them now.
+    Looks where the runs of this directory had their machines: hosts, Slurm, EC2, Dask clusters.
+    Such machines end with their leases anyway; this ends them now.
     """
     from bursar.runs.clean import left_machines
 

@@ -200,7 +200,7 @@ site_options: Final = together(
         MACHINES,
         "--on",
         metavar="WHERE",
-        help="Where machines are: local (default), dask, ssh or slurm; needs bursar[dask].",
+        help="Where machines are: local (default), dask, ssh, slurm or ec2 (see docs/machines.md).",
     ),
     option(
         MACHINES,

@@ -26,7 +26,7 @@ A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--
 | `jobs` | tasks at once on this computer, where no market is given: `4`, `"50%"`, `"+1"` |
 | `shell` | true: /bin/sh runs the command |
 | `market` | a market file, or its content as a table |
-| `on` | where machines are: `"local"`, `"dask"`, `"ssh"` or `"slurm"` |
+| `on` | where machines are: `"local"`, `"dask"`, `"ssh"`, `"slurm"` or `"ec2"` |
 | `scheduler` `listen` | of a Dask cluster that is there; this computer, as machines see it |
 | `shared` | true: machines see the working directory, under the same name |
 | `budget` | the most money ever committed: `"5"`, `"5 USD"`; or in each interval: `"5/h"` |

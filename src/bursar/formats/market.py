@@ -20,6 +20,8 @@ kind of machine:
     python = "/opt/env/bin/python"       # there; the same path as here if not given
     partition = "main"      # for --on slurm
     feature = "large"       # for --on slurm
+    instance_type = "c7i.large"          # for --on ec2; the name of the offer if not given
+    image = "ami-0abc..."   # for --on ec2, as are region, zone, subnet, security_group and setup
 
 Only `name` and `price` are needed (and no `price` where billing is "free"). A price for a time is
 exact, then rounded up to a billionth for each billing unit. Durations have their unit: `90s`,

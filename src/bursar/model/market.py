@@ -24,6 +24,20 @@ class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """of Slurm; empty: its default"""
     feature: str = ""
     """that a node of Slurm must have; empty: any node"""
+    instance_type: str = ""
+    """of EC2; empty: the name of the offer"""
+    image: str = ""
+    """of EC2, with bursar installed, or with what `setup` needs to install it"""
+    region: str = ""
+    """of EC2; empty: that of the user's configuration"""
+    zone: str = ""
+    """of the region; empty: any"""
+    subnet: str = ""
+    """of EC2; empty: the default one"""
+    security_group: str = ""
+    """of EC2; empty: the default one"""
+    setup: str = ""
+    """a shell command that a machine of EC2 runs before bursar's program starts"""
 
 
 class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,8 +6,8 @@ from typing import Final, Literal
 
 import msgspec
 
-Where = Literal["local", "dask", "ssh", "slurm"]
-PLACES: Final[tuple[Where, ...]] = ("local", "dask", "ssh", "slurm")
+Where = Literal["local", "dask", "ssh", "slurm", "ec2"]
+PLACES: Final[tuple[Where, ...]] = ("local", "dask", "ssh", "slurm", "ec2")
 
 
 class RunSite(msgspec.Struct, frozen=True, omit_defaults=True):

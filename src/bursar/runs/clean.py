@@ -66,6 +66,8 @@ def _found(
         return _on_cluster(site.scheduler, prefix)
     if site.on == "slurm":
         return _on_slurm(prefix)
+    if site.on == "ec2":
+        return _on_ec2(market, prefix)
     return _on_hosts(site, market, prefix)
 
 
@@ -98,6 +100,20 @@ def _on_slurm(prefix: str) -> Iterator[tuple[str, str, Callable[[], None]]]:
                 run_slurm("scancel", number)
 
             yield f"{prefix}{job.name.removeprefix(names)}", f"job {job.id}", end
+
+
+def _on_ec2(market: Market, prefix: str) -> Iterator[tuple[str, str, Callable[[], None]]]:
+    from bursar.rent.ec2 import LIVING
+    from bursar.rent.ec2_api import Ec2Api, region_of
+
+    api = Ec2Api()
+    regions = sorted({region_of(offer) for offer in market.offers})
+    for one in api.describe(regions, prefix.removesuffix("/"), LIVING):
+
+        def end(region: str = one.region, id_: str = one.id) -> None:
+            api.end(region, [id_])
+
+        yield f"{prefix}{one.machine}", f"instance {one.id}", end
 
 
 def _on_cluster(scheduler: str, prefix: str) -> Iterator[tuple[str, str, Callable[[], None]]]:

@@ -48,7 +48,30 @@ def site_market(site: RunSite, market: Market | None, asked: OptionWords = PYTHO
                     f"offer {offer.name} has a limit of {offer.limit} machines and"
                     f" {len(offer.place.hosts)} hosts; each host is one machine"
                 )
+    if site.on == "ec2":
+        _check_ec2(market)
     return market
+
+
+def _check_ec2(market: Market) -> None:
+    """Ask EC2 before anything begins whether there is what the market file names."""
+    from bursar.rent.ec2_api import Ec2Api, Ec2Error
+    from bursar.rent.user_data import LONGEST_SETUP
+
+    for offer in market.offers:
+        if offer.place is None or not offer.place.image:
+            raise InputError(
+                f'offer {offer.name} has no image: write image = "ami-..." in the market file'
+            )
+        if len(offer.place.setup) > LONGEST_SETUP:
+            raise InputError(
+                f"the setup of offer {offer.name} has more than {LONGEST_SETUP:,} letters: let it"
+                " fetch a script, or put that into the image"
+            )
+    try:
+        Ec2Api().check(market.offers)
+    except Ec2Error as error:
+        raise InputError(str(error)) from None
 
 
 def _cluster_market(scheduler: str, market: Market | None) -> Market:

@@ -112,6 +112,10 @@ def _renter(
         from bursar.rent.slurm import SlurmRenter
 
         return SlurmRenter(run, mark, clock.now, cluster, home, timeout=timeout)
+    if site.on == "ec2":
+        from bursar.rent.ec2 import Ec2Renter
+
+        return Ec2Renter(run, mark, clock.now, cluster, market, home, timeout=timeout)
     from bursar.rent.hosts import HostRenter, LocalReach, SshReach
 
     reach = SshReach() if site.on == "ssh" else LocalReach()

@@ -284,6 +284,7 @@ def agent_config(
     timeout: Time | None,
     grace: Time,
     carrier: m.CarrierConfig | None = None,
+    turns_off: bool = False,
 ) -> m.AgentConfig:
     """What an agent must know to begin now."""
     import time
@@ -300,4 +301,5 @@ def agent_config(
         timeout=timeout,
         grace=grace,
         carrier=carrier,
+        turns_off=turns_off,
     )

@@ -24,6 +24,7 @@ from bursar.execute.link import WardenLink
 from bursar.execute.packing import PackedCall
 from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
+from bursar.execute.remote.dead_man_switch import DeadManSwitch
 from bursar.execute.remote.packs import pack_directory, unpack
 from bursar.execute.reports import AttemptReport, MachineReport
 from bursar.execute.staging import FILES, TaskFiles, remove_copies, staged_command
@@ -93,6 +94,7 @@ class MachineWork:
         self.until = until
         """the end of its lease by `boottime`"""
         self.is_over = False
+        self._switch = DeadManSwitch() if config.turns_off else None
         self._calls = DeliveredCalls()
         self.dispatcher = Dispatcher(
             self._open_link, config.timeout, self._calls, str(self._attempts), read=keep_raw
@@ -157,6 +159,8 @@ class MachineWork:
             return  # it was heard before
         if boottime() <= self.until:
             self.until = until
+            if self._switch is not None:
+                self._switch.arm(until)
         self._is_leased = True
         self.dispatcher.lease(self._config.machine, self.until, self._offer)
 

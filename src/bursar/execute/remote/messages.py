@@ -55,6 +55,8 @@ class AgentConfig(msgspec.Struct, frozen=True, kw_only=True):
     grace: int = 2_000_000
     carrier: CarrierConfig | None = None
     """None: a Dask worker that somebody else started"""
+    turns_off: bool = False
+    """whether the computer is turned off with its lease, since it costs money while it is on"""
 
 
 class Order(msgspec.Struct, frozen=True, array_like=True, tag=True):
