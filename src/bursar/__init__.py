@@ -17,6 +17,7 @@ __all__ = [
     "__version__",
     "output_dir",
     "parse_market",
+    "plan_work",
     "read_market",
     "run_workflow",
 ]
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from bursar.model.money import Money
     from bursar.model.workflow_builder import WorkflowBuilder
     from bursar.runs.executor import BudgetExecutor, RunOver
+    from bursar.runs.plan_work import plan_work
     from bursar.runs.run_workflow import run_workflow
     from bursar.runs.service import Service
 
@@ -44,6 +46,7 @@ _HOMES = {
     "WorkflowBuilder": "bursar.model.workflow_builder",
     "output_dir": "bursar.execute.worker",
     "parse_market": "bursar.formats.market",
+    "plan_work": "bursar.runs.plan_work",
     "read_market": "bursar.formats.market",
     "run_workflow": "bursar.runs.run_workflow",
 }
@@ -54,6 +57,8 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         from importlib import import_module
 
+        if name == "WorkflowBuilder":
+            import_module("bursar.report.notebook")  # so that it shows itself there
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'bursar' has no attribute '{name}'")
 

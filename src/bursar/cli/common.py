@@ -166,6 +166,14 @@ def print_table(
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()), err=err)
 
 
+def write_text(target: str, text: str) -> None:
+    """A file that was asked for; where it cannot be written, that is said in one line."""
+    try:
+        Path(target).write_text(text, "utf-8")
+    except OSError as error:
+        raise InputError(f"{target}: cannot write there: {error.strerror}") from None
+
+
 def refuse_given(options: Mapping[str, object], why: str) -> None:
     """Refuse options that would have no effect, and say why."""
     for name, value in options.items():

@@ -6,12 +6,13 @@ from typing import Any, Final
 
 import rich_click as click
 
-from bursar.cli.common import home, print_json, print_line, print_table, say
+from bursar.cli.common import home, print_json, print_line, print_table, say, write_text
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.options import (
     FAILURES,
     GOAL,
     MACHINES,
+    OUTPUT,
     POLICIES,
     WORK,
     json_option,
@@ -156,6 +157,7 @@ MOST_SHOWN: Final = 20
     type=Number(0, 1),
     help="Share of attempts on unreliable machines that return a result, 0 to 1.",
 )
+@option(OUTPUT, "--html", metavar="FILE", help="Draw the frontier into this file, too.")
 @json_option
 def command(
     wish: str | None,
@@ -164,6 +166,7 @@ def command(
     grid: Grid,
     repetitions: int,
     seed: int,
+    html: str | None,
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -193,6 +196,8 @@ def command(
         deadline=None if deadline is None else parse_duration(deadline) / SECOND,
     )
     found = find_strategies(known, wanted, grid, repetitions, seed)
+    if html is not None:
+        _draw(found, html)
     if as_json:
         print_json(found)
     else:
@@ -204,6 +209,31 @@ def command(
 
 
 # --- what is shown -------------------------------------------------------------------------------
+
+
+def _draw(found: StrategyFrontier, target: str) -> None:
+    """The strategies that the screen shows, on the plane of time and money."""
+    from bursar.report.pictures import PlanePoint, document, frontier_html
+
+    points = [
+        PlanePoint(
+            time=one.makespan_s,
+            time_high=one.p90.makespan_s,
+            cost=one.cost,
+            cost_high=one.p90.cost_per_task * found.tasks,
+            name=f"{place + 1} {one.name}".strip(),
+            told=" ".join(f"{name}={text}" for name, text in zip("NTD", row[1:4], strict=True)),
+            label=", ".join(mark for mark in (one.name, *one.marks) if mark and SEE not in mark),
+            is_marked="preferred" in one.marks,
+        )
+        for place in _shown(found)
+        for one in [found.frontier[place]]
+        for row in [_row("", one, found)]
+    ]
+    tasks, machines = counted(found.tasks, "task"), counted(found.unreliable, "unreliable machine")
+    notes = [f"Means and P90 of {counted(found.repetitions, 'simulation')} of each strategy."]
+    body = frontier_html(f"{tasks}, {machines}", points, found.currency, notes)
+    write_text(target, document("bursar frontier", body))
 
 
 def _show(found: StrategyFrontier) -> None:

@@ -40,7 +40,7 @@ from bursar.cli.options import (
     site_options,
 )
 from bursar.cli.plan_sample import run_sample
-from bursar.cli.plan_table import caps_text, show, show_kinds
+from bursar.cli.plan_table import caps_text, draw_plans, show, show_kinds
 from bursar.cli.plan_workflow import plan_workflow
 from bursar.formats.job import Job
 from bursar.formats.market import read_market
@@ -176,6 +176,7 @@ MOST_CHOICES: Final = 1_000
     is_flag=True,
     help="Show what is set aside for the last tasks and may not fit.",
 )
+@option(OUTPUT, "--html", metavar="FILE", help="Draw the plans into this file, too.")
 @run_name_options
 @option(OUTPUT, "--quiet", "-q", is_flag=True, default=None, help="Print no progress.")
 @json_option
@@ -196,6 +197,7 @@ def command(
     faithful: bool,
     compare: bool,
     wide: bool,
+    html: str | None,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -212,6 +214,7 @@ def command(
     Run the plan later with bursar run PLAN --choose CHOICE. With the name of a PLAN, its choices
     are shown again. A workflow is not sampled: its plans are made from known run times.
     """  # noqa: D301 (click wants the character)
+    look = Look(as_json=as_json, wide=wide, html=html)
     deviation = None if runtime is None else options.pop("deviation")
     goals = {"budget": budget, "deadline": deadline, "confidence": confidence}
     job = Job.from_command_line(words, {**options, **goals})
@@ -223,26 +226,35 @@ def command(
     given = {"tasks": tasks, "assume": assume, "joblog": joblog}
     if is_workflow(words) or job.workflow is not None:
         refuse_given({**given, "runtime": runtime}, "a workflow has its own tasks and run times")
-        return plan_workflow(job, compared=compare, as_json=as_json)
+        return plan_workflow(job, compared=compare, as_json=as_json, html=html)
     if not words:
         refuse_given({"name": options["name"]}, "nothing is run, so that nothing is kept")
         known = KnownTimes(assume, runtime, deviation, joblog, reliability)
-        return _plan_known(job, options["market"], tasks, known, asked, as_json=as_json, wide=wide)
+        return _plan_known(job, options["market"], tasks, known, asked, look)
     refuse_for_sample(runtime, reliability, given)
     known_run = _known_run(words)
     if known_run is not None:
         _refuse_wishes(options)
         is_as_before = not (budget or deadline or choices or confidence or faithful)
-        return _plan(known_run, job, None if is_as_before else asked, as_json=as_json, wide=wide)
+        return _plan(known_run, job, None if is_as_before else asked, look)
     run, ended = run_sample(job, sample_workers, sample_budget, yes=yes)
     if ended.status not in ("planned", "budget", "done"):
         return EXIT_CODES[ended.status]
     try:
-        return _plan(run, job, asked, as_json=as_json, first=bool(job.quiet), wide=wide)
+        return _plan(run, job, asked, look, first=bool(job.quiet))
     except InputError as error:  # the sample was paid for
         raise InputError(
             f"{error}; the sample is kept: continue with bursar plan {run.name}"
         ) from error
+
+
+class Look(msgspec.Struct, frozen=True):
+    """How plans are shown."""
+
+    as_json: bool
+    wide: bool
+    html: str | None
+    """a file into which they are drawn"""
 
 
 class KnownTimes(msgspec.Struct, frozen=True):
@@ -261,9 +273,7 @@ def _plan_known(
     tasks: int | None,
     known: KnownTimes,
     asked: Asked,
-    *,
-    as_json: bool,
-    wide: bool,
+    look: Look,
 ) -> int:
     """Show plans for tasks of which nothing is run."""
     given = (known.assume, known.runtime, known.joblog)
@@ -279,7 +289,7 @@ def _plan_known(
         )
     else:
         offered = plans_by_joblog(found, tasks, str(known.joblog), known.reliability, asked)
-    return _tell(offered, found, as_json=as_json, wide=wide)
+    return _tell(offered, found, look)
 
 
 def _refuse_wishes(options: Mapping[str, Any]) -> None:
@@ -298,10 +308,9 @@ def _plan(
     run: RunDir,
     job: Job,
     asked: Asked | None,
+    look: Look,
     *,
-    as_json: bool,
     first: bool = True,
-    wide: bool = False,
 ) -> int:
     """Show the plans for what a run has left; `first` if this command has shown no cap yet."""
     with open_planned(run) as planned:
@@ -309,13 +318,13 @@ def _plan(
         job.check_currency(state.market)
         flow = next((flow for _, flow in state.workflows()), None)
         if state.total and state.settled == state.total:
-            return _nothing_left(state, asked or Asked(), as_json=as_json, first=first)
+            return _nothing_left(state, asked or Asked(), as_json=look.as_json, first=first)
         if not state.done and flow is None:
             return _no_result(state, first=first)
         offered = planned.offer(asked)
     kept = None if planned.why_read_only else run.name
-    _tell(offered, state.market, flow, kept, as_json=as_json, first=first, wide=wide)
-    if not as_json and (caps := caps_text(offered, state.market)) is not None:
+    _tell(offered, state.market, look, flow, kept, first=first)
+    if not look.as_json and (caps := caps_text(offered, state.market)) is not None:
         say(caps)
     if kept is None:
         say(f"not saved: {planned.why_read_only}")
@@ -361,17 +370,18 @@ def _nothing_left(state: RunState, asked: Asked, *, as_json: bool, first: bool) 
 def _tell(
     offered: PlansOffered,
     market: Market,
+    look: Look,
     flow: Workflow | None = None,
     run: str | None = None,
     *,
-    as_json: bool,
     first: bool = True,
-    wide: bool = False,
 ) -> int:
-    if as_json:
+    if look.html is not None:
+        draw_plans(look.html, plan_list(offered, market, flow, run))
+    if look.as_json:
         print_json(plan_list(offered, market, flow, run))
     else:
-        show(offered, market, flow, first=first, wide=wide)
+        show(offered, market, flow, first=first, wide=look.wide)
         if flow is not None:
             show_kinds(offered, flow)
     return 0

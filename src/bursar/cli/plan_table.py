@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bursar.cli.common import print_line, print_table, say
+from bursar.cli.common import print_line, print_table, say, write_text
 from bursar.cli.frontier_table import show_frontier, strategy_told, tasks_to_do
 from bursar.model.fleet import format_fleet
 from bursar.model.market import Market
@@ -15,6 +15,7 @@ from bursar.model.plan import Plan
 from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
 from bursar.model.workflow import Workflow
+from bursar.report.plans import PlanList
 from bursar.report.summary import prices_told
 from bursar.runs.verdict import plan_chances, share_told
 from bursar.state.events import PlansOffered
@@ -52,6 +53,13 @@ def show(
         say(line)
     for caution in offered.assumed.cautions:
         say(f"Caution: {caution.rstrip('.')}.")
+
+
+def draw_plans(target: str, plans: PlanList) -> None:
+    """The plans on the plane of time and money, in a file."""
+    from bursar.report.pictures import document, plans_html  # late: it brings much of the page
+
+    write_text(target, document("bursar plan", plans_html(plans)))
 
 
 def chances_told(offered: PlansOffered) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from bursar.cli.common import home, print_json, print_line, print_table, say
-from bursar.cli.plan_table import caps_text, show, show_kinds
+from bursar.cli.plan_table import caps_text, draw_plans, show, show_kinds
 from bursar.cli.run import request_of
 from bursar.formats.job import Job
 from bursar.journal.runs import RunDir
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bursar.runs.compare_planners import Compared
 
 
-def plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
+def plan_workflow(job: Job, *, compared: bool, as_json: bool, html: str | None) -> int:
     """Show the plans, what a run would take, and perhaps what other planners would do."""
     market, work = job.load_market(), job.work()
     flow = None if work is None else work.workflow
@@ -43,6 +43,8 @@ def plan_workflow(job: Job, *, compared: bool, as_json: bool) -> int:
         from bursar.runs.compare_planners import compare
 
         others = compare(flow, market, best or find_plan(offered.plans, "knee"), offered.assumed)
+    if html is not None:
+        draw_plans(html, plan_list(offered, market, flow))
     if as_json:
         shown = to_builtins(plan_list(offered, market, flow, None if run is None else run.name))
         print_json({**shown, "compared": others})

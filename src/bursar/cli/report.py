@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import rich_click as click
 
-from bursar.cli.common import home, print_json, run_argument, say
+from bursar.cli.common import home, print_json, run_argument, say, write_text
 from bursar.cli.options import OUTPUT, json_option, option, settings
-from bursar.model.errors import InputError
 
 
 @click.command(context_settings=settings)
@@ -29,10 +26,6 @@ def command(run: str | None, html: str | None, redact: bool, as_json: bool) -> N
     if as_json:
         print_json(shown)
         return
-    target = Path(html or f"{found.name}.html")
-    text = report_html(shown)
-    try:
-        target.write_text(text, "utf-8")
-    except OSError as error:
-        raise InputError(f"{target}: cannot write there: {error.strerror}") from None
+    target, text = html or f"{found.name}.html", report_html(shown)
+    write_text(target, text)
     say(f"{target}: {len(text.encode()) / 1000:,.0f} kB; open it in a browser")

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import rich_click as click
 
-from bursar.cli.common import print_json, print_line, say
-from bursar.cli.options import json_option, number_option, settings
+from bursar.cli.common import print_json, print_line, say, write_text
+from bursar.cli.options import OUTPUT, json_option, number_option, option, settings
 from bursar.formats.workflow import read_workflow
 from bursar.model.dag import Dag, Longs
 from bursar.model.option_words import COMMAND_LINE
@@ -34,14 +34,20 @@ ROOM: Final = 48
 @click.command(context_settings=settings)
 @click.argument("flow", metavar="FLOW")
 @number_option
+@option(OUTPUT, "--svg", metavar="FILE", help="Draw the workflow into this file.")
 @json_option
-def command(flow: str, number: int | None, as_json: bool) -> None:
+def command(flow: str, number: int | None, svg: str | None, as_json: bool) -> None:
     """Show a workflow: its size, its levels, its critical path, and how parallel it is.
 
     FLOW is a file: bursar's own YAML or TOML, WfFormat 1.5 or 1.6, DAX, or a Nextflow trace.
     """
     dag = read_workflow(flow, number, COMMAND_LINE)
     found = shape(dag)
+    if svg is not None:
+        from bursar.model.workflow import Workflow
+        from bursar.report.pictures import workflow_svg
+
+        write_text(svg, workflow_svg(Workflow.of(dag)))
     if as_json:
         print_json(_as_data(dag, found))
         return

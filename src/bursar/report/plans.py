@@ -30,6 +30,12 @@ class PlanList(msgspec.Struct, frozen=True, kw_only=True):
     cautions: list[str]
     """why the bounds may not hold"""
 
+    def _repr_html_(self) -> str:
+        """In a notebook: the plans drawn, and as a table."""
+        from bursar.report.pictures import plans_html  # late: it brings much of the page
+
+        return plans_html(self)
+
 
 def plan_list(
     offered: PlansOffered, market: Market, flow: Workflow | None = None, run: str | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator
+from html import escape
 from typing import Final
 
 import msgspec
@@ -76,6 +77,17 @@ class Summary(msgspec.Struct, frozen=True):
     tasks: Tasks
     money: Spending
     makespan_s: float
+
+    def _repr_html_(self) -> str:
+        """In a notebook: how the run ended."""
+        status = "running" if self.status is None else STATUS_TEXT[self.status]
+        money = self.money
+        budget = "" if money.budget is None else f" of {money.budget}"
+        done = f"{self.tasks.done:,} of {counted(self.tasks.total, 'task')} done"
+        cost = f"{money.committed}{budget} {money.currency}"
+        why = f"<br>{escape(self.told_why)}" if self.told_why else ""
+        span = format_duration(round(self.makespan_s * SECOND))
+        return f"<b>{escape(self.run)}</b>: {status}. {done} in {span}, {escape(cost)}{why}"
 
     @property
     def told_why(self) -> str:

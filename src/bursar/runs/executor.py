@@ -120,6 +120,13 @@ class BudgetExecutor(Executor):
         """Tasks and money so far, as `bursar run --json` prints them."""
         return summarise(self._run.session.state)
 
+    def _repr_html_(self) -> str:
+        """In a notebook: how the run stands."""
+        from bursar.report.page.watch import watch_now
+        from bursar.report.pictures import run_html
+
+        return run_html(watch_now(self._run.session.run_dir))
+
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         return self._run.submit(fn, args, kwargs)
 

@@ -1,0 +1,75 @@
+"""Plans, workflows and runs as pictures: what is written in them is text."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from bursar import WorkflowBuilder
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.plan import Assumed, MakespanSpan, Plan
+from bursar.model.workflow import Workflow
+from bursar.report.page.graph import MOST_NODES, graph_of, levels_of
+from bursar.report.pictures import document, plans_html, workflow_svg
+from bursar.report.plans import plan_list
+from bursar.state.events import PlansOffered
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def a_plan(name, time, cost):
+    money = Money.parse(cost)
+    return Plan(
+        name=name, names=(name,), fleet={"small": 3}, cost=money,
+        makespan_s=MakespanSpan(time, time, time * 1.2, time * 1.3),
+        cost_p50=money, cost_p90=money, cost_upper=money,
+    )  # fmt: skip
+
+
+def listed(*plans):
+    market = Market("USD", "2026-01-01", (Offer("small", Money.parse("0.10")),))
+    assumed = Assumed(tasks=9, date="2026-01-01", cautions=(HOSTILE,))
+    return plan_list(PlansOffered(0, plans, assumed), market)
+
+
+def test_a_list_of_plans_is_drawn_and_told():
+    text = plans_html(listed(a_plan("cheapest", 60.0, "1"), a_plan(HOSTILE, 20.0, "3.50")))
+    assert text.count("<circle") == 2
+    assert "cheapest" in text
+    assert "$3.50" in text
+    assert "<script>" not in text
+    assert listed(a_plan("cheapest", 60.0, "1"))._repr_html_() in document(
+        "x", listed(a_plan("cheapest", 60.0, "1"))._repr_html_()
+    )
+
+
+def flow_of(tasks):
+    work = WorkflowBuilder("flow")
+    work.task("first", run="true", writes=["a"])
+    for number in range(tasks):
+        work.task(f"middle-{number}", run="true", reads=["a"], writes=[f"b{number}"])
+    work.task(HOSTILE, run="true", reads=[f"b{number}" for number in range(tasks)])
+    return work
+
+
+def test_a_workflow_is_drawn_in_levels():
+    flow = Workflow.of(flow_of(4).build())
+    assert sorted(levels_of(flow)) == [0, 1, 1, 1, 1, 2]
+    drawing = ElementTree.fromstring(workflow_svg(flow))  # noqa: S314 -- our own
+    assert len(drawing.findall("{*}circle")) == 6
+    assert len(drawing.findall("{*}path")) == 8
+    assert "<script>" not in workflow_svg(flow)
+
+
+def test_many_tasks_of_a_level_and_a_kind_are_one_node():
+    flow = Workflow.of(flow_of(MOST_NODES + 1).build())
+    graph = graph_of(flow, ["done"] * flow.count)
+    assert len(graph.nodes) < 10
+    assert sum(node.count for node in graph.nodes) == flow.count
+
+
+@pytest.mark.parametrize("shown", [flow_of(2), flow_of(2).build()])
+def test_workflows_show_themselves_in_notebooks(shown):
+    assert shown._repr_html_().startswith("<svg")

@@ -1,0 +1,67 @@
+"""Plans in Python: the list of the command line, and a run of a choice."""
+
+from __future__ import annotations
+
+import pytest
+
+import bursar
+from bursar import WorkflowBuilder, plan_work
+from bursar.model.errors import InputError
+
+MARKET = """
+currency = "USD"
+date = "2026-01-01"
+[[offer]]
+name = "small"
+price = "0.01"
+billing = "1s"
+limit = 3
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BURSAR_HOME", raising=False)
+    (tmp_path / "market.toml").write_text(MARKET)
+    return tmp_path
+
+
+def test_a_bag_is_sampled_planned_and_run(place):
+    plans = plan_work(["sleep", "{}"], [0.02] * 60, "market.toml", budget="3", name="naps")
+    assert len(plans) >= 1
+    assert plans.name == "naps"
+    assert plans[0].cost_p50 <= plans[-1].cost_p50
+    assert "<svg" in plans._repr_html_()
+    summary = plans.run("fastest")
+    assert (summary.status, summary.tasks.done) == ("done", 60)
+    assert "<b>naps</b>: done. 60 of 60 tasks" in summary._repr_html_()
+
+
+def test_a_workflow_is_planned_and_run(place):
+    work = WorkflowBuilder("flow")
+    work.task("make", run="echo 1 > a", writes=["a"], runtime=1)
+    work.task("use", run="cat a > b", reads=["a"], writes=["b"], runtime=1)
+    plans = plan_work(work, market="market.toml", budget="3")
+    assert plans.run("1").status == "done"
+    assert (place / "b").read_text() == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((["echo"], [1]), "plans need a market"),
+        (("echo {}", [1], "market.toml"), "a list of words"),
+        ((["echo"], None, "market.toml"), "needs arguments"),
+    ],
+)
+def test_mistakes_get_one_line(place, given, told):
+    with pytest.raises(InputError, match=told):
+        plan_work(*given)
+
+
+def test_an_executor_shows_how_its_run_stands(place):
+    with bursar.BudgetExecutor("market.toml", budget="1") as pool:
+        assert list(pool.map(abs, [-1, -2])) == [1, 2]
+        shown = pool._repr_html_()
+    assert "Tasks done" in shown
