@@ -25,8 +25,8 @@ from bursar.state.state import RunState
 DRAWS: Final = 200
 MOST_KNOWN: Final = 2_000
 """the latest results that a forecast is made of"""
-MOST_STEPS: Final = 6_000_000
-"""of playing task by task; beyond it the rest flows"""
+MOST_PLAYED: Final = 300
+"""tasks that are played one by one; beyond, what waits flows over the slots"""
 MOMENTS: Final = 24
 """at which the forecasts of a run are shown; half as many for thousands of attempts"""
 _SUCCESS: Final = OUTCOMES.index("success")
@@ -254,7 +254,7 @@ class Outlooks:
             free[:, running[mine]] += rest * doubt[:, None]
         used = np.zeros_like(free, dtype=bool)
         used[:, running] = True
-        if waiting * len(slots.machine) * DRAWS <= MOST_STEPS * 10 and waiting <= 4_000:
+        if waiting <= MOST_PLAYED:
             draws = np.arange(DRAWS)
             for _ in range(waiting):
                 first = free.argmin(axis=1)

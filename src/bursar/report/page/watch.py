@@ -30,6 +30,8 @@ from bursar.state.state import RunState
 
 _ATTEMPTS: Final = (ev.AttemptStarted, ev.AttemptEnded, ev.WorkArrived, ev.FilesFound)
 _SEEN: Final = tuple(kind for kind in get_args(ev.AnyEvent) if kind not in _ATTEMPTS)
+MOST_FORECASTS: Final = 60
+"""kept of a run that goes on; then every other"""
 _WITH_REASON: Final = '"reason":'
 
 
@@ -40,6 +42,8 @@ class RunWatch:
         self.reader = JournalReader(path)
         self.machines = MachineLog()
         self.reasons = Reasons(self.machines)
+        self._forecasts: list[RestForecast] | None = None
+        """of a run that goes on; None: those of before are made once more"""
         known = newest_checkpoint(self.reader)
         self.state = RunState() if known is None else known
         self.state.work.recall = work_reader(self.reader.path)
@@ -67,9 +71,24 @@ class RunWatch:
         return state.events - before
 
     def snapshot(self, now: Time, *, is_live: bool, redact: bool = False) -> RunSnapshot:
-        return snapshot(
-            self.state, self.machines, self.reasons, now, is_live=is_live, redact=redact
+        """How the run stands; of a live one, forecasts that were made before are kept."""
+        going_on = is_live and self.state.ended is None
+        shown = snapshot(
+            self.state,
+            self.machines,
+            self.reasons,
+            now,
+            is_live=is_live,
+            redact=redact,
+            history=self._forecasts if going_on else None,
         )
+        made = shown.outlook.now
+        self._forecasts = None
+        if going_on and made is not None:
+            kept = shown.outlook.history
+            kept = kept[::2] if len(kept) >= MOST_FORECASTS else kept
+            self._forecasts = [*kept, made]
+        return shown
 
     def headline(
         self, now: Time, *, is_live: bool

@@ -2,8 +2,8 @@
 
 One watch a run, shared by all viewers; nothing is read while nobody looks. The journal is opened
 read-only and only what was added is read. Figures go out some times a second. Charts take longer to
-make, so they go out at most once a second, and less often where that would cost more than a
-fiftieth of the time.
+make, so they go out at most once a second, and less often where that would take more than a small
+share of a processor.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Group = Literal["tick", "series", "forecast", "decision"]
 PACE_S: Final = 0.25
 """between two looks at the journal"""
 CHARTS_S: Final = 1.0
-SHARE: Final = 50
-"""charts take at most one part in so many of the time"""
+SHARE: Final = 25
+"""charts take at most one part in so many of the time of a processor"""
 ALIVE_S: Final = 2.0
 """a word to the browser at least so often"""
 GROUPS: Final[dict[str, Group]] = {
@@ -88,12 +88,11 @@ class RunFeed:
         return self._shown
 
     async def _refresh(self, *, whole: bool = False) -> None:
-        began = time.monotonic()
-        whole = whole or began >= self._next_charts
-        fresh = await self._in_thread(lambda: self._look(whole=whole))
+        now = time.monotonic()
+        whole = whole or now >= self._next_charts
+        fresh, took = await self._in_thread(lambda: self._look(whole=whole))
         if whole:
-            took = time.monotonic() - began
-            self._next_charts = began + max(CHARTS_S, SHARE * took)
+            self._next_charts = now + max(CHARTS_S, SHARE * took)
         if not fresh:
             return
         self.version += 1
@@ -102,8 +101,9 @@ class RunFeed:
         async with self._changed:
             self._changed.notify_all()
 
-    def _look(self, *, whole: bool) -> dict[str, bytes]:
-        """In the thread: sections that are new or changed."""
+    def _look(self, *, whole: bool) -> tuple[dict[str, bytes], float]:
+        """In the thread: sections that are new or changed, and seconds that it took to see."""
+        began = time.thread_time()
         if self._watch is None:
             self._watch = RunWatch(self.run.journal)
         watch = self._watch
@@ -120,11 +120,12 @@ class RunFeed:
         self.seq = watch.state.events
         self.is_over = watch.state.ended is not None and not is_executed(self.run)
         encoded = {name: msgspec.json.encode(value) for name, value in found.items()}
-        return {
+        changed = {
             name: data
             for name, data in encoded.items()
             if name not in self.sections or self.sections[name].data != data
         }
+        return changed, time.thread_time() - began
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
