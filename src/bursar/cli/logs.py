@@ -46,10 +46,14 @@ def command(task: str, run: str | None, stream: str | None, follow: bool, as_jso
     if not logs:
         raise InputError(f"task {task} of run {found.name} has printed nothing so far")
     for one in logs:
-        files = [file for name, file in one.files.items() if stream in (None, name)]
+        under_way = follow and one.what.startswith("attempt")
+        files = [
+            file
+            for name, file in one.files.items()
+            if stream in (None, name) and (under_way or file.stat().st_size)
+        ]
         if len(logs) > 1 or len(files) > 1:
             say(f"task {one.task}, {one.what}: {', '.join(file.name for file in files)}")
-        under_way = follow and one.what.startswith("attempt")
         for file in files:
             _print(file, follow=under_way and file is files[-1])
 
