@@ -90,3 +90,29 @@ def test_a_report_is_one_file(place, redact):
     text = (place.path / "told.html").read_text()
     assert ("secret-argument" in text) is not redact
     assert json.loads(place.bursar("report", "told", "--json")[0])["run"] == "told"
+
+
+def test_a_simulated_run_is_kept_and_looked_at_like_a_real_one(place):
+    words = ["--market", "market.toml", "--tasks", "40", "--runtime", "3s", "--budget", "9"]
+    _, err = place.bursar("simulate", *words, "--runs", "2", "--keep", "what-if")
+    assert "kept the run of seed" in err
+    assert "what-if  done" in place.bursar("status")[0]
+    shown = place.json("report", "what-if")
+    assert shown["tiles"][0]["value"] == "40"
+    assert (
+        "there is a run what-if already"
+        in place.bursar("simulate", *words, "--keep", "what-if", code=2)[1]
+    )
+
+
+def test_defaults_of_the_user_count_where_nothing_else_is_given(place):
+    place.write("mine.toml", 'market = "market.toml"\nbudget = "0.50"\n')
+    place.environment["BURSAR_CONFIG"] = str(place.path / "mine.toml")
+    _, err = place.bursar("run", "--name", "usual", "echo", ":::", "1")
+    assert "budget $0.50" in err
+    _, err = place.bursar("run", "--budget", "0.70", "echo", ":::", "1")
+    assert "budget $0.70" in err
+    _, err = place.bursar("run", "-j", "1", "echo", ":::", "1")
+    assert "free of charge" in err, "who asks for this computer gets it"
+    place.write("mine.toml", 'markt = "market.toml"')
+    assert "did you mean 'market'" in place.bursar("run", "echo", ":::", "1", code=2)[1]

@@ -39,13 +39,13 @@ def workflow():
 @pytest.fixture
 def by_engine(monkeypatch):
     """The seeds that the engine was asked for."""
-    seen, simulated = [], studies._by_engine
+    seen, simulated = [], studies.by_engine
 
     def noted(subject, faults, seed):
         seen.append(seed)
         return simulated(subject, faults, seed)
 
-    monkeypatch.setattr(studies, "_by_engine", noted)
+    monkeypatch.setattr(studies, "by_engine", noted)
     return seen
 
 

@@ -18,6 +18,7 @@ from bursar.cli.common import (
     say,
     words_settings,
 )
+from bursar.cli.defaults import with_defaults
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.options import (
     FAILURES,
@@ -43,7 +44,6 @@ from bursar.cli.plan_sample import run_sample
 from bursar.cli.plan_table import caps_text, draw_plans, show, show_kinds
 from bursar.cli.plan_workflow import plan_workflow
 from bursar.formats.job import Job
-from bursar.formats.market import read_market
 from bursar.journal.runs import RunDir
 from bursar.model.errors import InputError
 from bursar.model.market import Market
@@ -218,6 +218,7 @@ def command(
     deviation = None if runtime is None else options.pop("deviation")
     goals = {"budget": budget, "deadline": deadline, "confidence": confidence}
     job = Job.from_command_line(words, {**options, **goals})
+    job = job if _known_run(words) is not None else with_defaults(job)
     if job.every is not None:
         raise InputError(
             "--budget: plans are for the money of a whole run; give an amount without an interval"
@@ -230,7 +231,7 @@ def command(
     if not words:
         refuse_given({"name": options["name"]}, "nothing is run, so that nothing is kept")
         known = KnownTimes(assume, runtime, deviation, joblog, reliability)
-        return _plan_known(job, options["market"], tasks, known, asked, look)
+        return _plan_known(job, tasks, known, asked, look)
     refuse_for_sample(runtime, reliability, given)
     known_run = _known_run(words)
     if known_run is not None:
@@ -269,7 +270,6 @@ class KnownTimes(msgspec.Struct, frozen=True):
 
 def _plan_known(
     job: Job,
-    market: str | None,
     tasks: int | None,
     known: KnownTimes,
     asked: Asked,
@@ -277,7 +277,7 @@ def _plan_known(
 ) -> int:
     """Show plans for tasks of which nothing is run."""
     given = (known.assume, known.runtime, known.joblog)
-    found = _known_market(market, given, known.reliability)
+    found = _known_market(job.load_market(), given, known.reliability)
     job.check_currency(found)
     if tasks is None:
         raise InputError("nothing to plan: give a command with arguments, or --tasks N")
@@ -388,12 +388,11 @@ def _tell(
 
 
 def _known_market(
-    market: str | None, given: Sequence[str | None], reliability: float | None
+    known: Market | None, given: Sequence[str | None], reliability: float | None
 ) -> Market:
     """A market, for which run times are assumed or were learned before."""
-    if market is None:
+    if known is None:
         raise InputError("no market: add --market FILE")
-    known = read_market(market)
     count = sum(one is not None for one in given)
     if count > 1:
         raise InputError("run times are given twice: use one of --assume, --runtime and --joblog")

@@ -23,6 +23,7 @@ from bursar.cli.common import (
     typed_command,
     words_settings,
 )
+from bursar.cli.defaults import with_defaults
 from bursar.cli.options import (
     FAILURES,
     MACHINES,
@@ -151,7 +152,7 @@ def command(
     if choose is not None and not is_workflow(words):
         return _run_plan(words, choose, options, dry_run=dry_run, page=page)
     history = options.pop("history")
-    job = Job.from_command_line(words, options)
+    job = with_defaults(Job.from_command_line(words, options))
     if history is not None:
         job = _with_history(job, history)
     quiet = bool(job.quiet)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 import rich_click as click
 
-from bursar.cli.common import print_json, print_table, say
+from bursar.cli.common import home, print_json, print_table, refuse_given, say
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.options import (
     FAILURES,
@@ -177,6 +177,12 @@ MOST_RUNS = 1_000_000
     metavar="FILE.svg",
     help="Draw the share of runs that finish, for several budgets or deadlines.",
 )
+@option(
+    OUTPUT,
+    "--keep",
+    metavar="NAME",
+    help="Keep the first run under this name, to look at it like at a real one.",
+)
 @json_option
 def command(
     flow: str | None,
@@ -226,16 +232,26 @@ def command(
 
     seeds = range(seed, seed + runs)
     if len(goals) > 1:
+        refuse_given({"keep": options["keep"]}, "several goals are compared, and none is kept")
         _sweep(sweep(subject_of, goals, faults, seeds, _watched), plot, as_json=as_json)
         return
     if plot is not None:
         raise InputError("--plot compares goals: give several budgets or deadlines, e.g. 1,1.2,1.5")
     subject = subject_of(goals[0])
     found = study(subject, faults, seeds, _watched)
+    if options["keep"] is not None:
+        _keep(options["keep"], subject, faults, seed)
     if as_json:
         print_json(found)
     else:
         _show(found, subject.request)
+
+
+def _keep(name: str, subject: Subject, faults: Faults, seed: int) -> None:
+    from bursar.runs.kept_simulation import keep_simulation
+
+    run = keep_simulation(home(), name, subject, faults, seed)
+    say(f"kept the run of seed {seed} as {run.name}. Look at it: bursar report {run.name}")
 
 
 def _simulate_workload(

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from bursar.beliefs.samples import SampleLog
 from bursar.engine.roles import Policy
+from bursar.engine.world import Journal
 from bursar.model.time import Time
 from bursar.model.work import Bag, Work
 from bursar.report.summary import Summary, summarise
@@ -97,7 +98,7 @@ def study(
     request.check(simulated=True)
     faults.check(request)
     known = _by_kernel(subject, faults, seeds)
-    runs = [known.get(seed) or _by_engine(subject, faults, seed) for seed in watched(seeds)]
+    runs = [known.get(seed) or by_engine(subject, faults, seed) for seed in watched(seeds)]
     return Study(
         fleet=dict(request.full_fleet() if request.plan is None else request.plan.fleet),
         runs=runs,
@@ -115,7 +116,10 @@ def _by_kernel(subject: Subject, faults: Faults, seeds: Sequence[int]) -> dict[i
     return by_kernel(subject.request, subject.workflow, seeds)
 
 
-def _by_engine(subject: Subject, faults: Faults, seed: int) -> Summary:
+def by_engine(
+    subject: Subject, faults: Faults, seed: int, journal: Journal | None = None
+) -> Summary:
+    """One run, by the engine; a journal keeps its events."""
     request, runtimes, sample_log = subject.request, subject.runtimes(seed), SampleLog()
     state = simulate(
         request.market,
@@ -125,6 +129,7 @@ def _by_engine(subject: Subject, faults: Faults, seed: int) -> Summary:
         faults.behaviour(request.market, runtimes, seed),
         limits=request.limits,
         seed=seed,
+        journal=journal,
         observers=[sample_log],
     )
     return summarise(state)
