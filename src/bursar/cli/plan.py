@@ -217,8 +217,7 @@ def command(
     look = Look(as_json=as_json, wide=wide, html=html)
     deviation = None if runtime is None else options.pop("deviation")
     goals = {"budget": budget, "deadline": deadline, "confidence": confidence}
-    job = Job.from_command_line(words, {**options, **goals})
-    job = job if _known_run(words) is not None else with_defaults(job)
+    job = _job(words, {**options, **goals})
     if job.every is not None:
         raise InputError(
             "--budget: plans are for the money of a whole run; give an amount without an interval"
@@ -247,6 +246,12 @@ def command(
         raise InputError(
             f"{error}; the sample is kept: continue with bursar plan {run.name}"
         ) from error
+
+
+def _job(words: tuple[str, ...], options: Mapping[str, Any]) -> Job:
+    """What is asked for; a plan that is shown again has what it was made with."""
+    job = Job.from_command_line(words, options)
+    return job if _known_run(words) is not None else with_defaults(job)
 
 
 class Look(msgspec.Struct, frozen=True):
