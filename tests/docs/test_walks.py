@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = sorted(path.parent.name for path in (ROOT / "src" / "bursar").glob("*/__init__.py"))
-WALKS = re.compile(r"^## Four walks\n(.*?)^## ", re.MULTILINE | re.DOTALL)
+WALKS = re.compile(r"^## Five walks\n(.*?)^## ", re.MULTILINE | re.DOTALL)
 NAME = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w+)+")
 
 
@@ -35,8 +35,8 @@ def exists(name):
     return False
 
 
-def test_there_are_four_walks():
-    assert [walk.split()[1] for walk in walks()] == ["run", "plan", "run", "simulate"]
+def test_there_are_five_walks():
+    assert [walk.split()[1] for walk in walks()] == ["run", "plan", "run", "simulate", "serve,"]
 
 
 @pytest.mark.parametrize("walk", walks())

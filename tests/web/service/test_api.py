@@ -1,6 +1,7 @@
 """What users do over HTTP: submit, list, show, cancel, reorder, watch, and ask why."""
 
 import json
+import socket
 import threading
 from pathlib import Path
 
@@ -169,6 +170,16 @@ def test_too_much_at_once_is_put_off(served, monkeypatch):
     assert served.ask("POST", "/api/v1/bags", "bob", BAG)[0] == 429
     monkeypatch.setattr(guarding, "MOST_BYTES", 1000)
     assert served.ask("POST", "/api/v1/bags", "bob", BAG)[0] == 201  # nothing is held any more
+
+
+def test_a_body_that_does_not_arrive_is_given_up(served, monkeypatch):
+    monkeypatch.setattr(guarding, "RECEIVING", 0.1)
+    headers = f"Authorization: Bearer {served.token('ann')}\r\nContent-Length: 100"
+    with socket.create_connection(served.socket.getsockname(), 30) as slow:
+        slow.sendall(
+            f"POST /api/v1/bags HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n\r\n{{".encode()
+        )
+        assert slow.recv(1000).startswith(b"HTTP/1.1 408 ")
 
 
 def test_lists_come_in_pages(served):

@@ -116,7 +116,8 @@ class Api:
         digest = sha256(b"%s\0%s" % (str(request.url).encode(), body)).hexdigest()[:16]
         self._at_once += 1
         try:
-            found = await _heard(self._service.submit_soon(work, key, digest if key else ""))
+            submit = partial(self._service.submit_soon, work, key, digest if key else "")
+            found = await _heard(await _read(len(body), submit))
         finally:
             self._at_once -= 1
         if found.is_new:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -23,6 +24,8 @@ LARGEST_BODY: Final = 8_000_000
 """bytes of one submission"""
 MOST_BYTES: Final = 64_000_000
 """of all submissions that are being received or read; beyond that, try again later"""
+RECEIVING: Final = 60.0
+"""seconds in which a body has to arrive"""
 AGAIN: Final = {"retry-after": "1"}
 
 
@@ -110,15 +113,19 @@ class Guarding:
             raise TooLargeError(_TOO_LARGE)
         parts, size = list[bytes](), 0
         try:
-            async for part in request.stream():
-                size += len(part)
-                self._bytes += len(part)
-                parts.append(part)
-                if size > LARGEST_BODY:
-                    raise TooLargeError(_TOO_LARGE)
-                if self._bytes > MOST_BYTES:
-                    raise BusyError("too much is being submitted at once: try again")
+            async with asyncio.timeout(RECEIVING):
+                async for part in request.stream():
+                    size += len(part)
+                    self._bytes += len(part)
+                    parts.append(part)
+                    if size > LARGEST_BODY:
+                        raise TooLargeError(_TOO_LARGE)
+                    if self._bytes > MOST_BYTES:
+                        raise BusyError("too much is being submitted at once: try again")
             return b"".join(parts)
+        except TimeoutError:
+            self._bytes -= size
+            raise HTTPException(408, f"the body did not arrive within {RECEIVING:g} s") from None
         except BaseException:
             self._bytes -= size
             raise
