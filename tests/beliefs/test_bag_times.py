@@ -56,6 +56,18 @@ def test_the_first_to_end_do_not_make_tasks_seem_short(spread):
     assert np.mean(np.abs(off) < 2) > 0.8, "the doubt tells how far it is off"
 
 
+@pytest.mark.parametrize("at", [1.1, 1.4, 2.0])
+def test_while_long_tasks_run_on_the_short_ones_do_not_tell_all(at):
+    """One task in five takes three times as long as the others, all of which have ended."""
+    tasks = [100.0, 95.0, 105.0, 98.0] * 20
+    running = [100.0 * at] * 20
+    times = learn(WorkPrior.of_budget(200.0), {"a": ended(tasks)}, {"a": running}, {"a": 1.0})
+    true = (80 * 99.5 + 20 * 300.0) / 100
+    assert times.mean * (1 + 2.5 * times.doubt) > true
+    assert times.unseen == pytest.approx(0.2, abs=0.06)
+    assert times.longer > 40
+
+
 def test_many_results_tell_the_mean_whatever_their_form():
     rng = Random("two kinds")
     tasks = [rng.choice([20.0, 200.0]) for _ in range(2000)]

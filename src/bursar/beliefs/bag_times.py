@@ -17,7 +17,7 @@ longest, and tasks of another kind.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp, log, log1p, sqrt
+from math import log, log1p, sqrt
 from typing import Final
 
 import msgspec
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.normal import below
-from bursar.beliefs.work_curve import BINS, WIDTH, WorkCurve, bin_of, estimate, shifted
+from bursar.beliefs.work_curve import BINS, EDGES, WorkCurve, bin_of, estimate, shifted
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +43,9 @@ ENOUGH: Final = 12
 """Results from which on plans follow what was seen."""
 IMAGINED, IMAGINED_KNOWN = 8.0, 30.0
 """Tasks that the lognormal form counts for, beside those that were seen; more of a known one."""
+OTHER: Final = 0.5
+"""Share of what lies beyond the longest task seen that may be of another, longer kind; none where
+somebody knows how run times vary."""
 UNSEEN: Final = 0.7
 """What lies beyond the longest task seen is in doubt by so much of that task."""
 OTHER_KINDS: Final = 1.5
@@ -116,6 +119,10 @@ class BagTimes(msgspec.Struct, frozen=True, eq=False):
     """results it rests on"""
     curve: WorkCurve
     """how likely longer work is"""
+    unseen: float = 0.0
+    """share of the tasks that take longer than any did so far ..."""
+    longer: float = 0.0
+    """... by work that is in doubt by so much, in seconds at speed 1"""
 
     @classmethod
     def lognormal(cls, mean: float, doubt: float, spread: float, count: int) -> BagTimes:
@@ -164,20 +171,21 @@ def _seen(
     ended = np.zeros(BINS)
     for name, one in seen.items():
         ended += shifted(one.bins, speeds[name])
-    found = estimate(ended, old, form.mean, form.spread, imagined)
+    other = OTHER if prior.spread is None else 0.0
+    found = estimate(ended, old, form.mean, form.spread, imagined, other)
     curve = found.curve
     longest = max((one.longest * speeds[name] for name, one in seen.items()), default=0.0)
     longest = max(longest, float(old.max())) if len(old) else longest
     share = imagined / (imagined + count)
     if not count:
         return BagTimes(form.mean, form.doubt, form.spread, 0, curve)
-    past = float(np.interp(longest * exp(WIDTH), curve.points, curve.alive))
+    past = float(np.interp(EDGES[bin_of(longest) + 1], curve.points, curve.alive))
     beyond = past * UNSEEN * longest / curve.mean
     kinds = OTHER_KINDS / (count + 2)
     if prior.spread is not None:
-        beyond, kinds = share * beyond, share * kinds
+        past, beyond, kinds = share * past, share * beyond, share * kinds
     doubt = sqrt(found.doubt**2 + (share * form.doubt) ** 2 + beyond**2 + kinds**2)
-    return BagTimes(curve.mean, doubt, curve.spread, count, curve)
+    return BagTimes(curve.mean, doubt, curve.spread, count, curve, past, UNSEEN * longest)
 
 
 class _Form(msgspec.Struct, frozen=True):

@@ -28,6 +28,11 @@ BINS: Final = 420
 EDGES: Final = SHORTEST * np.exp(WIDTH * np.arange(BINS + 1))
 HEAVY: Final = 0.1
 """Share of the form that varies much more: no task is so old that it must be about to end."""
+BEYOND: Final = 0.7
+"""Tasks of a kind longer than any seen take longer than the longest by so much of it, on average,
+..."""
+FAR: Final = 6.0
+"""... and at most by so many times that."""
 DEVIATIONS: Final = 5.0
 """How far the form goes above its middle."""
 
@@ -107,11 +112,17 @@ class CurveEstimate(msgspec.Struct, frozen=True, eq=False):
 
 
 def estimate(
-    ended: Floats, running: Floats, mean: float, spread: float, imagined: float
+    ended: Floats,
+    running: Floats,
+    mean: float,
+    spread: float,
+    imagined: float,
+    other: float = 0.0,
 ) -> CurveEstimate:
     """The curve of tasks that ended in each bin, and that run and have done so much.
 
-    `mean` and `spread` are those of the form, `imagined` the tasks that it counts for.
+    `mean` and `spread` are those of the form, `imagined` the tasks that it counts for, `other` the
+    share of what lies beyond all that was seen that may be longer than the form has it.
     """
     form = (1 - HEAVY) * lognormal_alive(mean, spread) + HEAVY * lognormal_alive(
         mean, 2 * spread + 0.2
@@ -126,7 +137,9 @@ def estimate(
     seen = np.flatnonzero(both)
     first, last = _reach(mean, 2 * spread + 0.2)
     if len(seen):
-        first, last = min(first, int(seen[0])), max(last, min(BINS, int(seen[-1]) + 1))
+        alive = _or_longer(alive, int(seen[-1]) + 1, other)
+        reach = int(seen[-1]) + 1 + (round(log1p(FAR * BEYOND) / WIDTH) if other else 0)
+        first, last = min(first, int(seen[0])), max(last, min(BINS, reach))
     curve = WorkCurve.of(alive, first, last)
     after = np.zeros(BINS)
     after[first:last] = curve.after[2:]
@@ -134,6 +147,19 @@ def estimate(
     terms = hazard[some] / np.maximum(1e-6, 1 - hazard[some]) / (at_risk[some] + 1)
     doubt = sqrt(float(np.sum(np.square(after[some]) * terms))) / max(curve.mean, 1e-9)
     return CurveEstimate(curve, doubt)
+
+
+def _or_longer(alive: Floats, longest: int, other: float) -> Floats:
+    """The same, with tasks beyond what was seen that may be of another, longer kind.
+
+    What has been alive for as long as the longest that ended, or longer, need not be about to end
+    because the form would have it so.
+    """
+    point, rest = EDGES[longest], alive[longest]
+    over = np.maximum(0.0, EDGES - point) / (BEYOND * point)
+    longer = np.where(point < EDGES, rest * np.exp(-over), alive)
+    found: Floats = (1 - other) * alive + other * longer
+    return found
 
 
 def _bins_of(work: Floats) -> NDArray[np.int64]:

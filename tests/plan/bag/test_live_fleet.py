@@ -169,3 +169,46 @@ def test_no_fleet_is_judged_twice(monkeypatch):
     assert len(judged) > 50
     assert len(set(judged)) == len(judged)
     assert judged[0] == (0.0, 0.0, 0.0)
+
+
+def there(count):
+    """The three offers, and machines of the first that are there and at work."""
+    new = groups()
+    old = {"offer": 0, "is_new": False, "room": count, "slots": 2.0, "speed": 1.0, "begin": 0.0}
+    old |= {"price": 2.0, "unit": 1.0, "paid": 0.0, "held": 60.0, "running": 120.0}
+    columns = {name: np.append(old[name], getattr(new, name)) for name in old}
+    return MachineGroups(**{**columns, "offer": columns["offer"].astype(np.int64)})
+
+
+def test_where_the_money_hardly_does_nothing_is_added_to_what_is_there():
+    """What a machine more seems to gain then is noise, and each plan would add one."""
+    times = BagTimes.lognormal(120.0, 0.03, 0.3, 99)
+    most = 0.0
+    for money in np.linspace(3.9e4, 6e4, 22):
+        now = WorkLeft(
+            ready=360,
+            running=1200.0,
+            attempts=20,
+            money=money,
+            deadline=inf,
+            elapsed=300.0,
+            spent=0.0,
+        )
+        plan = plan_live(there(10.0), now, times, np.zeros(4))
+        is_more = plan.fleet[0] == 10.0 and plan.fleet.sum() > 10.0
+        assert not is_more or np.exp(plan.log_chance) >= 0.9, money
+        most = max(most, plan.fleet.sum())
+    assert most > 10.0, "with enough money, more is rented"
+
+
+def test_machines_of_many_slots_are_in_doubt_where_long_tasks_may_not_have_been_seen():
+    times = BagTimes.lognormal(120.0, 0.05, 0.3, 99)
+    doubtful = BagTimes(times.mean, times.doubt, times.spread, 99, times.curve, 0.2, 100.0)
+    fleets = np.array([[32.0, 0.0, 0.0], [0.0, 0.0, 4.0]])
+    money = 1.3 * 400 * 120.0
+    sure, unsure = (
+        LiveFleetJudge(groups(), left(400, money), one, np.zeros(3)).judge(fleets).log_chance
+        for one in (times, doubtful)
+    )
+    assert (unsure < sure).all()
+    assert unsure[1] - sure[1] < unsure[0] - sure[0]

@@ -268,3 +268,25 @@ def test_a_fleet_for_known_run_times_is_given_up_where_they_vary_far_more_than_w
     frontier = Frontier(runtime=180 * SECOND, deviation=2 * SECOND)
     run(1.12, frontier=frontier, mean=195.0, varies=120.0, tasks=600)
     assert frontier.plans > 1
+
+
+def test_where_nobody_tells_speeds_several_offers_are_tried_at_once():
+    """The one with the cheapest slots is slow: work costs least on another."""
+    kinds = (("slow", "0.08", 0.6), ("quick", "0.10", 1.0), ("fast", "0.11", 1.3))
+    offers = tuple(per_second(name, price, 2) for name, price, _ in kinds)
+    speeds = {name: speed for name, _, speed in kinds}
+    rng = Random("untold")
+    tasks = [rng.gauss(120, 20) for _ in range(300)]
+    frontier = Frontier()
+    state = simulate(
+        Market("USD", "2026", offers),
+        Goal(Money(round(1.4 * sum(tasks) * 0.11 / 3600 / 2 / 1.3 * 1e9))),
+        Bag(300),
+        Policy(frontier, KeptPlacer(frontier), AtRisk(frontier)),
+        ModelledBehaviour(
+            lambda task, machine: round(tasks[task - 1] / speeds[machine.offer.name] * SECOND)
+        ),
+    )
+    assert state.ended.status == "done"
+    found = frontier.belief.speeds
+    assert found["fast"] / found["slow"] == pytest.approx(1.3 / 0.6, rel=0.15)

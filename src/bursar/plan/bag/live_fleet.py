@@ -47,7 +47,7 @@ SHIFTS: Final = (
     (1.6, 0.09),
     (2.4, 0.02),
 )
-"""The same of the end of all machines, which is later or sooner by one work for all."""
+"""The same of the end of all machines, which is later or lateer by one work for all."""
 BETWEEN_SHIFTS: Final = 0.25
 """Deviations of what lies between two of them."""
 LONG_UNIT: Final = 300.0
@@ -164,6 +164,9 @@ class LiveFleetJudge:
         self._per_second = groups.price / groups.unit
         self.longest, deviation = self.residuals.longest(groups.slots)
         self._whole, _ = self.residuals.longest(groups.slots, whole=True)
+        some = 1 - np.power(1 - min(1.0, times.unseen), groups.slots)
+        self._unseen = self._per_second * some * times.longer / groups.speed
+        """what a machine may cost more because of tasks longer than any seen so far"""
         self._long = float(groups.unit.max()) >= LONG_UNIT
         tail = np.square(deviation / groups.speed)
         self._tail = np.sqrt(tail if self._long else tail + np.square(groups.unit) / 12)
@@ -269,7 +272,9 @@ class LiveFleetJudge:
         time = np.maximum(0.0, empty[:, np.newaxis] - self.groups.begin)
         by_speed = np.sum(np.square(used * self._per_second * time * self._speed_doubt), axis=1)
         form = FORM + FORM_IN_ROUNDS * shape.together / np.maximum(1.0, shape.rounds)
-        found: Floats = np.sqrt(by_work**2 + by_tail + by_speed + np.square(form * total)) + 1e-9
+        by_kind = used @ self._unseen  # the same for all machines: their doubts add up
+        squares = by_work**2 + by_tail + by_speed + np.square(form * total) + by_kind**2
+        found: Floats = np.sqrt(squares) + 1e-9
         return found
 
 

@@ -8,7 +8,7 @@ a soft one, because a threshold that is just not met rents, each time the plan i
 
 from __future__ import annotations
 
-from math import log
+from math import isfinite, log
 from typing import Final
 
 import msgspec
@@ -52,6 +52,11 @@ DEAR: Final = 1.05
 
 SAFE: Final = log(0.99)
 """The chance that is wanted of a fleet that is rented early."""
+
+
+PAYABLE: Final = log(0.9)
+"""The chance that is wanted of a fleet that only adds to what is there: machines more cost more,
+and where the money hardly does, what they seem to gain is noise."""
 
 
 LIKELY_END: Final = 0.9
@@ -123,6 +128,7 @@ class _FleetSearch:
 
     def __init__(self, judge: LiveFleetJudge) -> None:
         self._judge = judge
+        self._here = np.where(judge.groups.is_new, 0.0, judge.groups.room)
         self._known: set[object] = set()
         self.fleets = np.empty((0, len(judge.groups)))
         self.verdicts = FleetVerdicts(np.empty(0), np.empty(0), np.empty(0))
@@ -142,17 +148,20 @@ class _FleetSearch:
         fleets = fleets[new]
         verdicts = self._judge.judge(fleets)
         self.fleets = np.concatenate([self.fleets, fleets])
-        self.values = np.concatenate([self.values, self._value(verdicts)])
+        self.values = np.concatenate([self.values, self._value(fleets, verdicts)])
         self.verdicts = _joined(self.verdicts, verdicts)
         return True
 
-    def _value(self, verdicts: FleetVerdicts) -> Floats:
+    def _value(self, fleets: Floats, verdicts: FleetVerdicts) -> Floats:
         left = self._judge.left
         if np.isfinite(left.deadline):
             taken = np.log(left.spent + verdicts.cost + 1.0)
         else:
             taken = np.log(left.elapsed + verdicts.time + 1e-3)
         value: Floats = taken - PRICE_OF_CHANCE * verdicts.log_chance
+        if self._here.any() and not isfinite(left.deadline):
+            is_more = (fleets >= self._here).all(axis=1) & (fleets > self._here).any(axis=1)
+            value[is_more & (verdicts.log_chance < PAYABLE)] = np.inf
         return value
 
     def best(self) -> Floats:

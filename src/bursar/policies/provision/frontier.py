@@ -2,10 +2,11 @@
 
 From the first moment a plan weighs the time of the whole run with the chance to be done within the
 money (`plan.bag.live_plan`): by what is believed of run times (`beliefs.bag_times`), each machine's
-paid time, boots under way, attempts with their ages, and machines that might be rented. Nothing is
-rented only to learn. The plan is made again at each of the first results, then as work gets done,
-and a fleet is changed only where another is better by enough. Before a part of the first tasks has
-ended, nothing is dropped, and more is rented only where that is safe.
+paid time, boots under way, attempts with their ages, and machines that might be rented. Only where
+nobody tells speeds, one machine of some offers is rented to learn them (`plan.bag.first_fleet`).
+The plan is made again at each of the first results, then as work gets done, and a fleet is changed
+only where another is better by enough. Before a part of the first tasks has ended, nothing is
+dropped, and more is rented only where that is safe.
 
 Where run times are known before, fleets are executed on many draws (`plan.bag.known_fleet`), and
 the best is rented at once and kept, unless machines are lost or refused, tasks prove longer, or
@@ -19,15 +20,18 @@ while most of the money is left, unless as many tasks as possible are wanted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import exp, inf, log
+from math import exp, inf, isfinite, log
 from random import Random
 from typing import Final
+
+import msgspec
 
 from bursar.beliefs.bag_times import ENOUGH
 from bursar.engine.roles import Provisioner
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.text import counted
 from bursar.model.time import FOREVER, MINUTE, SECOND, Time, format_duration, seconds
+from bursar.plan.bag.first_fleet import with_trials
 from bursar.plan.bag.known_fleet import KnownFleet
 from bursar.plan.bag.live_plan import HOPELESS, LivePlan, plan_live
 from bursar.policies.live_attempts import deserves
@@ -39,7 +43,9 @@ from bursar.state.fleet_counts import IdleChanges
 from bursar.state.view import Machine, View
 
 STEP: Final = 0.08
-"""Share of the tasks that get done between two plans, once some are known."""
+"""Share of the tasks that get done between two plans, once some are known ..."""
+GROWN: Final = 0.2
+"""... or share of the results that come in, while there are few."""
 TOLD: Final = 0.35
 """Share of the tasks begun that must have ended before more is rented: what comes in soon is worth
 the wait."""
@@ -205,7 +211,7 @@ class Frontier(Provisioner):
         if len(view.ready) > ready or not any(view.fleet.values()):
             return True  # some were lost with their machines, or all that was rented is
         new = self.belief.count - results
-        return bool(new) and (results < ENOUGH or new >= STEP * view.total)
+        return new >= min(STEP * view.total, max(1.0, GROWN * results)) > 0 and bool(new)
 
     def _replan(self, view: View, now: Time) -> None:
         self._planned_for = self.belief.count, len(view.ready)
@@ -221,6 +227,9 @@ class Frontier(Provisioner):
         self.plan = plan_live(
             groups, left, self.belief.times, self._now.speed_doubt, is_early=not is_told
         )
+        if self._plans == 1 and isfinite(left.money) and not self.belief.are_speeds_given:
+            more = with_trials(self.plan.fleet, groups, left, self.belief.times)
+            self.plan = msgspec.structs.replace(self.plan, fleet=more)
         is_none = self.plan.best_log_chance < HOPELESS and ended >= ENOUGH
         self._hopeless = self._hopeless + 1 if is_none else 0
         looks = LOOKS if ended < ENOUGH or is_none else LATER_LOOKS

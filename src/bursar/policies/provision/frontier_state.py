@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from math import inf, sqrt
+from math import exp, inf, log, sqrt
 from typing import Final
 
 import msgspec
@@ -41,6 +41,8 @@ SPARING: Final = 1.15
 is time to rent others, and what they cost is not missed should it be less ..."""
 FIRST_DOUBT, FIRST_SPREAD = 0.02, 0.35
 """... if tasks vary as most do."""
+BY_PRICE: Final = 0.5
+"""Where nobody tells speeds, a slot of twice the price is believed to be faster by this power."""
 DEADLINE_SHARE: Final = 10
 """Without a budget a task is believed to take one part in so many of the time."""
 CONTRADICTED: Final = 3.5
@@ -63,6 +65,8 @@ class BagBelief(RunTimes):
         self.times = BagTimes.lognormal(1.0, 1.0, 1.0, 0)
         self.speeds: dict[str, float] = {}
         self.doubts: dict[str, float] = {}
+        self.are_speeds_given = True
+        """whether the market tells speeds"""
 
     @property
     def is_known(self) -> bool:
@@ -104,10 +108,14 @@ class BagBelief(RunTimes):
         """Renew what is believed; ages by offer, of attempts under way, in seconds."""
         if self._prior is None:
             self._prior = self._first(view)
-        told = {offer.name: offer.speed for offer in view.market.offers}
-        given = len(set(told.values())) > 1
+        told = likely_speeds(view.market)
+        self.are_speeds_given = has_speeds(view.market)
         self.speeds, self.doubts = learn_speeds(
-            told, self._seen, self.times.spread, given=given, under_way=self._expected_of(ages)
+            told,
+            self._seen,
+            self.times.spread,
+            given=self.are_speeds_given,
+            under_way=self._expected_of(ages),
         )
         is_told = self.count > 0 or self._runtime is not None or view.ledger.budget is None
         if is_told:
@@ -136,7 +144,8 @@ class BagBelief(RunTimes):
         if budget is not None:
             offers = [offer for offer in view.market.offers if offer.limit != 0]
             sure = [offer for offer in offers if offer.pool == "reliable"]
-            price = min(_price_of_work(offer) for offer in sure or offers)
+            speeds = likely_speeds(view.market)
+            price = min(_price_of_slot(offer) / speeds[offer.name] for offer in sure or offers)
             if price > 0:
                 return WorkPrior.of_budget(budget.nanos / (BELIEVED * view.total * price))
         until = view.goal.deadline or 3600 * SECOND
@@ -396,9 +405,24 @@ def _refund(machine: Machine, now: Time) -> float:
     return float((paid - min(paid, offer.units(now - machine.rented + 1))) * offer.price.nanos)
 
 
-def _price_of_work(offer: Offer) -> float:
-    """Billionths of the currency for a second of work."""
-    return offer.price.nanos * SECOND / (offer.billing * offer.slots * offer.speed)
+def has_speeds(market: Market) -> bool:
+    """Whether it tells them: where all are equal, nobody looked."""
+    return len({offer.speed for offer in market.offers}) > 1
+
+
+def likely_speeds(market: Market) -> dict[str, float]:
+    """Those that the market tells; else a slot that costs more is likely to be faster."""
+    offers = market.offers
+    if has_speeds(market) or any(not offer.price.nanos for offer in offers):
+        return {offer.name: offer.speed for offer in offers}
+    logs = {offer.name: log(_price_of_slot(offer)) for offer in offers}
+    middle = sum(logs.values()) / len(logs)
+    return {name: exp(BY_PRICE * (one - middle)) for name, one in logs.items()}
+
+
+def _price_of_slot(offer: Offer) -> float:
+    """Billionths of the currency for a second."""
+    return offer.price.nanos * SECOND / (offer.billing * offer.slots)
 
 
 def _counts(attempt: Attempt) -> bool:
