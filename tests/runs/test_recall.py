@@ -62,7 +62,7 @@ def stopped(home):
     """A run that was stopped half-way, and its policy as it was then."""
 
     def run(policies):
-        with Session.begin(home, request(policies)) as session:
+        with Session.begin(home, request(policies, tasks=60)) as session:
             session._policy = session._new_policy()
             session.execute([AfterSome(session)])
             assert 0 < session.state.done < session.state.total
