@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bursar.formats.commands import parse_words
-from bursar.formats.job import KEYS, Job
+from bursar.formats.job import Job
+from bursar.formats.job_keys import KEYS
 from bursar.formats.joblog import HEADER, parse_joblog, read_joblog
 from bursar.formats.market import market_of, parse_market, read_market
 from bursar.formats.params import inline_params, read_params

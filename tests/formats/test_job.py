@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bursar.formats.commands import Source
-from bursar.formats.job import KEYS, Job
+from bursar.formats.job import Job
+from bursar.formats.job_keys import KEYS
 from bursar.model.errors import InputError
 from bursar.model.goal import Goal, Limits
 from bursar.model.money import Money

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from bursar.execute.staging import SHARED
-from bursar.formats.job import read_confidence
+from bursar.formats.job_keys import read_confidence
 from bursar.formats.market import given_market
 from bursar.journal.runs import Home
 from bursar.model.budget_text import budget_in
