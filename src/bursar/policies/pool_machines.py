@@ -7,8 +7,10 @@ from functools import cached_property
 from typing import Final
 
 from bursar.model.fleet import Fleet
+from bursar.model.money import Money
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import LONGEST, Time
+from bursar.plan.pools.split import by_price
 from bursar.policies.pool_timeout import PoolTimeout
 from bursar.state.actions import Cancel
 from bursar.state.fleet_counts import FleetCounts
@@ -87,3 +89,22 @@ def interim(ratio: float) -> Strategy:
 
 def is_interim(strategy: Strategy | None) -> bool:
     return strategy is not None and strategy.name == INTERIM
+
+
+def on_slowest(view: View, runtime: Time, speed: float) -> Time:
+    """What a task that ran so long at a speed would take on the slowest unreliable machine."""
+    offers = (one for one in view.market.offers if one.pool == "unreliable")
+    slowest = min((one.speed for one in offers), default=1.0)
+    return max(1, round(runtime * speed / slowest))
+
+
+def all_refused(view: View, fleet: Fleet) -> bool:
+    """Whether no unreliable offer of a fleet is available now."""
+    offers = (offer for offer in view.market.offers if offer.pool == "unreliable")
+    return all(offer.name in view.refusals for offer in offers if offer.name in fleet)
+
+
+def reliable_cost(view: View, mean: Time) -> Money:
+    """What all that remains would cost on the cheapest reliable machines, a task taking so long."""
+    offer = by_price(offer for offer in view.market.offers if offer.pool == "reliable")[0]
+    return offer.charge(round(mean / offer.speed)) * (view.total - view.done - view.failed)

@@ -16,36 +16,34 @@ likely to end. Where nothing comes back for long, reliable machines help: see `p
 
 from __future__ import annotations
 
-from collections import deque
 from heapq import heappop, heappush
 from random import Random
-from typing import Final
 
 from bursar.beliefs.reliability import is_tail
 from bursar.model.fleet import Fleet
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import Time
 from bursar.model.work import Bag, Work
-from bursar.plan.pools.split import by_price
 from bursar.policies.deadline_help import DeadlineHelp
 from bursar.policies.early_help import EarlyHelp
 from bursar.policies.pool_machines import (
     Free,
+    all_refused,
     at_work,
     doomed_tasks,
     is_unreliable,
+    on_slowest,
+    reliable_cost,
     slots_to_be_had,
 )
+from bursar.policies.pool_queues import PoolQueues, TaskDues
 from bursar.policies.pool_timeout import ENOUGH, PoolTimeout
-from bursar.policies.work_strategies import WorkStrategies
+from bursar.policies.work_strategies import ENDLESS, WorkStrategies
 from bursar.state import events as ev
 from bursar.state.actions import Cancel, Start
 from bursar.state.fleet_counts import FleetCounts
 from bursar.state.task_status import DONE
 from bursar.state.view import View
-
-ENDLESS: Final = 1 << 40
-"""N where there is no end of copies."""
 
 
 class TwoPools:
@@ -70,9 +68,6 @@ class TwoPools:
         """to be started now"""
         self.cancels: list[Cancel] = []
         """to be given up now"""
-        self.queue: deque[int] = deque()
-        """tasks for the unreliable pool"""
-        self.reliable_queue: deque[int] = deque()
         self._fleet = fleet
         self.unreliable = unreliable
         """the size of the pool, in slots; what a strategy's ratio refers to"""
@@ -88,19 +83,12 @@ class TwoPools:
         self._returned: list[int] = []
         """tasks that have no live attempt any more, or were given up, and are not yet queued"""
         self._settled = bytearray(1)
-        self._queued: set[int] = set()
-        self._queued_reliably: set[int] = set()
-        """tasks in `queue`, and in `reliable_queue`"""
-        self._settled_waiting = 0
-        """those of them that are settled"""
+        self.queues = PoolQueues(self._settled)
         self._stage: dict[int, int] = {}
         """instances queued in the tail; above N no other will be"""
         self._sent: dict[int, Time] = {}
         """by task without a result, when it was last sent to the unreliable pool"""
-        self._dues: list[tuple[Time, int]] = []
-        """heap of when a task gets its next instance; outdated entries are passed over"""
-        self._due: dict[int, Time] = {}
-        """by task, its entry in the heap that counts"""
+        self._dues = TaskDues()
         self._deadlines: list[tuple[Time, int]] = []
         """heap of when an instance of the tail is given up"""
         self._tail_starts: set[tuple[int, int]] = set()
@@ -165,10 +153,9 @@ class TwoPools:
     def _attempt_ended(self, event: ev.AttemptEnded, state: View) -> None:
         task = state.log.task[event.attempt]
         if state.status[task] >= DONE:
-            self._settled_waiting += not self._settled[task] and task in self._queued_reliably
-            self._settled[task] = 1
+            self.queues.settle(task)
             self._sent.pop(task, None)
-            self._due.pop(task, None)
+            self._dues.drop(task)
         elif event.outcome != "cancelled":
             self._returned.append(task)
         machine = state.machines.get(state.log.machine[event.attempt])
@@ -177,26 +164,18 @@ class TwoPools:
         if is_unreliable(machine):
             self._timeout.returned(event.at - state.log.started[event.attempt])
         else:
-            offers = (one for one in state.market.offers if one.pool == "unreliable")
-            slowest = min((one.speed for one in offers), default=1.0)
-            time = max(1, round(event.runtime * machine.offer.speed / slowest))
-            self._timeout.returned_surely(time)
+            self._timeout.returned_surely(on_slowest(state, event.runtime, machine.offer.speed))
 
     def _begin_again(self) -> None:
         """What ran before is gone: the tail is opened again with what remains."""
         self.is_tail, self.opened = False, None
         self._paid_all = False
-        self._settled_waiting = 0
         self._timeout.forget()
         for one in (
-            self.queue,
-            self.reliable_queue,
-            self._queued,
-            self._queued_reliably,
+            self.queues,
+            self._dues,
             self._stage,
             self._sent,
-            self._dues,
-            self._due,
             self._deadlines,
             self._tail_starts,
             self._announced,
@@ -227,7 +206,11 @@ class TwoPools:
         doomed, self._announced = self._announced, []
         self._returned += doomed_tasks(view, doomed, self._timeout, now)
         # What runs on machines that will be taken away is no longer among those available.
-        self._spare = max(0, self._slots(view) - at_work(view, self.counts, self.cancels))
+        self._spare = max(
+            0,
+            slots_to_be_had(view, self.counts, self._fleet)
+            - at_work(view, self.counts, self.cancels),
+        )
         self._lacks_machines = self._has_no_more(view)
         self._collect(view, now, rng)
         if self._has_kind(Kind.ALL_RELIABLE):
@@ -257,16 +240,16 @@ class TwoPools:
 
     def next_look(self) -> Time | None:
         """When something is due next."""
-        times = [heap[0][0] for heap in (self._dues, self._deadlines) if heap]
-        ends = (self._timeout.next_end(), self._first_end, self._deadline_help.moment)
-        times += [end for end in ends if end is not None]
-        return min(times, default=None)
+        first = self._deadlines[0][0] if self._deadlines else None
+        own = (first, self._dues.next, self._first_end)
+        others = (self._timeout.next_end(), self._deadline_help.moment)
+        return min((end for end in (*own, *others) if end is not None), default=None)
 
     def due_by(self, moment: Time, *, reliable: bool) -> int:
         """How many tasks may get another instance for this pool until then."""
         return sum(
-            due <= moment and (self._stage.get(task, 0) >= self._copies_of(task)) == reliable
-            for task, due in self._due.items()
+            (self._stage.get(task, 0) >= self.strategies.copies_of(task)) == reliable
+            for task in self._dues.until(moment)
         )
 
     @property
@@ -292,8 +275,8 @@ class TwoPools:
     @property
     def reliable_demand(self) -> int:
         """Tasks that wait for a reliable machine."""
-        waiting = len(self._queued_reliably) - self._settled_waiting
-        return waiting + (max(0, len(self.queue) - self._left_to_spot) if self._combines else 0)
+        spare = max(0, len(self.queues.unreliable) - self._left_to_spot)
+        return self.queues.unsettled_reliable + (spare if self._combines else 0)
 
     @property
     def helps_deadline(self) -> bool:
@@ -319,23 +302,19 @@ class TwoPools:
     def _has_kind(self, kind: Kind) -> bool:
         return any(one is not None and one.kind == kind for one in self.strategies.in_force)
 
-    def _copies_of(self, task: int) -> int:
-        strategy = self.strategies.of(task)
-        return 0 if strategy is None else _copies(strategy)
-
     # --- the steps -------------------------------------------------------------------------------
 
     def _look_at_deadline(self, view: View, now: Time) -> None:
         """Close to the deadline reliable machines take part, also in what runs elsewhere."""
         self._deadline_help.look(view, now, self._fleet)
-        if self.helps_deadline and not self.queue:
+        if self.helps_deadline and not self.queues.unreliable:
             for task in sorted(self._sent)[: self._deadline_help.slots]:
                 rivals = (view.attempts[one].machine for one in view.attempts_of(task))
                 if all(map(is_unreliable, rivals)):
-                    self._enqueue_reliable(task)
+                    self.queues.add_reliable(task)
 
     def _give_up(self, view: View, now: Time) -> None:
-        waiting = len(self.reliable_queue) > 0
+        waiting = len(self.queues.reliable) > 0
         if self.opened is not None or not self._early_help.is_testing(view, now, waiting=waiting):
             for attempt in self._timeout.overdue(view, now):
                 self._cancel(view, attempt)
@@ -363,19 +342,19 @@ class TwoPools:
         if self.opened is not None or self._has_kind(Kind.ALL_RELIABLE) or self._paid_all:
             return
         if not self._early_help.may_help(view, now, self.strategies.in_force):
-            while self.reliable_queue:
-                self._enqueue(self._unqueue_reliable())
+            while self.queues.reliable:
+                self.queues.add(self.queues.take_reliable())
         elif self._early_help.tests(view, now):
-            tasks = [self._unqueue() for _ in range(min(ENOUGH, len(self.queue)))]
+            tasks = [self.queues.take() for _ in range(min(ENOUGH, len(self.queues.unreliable)))]
             tasks += sorted(self._sent, key=self._sent.__getitem__)[: ENOUGH - len(tasks)]
             for task in tasks:
-                self._enqueue_reliable(task)
+                self.queues.add_reliable(task)
 
     def _collect(self, view: View, now: Time, rng: Random) -> None:
         """Queue what came back; in the tail its next instance is due at once."""
-        waiting = self._queued_reliably
+        waits = self.queues.has_reliable
         returned = sorted(
-            {one for one in self._returned if not self._settled[one] and one not in waiting}
+            {one for one in self._returned if not self._settled[one] and not waits(one)}
         )
         self._returned = []
         if self.opened is not None:
@@ -384,97 +363,74 @@ class TwoPools:
             return
         if not self._in_order:
             rng.shuffle(returned)
-        enqueue = self._enqueue_reliable if self._early_help.is_barren else self._enqueue
+        enqueue = self.queues.add_reliable if self._early_help.is_barren else self.queues.add
         for task in returned:
             enqueue(task)
 
     def _return_in_tail(self, task: int, view: View, now: Time) -> None:
         strategy = self.strategies.of(task)
         assert strategy is not None  # noqa: S101
-        if task in self._queued:
+        if self.queues.has(task):
             return
         if strategy.copies is None or self._stage.get(task, 0) <= strategy.copies:
-            self._set_due(task, now)
+            self._dues.set(task, now)
         elif task in view.ready:
-            self._enqueue_reliable(task)
+            self.queues.add_reliable(task)
 
     def _move_all_to_reliable(self) -> None:
         """All tasks of works whose strategy is that; the others stay in their order."""
-        for _ in range(len(self.queue)):
-            task = self._unqueue()
+        for _ in range(len(self.queues.unreliable)):
+            task = self.queues.take()
             strategy = self.strategies.of(task)
             if strategy is not None and strategy.kind == Kind.ALL_RELIABLE:
-                self._enqueue_reliable(task)
+                self.queues.add_reliable(task)
             else:
-                self._enqueue(task)
-
-    def _enqueue_reliable(self, task: int) -> None:
-        if task not in self._queued_reliably:
-            self._queued_reliably.add(task)
-            self._settled_waiting += self._settled[task]
-            self.reliable_queue.append(task)
-
-    def _enqueue(self, task: int) -> None:
-        if task not in self._queued:
-            self._queued.add(task)
-            self.queue.append(task)
-
-    def _set_due(self, task: int, moment: Time) -> None:
-        self._due[task] = moment
-        heappush(self._dues, (moment, task))
+                self.queues.add(task)
 
     def begins_tail(self, view: View) -> bool:
         """Whether fewer tasks remain than there are unreliable machines, and all were sent."""
         remaining = view.total - view.done - view.failed
-        if view.arrivals_open or self.queue or remaining >= self.unreliable:
+        if view.arrivals_open or self.queues.unreliable or remaining >= self.unreliable:
             return False
         self.counts.look(view)
-        return is_tail(remaining, self._slots(view))
-
-    def _slots(self, view: View) -> int:
-        return slots_to_be_had(view, self.counts, self._fleet)
+        return is_tail(remaining, slots_to_be_had(view, self.counts, self._fleet))
 
     def _has_no_more(self, view: View) -> bool:
         """Whether a tail that ends on reliable machines finds no other unreliable one."""
         force = self.strategies.in_force
         if self.opened is None or not any(one and one.needs_reliable for one in force):
             return False
-        offers = (offer for offer in view.market.offers if offer.pool == "unreliable")
-        return all(offer.name in view.refusals for offer in offers if offer.name in self._fleet)
+        return all_refused(view, self._fleet)
 
     def _open(self, now: Time) -> None:
         self.opened = now
         for task in sorted(self._sent):
             strategy = self.strategies.of(task)
             assert strategy is not None  # noqa: S101
-            if task in self._queued or self._stage.get(task, 0) > _copies(strategy):
+            if self.queues.has(task) or self._stage.get(task, 0) > self.strategies.copies_of(task):
                 continue
             if strategy.kind == Kind.COMBINED_THEN_BOTH:
-                self._enqueue(task)
-                self._enqueue_reliable(task)
+                self.queues.add(task)
+                self.queues.add_reliable(task)
                 self._stage[task] = ENDLESS + 1
             else:
-                self._set_due(task, max(now, self._sent[task] + strategy.timeout))
+                self._dues.set(task, max(now, self._sent[task] + strategy.timeout))
 
     def _take_dues(self, now: Time) -> None:
         """Queue an instance of each task whose timeout has passed."""
-        while self._dues and self._dues[0][0] <= now:
-            moment, task = heappop(self._dues)
-            if self._due.get(task) != moment:
-                continue
-            del self._due[task]
+        for task in self._dues.take(now):
             strategy = self.strategies.of(task)
             assert strategy is not None  # noqa: S101
             stage, is_paid = (
                 self._stage.get(task, 0),
                 self._paid_all and strategy.budget is not None,
             )
-            if self._settled[task] or stage > _copies(strategy) or is_paid:
+            if self._settled[task] or stage > self.strategies.copies_of(task) or is_paid:
                 continue
-            if stage < _copies(strategy):
-                self._enqueue(task)
+            if stage < self.strategies.copies_of(task):
+                self.queues.add(task)
             else:
-                self._enqueue_reliable(task)
+                self.queues.add_reliable(task)
             self._stage[task] = stage + 1
 
     def _spend_budget(self, view: View) -> None:
@@ -485,49 +441,35 @@ class TwoPools:
         budgets = [one.budget for one in self.strategies.in_force if one and one.budget is not None]
         if not budgets or self._paid_all:
             return
-        mean = self._timeout.turnaround // max(1, self.results)
-        offer = by_price(offer for offer in view.market.offers if offer.pool == "reliable")[0]
-        remaining = view.total - view.done - view.failed
-        cost = offer.charge(round(mean / offer.speed)) * remaining
+        cost = reliable_cost(view, self._timeout.turnaround // max(1, self.results))
         if not self.results or cost + view.ledger.committed > min(budgets):
             return
         self._paid_all = True
         for task in range(1, view.total + 1):
             strategy = self.strategies.of(task)
             if not self._settled[task] and strategy is not None and strategy.budget is not None:
-                self._enqueue_reliable(task)
+                self.queues.add_reliable(task)
 
     # --- sending ---------------------------------------------------------------------------------
 
     def _dispatch(self, free: Free, now: Time) -> bool:
         """Give queued tasks to free machines, first come, first served; whether any was given."""
         before = len(self.starts)
-        while self.queue and free.unreliable:
-            task = self._unqueue()
+        while self.queues.unreliable and free.unreliable:
+            task = self.queues.take()
             if not self._settled[task]:
                 self._send(task, free.unreliable.pop(), now)
-        while self.reliable_queue and free.reliable:
-            task = self._unqueue_reliable()
+        while self.queues.reliable and free.reliable:
+            task = self.queues.take_reliable()
             if not self._settled[task]:
                 self._send_reliable(task, free.reliable.pop())
         # What is just being given up leaves a slot to the first in the queue.
         combines = self._combines and (self.helps_deadline or not self.cancels)
-        while combines and len(self.queue) > self._left_to_spot and free.reliable:
-            task = self._unqueue()
+        while combines and len(self.queues.unreliable) > self._left_to_spot and free.reliable:
+            task = self.queues.take()
             if not self._settled[task]:
                 self._send_reliable(task, free.reliable.pop())
         return len(self.starts) > before
-
-    def _unqueue_reliable(self) -> int:
-        task = self.reliable_queue.popleft()
-        self._queued_reliably.discard(task)
-        self._settled_waiting -= self._settled[task]
-        return task
-
-    def _unqueue(self) -> int:
-        task = self.queue.popleft()
-        self._queued.discard(task)
-        return task
 
     def _send(self, task: int, machine: int, now: Time) -> None:
         reason = "no result so far: sent again" if task in self._sent else ""
@@ -540,19 +482,15 @@ class TwoPools:
             limit = strategy.deadline if strategy.is_timed else limit
             self._tail_starts.add((task, machine))
             reason = f"no result so far: attempt {self._stage.get(task, 0)} of the tail"
-            if self._stage.get(task, 0) <= _copies(strategy):
-                self._set_due(task, now + strategy.timeout)
+            if self._stage.get(task, 0) <= self.strategies.copies_of(task):
+                self._dues.set(task, now + strategy.timeout)
         self._first_end = now + limit
         self.starts.append(Start(task, machine, reason, measure=self._runs_on))
 
     def _send_reliable(self, task: int, machine: int) -> None:
         """No other instance will be needed."""
         self._stage[task] = ENDLESS + 1
-        self._due.pop(task, None)
+        self._dues.drop(task)
         why = "no result so far" if task in self._sent else "both pools take part"
         reason = f"{why}: on a reliable machine"
         self.starts.append(Start(task, machine, reason, measure=self._runs_on))
-
-
-def _copies(strategy: Strategy) -> int:
-    return ENDLESS if strategy.copies is None else strategy.copies

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from bursar.model.strategy import Strategy
 from bursar.state import events as ev
 from bursar.state.view import View, WorksView
+
+ENDLESS: Final = 1 << 40
+"""N where there is no end of copies."""
 
 
 class WorkStrategies:
@@ -57,6 +62,13 @@ class WorkStrategies:
         if len(self.in_force) == 1 or self._works is None:
             return self.in_force[0]
         return self.of_work(self._works.place_of(task) + 1)
+
+    def copies_of(self, task: int) -> int:
+        """N: unreliable instances that a task may get in the tail."""
+        strategy = self.of(task)
+        if strategy is None:
+            return 0
+        return ENDLESS if strategy.copies is None else strategy.copies
 
     def _found(self) -> tuple[Strategy | None, ...]:
         works = self._works

@@ -102,7 +102,7 @@ class Mixed(Provisioner):
         for offer in view.market.offers:
             at_work[offer.pool == "unreliable"] += pools.counts.of(offer.name).running
         at_work.update(is_unreliable(view.machines[start.machine]) for start in pools.starts)
-        wanted = at_work[True] + len(pools.queue)
+        wanted = at_work[True] + len(pools.queues.unreliable)
         yield from self._fill(view, now, self._unreliable, wanted, "to fill the unreliable pool")
         wanted = min(at_work[False] + pools.reliable_demand, pools.reliable_limit)
         why = DEADLINE if pools.helps_deadline else "for tasks of the tail"
