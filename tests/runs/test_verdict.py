@@ -12,7 +12,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.plan.bag.known_fleet import KnownFleet
 from bursar.runs.request import Request
-from bursar.runs.verdict import chance_within, fleet_before, fleet_told, share_told, verdict
+from bursar.runs.verdict import chance_within, fleet_before, fleet_in_words, share_in_words, verdict
 
 QUAD = Offer("quad", Money.parse("0.001"), SECOND, MINUTE, 20, 30 * SECOND, 4)
 KNOWN = KnownFleet({"quad": 3}, 0.94, 5 * MINUTE, 6 * MINUTE, Money.parse("1"), Money.parse("1.1"))
@@ -39,7 +39,7 @@ def test_a_verdict_has_the_chance(chance, told):
 
 
 def test_a_fleet_has_its_time_and_cost():
-    told = fleet_told(KNOWN, "USD")
+    told = fleet_in_words(KNOWN, "USD")
     assert told == "fleet: 3 quad; time 5.0 min (P90 6.0 min), cost $1.00 (P90 $1.10)"
 
 
@@ -77,4 +77,4 @@ def test_where_the_quantiles_are_one_figure_the_chance_is_no_more_than_they_say(
     assert chance_within(10.0, 10.0, 11.0) == 0.9
     assert chance_within(10.0, 10.0, 9.0) == 0.0
     assert chance_within(10.0, 10.0, 20.0) == 1.0
-    assert share_told(0.9) == "90 % or more"
+    assert share_in_words(0.9) == "90 % or more"

@@ -17,7 +17,7 @@ from bursar.model.time import format_duration, seconds
 from bursar.model.workflow import Workflow
 from bursar.report.plans import PlanList
 from bursar.report.summary import prices_told
-from bursar.runs.verdict import plan_chances, share_told
+from bursar.runs.verdict import plan_chances, share_in_words
 from bursar.state.events import PlansOffered
 
 P90: Final = 0.9
@@ -68,7 +68,7 @@ def chances_told(offered: PlansOffered) -> Iterator[str]:
     goal = assumed.goal.until(None) if assumed.sampled and assumed.spent else assumed.goal
     chances = [plan_chances(plan, goal, assumed.spent) for plan in offered.plans]
     for name in chances[0]:
-        told = (f"{number} {share_told(one[name])}" for number, one in enumerate(chances, 1))
+        told = (f"{number} {share_in_words(one[name])}" for number, one in enumerate(chances, 1))
         yield f"chance that the {name} will do: {', '.join(told)}"
 
 

@@ -60,7 +60,7 @@ def _values(found: Reproduction) -> dict[str, object]:
                 "high": row.high,
                 "band": row.reason,
                 "verdict": row.verdict,
-                "note": row.told,
+                "note": row.remark,
             }
             for row in found.rows
         ],
@@ -89,7 +89,7 @@ def _show(found: Reproduction) -> None:
             figure(row.low),
             figure(row.high),
             row.verdict.upper() if row.verdict is Verdict.NO else row.verdict,
-            row.told,
+            row.remark,
         )
         for row in found.rows
     )

@@ -71,7 +71,7 @@ from bursar.report.summary import (
 )
 from bursar.runs.request import Request
 from bursar.runs.session import Session, with_plan
-from bursar.runs.verdict import fleet_before, fleet_told, plan_told, plan_verdict, verdict
+from bursar.runs.verdict import fleet_before, fleet_in_words, plan_in_words, plan_verdict, verdict
 
 if TYPE_CHECKING:
     from bursar.journal.runs import RunDir
@@ -230,7 +230,7 @@ def _show_choice(run: RunDir, chooser: Chooser, *, quiet: bool) -> int:
     chosen = chooser.choose_from(offered, currency, state.ledger.committed)
     left = counted(state.total - state.settled, "task")
     say(f"{left}, {chosen.plan.name}, {budget_told(state.market, chosen.goal)}", quiet=quiet)
-    say(plan_told(chosen.plan, currency), quiet=quiet)
+    say(plan_in_words(chosen.plan, currency), quiet=quiet)
     if (told := plan_verdict(chosen.plan, chosen.goal, chosen.spent)) is not None:
         say(told, quiet=quiet)
     return EXIT_CODES["done"]
@@ -250,11 +250,11 @@ def _tell_plan(job: Job, choose: str | None) -> None:
     say(f"{counted(tasks, 'task')}, {_cap_and_verdict(request)}", quiet=quiet)
     if request.plan is not None and request.offered is not None:
         plan = find_plan(request.offered.plans, request.plan.name)
-        say(f"plan '{plan.name}', {plan_told(plan, currency)}", quiet=quiet)
+        say(f"plan '{plan.name}', {plan_in_words(plan, currency)}", quiet=quiet)
         if (told := plan_verdict(plan, request.goal)) is not None:
             say(told, quiet=quiet)
     elif (known := fleet_before(request)) is not None:
-        say(fleet_told(known, currency), quiet=quiet)
+        say(fleet_in_words(known, currency), quiet=quiet)
     else:
         say(f"fleet: up to {format_fleet(request.full_fleet())}", quiet=quiet)
         if request.bag is not None and job.runtime is None and not request.market.is_free:

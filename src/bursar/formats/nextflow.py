@@ -71,13 +71,13 @@ def _add(flow: WorkflowBuilder, row: Row, seen: set[str], number: int) -> None:
 def _runtime(row: Row) -> float | None:
     """Seconds; a trace has texts such as `1m 2s`, or whole milliseconds."""
     for column in ("realtime", "duration"):
-        told = row.get(column, "")
-        if told in _UNTOLD:
+        text = row.get(column, "")
+        if text in _UNTOLD:
             continue
-        if _MILLISECONDS.fullmatch(told):
-            return int(told) / 1000
+        if _MILLISECONDS.fullmatch(text):
+            return int(text) / 1000
         try:
-            return parse_duration(told) / SECOND
+            return parse_duration(text) / SECOND
         except InputError as error:
             raise InputError(f"{column}: {error}") from None
     return None
@@ -89,10 +89,10 @@ def _volume(row: Row) -> tuple[int | None, int | None] | None:
 
 
 def _bytes(row: Row, column: str) -> int | None:
-    told = row.get(column, "")
-    if told in _UNTOLD:
+    text = row.get(column, "")
+    if text in _UNTOLD:
         return None
-    found = _SIZE.fullmatch(told)
+    found = _SIZE.fullmatch(text)
     if found is None:
-        raise InputError(f"{column}: {shown(told)} is not a size; write for example 1024 or 1.5 MB")
+        raise InputError(f"{column}: {shown(text)} is not a size; write for example 1024 or 1.5 MB")
     return round(float(found[1]) * _UNITS[found[2] or "B"])

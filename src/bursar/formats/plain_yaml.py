@@ -113,8 +113,8 @@ class _Builder:
         if event.tag is not None and not is_implicit:
             raise self._error(event, f"the tag {shown(event.tag)} is not supported; remove it")
 
-    def _error(self, event: Any, told: str) -> InputError:
-        return InputError(f"{self.source}, line {event.start_mark.line + 1}: {told}")
+    def _error(self, event: Any, message: str) -> InputError:
+        return InputError(f"{self.source}, line {event.start_mark.line + 1}: {message}")
 
 
 def _value(text: str) -> Any:

@@ -171,15 +171,15 @@ def _executions(tasks: tuple[_Execution, ...]) -> dict[str, _Execution]:
 
 def _reversed(tasks: tuple[_Task, ...]) -> dict[str, list[str]]:
     """Parents that only tell of their children, by child."""
-    told = {task.id: set(task.parents) for task in tasks}
+    parents = {task.id: set(task.parents) for task in tasks}
     found: dict[str, list[str]] = {}
     for task in tasks:
         for child in task.children:
-            if child not in told:
+            if child not in parents:
                 raise InputError(
                     f"task {shown(task.id)} has a child {shown(child)}, which is not a task; add it"
                 )
-            if task.id not in told[child]:
+            if task.id not in parents[child]:
                 found.setdefault(child, []).append(task.id)
     return found
 
@@ -259,11 +259,11 @@ def _specified(dag: Dag, task: int, has_time: bool) -> _Task:
 
 
 def _execution(dag: Dag, task: int) -> _Execution:
-    told = dag.task(task)
+    known = dag.task(task)
     return _Execution(
-        id=told.name,
-        runtime_in_seconds=told.runtime or 0.0,
-        parts=None if told.parts is None else {part: told.parts[part] for part in PARTS},
+        id=known.name,
+        runtime_in_seconds=known.runtime or 0.0,
+        parts=None if known.parts is None else {part: known.parts[part] for part in PARTS},
         **_measured(dag, task),
     )
 

@@ -143,7 +143,7 @@ def _entry(found: Reproduction) -> Iterator[str]:
     for row in found.rows:
         figures = (figure(value) for value in (row.paper, row.ours, row.low, row.high))
         verdict = f"**{row.verdict}**" if row.verdict is Verdict.NO else str(row.verdict)
-        yield f"| {' | '.join((row.what, *figures, row.reason, verdict, row.told))} |"
+        yield f"| {' | '.join((row.what, *figures, row.reason, verdict, row.remark))} |"
     yield ""
     for number, plot in enumerate(found.plots):
         yield f"![{plot.title}](../plots/{plot_file(found, number)})"

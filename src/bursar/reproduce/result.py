@@ -102,7 +102,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return "" if self.band is None else self.band.reason
 
     @property
-    def told(self) -> str:
+    def remark(self) -> str:
         """The note, and of a figure that does not come out the reason."""
         why = (self.why or "not known why") if self.verdict is Verdict.NO else ""
         return "; ".join(part for part in (self.note, why) if part)

@@ -48,8 +48,8 @@ def reproduce(name: str, *, quick: bool = False, folder: Path = DATA) -> Reprodu
             (f"{kind}, tokens", tokens, "points"),
         )
         series += [
-            Series(told, tuple((float(size), value) for size, value in found.items()), style)  # type: ignore[arg-type]
-            for told, found, style in points
+            Series(label, tuple((float(size), value) for size, value in found.items()), style)  # type: ignore[arg-type]
+            for label, found, style in points
         ]
     rows += _published_values(quick=quick, folder=folder)
     return Reproduction(

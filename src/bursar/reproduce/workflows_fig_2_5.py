@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bursar.report.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_told, workload_one
+from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_used, workload_one
 from bursar.reproduce.workflows_table_2_1 import CUT, PLACERS, placer_of
 from bursar.simulate.placing import place_workload
 from bursar.simulate.workload_metrics import alone_makespans, steady_finished, work_times
@@ -39,16 +39,16 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title=f"Slowdowns {what}",
         source=f"workflow thesis, figure {name.removeprefix('workflows-fig-')}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told(), *(["quick: 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_used(), *(["quick: 900 workflows"] if quick else [])),
         plots=tuple(plots),
     )
 
 
-def _slowdowns(told: str, utilization: float, size: RunSize) -> tuple[Floats, Floats] | None:
+def _slowdowns(label: str, utilization: float, size: RunSize) -> tuple[Floats, Floats] | None:
     """Sizes and slowdowns of the works that count; None: the placer does not keep up."""
     arrays = workload_one(MIXTURE, size.works, size.seeds[0])
     scaled = at_utilization(arrays, utilization, len(ALIKE))
-    placer, most = placer_of(told, "stay"), round(CUT * size.works)
+    placer, most = placer_of(label, "stay"), round(CUT * size.works)
     schedule = place_workload(scaled, ALIKE, placer, seed=size.seeds[0], most_works=most)
     if not schedule.is_whole:
         return None
@@ -61,13 +61,13 @@ def _slowdowns(told: str, utilization: float, size: RunSize) -> tuple[Floats, Fl
 def _by_utilization(size: RunSize, *, quick: bool) -> tuple[list[Row], list[Plot]]:
     rows: list[Row] = []
     curves: dict[str, dict[float, float]] = {}
-    for told in PLACERS:
+    for label in PLACERS:
         for step in QUICK_STEPS if quick else STEPS:
-            found = _slowdowns(told, step, size)
+            found = _slowdowns(label, step, size)
             if found is None:
                 break
-            curves.setdefault(told, {})[step] = float(found[1].mean())
-            rows.append(shown_only(f"{told} at {step}: mean", None, curves[told][step]))
+            curves.setdefault(label, {})[step] = float(found[1].mean())
+            rows.append(shown_only(f"{label} at {step}: mean", None, curves[label][step]))
     rows.append(
         checked(
             "BF: the highest step of its curve",
@@ -75,18 +75,18 @@ def _by_utilization(size: RunSize, *, quick: bool) -> tuple[list[Row], list[Plot
             between(0.95, 0.95, "stable at 0.95, as the text says"),
         )
     )
-    for told, curve in curves.items():
-        if told == "BF":
+    for label, curve in curves.items():
+        if label == "BF":
             continue
         shared = [step for step in curve if step in curves["BF"]]
         reason = "BF is the best: no slowdown at a step is below its by more than 5 %"
         least = min(curve[step] / curves["BF"][step] for step in shared)
         rows.append(
-            checked(f"{told} by BF: the least ratio of means", least, between(0.95, 1e6, reason))
+            checked(f"{label} by BF: the least ratio of means", least, between(0.95, 1e6, reason))
         )
     series = tuple(
-        Series(told, tuple((step, min(value, 30.0)) for step, value in curve.items()), "line")
-        for told, curve in curves.items()
+        Series(label, tuple((step, min(value, 30.0)) for step, value in curve.items()), "line")
+        for label, curve in curves.items()
     )
     plot = Plot(
         title="Mean slowdown by utilization, mixture",
@@ -101,17 +101,17 @@ def _by_size(size: RunSize) -> tuple[list[Row], list[Plot]]:
     rows: list[Row] = []
     plots: list[Plot] = []
     medians: dict[str, float] = {}
-    for told, utilization in (("SR", 0.35), ("BF", 0.95)):
-        found = _slowdowns(told, utilization, size)
+    for label, utilization in (("SR", 0.35), ("BF", 0.95)):
+        found = _slowdowns(label, utilization, size)
         if found is None:
-            rows.append(shown_only(f"{told} at {utilization}", None, "does not keep up"))
+            rows.append(shown_only(f"{label} at {utilization}", None, "does not keep up"))
             continue
         sizes, slowdowns = found
-        medians[told] = float(np.median(slowdowns))
+        medians[label] = float(np.median(slowdowns))
         rows += [
-            shown_only(f"{told} at {utilization}: median", None, medians[told]),
+            shown_only(f"{label} at {utilization}: median", None, medians[label]),
             shown_only(
-                f"{told} at {utilization}: share above 20, %",
+                f"{label} at {utilization}: share above 20, %",
                 None,
                 100 * float(np.mean(slowdowns > 20)),
             ),
@@ -119,7 +119,7 @@ def _by_size(size: RunSize) -> tuple[list[Row], list[Plot]]:
         points = zip(sizes.tolist(), np.minimum(slowdowns, 30).tolist(), strict=True)
         plots.append(
             Plot(
-                title=f"{told} at {utilization}: slowdowns by size",
+                title=f"{label} at {utilization}: slowdowns by size",
                 across="tasks of a workflow",
                 upward="slowdown (cut at 30)",
                 series=(Series("", tuple(points)),),

@@ -11,7 +11,7 @@ from bursar.model.time import SECOND
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.report.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.reproduce.workflows_setting import RunSize, data_told, set_of
+from bursar.reproduce.workflows_setting import RunSize, data_used, set_of
 from bursar.simulate.workload_metrics import critical_paths
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title=f"Statistical characteristics of workload {mine}",
         source=f"workflow thesis, figure {name.removeprefix('workflows-fig-')}",
         rows=(*_shown(facts[mine]), *_compared(facts["I"], facts["II"])),
-        assumed=(*ASSUMED, data_told()),
+        assumed=(*ASSUMED, data_used()),
         plots=tuple(facts[mine].plots(mine)),
     )
 
@@ -77,8 +77,8 @@ def _shown(facts: _Facts) -> list[Row]:
         ("parallelism", facts.parallelism),
     ):
         rows += [
-            shown_only(f"{what}: {told}", None, float(value))
-            for told, value in (
+            shown_only(f"{what}: {label}", None, float(value))
+            for label, value in (
                 ("mean", values.mean()),
                 ("P50", np.median(values)),
                 ("most", values.max()),
@@ -91,11 +91,11 @@ def _compared(one: _Facts, two: _Facts) -> list[Row]:
     """Statements about both workloads."""
     return [
         checked(
-            f"mean total run time of workload {told}, s",
+            f"mean total run time of workload {label}, s",
             float(facts.totals.mean()),
             between(3400, 3800, "an hour in the mean; 3,000 draws"),
         )
-        for told, facts in (("I", one), ("II", two))
+        for label, facts in (("I", one), ("II", two))
     ] + [
         checked(
             "longest task of workload I by that of II",

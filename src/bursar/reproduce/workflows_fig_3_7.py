@@ -15,7 +15,7 @@ from bursar.reproduce.workflows_setting import (
     ALIKE,
     PlacerRuns,
     RunSize,
-    data_told,
+    data_used,
     runs_of,
 )
 from bursar.simulate.estimate_errors import EstimateError
@@ -36,7 +36,7 @@ ASSUMED: Final = (
 
 def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     size = RunSize.of(quick=quick)
-    exact = {told: _runs(placer, HIGHEST, size) for told, placer in _all().items()}
+    exact = {label: _runs(placer, HIGHEST, size) for label, placer in _all().items()}
     errors = [
         EstimateError(kind, factor)
         for kind in ("random-1", "random-2")
@@ -47,7 +47,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Slowdowns by WHEFT and by dynamic placers at 97 %",
         source="workflow thesis, figure 3.7 and section 3.5.3",
         rows=(*_exact_rows(exact, size), *_error_rows(errors, size)),
-        assumed=(*ASSUMED, data_told(), *(["quick: one set of 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_used(), *(["quick: one set of 900 workflows"] if quick else [])),
         plots=(_plot(exact),),
     )
 
@@ -61,7 +61,7 @@ def _runs(placer: str, utilization: float, size: RunSize) -> PlacerRuns:
 
 
 def _exact_rows(exact: Mapping[str, PlacerRuns], size: RunSize) -> Iterator[Row]:
-    for told, run in exact.items():
+    for label, run in exact.items():
         over = OverWorks.of(run.slowdowns)
         for what, value in (
             ("mean", run.mean),
@@ -69,23 +69,23 @@ def _exact_rows(exact: Mapping[str, PlacerRuns], size: RunSize) -> Iterator[Row]
             ("P90", over.p90),
             ("deviation", run.deviation),
         ):
-            yield shown_only(f"no error, {told}: slowdown, {what}", None, value)
+            yield shown_only(f"no error, {label}: slowdown, {what}", None, value)
     yield checked(
         "no error: WHEFT is stable",
         int(exact["WHEFT"].is_stable),
         between(1, 1, "97 % is the highest at which it is stable without errors"),
     )
-    means = {told: run.mean for told, run in exact.items()}
-    best = min(means[told] for told in NAMES)
+    means = {label: run.mean for label, run in exact.items()}
+    best = min(means[label] for label in NAMES)
     yield checked(
         "no error: WHEFT by the best of the dynamic placers, mean",
         means["WHEFT"] / best if exact["WHEFT"].is_stable else 1e6,
         between(1, 1e6, "ineffective for workloads: shorter workflows are postponed"),
     )
-    for told, placer in NAMES.items():
+    for label, placer in NAMES.items():
         yield checked(
-            f"no error, {told}: mean at 97 % by that at 98 %",
-            means[told] / _runs(placer, UTILIZATION, size).mean,
+            f"no error, {label}: mean at 97 % by that at 98 %",
+            means[label] / _runs(placer, UTILIZATION, size).mean,
             between(0, 1, "a lower utilization decreases slowdowns"),
         )
 
@@ -124,7 +124,7 @@ def _error_rows(errors: list[EstimateError], size: RunSize) -> Iterator[Row]:
 
 
 def _plot(exact: Mapping[str, PlacerRuns]) -> Plot:
-    stable = {told: run for told, run in exact.items() if run.is_stable}
+    stable = {label: run for label, run in exact.items() if run.is_stable}
 
     def bars(what: str, values: list[float]) -> Series:
         return Series(what, tuple((float(n), min(v, 30.0)) for n, v in enumerate(values)), "bars")

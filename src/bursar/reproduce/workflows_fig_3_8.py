@@ -12,7 +12,7 @@ from bursar.model.dag import frozen
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
 from bursar.reproduce.workflows_dynamic import NAMES
-from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, data_told, workload_one
+from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, data_used, workload_one
 from bursar.simulate.estimate_errors import EstimateError
 from bursar.simulate.placing import place_workload
 from bursar.simulate.planned_placing import PlannedPlacement
@@ -38,20 +38,22 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     factors = FACTORS[:1] if quick else FACTORS
     errors = [EstimateError(), *(EstimateError("random-1", factor) for factor in factors)]
     lengths: dict[str, list[float]] = {}
-    for told, placer in (NAMES | {PLANNED: "wheft"}).items():
+    for label, placer in (NAMES | {PLANNED: "wheft"}).items():
         for error in errors:
             estimates = error.estimates(batch, np.random.default_rng(SEED + 1))
             schedule = place_workload(batch, ALIKE, placer, estimates, SEED)
-            lengths.setdefault(told, []).append(float(schedule.end.max()) / HOUR)
+            lengths.setdefault(label, []).append(float(schedule.end.max()) / HOUR)
     rows: list[Row] = [shown_only("total run time by 100, h", 10.0, ideal)]
-    for told, found in lengths.items():
+    for label, found in lengths.items():
         rows += [
-            shown_only(f"{told}, {error}: schedule length, h", None, length)
+            shown_only(f"{label}, {error}: schedule length, h", None, length)
             for error, length in zip(errors, found, strict=True)
         ]
-        if told != PLANNED:
+        if label != PLANNED:
             band = between(1.0, 1.2, "none is shorter; prototypes came to 1.12 to 1.13")
-            rows.append(checked(f"{told}: longest schedule by the ideal", max(found) / ideal, band))
+            rows.append(
+                checked(f"{label}: longest schedule by the ideal", max(found) / ideal, band)
+            )
     exact = lengths[PLANNED][0]
     rows.append(
         checked(
@@ -63,7 +65,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     rows.append(
         checked(
             "WHEFT, no error: by the shortest of the dynamic placers",
-            exact / min(lengths[told][0] for told in NAMES),
+            exact / min(lengths[label][0] for label in NAMES),
             between(0.5, 1.0, "shorter than those of the dynamic policies"),
         )
     )
@@ -87,7 +89,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Schedule length of a batch of 1,000 workflows",
         source="workflow thesis, figure 3.8",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told()),
+        assumed=(*ASSUMED, data_used()),
     )
 
 

@@ -13,7 +13,7 @@ from bursar.reproduce.workflows_setting import (
     ALIKE,
     PlacerRuns,
     RunSize,
-    data_told,
+    data_used,
     runs_of,
     set_of,
 )
@@ -33,57 +33,57 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     rows: list[Row] = []
     for workload in ("I", "II"):
         runs = {
-            told: runs_of(workload, placer, ALIKE, UTILIZATION, EstimateError(), size)
-            for told, placer in (NAMES | BESIDE).items()
+            label: runs_of(workload, placer, ALIKE, UTILIZATION, EstimateError(), size)
+            for label, placer in (NAMES | BESIDE).items()
         }
-        rows += _rows(workload, {told: run for told, run in runs.items() if run.is_stable})
+        rows += _rows(workload, {label: run for label, run in runs.items() if run.is_stable})
     return Reproduction(
         name=name,
         title="Slowdowns by size at 98 %, and their fairness",
         source="workflow thesis, figure 3.9 and section 3.5.5",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told()),
-        plots=tuple(_plot(told, size) for told in ("GBF", "FWP")),
+        assumed=(*ASSUMED, data_used()),
+        plots=tuple(_plot(label, size) for label in ("GBF", "FWP")),
     )
 
 
 def _rows(workload: str, runs: dict[str, PlacerRuns]) -> list[Row]:
-    outliers = {told: float(np.mean(run.slowdowns > FAR)) for told, run in runs.items()}
+    outliers = {label: float(np.mean(run.slowdowns > FAR)) for label, run in runs.items()}
     skewed = {
-        told: abs(float(np.median(run.slowdowns)) / run.mean - 1) for told, run in runs.items()
+        label: abs(float(np.median(run.slowdowns)) / run.mean - 1) for label, run in runs.items()
     }
     rows: list[Row] = []
-    for told, run in runs.items():
+    for label, run in runs.items():
         over = OverWorks.of(run.slowdowns)
-        what = f"workload {workload}, {told}"
+        what = f"workload {workload}, {label}"
         rows += [
-            shown_only(f"{what}: share of slowdowns above 5, %", None, 100 * outliers[told]),
+            shown_only(f"{what}: share of slowdowns above 5, %", None, 100 * outliers[label]),
             shown_only(f"{what}: Jain's index", None, over.jain),
             shown_only(f"{what}: median by mean", None, over.p50 / over.mean),
         ]
-    others = [told for told in NAMES if told != "FWP" and told in runs]
+    others = [label for label in NAMES if label != "FWP" and label in runs]
     rows += [
         checked(
             f"workload {workload}: outliers of FWP less the fewest of the others, %",
-            100 * (outliers["FWP"] - min(outliers[told] for told in others)),
+            100 * (outliers["FWP"] - min(outliers[label] for label in others)),
             between(-100, 0, "FWP reduces the number of outliers"),
         ),
         checked(
             f"workload {workload}: FWP's median from its mean by the nearest of the others",
-            skewed["FWP"] / min(skewed[told] for told in others),
+            skewed["FWP"] / min(skewed[label] for label in others),
             between(0, 1, "FWP moves the median closer to the mean than any other"),
         ),
     ]
     return rows
 
 
-def _plot(told: str, size: RunSize) -> Plot:
-    run = runs_of("I", NAMES[told], ALIKE, UTILIZATION, EstimateError(), size).runs[0]
+def _plot(label: str, size: RunSize) -> Plot:
+    run = runs_of("I", NAMES[label], ALIKE, UTILIZATION, EstimateError(), size).runs[0]
     arrays = set_of("I", size.works, size.seeds[0])
     sizes = np.diff(arrays.first)[steady_middle(size.works)].tolist()
     points = zip(map(float, sizes), np.minimum(run.slowdowns, 30).tolist(), strict=False)
     return Plot(
-        title=f"{told}: slowdowns by size, workload I",
+        title=f"{label}: slowdowns by size, workload I",
         across="tasks of a workflow",
         upward="slowdown (cut at 30)",
         series=(Series("", tuple(points)),),

@@ -98,10 +98,10 @@ def _rows(compared: ComparedKind, paper: ShapeFacts, ours: ShapeFacts) -> list[R
         theirs, found = (float(np.quantile(one.parallelism, share)) for one in (paper, ours))
         band = around(theirs, compared.parallelism, reason)
         rows.append(judged(f"{kind}: parallelism, {what}", theirs, found, band))
-    for label, told in paper.moments.items():
+    for label, moments in paper.moments.items():
         made = ours.moments[label.removesuffix("_chr21")]
-        band = around(told.mean, compared.mean, reason)
-        rows.append(judged(f"{kind}: {label}, mean, s", told.mean, made.mean, band, why=FEW))
+        band = around(moments.mean, compared.mean, reason)
+        rows.append(judged(f"{kind}: {label}, mean, s", moments.mean, made.mean, band, why=FEW))
         deviation = f"{kind}: {label}, deviation, s"
-        rows.append(shown_only(deviation, told.deviation, made.deviation))
+        rows.append(shown_only(deviation, moments.deviation, made.deviation))
     return rows

@@ -22,7 +22,7 @@ from bursar.reproduce.workflows_setting import (
     ALIKE,
     MIXTURE,
     RunSize,
-    data_told,
+    data_used,
     mixed_workload,
     task_kinds,
 )
@@ -72,9 +72,9 @@ class FreshSet(msgspec.Struct, frozen=True, eq=False):
     kinds: NDArray[np.int32]
     paths: Floats
 
-    def slowdowns(self, placer: str, told: str, seed: int) -> Floats:
-        kinds = self.kinds if told == LEARNED else None
-        estimates = None if told == LEARNED else estimates_of(told, self.arrays, seed)
+    def slowdowns(self, placer: str, label: str, seed: int) -> Floats:
+        kinds = self.kinds if label == LEARNED else None
+        estimates = None if label == LEARNED else estimates_of(label, self.arrays, seed)
         schedule = place_workload(self.arrays, ALIKE, placer, estimates, seed, kinds=kinds)
         found: Floats = work_times(self.arrays, schedule).response / self.paths
         return found[steady_middle(len(found))]
@@ -87,16 +87,16 @@ def fresh_set(shapes: tuple[str, ...], works: int, seed: int) -> FreshSet:
     return FreshSet(arrays, task_kinds(workload), critical_paths(arrays))
 
 
-def estimates_of(told: str, arrays: WorkloadArrays, seed: int) -> Longs:
+def estimates_of(label: str, arrays: WorkloadArrays, seed: int) -> Longs:
     """By task, in microseconds."""
     rng = np.random.default_rng(seed + 1)
-    if told == "constant":
+    if label == "constant":
         return np.full(len(arrays), SECOND)
-    if told == "inverted":
+    if label == "inverted":
         return np.asarray(arrays.runtimes.max() + 1 - arrays.runtimes)
-    if told == "shuffled":
+    if label == "shuffled":
         return rng.permutation(arrays.runtimes)
-    kind, _, factor = told.partition(":")
+    kind, _, factor = label.partition(":")
     return EstimateError(kind, float(factor or 1)).estimates(arrays, rng)
 
 
@@ -113,7 +113,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Slowdowns by the placer `stretch`, with right, learned and useless estimates",
         source="not published: our own demands, beside the placers of the workflow thesis",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told(), *(["quick: one set of 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_used(), *(["quick: one set of 900 workflows"] if quick else [])),
     )
 
 
@@ -125,11 +125,11 @@ class Comparison:
     ) -> None:
         self.shape, self.kinds, self.works, self.seeds = shape, kinds, works, seeds
 
-    def of(self, placer: str, told: str = "none") -> Floats:
+    def of(self, placer: str, label: str = "none") -> Floats:
         """Slowdowns in all sets."""
         return np.concatenate(
             [
-                fresh_set(self.kinds, self.works, seed).slowdowns(placer, told, seed)
+                fresh_set(self.kinds, self.works, seed).slowdowns(placer, label, seed)
                 for seed in self.seeds
             ]
         )
@@ -158,10 +158,10 @@ class Comparison:
             between(0.6, 2.0, "at least 60 % of the gap"),
             why=NOT_FOUND,
         )
-        for told in USELESS:
-            mean = float(learned.mean() if told == LEARNED else self.of("stretch", told).mean())
+        for label in USELESS:
+            mean = float(learned.mean() if label == LEARNED else self.of("stretch", label).mean())
             yield checked(
-                f"{self.shape}, {told}: mean of stretch by that of GBF",
+                f"{self.shape}, {label}: mean of stretch by that of GBF",
                 mean / worst,
                 between(0, 1.05, "never more than 5 % worse, whatever the estimates"),
             )

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from typing import Final
 
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
-from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_told, workload_one
+from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_used, workload_one
 from bursar.simulate.placing import place_workload
 from bursar.simulate.stability import in_system
 from bursar.simulate.workload_metrics import work_times
@@ -43,7 +43,7 @@ PLACERS: Final = {
     "BF": ("backfill", (0.95, 0.95, 0.95, 0.95)),
 }
 """ours, and what was published, by kind"""
-HOLDING: Final = tuple(told for told in PLACERS if told not in ("SLoP, f = 0.2", "BF"))[:-1]
+HOLDING: Final = tuple(label for label in PLACERS if label not in ("SLoP, f = 0.2", "BF"))[:-1]
 """those that hold many machines: SR, SLoP with 0.8 and more, FES with 2 and more"""
 READINGS: Final = ("stay", "gen")
 NO_READING: Final = (
@@ -66,9 +66,9 @@ Cell = tuple[str, str, str]
 def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     size = RunSize.of(quick=quick)
     cells = [
-        (told, reading, kind)
-        for told in PLACERS
-        for reading in (READINGS if told != "BF" else READINGS[:1])
+        (label, reading, kind)
+        for label in PLACERS
+        for reading in (READINGS if label != "BF" else READINGS[:1])
         for kind in KINDS
     ]
     with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
@@ -79,22 +79,22 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Maximal utilizations",
         source="workflow thesis, table 2.1",
         rows=(*_cells(found), *_orders(found)),
-        assumed=(*ASSUMED, data_told(), *(["quick: one set of 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_used(), *(["quick: one set of 900 workflows"] if quick else [])),
     )
 
 
-def placer_of(told: str, reading: str) -> str:
-    placer = PLACERS[told][0]
+def placer_of(label: str, reading: str) -> str:
+    placer = PLACERS[label][0]
     return placer if placer == "backfill" else f"{placer}:tokens={reading}"
 
 
 def maximum(cell: Cell, size: RunSize) -> float:
     """The highest step that is stable; 0: none is."""
-    told, reading, kind = cell
+    label, reading, kind = cell
     low, high = 0, len(STEPS) + 1  # so many are surely stable, the one at this place surely not
     while high - low > 1:
         middle = (low + high) // 2
-        if is_stable(placer_of(told, reading), KINDS[kind], STEPS[middle - 1], size):
+        if is_stable(placer_of(label, reading), KINDS[kind], STEPS[middle - 1], size):
             low = middle
         else:
             high = middle
@@ -126,14 +126,14 @@ def _keeps_up(
 
 def _cells(found: dict[Cell, float]) -> list[Row]:
     rows: list[Row] = []
-    for told, (_, published) in PLACERS.items():
+    for label, (_, published) in PLACERS.items():
         for kind, paper in zip(KINDS, published, strict=True):
-            ours, other = found[told, "stay", kind], found[told, "gen", kind]
-            what, note = f"{told}, {kind}", "" if told == "BF" else f"gen: {other:.2f}"
-            if told == "BF":
+            ours, other = found[label, "stay", kind], found[label, "gen", kind]
+            what, note = f"{label}, {kind}", "" if label == "BF" else f"gen: {other:.2f}"
+            if label == "BF":
                 band = between(0.95, 0.95, "exact")
                 rows.append(judged(what, paper, ours, band))
-            elif told == "FES, depth 1":
+            elif label == "FES, depth 1":
                 near = between(
                     round(paper - STEP, 2), round(paper + STEP, 2), "a step of 0.05 either way"
                 )
@@ -145,15 +145,15 @@ def _cells(found: dict[Cell, float]) -> list[Row]:
 
 
 def _orders(found: dict[Cell, float]) -> list[Row]:
-    def ours(told: str) -> list[float]:
-        return [found[told, "stay", kind] for kind in KINDS]
+    def ours(label: str) -> list[float]:
+        return [found[label, "stay", kind] for kind in KINDS]
 
     rows: list[Row] = []
-    for told in HOLDING:
-        montage, ligo, sipht, mixture = ours(told)
+    for label in HOLDING:
+        montage, ligo, sipht, mixture = ours(label)
         steps = _steps_against((sipht, mixture, montage, ligo))
         reason = "SIPHT <= mixture <= Montage <= LIGO"
-        rows.append(checked(f"{told}: steps against the order", steps, between(0, 0, reason)))
+        rows.append(checked(f"{label}: steps against the order", steps, between(0, 0, reason)))
     first = ours("FES, depth 1")
     rows.append(
         checked(
@@ -167,11 +167,11 @@ def _orders(found: dict[Cell, float]) -> list[Row]:
         ("FES, depth 10", "FES, depth 2", "FES, depth 1", "BF"),
     ):
         for number, kind in enumerate(KINDS):
-            steps = _steps_against([ours(told)[number] for told in chain])
+            steps = _steps_against([ours(label)[number] for label in chain])
             what = f"{kind}: steps down from {chain[0]} to {chain[-1]}"
             reason = "a smaller share or depth never lowers a maximum"
             rows.append(checked(what, steps, between(0, 0, reason)))
-    alike = {found[told, "stay", "Montage"] for told in ("SR", "FES, depth 2", "FES, depth 1")}
+    alike = {found[label, "stay", "Montage"] for label in ("SR", "FES, depth 2", "FES, depth 1")}
     rows.append(
         checked(
             "Montage: different maxima of SR, FES 2 and FES 1",

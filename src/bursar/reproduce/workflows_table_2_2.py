@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.reproduce.result import Reproduction, Row, around, checked, judged, shown_only
 from bursar.reproduce.result import between as within
-from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_told, workload_one
+from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_used, workload_one
 from bursar.reproduce.workflows_table_2_1 import PLACERS, placer_of
 from bursar.simulate.placing import place_workload
 from bursar.simulate.workload_metrics import alone_makespans, steady_finished, work_times
@@ -52,40 +52,40 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     arrays = workload_one(MIXTURE, size.works, size.seeds[0])
     alone = alone_makespans(arrays, ALIKE)
     rows: list[Row] = []
-    for told, value in _by_size(arrays, alone, np.ones(size.works, dtype=bool)).items():
-        paper, share = EMPTY[told]
+    for label, value in _by_size(arrays, alone, np.ones(size.works, dtype=bool)).items():
+        paper, share = EMPTY[label]
         band = around(paper, share, "our workflows are drawn again; large ones are few")
-        rows.append(judged(f"empty system, {told}: makespan, s", paper, value, band, why=SIPHT))
-    for told in PLACERS:
-        rows += _placer_rows(told, arrays)
+        rows.append(judged(f"empty system, {label}: makespan, s", paper, value, band, why=SIPHT))
+    for label in PLACERS:
+        rows += _placer_rows(label, arrays)
     return Reproduction(
         name=name,
         title="Mean wait and makespan by size, mixture",
         source="workflow thesis, table 2.2",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told(), *(["quick: 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_used(), *(["quick: 900 workflows"] if quick else [])),
     )
 
 
-def _placer_rows(told: str, arrays: WorkloadArrays) -> list[Row]:
-    utilization = PLACERS[told][1][-1]
+def _placer_rows(label: str, arrays: WorkloadArrays) -> list[Row]:
+    utilization = PLACERS[label][1][-1]
     scaled = at_utilization(arrays, utilization, len(ALIKE))
-    times = work_times(scaled, place_workload(scaled, ALIKE, placer_of(told, "stay")))
+    times = work_times(scaled, place_workload(scaled, ALIKE, placer_of(label, "stay")))
     counted = steady_finished(scaled, times)
     waits = _by_size(scaled, times.wait, counted)
     spans = _by_size(scaled, times.makespan, counted)
     rows: list[Row] = []
     for what, found, papers in zip(
-        ("wait", "makespan"), (waits, spans), PUBLISHED[told], strict=True
+        ("wait", "makespan"), (waits, spans), PUBLISHED[label], strict=True
     ):
         rows += [
-            shown_only(f"{told} at {utilization}, {size}: {what}, s", paper, found[size])
+            shown_only(f"{label} at {utilization}, {size}: {what}, s", paper, found[size])
             for size, paper in zip(SIZES, papers, strict=True)
         ]
     spread = max(waits.values()) - min(waits.values())
     rows.append(
         checked(
-            f"{told}: largest difference of waits by the mean makespan of small ones",
+            f"{label}: largest difference of waits by the mean makespan of small ones",
             spread / spans["small"],
             within(0, 0.3, "the mean wait does not depend on the size"),
         )
@@ -93,7 +93,7 @@ def _placer_rows(told: str, arrays: WorkloadArrays) -> list[Row]:
     falling = spans["small"] > spans["medium"] > spans["large"]
     reason = "the larger the workflows, the shorter their makespans"
     rows.append(
-        checked(f"{told}: makespans fall with the size", int(falling), within(1, 1, reason))
+        checked(f"{label}: makespans fall with the size", int(falling), within(1, 1, reason))
     )
     return rows
 
@@ -103,6 +103,6 @@ def _by_size(
 ) -> dict[str, float]:
     sizes = np.diff(arrays.first)
     return {
-        told: float(np.nanmean(values[counted & (sizes >= low) & (sizes <= high)]))
-        for told, (low, high) in SIZES.items()
+        label: float(np.nanmean(values[counted & (sizes >= low) & (sizes <= high)]))
+        for label, (low, high) in SIZES.items()
     }

@@ -84,11 +84,11 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
 
 
 def _rows(seeds: Sequence[int]) -> Iterator[Row]:
-    seen = {told: watch(placer, seeds).properties() for told, placer in PLACERS.items()}
+    seen = {label: watch(placer, seeds).properties() for label, placer in PLACERS.items()}
     for what, published in PUBLISHED.items():
-        for told in PLACERS:
-            paper, ours = told in published, seen[told][what]
-            yield same(f"{what}: {told}", "+" if paper else "-", "+" if ours else "-")
+        for label in PLACERS:
+            paper, ours = label in published, seen[label][what]
+            yield same(f"{what}: {label}", "+" if paper else "-", "+" if ours else "-")
 
 
 def watch(placer: str, seeds: Sequence[int]) -> ObservedPlacer:

@@ -47,7 +47,7 @@ def verdict(known: KnownFleet, currency: str) -> str:
     """`will probably do (94 %)`, said of the budget."""
     if known.chance == 0:
         return f"will not do: about {format_money(known.cost, currency, up=True)} is needed"
-    return chance_told(known.chance)
+    return chance_in_words(known.chance)
 
 
 def chance_within(p50: float, p90: float, limit: float) -> float:
@@ -82,26 +82,26 @@ def plan_chances(plan: Plan, goal: Goal, spent: Money = ZERO) -> dict[str, float
 def plan_verdict(plan: Plan, goal: Goal, spent: Money = ZERO) -> str | None:
     """`the budget will probably do (94 %), the deadline will do (over 99 %)`; None: no goal."""
     chances = plan_chances(plan, goal, spent)
-    told = [f"the {name} {chance_told(chance)}" for name, chance in chances.items()]
-    return ", ".join(told) or None
+    sentences = [f"the {name} {chance_in_words(chance)}" for name, chance in chances.items()]
+    return ", ".join(sentences) or None
 
 
-def plan_told(plan: Plan, currency: str) -> str:
+def plan_in_words(plan: Plan, currency: str) -> str:
     """Fleet, time and cost of a plan, in the middle and with P90."""
     span = plan.makespan_s
     times = [format_duration(seconds(value)) for value in (span.p50, span.p90)]
     costs = [format_money(cost, currency) for cost in (plan.cost_p50, plan.cost_p90)]
-    return _told(plan.fleet, times, costs)
+    return _fleet_in_words(plan.fleet, times, costs)
 
 
-def chance_told(chance: float) -> str:
+def chance_in_words(chance: float) -> str:
     if not NONE <= chance < SURE:
-        return f"will {'' if chance >= SURE else 'not '}do ({share_told(chance)})"
+        return f"will {'' if chance >= SURE else 'not '}do ({share_in_words(chance)})"
     probably = "probably" if chance >= LIKELY else "probably not"
-    return f"will {probably} do ({share_told(chance)})"
+    return f"will {probably} do ({share_in_words(chance)})"
 
 
-def share_told(chance: float) -> str:
+def share_in_words(chance: float) -> str:
     """`94 %`; what the draws cannot tell apart has no figure."""
     if not NONE <= chance < SURE:
         return "over 99 %" if chance >= SURE else "below 1 %"
@@ -110,14 +110,14 @@ def share_told(chance: float) -> str:
     return f"{100 * chance:.0f} %"
 
 
-def fleet_told(known: KnownFleet, currency: str) -> str:
+def fleet_in_words(known: KnownFleet, currency: str) -> str:
     """The fleet with its time and cost, in the middle and with P90."""
     times = [format_duration(time) for time in (known.time, known.upper_time)]
     costs = [format_money(cost, currency) for cost in (known.cost, known.upper_cost)]
-    return _told(known.fleet, times, costs)
+    return _fleet_in_words(known.fleet, times, costs)
 
 
-def _told(fleet: Fleet, times: Sequence[str], costs: Sequence[str]) -> str:
+def _fleet_in_words(fleet: Fleet, times: Sequence[str], costs: Sequence[str]) -> str:
     return (
         f"fleet: {format_fleet(fleet)}; time {times[0]} (P90 {times[1]}),"
         f" cost {costs[0]} (P90 {costs[1]})"
