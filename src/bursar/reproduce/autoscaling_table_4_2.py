@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bursar.model.time import SECOND
 from bursar.reproduce.autoscaling_setting import JOB, WORKS, SetSize, workload_of
 from bursar.reproduce.result import Band, Reproduction, Row, between, judged, shown_only
-from bursar.reproduce.workflows_setting import data_used
+from bursar.reproduce.workflows_setting import data_told
 
 PUBLISHED: Final = {
     "1": {
@@ -49,7 +49,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
             f"our generator's run times are four times as long; those of workload 1 are scaled to"
             f" a mean of {JOB:,.0f} s for a workflow",
             f"means over {len(size.seeds)} sets of {size.works} workflows",
-            data_used(),
+            data_told(),
         ),
     )
 

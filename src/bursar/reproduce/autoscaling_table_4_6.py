@@ -27,7 +27,7 @@ from bursar.reproduce.autoscaling_setting import (
     runs_of,
 )
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.reproduce.workflows_setting import data_used
+from bursar.reproduce.workflows_setting import data_told
 
 Floats = NDArray[np.float64]
 PUBLISHED: Final = {
@@ -62,7 +62,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
 
 def _told(size: SetSize) -> tuple[str, ...]:
     sets = f"all works of {len(size.seeds)} sets of {size.works} workflows together"
-    return (*ASSUMED, sets, data_used())
+    return (*ASSUMED, sets, data_told())
 
 
 def _elastic(runs: list[SetFigures]) -> Floats:

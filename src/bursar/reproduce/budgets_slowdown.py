@@ -21,7 +21,7 @@ from bursar.reproduce.budgets_setting import (
     set_of,
 )
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.reproduce.workflows_setting import data_used
+from bursar.reproduce.workflows_setting import data_told
 
 EQUAL: Final = ("60", "80", "100", "120")
 AT_LEAST: Final = 0.10
@@ -69,7 +69,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
 
 
 def told_of(size: BudgetSets) -> tuple[str, ...]:
-    return (f"{len(size.seeds)} sets of {size.works} workflows", data_used())
+    return (f"{len(size.seeds)} sets of {size.works} workflows", data_told())
 
 
 def _rows(runs: dict[str, list[BudgetRun]], budgets: str, workload: str) -> list[Row]:
