@@ -147,10 +147,10 @@ def test_machines_of_a_killed_run_end_by_their_leases_if_nobody_resumes(cloud):
     assert "no machine was left behind" in cloud.call("clean")
 
 
-def test_a_workflow_runs_on_machines_that_share_its_files(cloud):
+def test_the_files_of_a_workflow_travel_with_its_tasks(cloud):
     (cloud.directory / "flow.yaml").write_text(FLOW)
-    told = cloud.call("run", *ON_EC2, "--shared", "--name", "flow", "flow.yaml")
+    told = cloud.call("run", *ON_EC2, "--name", "flow", "flow.yaml")
     assert "4 of 4 tasks done" in told
-    both = (cloud.directory / "both").read_text().split()
+    both = (cloud.directory / ".bursar/flow/outputs/files/both").read_text().split()
     assert sorted(map(int, both)) == list(range(1, 13))
     assert not cloud.moto.living()
