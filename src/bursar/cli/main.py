@@ -33,7 +33,8 @@ GROUPS: Final = {
         "plan": "Show cost and time of a bag or workflow, cheapest to fastest.",
         "frontier": "Compare ways to mix unreliable (spot) and reliable machines.",
         "simulate": "Try a policy, market or budget on simulated machines.",
-        "compare": "Compare placers on a workload.",
+        "compare": "Compare placers or autoscalers on a workload.",
+        "optimum": "Find the best schedule of a small workload.",
         "generate": "Draw a workload: workflows that arrive over time.",
     },
     "Inspect": {

@@ -13,7 +13,7 @@ from bursar.reproduce.result import ENTRIES, Reproduction, reproduce
 AT_ONCE: Final = 2
 TIMED: Final = frozenset({"expert-runtime", "prob-overhead", "autoscaling-fig-5.3"})
 """what else runs would be measured with them"""
-ALONE: Final = TIMED | {"regret", "workflows-table-2.1"}
+ALONE: Final = TIMED | {"regret", "workflows-table-2.1", "optimum-fig-5.17", "optimum-fig-5.18"}
 """those, and what uses all processors itself"""
 
 

@@ -272,6 +272,8 @@ ENTRIES: Final[Mapping[str, str]] = {
     "autoscaling-fig-5.13": "budgets_elasticity",
     "autoscaling-fig-5.14": "budgets_elasticity",
     "autoscaling-fig-5.15": "budgets_elasticity",
+    "optimum-fig-5.17": "optimum_figures",
+    "optimum-fig-5.18": "optimum_figures",
     "workflows-generator": "workflows_generator",
     "workflows-fig-2.2": "workflows_fig_2_2",
     "workflows-fig-2.5": "workflows_fig_2_5",
