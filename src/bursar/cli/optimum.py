@@ -47,7 +47,7 @@ from bursar.model.time import SECOND, format_duration, seconds
     "--aim",
     type=click.Choice(["lateness", "response"]),
     default="lateness",
-    help="Minimise lateness beyond the earliest end of each work (default), or responses.",
+    help="Minimise lateness beyond each work's earliest end, or response (default: lateness).",
 )
 @option(MACHINES, "--market", "-m", metavar="FILE", required=True, help="Market file with offers.")
 @option(

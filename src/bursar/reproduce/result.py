@@ -272,6 +272,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "autoscaling-fig-5.13": "budgets_elasticity",
     "autoscaling-fig-5.14": "budgets_elasticity",
     "autoscaling-fig-5.15": "budgets_elasticity",
+    "autoscaling-beyond": "autoscaling_beyond",
     "optimum-fig-5.17": "optimum_figures",
     "optimum-fig-5.18": "optimum_figures",
     "workflows-generator": "workflows_generator",

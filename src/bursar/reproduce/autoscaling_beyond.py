@@ -1,0 +1,108 @@
+"""`autoscaling-beyond`: what is not in the thesis. Paid units that serve to their end, and `pfa`
+with a placer that knows slowdowns.
+
+(a) Machines billed by the hour leave when their paid hour ends, not when they become idle.
+(b) `pfa` with the placer `stretch` and run times that are learned, beside `pfa` with priorities.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from bursar.beliefs.learned import LearnedRunTimes
+from bursar.model.goal import Goal
+from bursar.reproduce.autoscaling_setting import BOOT, MACHINES, market_of, workload_of
+from bursar.reproduce.budgets_setting import MARKET, goal_of, set_of
+from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
+from bursar.reproduce.workflows_setting import data_told
+from bursar.runs.scaling_figures import FigureReader, ScaledWorkload
+from bursar.runs.scaling_study import STEP, ScalingSetting, always_up, policy_for
+from bursar.simulate.faults import traced
+from bursar.simulate.scaled import run_scaled
+from bursar.simulate.workload_metrics import critical_paths, work_times
+
+HOURLY_SEEDS: Final = tuple(range(61_001, 61_011))
+BUDGET_SEEDS: Final = (64_001, 64_002, 64_003)
+AUTOSCALERS: Final = ("react", "plan", "token")
+BUDGETS: Final = ("60", "100", "120 & 80")
+WORKS: Final = 200
+
+
+def reproduce(name: str, *, quick: bool = False) -> Reproduction:
+    works = 40 if quick else WORKS
+    hourly = HOURLY_SEEDS[:2] if quick else HOURLY_SEEDS
+    rows = _paid_units(works, hourly)
+    seeds = BUDGET_SEEDS[:1] if quick else BUDGET_SEEDS
+    for budgets in BUDGETS[:1] if quick else BUDGETS:
+        rows += _slowdown_aware(works, seeds, budgets)
+    return Reproduction(
+        name=name,
+        title="Beyond the thesis: paid units to their end, and a placer that knows slowdowns",
+        source="workload thesis, the set-ups of chapters 4 and 5",
+        rows=tuple(rows),
+        assumed=(
+            f"(a) {len(hourly)} sets of {works} workflows as in table 4.3, machines billed by the"
+            " hour",
+            f"(b) {len(seeds)} sets of {works} workflows as in figure 5.5, fresh",
+            data_told(),
+        ),
+    )
+
+
+def _paid_units(works: int, seeds: tuple[int, ...]) -> list[Row]:
+    rows: list[Row] = []
+    for entry in AUTOSCALERS:
+        pairs = [_hourly(entry, works, seed) for seed in seeds]
+        shares = [own.charged_hours / base.charged_hours for own, base in pairs]
+        slowdown = float(np.mean([own.elastic.mean for own, _ in pairs]))
+        band = between(0, 1, "fewer charged hours than machines that are always up")
+        rows += [
+            checked(f"{entry}: charged hours by those of No AS", float(np.mean(shares)), band),
+            shown_only(f"{entry}: the same on the worst set", None, max(shares)),
+            checked(f"{entry}: S_e", slowdown, between(1, 1.05, "at most 1.05")),
+        ]
+    return rows
+
+
+def _hourly(entry: str, works: int, seed: int) -> tuple[ScaledWorkload, ScaledWorkload]:
+    workload = workload_of("1", works, seed)
+    market = market_of(BOOT)
+    setting = ScalingSetting(market=market, provisioners=(entry,), placers=("backfill",))
+    base = always_up(workload, setting, MACHINES)
+    reader = FigureReader(workload, market, Goal(), MACHINES, STEP, base)
+    policy = policy_for(workload, setting, entry, "backfill")
+    run = run_scaled(workload, market, Goal(), policy, seed=seed)
+    return reader.of(entry, "backfill", run), reader.of_base("backfill")
+
+
+def _slowdown_aware(works: int, seeds: tuple[int, ...], budgets: str) -> list[Row]:
+    known = [_budget_run("priority", works, seed, budgets) for seed in seeds]
+    aware = [_budget_run("stretch", works, seed, budgets) for seed in seeds]
+    before, after = (float(np.mean([one[0] for one in some])) for some in (known, aware))
+    costs = [float(np.mean([one[1] for one in some])) for some in (known, aware)]
+    band = between(0.10, 1, "at least 10 % below pfa with priorities")
+    why = "works that end sooner let pfa see more throughput, and rent for it"
+    return [
+        shown_only(f"budgets {budgets}, priorities: mean slowdown", None, before),
+        shown_only(f"budgets {budgets}, stretch: mean slowdown", None, after),
+        checked(f"budgets {budgets}: share below", 1 - after / before, band),
+        checked(
+            f"budgets {budgets}: cost by that with priorities",
+            costs[1] / costs[0],
+            between(0, 1, "at no more cost"),
+            why=why,
+        ),
+    ]
+
+
+def _budget_run(placer: str, works: int, seed: int, budgets: str) -> tuple[float, float]:
+    """The mean slowdown, and what was committed; run times are learned."""
+    known, goal = set_of("I", works, seed), goal_of(budgets)
+    setting = ScalingSetting(market=MARKET, provisioners=("pfa",), goal=goal)
+    policy = policy_for(known.workload, setting, "pfa", placer, runtimes=LearnedRunTimes())
+    run = run_scaled(known.workload, MARKET, goal, policy, runtimes=traced(known.times), seed=seed)
+    arrays = known.workload.arrays
+    slowdowns = work_times(arrays, run.schedule).response / critical_paths(arrays)
+    return float(slowdowns.mean()), run.state.ledger.committed.nanos / 1e9
