@@ -4,7 +4,7 @@
 
 Run times, arrivals and intervals are cut into slots. Policies run by the engine on the very same
 slotted workload, without boots, so that what they do is a schedule of the model, too: the best of
-them is where the search begins, and each is set beside what it found.
+them is where the search begins, and each is compared with what it found.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class OptimumStudy(msgspec.Struct, frozen=True):
 
 
 def study_optimum(workload: Workload, setting: OptimumSetting) -> OptimumStudy:
-    """Search, and set policies beside what was found; every constraint is checked."""
+    """Search, and compare policies with what was found; every constraint is checked."""
     small, order = slotted_workload(workload, setting)
     schedules = {name: _policy_schedule(name, workload, setting, order) for name in setting.beside}
     usable = [one for one in schedules.values() if one is not None and not problems(small, one)]
