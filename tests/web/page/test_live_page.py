@@ -76,11 +76,11 @@ def bursar(place, *words):
 
 
 @contextmanager
-def run_with_page(place, name, tasks, seconds):
+def run_with_page(place, name, command, tasks):
     """A run on two machines, its link and its token."""
     (place / "market.toml").write_text(MARKET)
     words = ["--market", "market.toml", "--budget", "5", "--fleet", "small=2", "--name", name]
-    command = ["sleep", "{}", ":::", *[str(seconds)] * tasks]
+    command = ["--shell", command, ":::", *map(str, range(1, tasks + 1))]
     with bursar(place, "run", *words, "--page", *command) as process:
         for line in process.stderr:
             found = re.match(r"page: (\S+) \(token to stop the run there: (\S+)\)", line)
@@ -102,7 +102,8 @@ def tops(browser):
 def test_a_live_run_is_watched_from_start_to_end(tmp_path, browser):
     browser.problems.clear()
     browser.size(1280)
-    with run_with_page(tmp_path, "watched", 24, 0.3) as (process, link, _):
+    waiting = "sleep 0.15; [ {} -lt 24 ] || until [ -e go ]; do sleep 0.1; done"
+    with run_with_page(tmp_path, "watched", waiting, 24) as (process, link, _):
         browser.open(link, "document.querySelector('#stream')?.textContent.startsWith('live')")
         browser.wait("Number(document.querySelector('#tile-tasks .number')?.textContent) >= 4")
         browser.wait("document.querySelector('#tile-time .number').textContent !== '–'")
@@ -111,6 +112,7 @@ def test_a_live_run_is_watched_from_start_to_end(tmp_path, browser):
             seen = reader.last
         browser.wait(f"parseInt(document.querySelector('#stream').textContent.slice(7)) >= {seen}")
         browser.screenshot(SCREENSHOTS / "live-1280-light.png")
+        (tmp_path / "go").touch()  # it does not end before it was seen
         browser.wait("document.querySelector('#verdict').textContent.startsWith('Done')")
         assert process.wait(60) == 0
     state = load_state(journal_of(tmp_path, "watched"))
@@ -134,7 +136,7 @@ def sum_of(parts):
 
 def test_stop_works_with_and_only_with_the_token(tmp_path, browser):
     browser.problems.clear()
-    with run_with_page(tmp_path, "stopped", 400, 0.2) as (process, link, token):
+    with run_with_page(tmp_path, "stopped", "sleep 0.2 # {}", 600) as (process, link, token):
         browser.open(link, "document.querySelector('#stop')?.classList.contains('gone') === false")
         known = {"Authorization": f"Bearer {token}"}
         elsewhere = link.replace("stopped", "..%2f..%2fstopped")
