@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple, Protocol, Self, TypeVar
+from typing import Final, NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -53,6 +53,8 @@ from bursar.state.read_only import view_of
 from bursar.state.state import RunState
 from bursar.state.work_index import WorkIndex
 
+MOST_KEYS: Final = 100_000
+"""that are remembered; nobody asks again so late"""
 Answer = TypeVar("Answer")
 Amount = str | int | Decimal | Money
 
@@ -265,6 +267,8 @@ class Service:
         if key:
             name, _, digest = key.rpartition(" ")
             self._keys[work.owner, name] = (digest, number)
+            if len(self._keys) > MOST_KEYS:
+                del self._keys[next(iter(self._keys))]
         for path in self._written(work):
             self._writers[path] = number
 

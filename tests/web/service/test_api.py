@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bursar.client import ServiceError
+from bursar.runs import service
 from bursar.web.service import api, guarding, stream, submissions
 
 FLOW = b"""
@@ -91,6 +92,13 @@ def test_what_is_sent_twice_with_a_key_is_submitted_once(served):
     assert (status, "used for another work, 1" in told["error"]) == (409, True)
     assert served.ask("POST", "/api/v1/bags", "bob", BAG, {"Idempotency-Key": "mine"})[0] == 201
     assert served.ask("POST", "/api/v1/bags", "ann", BAG)[1]["number"] == 3
+
+
+def test_old_keys_are_forgotten(served, monkeypatch):
+    monkeypatch.setattr(service, "MOST_KEYS", 2)
+    ann = served.client("ann")
+    numbers = [ann.submit_bag("true", repeat=1, key=key)["number"] for key in "abcca"]
+    assert numbers == [1, 2, 3, 3, 4]
 
 
 WRONG_BAGS = [
