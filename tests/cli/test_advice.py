@@ -3,9 +3,9 @@
 import re
 import shlex
 import signal
-import time
 
 import pytest
+from tests.dask_cluster import eventually
 
 COMMAND = re.compile(r"(bursar (?:run|plan|resume|stop|status) [^\n();]*)")
 USAGE = 2
@@ -39,7 +39,7 @@ def test_a_run_past_its_deadline_goes_on_as_it_says(place):
 
 def test_an_interrupted_run_goes_on_as_it_says(place):
     process = place.popen("run", "--name", "r", "sleep", ":::", *["0.5"] * 12)
-    time.sleep(1.5)
+    assert eventually((place.path / ".bursar/r/outputs/.attempts").exists)
     process.send_signal(signal.SIGINT)
     err = process.communicate(timeout=60)[1]
     assert process.returncode == 130
@@ -48,7 +48,7 @@ def test_an_interrupted_run_goes_on_as_it_says(place):
 
 def test_a_run_that_was_killed_goes_on_as_its_status_says(place):
     process = place.popen("run", "--name", "r", "sleep", ":::", *["0.5"] * 6)
-    time.sleep(1.5)
+    assert eventually((place.path / ".bursar/r/outputs/.attempts").exists)
     process.kill()
     process.communicate()
     _, err = follow(place, place.bursar("status", "r")[0])
@@ -101,7 +101,7 @@ def test_what_a_workflow_would_need_is_enough(place, goal):
 
 def test_a_run_that_is_being_executed_is_stopped_as_it_says(place):
     process = place.popen("run", "--name", "r", "sleep", ":::", *["0.5"] * 60)
-    time.sleep(1.5)
+    assert eventually((place.path / ".bursar/r/outputs/.attempts").exists)
     _, err = place.bursar("resume", "r", code=USAGE)
     follow(place, err)
     process.communicate(timeout=60)

@@ -29,6 +29,8 @@ def test_every_number_of_the_command_line_is_read_strictly(strange, capsys):
     numbers = [(verb, param) for verb, param in options() if isinstance(param.type, Whole | Number)]
     assert len(numbers) > 20
     for verb, param in numbers:
+        if strange == "-1" and (verb, param.name) == ("submit", "priority"):
+            continue  # what is less urgent than most
         with pytest.raises(SystemExit) as ended:
             main([verb, param.opts[0], strange])
         err = capsys.readouterr().err

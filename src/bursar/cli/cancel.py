@@ -5,12 +5,13 @@ from __future__ import annotations
 import rich_click as click
 
 from bursar.cli.common import print_json, say
+from bursar.cli.numbers import Whole
 from bursar.cli.options import json_option, settings
 from bursar.cli.services import client_of, service_options
 
 
 @click.command(context_settings=settings)
-@click.argument("works", nargs=-1, required=True, type=int, metavar="WORK...")
+@click.argument("works", nargs=-1, required=True, type=Whole(1), metavar="WORK...")
 @service_options("--of")
 @json_option
 def command(

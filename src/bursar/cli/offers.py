@@ -7,7 +7,7 @@ from typing import Any
 
 import rich_click as click
 
-from bursar.cli.common import print_json, print_table, say
+from bursar.cli.common import print_json, print_line, print_table, say
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.options import MACHINES, json_option, market_option, option, settings, together
 from bursar.formats.market import parse_market, read_market
@@ -29,7 +29,11 @@ _catalogue_options = together(
     ),
     option(MACHINES, "--cpus", type=Whole(1), metavar="N", help="At least so many vCPUs."),
     option(
-        MACHINES, "--memory", type=Number(), metavar="GIB", help="At least so many GiB of memory."
+        MACHINES,
+        "--memory",
+        type=Number(0, 1e6),
+        metavar="GIB",
+        help="At least so many GiB of memory.",
     ),
     option(MACHINES, "--spot", is_flag=True, help="Spot machines, too, where prices are known."),
     option(MACHINES, "--limit", type=Whole(1), metavar="N", help="Rent at most N of each."),
@@ -122,7 +126,8 @@ def _write_catalogue(
     if as_json:
         print_json(parse_market(text))
     else:
-        print(text, end="")
+        for line in text.splitlines():
+            print_line(line)
     told = age_told(catalogue, datetime.now(UTC).date())
     say(f"{counted(len(machines), 'offer')} of {cloud} in {place}; {told}.")
 

@@ -8,9 +8,11 @@ from typing import Any
 import rich_click as click
 
 from bursar.cli.common import WordsCommand, print_json, print_line, say, words_settings
+from bursar.cli.numbers import Whole
 from bursar.cli.options import OUTPUT, WORK, argument_options, option
 from bursar.cli.services import client_of, service_options
 from bursar.model.errors import InputError
+from bursar.model.numbers import LARGEST_WHOLE
 from bursar.model.text import counted
 from bursar.model.work import Bag
 
@@ -18,7 +20,13 @@ from bursar.model.work import Bag
 @click.command(cls=WordsCommand, context_settings=words_settings)
 @click.argument("words", nargs=-1, metavar="COMMAND|FLOW.yaml [::: ARGUMENTS]")
 @argument_options
-@option(WORK, "--priority", metavar="N", type=int, help="Larger is more urgent (default: 0).")
+@option(
+    WORK,
+    "--priority",
+    metavar="N",
+    type=Whole(-LARGEST_WHOLE),
+    help="Larger is more urgent (default: 0).",
+)
 @option(WORK, "--deadline", metavar="TIME", help="When it should be done, from now on: 2h.")
 @option(WORK, "--key", metavar="TEXT", help="What is submitted twice with this key is run once.")
 @service_options("--to")
