@@ -348,7 +348,7 @@ def test_a_node_whose_daemons_were_killed_leaves_nothing_behind(slurm, tmp_path)
     """Without slurmd and slurmstepd, Slurm cannot end the job's processes: bursar does."""
     desk = Desk(tmp_path, **slurm.environment)
     market = desk.market('partition = "main"\nfeature = "small"', billing="5m", limit=2)
-    words = ("--name", "n", "./task.sh 1 {}", ":::", *TASKS)
+    words = ("--fleet", "lab=2", "--name", "n", "./task.sh 1 {}", ":::", *TASKS)
     run = desk.start("run", *ON_SLURM, *market, *words)
     assert eventually(lambda: len(desk.processes("task.sh")) >= 4, 60)
     slurm.kill_node("small-1")

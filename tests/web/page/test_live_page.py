@@ -248,7 +248,8 @@ def test_a_simulated_run_shows(dashboard, browser, width, dark):
     place, link = dashboard
     browser.problems.clear()
     browser.size(width, dark=dark)
-    browser.open(f"{link}run/simulated", "document.querySelector('#stream')?.textContent !== ''")
+    drawn = "document.querySelector('#machines-sub')?.textContent.includes('lost')"
+    browser.open(f"{link}run/simulated", drawn)
     state = load_state(journal_of(place, "simulated"))
     assert browser.text("#tile-tasks .number") == f"{state.done:,}"
     assert str(state.failed) in browser.text("#tile-tasks .alert")
