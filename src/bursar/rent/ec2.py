@@ -48,6 +48,7 @@ from bursar.rent.ec2_api import (
     region_of,
     run_tag,
 )
+from bursar.rent.ec2_batches import launch_batches
 from bursar.rent.user_data import user_data
 
 LEAD: Final[Time] = EARLY + 30 * SECOND
@@ -57,10 +58,6 @@ LEAST_BOOT: Final[Time] = 90 * SECOND
 """that a first lease allows for, beyond the lead"""
 GATHER: Final = 0.03
 """seconds in which orders are gathered to be given together"""
-MOST_AT_ONCE: Final = 500
-"""machines in one call"""
-LONGEST_TAG: Final = 250
-"""letters, some fewer than EC2 takes"""
 LOOK_OFTEN: Final = 1.0
 """seconds between looks while a machine boots or ends"""
 LOOK_SELDOM: Final = 5.0
@@ -244,7 +241,7 @@ class Ec2Renter:
                 order = self._orders.popleft()
                 kinds.setdefault(order.offer.name, []).append(order)
             for orders in kinds.values():
-                for batch in _batches(orders):
+                for batch in launch_batches(orders):
                     with self._lock:
                         self._launches += 1
                     self._pool.submit(self._launch_batch, batch)
@@ -510,22 +507,3 @@ class Ec2Renter:
         if rented.until and at >= rented.until:
             cause, at, why = "expired", rented.until, ""
         self._tell(Down(machine, cause, at, why))
-
-
-def _batches(orders: Sequence[RentOrder]) -> list[list[RentOrder]]:
-    """As many at once as EC2 takes and a tag can name."""
-    batches: list[list[RentOrder]] = []
-    for order in orders:
-        batch = batches[-1] if batches else None
-        if batch is None or len(batch) >= MOST_AT_ONCE or _is_full(batch, order):
-            batches.append([order])
-        else:
-            batch.append(order)
-    return batches
-
-
-def _is_full(batch: Sequence[RentOrder], order: RentOrder) -> bool:
-    if order.machine == batch[-1].machine + 1:
-        return False  # it makes the text at most a little longer
-    text = write_ranges(one.machine for one in (*batch, order))
-    return len(text) > LONGEST_TAG
