@@ -9,6 +9,7 @@ DEBIAN="parallel:parallel sshd:openssh-server ssh:openssh-client munged:munge
     slurmctld:slurmctld slurmd:slurmd sbatch:slurm-client
     chromium:chromium"
 PYTHON_PACKAGES="wfcommons"
+AIRFLOW="apache-airflow==3.3.2"
 CPYTHON_TESTS="libpython3.11-testsuite"
 SECONDS_EACH=240
 
@@ -33,6 +34,18 @@ if [ -x .venv/bin/python ] && [ ! -e "$peers/.installed" ]; then
         touch "$peers/.installed"
     else
         echo "peers: could not install $PYTHON_PACKAGES; the tests that need it are skipped"
+    fi
+fi
+
+# Airflow has an environment of its own: what it needs would not go together with the others.
+airflow=.venv/peers/airflow
+if [ -d .venv/peers ] && [ ! -e "$airflow/.installed" ]; then
+    if .venv/bin/python -m venv "$airflow" >/dev/null 2>&1 &&
+        timeout "$SECONDS_EACH" "$airflow/bin/python" -m pip install --quiet \
+            --disable-pip-version-check "$AIRFLOW" >/dev/null 2>&1; then
+        touch "$airflow/.installed"
+    else
+        echo "peers: could not install $AIRFLOW; the tests that need it are skipped"
     fi
 fi
 

@@ -23,15 +23,16 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 from uuid import uuid4
 
+from bursar.model.closable import Closable
 from bursar.model.errors import BursarError, InputError, shown
 
 Answer = dict[str, Any]
 PATIENCE: Final = 30.0
+TIMEOUT: Final = 60.0
 PAUSES: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 """seconds between attempts, the last one again and again"""
 LATER: Final = (429, 503)
@@ -49,7 +50,7 @@ class ServiceError(BursarError):
         """of the answer; None: there was none"""
 
 
-class Client:
+class Client(Closable):
     """One user of one service; may be used by several threads."""
 
     def __init__(
@@ -60,8 +61,12 @@ class Client:
         token_file: str | PathLike[str] | None = None,
         ca_file: str | PathLike[str] | None = None,
         patience: float = PATIENCE,
+        timeout: float = TIMEOUT,
     ) -> None:
-        """The token is that of a user; `ca_file` has the certificate of a service of your own."""
+        """The token is that of a user; `ca_file` has the certificate of a service of your own.
+
+        An answer may take `timeout` seconds, each time it is asked for.
+        """
         parts = urlsplit(url if "//" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(f"{shown(url)} is not the address of a service: http://HOST:PORT")
@@ -72,7 +77,7 @@ class Client:
         self.url = f"{parts.scheme}://{parts.netloc}"
         self._tls = _tls(ca_file) if parts.scheme == "https" else None
         self._token = token if token_file is None else _read_token(Path(token_file))
-        self._patience = patience
+        self._patience, self._timeout = patience, timeout
         self._connections = threading.local()
 
     # --- submitting ------------------------------------------------------------------------------
@@ -91,7 +96,7 @@ class Client:
         key: str | None = None,
     ) -> Answer:
         """A command with a row of arguments for each task, or the same one `repeat` times."""
-        told = {
+        fields = {
             "command": command if isinstance(command, str) else list(command),
             "rows": None if rows is None else [list(row) for row in rows],
             "columns": None if columns is None else list(columns),
@@ -101,7 +106,7 @@ class Client:
             "deadline": deadline,
             "user": user,
         }
-        body = json.dumps({name: one for name, one in told.items() if one is not None})
+        body = json.dumps({name: one for name, one in fields.items() if one is not None})
         return self._submit("bags", body.encode(), {}, key)
 
     def submit_workflow(
@@ -131,13 +136,13 @@ class Client:
 
     # --- works -----------------------------------------------------------------------------------
 
-    def works(self) -> Iterator[Answer]:
-        """All works that this user may see, in the order of their arrival."""
-        after: int | None = 0
-        while after is not None:
-            page = self._call("GET", f"{API}/works?after={after}")
+    def works(self, after: int = 0) -> Iterator[Answer]:
+        """All works behind a number that this user may see, in the order of their arrival."""
+        last: int | None = after
+        while last is not None:
+            page = self._call("GET", f"{API}/works?after={last}")
             yield from page["works"]
-            after = page["next"]
+            last = page["next"]
 
     def work(self, number: int) -> Answer:
         """How a work stands."""
@@ -162,6 +167,22 @@ class Client:
                 raise TimeoutError(f"work {number} is {found['status']} after {timeout} s")
             time.sleep(pause)
         return found
+
+    def tasks(self, number: int, status: str | None = None) -> Iterator[Answer]:
+        """The tasks of a work, or those of them that stand so: `failed`, `running` and so on."""
+        after: int | None = 0
+        while after is not None:
+            query = _query({"after": after, "status": status})
+            page = self._call("GET", f"{API}/works/{number}/tasks{query}")
+            yield from page["tasks"]
+            after = page["next"]
+
+    def log(self, number: int, task: int | str, stream: str = "stdout") -> Iterator[bytes]:
+        """What a task printed so far, in parts; a task is known by its number or its name."""
+        after, place = 0, f"{API}/works/{number}/tasks/{quote(str(task), safe='')}/log"
+        while part := self._ask("GET", f"{place}{_query({'stream': stream, 'after': after})}"):
+            after += len(part)
+            yield part
 
     # --- watching --------------------------------------------------------------------------------
 
@@ -235,17 +256,6 @@ class Client:
             connection.close()
             self._connections.kept = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def _call(
         self,
         method: str,
@@ -253,6 +263,21 @@ class Client:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
+        """What is answered as JSON."""
+        text = self._ask(method, path, body, headers)
+        try:
+            answer: Answer = json.loads(text)
+        except ValueError as error:
+            raise ServiceError(f"{self.url} answers with something else: {error}") from None
+        return answer
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> bytes:
         """Ask until there is an answer; all that is asked here may be asked twice."""
         end, pauses = time.monotonic() + self._patience, iter(PAUSES)
         while True:
@@ -266,13 +291,13 @@ class Client:
 
     def _once(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
-    ) -> Answer:
+    ) -> bytes:
         kept: http.client.HTTPConnection | None = getattr(self._connections, "kept", None)
         self._connections.kept = None
         connection, response = self._open(method, path, body, headers, kept)
         try:
-            answer: Answer = json.loads(response.read())
-        except (OSError, ValueError, http.client.HTTPException) as error:
+            answer = response.read()
+        except (OSError, http.client.HTTPException) as error:
             connection.close()
             raise ServiceError(f"{self.url} was cut off: {error}") from None
         self._connections.kept = connection
@@ -288,11 +313,11 @@ class Client:
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         """An answer that is no mistake, of which the body can be read."""
         connection = kept or self._connect()
-        told = {"Content-Type": "application/octet-stream", **headers}
+        headed = {"Content-Type": "application/octet-stream", **headers}
         if self._token is not None:
-            told["Authorization"] = f"Bearer {self._token}"
+            headed["Authorization"] = f"Bearer {self._token}"
         try:
-            connection.request(method, path, body if body is not None else b"", told)
+            connection.request(method, path, body if body is not None else b"", headed)
             response = connection.getresponse()
             if response.status < 400:
                 return connection, response
@@ -308,9 +333,9 @@ class Client:
     def _connect(self) -> http.client.HTTPConnection:
         if self._tls is not None:
             return http.client.HTTPSConnection(
-                self._host, self._port, timeout=60, context=self._tls
+                self._host, self._port, timeout=self._timeout, context=self._tls
             )
-        return http.client.HTTPConnection(self._host, self._port, timeout=60)
+        return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
 
 
 def _may_succeed(error: ServiceError) -> bool:

@@ -65,7 +65,9 @@ def url(place):
 
 
 def test_work_is_submitted_shown_and_cancelled(place, url, bursar):
-    place.write("flow.yaml", "tasks: {one: {run: 'echo one > part', files: {out: part}}}")
+    place.write(
+        "flow.yaml", "tasks: {one: {run: 'echo said; echo one > part', files: {out: part}}}"
+    )
     out, err = bursar("submit", "flow.yaml", "--to", url, "--user", "ann", "--wait")
     assert (out, "work 1: done, 1 of 1 task done" in err) == ("1\n", True)
     of_bob = ["--to", url, "--user", "bob"]
@@ -75,6 +77,12 @@ def test_work_is_submitted_shown_and_cancelled(place, url, bursar):
     out, _ = bursar("status", "--of", url, "--user", "bob")
     rows = [line.split()[:3] for line in out.splitlines()[2:]]
     assert [row[0] for row in rows] == ["2", "3"] and rows[1] == ["3", "failed", "0/1"]
+    out, _ = bursar("status", "3", "--of", url, "--user", "bob")
+    assert "failed: task 1 (exit code 4): exit 4" in out
+    assert "see more: bursar logs 1 --work 3" in out
+    out, _ = bursar("logs", "one", "--work", "1", "--of", url, "--user", "ann")
+    assert out == "said\n"
+    out, _ = bursar("status", "--of", url, "--user", "bob")
     assert "USD committed of $5.00/h" in out.splitlines()[0]
     _, err = bursar("cancel", "--of", url, "--user", "ann", "2", code=2)
     assert err == "bursar: there is no such work\n"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from bursar.cli.common import print_json, print_line, print_table, say
 from bursar.client import Client
 from bursar.model.errors import InputError, shown
 from bursar.model.numbers import LARGEST_WHOLE, is_position
-from bursar.model.text import counted
+from bursar.model.text import counted, cut
 from bursar.model.time import format_duration, seconds
 
+FAILURES_SHOWN: Final = 3
 COLUMNS = ("work", "status", "done", "failed", "priority", "user", "name")
 
 
@@ -32,6 +34,18 @@ def show_service(client: Client, work: str | None, *, as_json: bool) -> None:
         print_table(COLUMNS, map(_row, works), right="work done failed priority")
     else:
         say("no works yet: submit one with bursar submit")
+    if work is not None and works[0]["failed"]:
+        _print_failures(client, works[0]["number"])
+
+
+def _print_failures(client: Client, number: int) -> None:
+    """Some of the tasks that failed, each with its reason and the way to see more."""
+    for task in islice(client.tasks(number, "failed"), FAILURES_SHOWN):
+        code = "" if task["exit_code"] is None else f" (exit code {task['exit_code']})"
+        print_line(f"failed: task {task['task']}{code}: {cut(task['name'])}")
+        for line in (task["why"] or "").splitlines():
+            print_line(f"    {cut(line)}")
+        print_line(f"    see more: bursar logs {task['task']} --work {number}")
 
 
 def _row(work: Mapping[str, Any]) -> Sequence[str]:

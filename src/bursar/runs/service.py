@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from decimal import Decimal
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, Self, TypeVar
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -48,13 +48,12 @@ from bursar.runs.executor_run import RunOver
 from bursar.runs.request import Request, check_tasks
 from bursar.runs.service_work import Submitted, WorkStatus, check_priority, status_of, work_of
 from bursar.runs.session import Session
+from bursar.runs.submission_keys import SubmissionKeys, key_text
 from bursar.state import events as ev
 from bursar.state.read_only import view_of
 from bursar.state.state import RunState
 from bursar.state.work_index import WorkIndex
 
-MOST_KEYS: Final = 100_000
-"""that are remembered; nobody asks again so late"""
 Answer = TypeVar("Answer")
 Amount = str | int | Decimal | Money
 
@@ -65,10 +64,6 @@ class ServiceListener(Listener, Protocol):
     def begins(self, state: RunState, journal: Path) -> None:
         """The service is about to go on; what happened before is in its journal."""
         ...
-
-
-class KeyUsedError(InputError):
-    """The key of a submission that was used for another one."""
 
 
 class Accepted(NamedTuple):
@@ -159,9 +154,8 @@ class Service:
         """tasks of works that are not settled, by owner"""
         self._writers: dict[Path, int] = {}
         """files that workflows write, and which"""
-        self._keys: dict[tuple[str, str], tuple[str, int]] = {}
-        """by owner and key: a digest of what was submitted, and the number of the work"""
-        self._calls = EngineCalls(session, self._told_over)
+        self._keys = SubmissionKeys()
+        self._calls = EngineCalls(session, self._over_text)
         self._is_closed = self._is_over = False
         self._failure: BaseException | None = None
         self._listener = listener
@@ -233,30 +227,19 @@ class Service:
             check_outputs(work.workflow, directory, self._home)
             found = [find_files(work.workflow, directory)] if self._files == SHARED else []
         with self._lock:
-            known = self._known(work.owner, key, digest)
+            known = self._keys.number_of(work.owner, key, digest)
             if known is not None:
                 return self._calls.happen(lambda now: [], Accepted(known, is_new=False))
             self._check_open()
             self._check_owner(work.owner)
             number = len(self._owners) + 1
             self._check_files(work, number)
-            self._enter(work, number, f"{key} {digest}" if key else "")
-            made = ev.WorkArrived(0, work, f"{key} {digest}" if key else "")
+            self._enter(work, number, key_text(key, digest))
+            made = ev.WorkArrived(0, work, key_text(key, digest))
             return self._calls.happen(
                 lambda now: [msgspec.structs.replace(one, at=now) for one in (made, *found)],
                 Accepted(number, is_new=True),
             )
-
-    def _known(self, owner: str, key: str, digest: str) -> int | None:
-        """The number of a work that was submitted with this key before."""
-        if not key or (owner, key) not in self._keys:
-            return None
-        before, number = self._keys[owner, key]
-        if before != digest:
-            raise KeyUsedError(
-                f"the key {shown(key)} was used for another work, {number}; use a new one"
-            )
-        return number
 
     def _enter(self, work: Work, number: int, key: str) -> None:
         """A work gets its number."""
@@ -264,11 +247,7 @@ class Service:
         self._sizes.append(work.count)
         self._unsettled[work.owner] += work.count
         self._by_owner.setdefault(work.owner, []).append(number)
-        if key:
-            name, _, digest = key.rpartition(" ")
-            self._keys[work.owner, name] = (digest, number)
-            if len(self._keys) > MOST_KEYS:
-                del self._keys[next(iter(self._keys))]
+        self._keys.add(work.owner, key, number)
         for path in self._written(work):
             self._writers[path] = number
 
@@ -359,7 +338,7 @@ class Service:
 
             self._lock.wait_for(lambda: is_settled() or self._is_over, timeout)
             if not is_settled() and self._is_over:
-                raise RunOver(self._told_over())
+                raise RunOver(self._over_text())
             return is_settled()
 
     # --- the run ---------------------------------------------------------------------------------
@@ -457,7 +436,7 @@ class Service:
             if not 1 <= number <= count:
                 raise InputError(f"there is no work {number}; {count} were submitted")
 
-    def _told_over(self) -> str:
+    def _over_text(self) -> str:
         return f"run {self.run} is over: {self._why_over()}"
 
     def _why_over(self) -> str:

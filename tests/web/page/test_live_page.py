@@ -25,15 +25,17 @@ from bursar.journal.recorder import Recorder
 from bursar.journal.replay import load_state
 from bursar.journal.runs import Home
 from bursar.journal.writer import JournalWriter
-from bursar.model.goal import Goal, Limits
+from bursar.model.goal import Account, Budget, Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
-from bursar.model.time import MINUTE, SECOND
-from bursar.model.work import Bag
+from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.work import Bag, Work
 from bursar.policies.place.fifo import FifoPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.replicate.none import NoReplicas
+from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
+from bursar.state import events as ev
 from bursar.state.state import RunState
 
 ROOT = Path(__file__).parents[3]
@@ -185,6 +187,7 @@ def dashboard(tmp_path_factory):
     require_chromium()
     place = tmp_path_factory.mktemp("runs")
     simulated(Home(place / ".bursar"), "simulated")
+    team(Home(place / ".bursar"), "team")
     with bursar(place, "dashboard", "--port", "0") as process:
         link = re.search(r"http://\S+", process.stderr.readline())[0]
         yield place, link
@@ -225,6 +228,25 @@ def simulated(home, name):
         kept.close()
 
 
+def team(home, name):
+    """Two users of a service, of whom one has money for one machine only."""
+    small = Offer("small", Money.parse("0.50"), 10 * MINUTE, limit=4)
+    ann, bob = (
+        Account("ann", Budget(Money.parse("4"), HOUR)),
+        Account("bob", Budget(Money.parse("0.60"), HOUR)),
+    )
+    run = home.create(name)
+    with JournalWriter.create(run.journal, name) as writer:
+        kept = Kept(writer)
+        simulate(
+            Market("USD", "2026-01-01", (small,)), Goal(accounts=(ann, bob)),
+            [ev.WorkArrived(0, Work(Bag(6), one)) for one in ("ann", "bob")],
+            Policy(Fixed({"small": 3}), FifoPlacer(), NoReplicas()),
+            ModelledBehaviour(given([9 * MINUTE] * 12)), journal=kept,
+        )  # fmt: skip
+        kept.close()
+
+
 class Kept:
     """A journal of a run that has another state than this."""
 
@@ -255,7 +277,17 @@ def test_a_simulated_run_shows(dashboard, browser, width, dark):
     assert str(state.failed) in browser.text("#tile-tasks .alert")
     lost = int(re.search(r"([\d,]+) lost", browser.text("#machines-sub"))[1].replace(",", ""))
     assert lost > 5
+    rows = "[...document.querySelectorAll('#ledger-table tbody tr')]"
+    assert browser.evaluate(f"{rows}.filter(r => r.children[1].textContent === 'lost').length") > 5
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    browser.evaluate(
+        "const pad = document.querySelector('#money-chart svg').lastChild,"
+        " at = pad.getBoundingClientRect(); pad.dispatchEvent(new MouseEvent('mousemove',"
+        " { clientX: at.left + at.width / 2, clientY: at.top + 5, bubbles: true })); 0"
+    )
+    marks = "document.querySelectorAll('svg .cursor[visibility=visible]').length"
+    assert browser.evaluate(marks) == 3, "money, tasks, supply: one moment in all charts"
+    assert not browser.evaluate("document.querySelector('.cursor-line').matches('.gone')")
     browser.screenshot(SCREENSHOTS / f"simulated-{width}-{'dark' if dark else 'light'}.png")
     assert browser.problems == []
 
@@ -265,11 +297,29 @@ def test_the_list_shows_all_runs_and_leads_to_them(dashboard, browser):
     browser.problems.clear()
     browser.size(1280)
     browser.open(link, "document.querySelectorAll('#runs-rows .meter').length > 0")
-    assert browser.text("#runs-rows a") == "simulated"
+    names = "[...document.querySelectorAll('#runs-rows a')].map(a => a.textContent).sort()"
+    assert browser.evaluate(names) == ["simulated", "team"]
     assert browser.text("#runs-verdict").startswith("No run is live.")
     browser.screenshot(SCREENSHOTS / "runs-1280-light.png")
-    browser.evaluate("document.querySelector('#runs-rows a').click()")
+    browser.evaluate("document.querySelector('#runs-rows a[href$=simulated]').click()")
     browser.wait("document.querySelector('#tile-tasks .number')?.textContent !== undefined")
+    assert browser.problems == []
+
+
+def test_a_team_sees_budgets_use_and_the_gap(dashboard, browser):
+    _, link = dashboard
+    browser.problems.clear()
+    for width in (1280, 390):
+        browser.size(width)
+        browser.open(f"{link}run/team", "document.querySelector('#accounts .meter') !== null")
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+        browser.screenshot(SCREENSHOTS / f"team-{width}-light.png")
+    cells = "[...document.querySelectorAll('#accounts tbody tr')].map(r => r.textContent)"
+    ann, bob = browser.evaluate(cells)
+    assert browser.text("#verdict") == "Done: 12 of 12 tasks done in 5.15\u00a0h for $6.00."
+    assert ann.startswith("ann") and "$4.00" in ann
+    assert bob.startswith("bob") and "$0.60" in bob
+    assert browser.evaluate("document.querySelectorAll('#supply-chart rect').length") > 2
     assert browser.problems == []
 
 

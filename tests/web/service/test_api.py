@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bursar.client import ServiceError
-from bursar.runs import service
+from bursar.runs import submission_keys
 from bursar.web.service import api, guarding, stream, submissions
 
 FLOW = b"""
@@ -95,7 +95,7 @@ def test_what_is_sent_twice_with_a_key_is_submitted_once(served):
 
 
 def test_old_keys_are_forgotten(served, monkeypatch):
-    monkeypatch.setattr(service, "MOST_KEYS", 2)
+    monkeypatch.setattr(submission_keys, "MOST_KEYS", 2)
     ann = served.client("ann")
     numbers = [ann.submit_bag("true", repeat=1, key=key)["number"] for key in "abcca"]
     assert numbers == [1, 2, 3, 3, 4]
@@ -319,3 +319,39 @@ def test_a_burst_is_taken_or_put_off_and_nothing_of_it_is_lost(served, monkeypat
     assert {status for status, _ in answers} <= {201, 429}
     assert sorted(taken) == list(range(1, len(taken) + 1)) and taken
     assert len(list(served.client("ann").works())) == len(taken)
+
+
+def test_what_tasks_printed_is_there_for_their_user_alone(served, monkeypatch):
+    monkeypatch.setattr("bursar.web.service.task_api.LOG_PART", 4)
+    with served.client("ann") as ann:
+        command = ["sh", "-c", "echo $1; echo wrong >&2; exit $2", "sh", "{1}", "{2}"]
+        ann.submit_bag(command, [["a", "0"], ["bcdefgh", "3"]])
+        ann.submit_workflow(FLOW, filename="flow.yaml")
+        assert ann.wait(1, 60)["status"] == "failed"
+        assert ann.wait(2, 60)["status"] == "done"
+        assert b"".join(ann.log(1, 1)) == b"a\n"
+        assert b"".join(ann.log(1, 2)) == b"bcdefgh\n"
+        assert b"".join(ann.log(1, 2, "stderr")) == b"wrong\n"
+        assert b"".join(ann.log(2, "second")) == b""
+        (failed,) = ann.tasks(1, "failed")
+        assert (failed["task"], failed["exit_code"]) == (2, 3)
+        assert "wrong" in failed["why"]
+        assert [one["status"] for one in ann.tasks(1)] == ["done", "failed"]
+    for path in ("/works/1/tasks", "/works/1/tasks/1/log"):
+        assert served.ask("GET", f"/api/v1{path}", "bob")[0] == 404
+        assert served.ask("GET", f"/api/v1{path}")[0] == 401
+    for task in ("0", "3", "-1", "..", "x"):
+        assert served.ask("GET", f"/api/v1/works/1/tasks/{task}/log", "ann")[0] == 404
+    assert served.ask("GET", "/api/v1/works/1/tasks?status=odd", "ann")[0] == 422
+    assert served.ask("GET", "/api/v1/works/1/tasks/1/log?stream=../journal.db", "ann")[0] == 422
+
+
+def test_a_link_in_the_place_of_a_log_is_not_followed(served, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    with served.client("ann") as ann:
+        link = f"cd $BURSAR_OUTPUT_DIR && rm stdout && ln -s {secret} stdout"
+        ann.submit_bag(["sh", "-c", link], repeat=1)
+        assert ann.wait(1, 60)["status"] == "done"
+        status, answered = served.ask("GET", "/api/v1/works/1/tasks/1/log", "ann")
+        assert (status, "secret" in str(answered)) == (404, False)

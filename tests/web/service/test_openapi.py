@@ -20,7 +20,7 @@ def test_no_request_gets_an_answer_that_is_not_described(served):
     headers = {"Authorization": f"Bearer {served.token('ann')}"}
     served.client("ann").submit_bag("true", repeat=1)
     operations = [one.ok() for one in schema.get_all_operations()]
-    assert len(operations) == 9
+    assert len(operations) == 11
     for operation in operations:
 
         @settings(

@@ -42,7 +42,7 @@ tasks:
 """
 BUDGETS = {"ann": 15, "bob": 9}
 """cents in each interval"""
-EVERY = 4
+EVERY = 2
 """seconds"""
 WORKFLOWS = 40
 

@@ -27,7 +27,7 @@ GRACE_S: Final = 2.0
 """for which it goes on after the run, at least ..."""
 LONGEST_GRACE_S: Final = 30.0
 """... and at most, until all pages have heard of the end"""
-NICENESS: Final = 10
+NICENESS: Final = 19
 
 
 def new_token() -> str:
@@ -38,6 +38,7 @@ def serve(home: Home, listening: Listening, bound: socket.socket, token: str) ->
     """Until Ctrl-C."""
     from bursar.web.page.app import Dashboard
 
+    os.nice(NICENESS)  # runs of this computer come first
     server = listening.server(Dashboard(home, token).app(listening.allowed_hosts()))
     with suppress(KeyboardInterrupt):
         asyncio.run(server.serve(sockets=[bound]))

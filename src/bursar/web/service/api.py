@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from functools import partial
 from hashlib import sha256
 from typing import Final, TypeVar
@@ -17,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bursar.model.errors import InputError, shown
-from bursar.model.numbers import LARGEST_WHOLE, is_position, parse_whole
 from bursar.model.work import Work
 from bursar.runs.service import Service
 from bursar.runs.service_work import (
@@ -33,13 +30,12 @@ from bursar.web.answers import answer
 from bursar.web.service.feed import Feed, WhyLine
 from bursar.web.service.guarding import BusyError, Caller, Guarding
 from bursar.web.service.metrics import metrics_text
+from bursar.web.service.request_parts import heard, limit_of, whole, work_number
 from bursar.web.service.stream import EventStream
 from bursar.web.service.submissions import bag_work, read_bag, workflow_work
 from bursar.web.service.users import UserStatus, users_of
 
 Value = TypeVar("Value")
-PAGE: Final = 100
-LARGEST_PAGE: Final = 1_000
 MOST_WAITING: Final = 1_000_000
 """tasks of one user that are not settled"""
 MOST_AT_ONCE: Final = 1_000
@@ -47,7 +43,6 @@ MOST_AT_ONCE: Final = 1_000
 SMALL: Final = 50_000
 """bytes of a submission that is read at once; a thread reads larger ones"""
 LONGEST_KEY: Final = 200
-_MISSING: Final = "there is no such work"
 
 
 class WorkList(msgspec.Struct, frozen=True):
@@ -89,7 +84,7 @@ class Api:
     async def submit_workflow(self, request: Request, caller: Caller) -> Response:
         query = request.query_params
         owner = self._owner(query.get("user"), caller)
-        priority = _whole(query.get("priority"), "priority", -MOST_PRIORITY, MOST_PRIORITY)
+        priority = whole(query.get("priority"), "priority", -MOST_PRIORITY, MOST_PRIORITY)
         read = partial(
             workflow_work,
             filename=query.get("filename", ""),
@@ -117,7 +112,7 @@ class Api:
         self._at_once += 1
         try:
             submit = partial(self._service.submit_soon, work, key, digest if key else "")
-            found = await _heard(await _read(len(body), submit))
+            found = await heard(await _read(len(body), submit))
         finally:
             self._at_once -= 1
         if found.is_new:
@@ -149,24 +144,24 @@ class Api:
 
     async def works(self, request: Request, caller: Caller) -> Response:
         numbers = self._service.numbers_of(caller.owner)
-        after = _whole(request.query_params.get("after"), "after") or 0
-        limit = _limit(request)
+        after = whole(request.query_params.get("after"), "after") or 0
+        limit = limit_of(request)
         begin = bisect_right(numbers, after)
         page = numbers[begin : begin + limit]
-        found = await _heard(self._service.ask_soon(partial(_statuses, numbers=page)))
+        found = await heard(self._service.ask_soon(partial(_statuses, numbers=page)))
         more = begin + limit < len(numbers)
         return answer(WorkList(found, page[-1] if more else None))
 
     async def work(self, request: Request, caller: Caller) -> Response:
-        return answer(await self._status(self._number(request, caller)))
+        return answer(await self._status(work_number(self._service, request, caller)))
 
     async def cancel(self, request: Request, caller: Caller) -> Response:
-        number = self._number(request, caller)
-        await _heard(self._service.happen_soon(ev.WorkCancelled(0, number, "requested")))
+        number = work_number(self._service, request, caller)
+        await heard(self._service.happen_soon(ev.WorkCancelled(0, number, "requested")))
         return answer(await self._status(number))
 
     async def change(self, request: Request, caller: Caller) -> Response:
-        number = self._number(request, caller)
+        number = work_number(self._service, request, caller)
         body = await self._guarding.body(request)
         self._guarding.received(body)
         try:
@@ -176,20 +171,11 @@ class Api:
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise HTTPException(400, f"the body cannot be read as JSON: {error}") from None
         check_priority(told.priority)
-        await _heard(self._service.happen_soon(ev.PriorityChanged(0, number, told.priority)))
+        await heard(self._service.happen_soon(ev.PriorityChanged(0, number, told.priority)))
         return answer(await self._status(number))
 
     async def _status(self, number: int) -> WorkStatus:
-        return await _heard(self._service.ask_soon(lambda state: status_of(state, number - 1)))
-
-    def _number(self, request: Request, caller: Caller) -> int:
-        """The work that the address names; that of somebody else is not there either."""
-        text = request.path_params["number"]
-        number = int(text) if is_position(text, MOST_PRIORITY) else 0
-        owner = self._service.owner_of(number)
-        if owner is None or caller.owner not in (None, owner):
-            raise HTTPException(404, _MISSING)
-        return number
+        return await heard(self._service.ask_soon(lambda state: status_of(state, number - 1)))
 
     # --- watching --------------------------------------------------------------------------------
 
@@ -197,11 +183,11 @@ class Api:
         return self._stream.open(request, caller)
 
     async def work_events(self, request: Request, caller: Caller) -> Response:
-        return self._stream.open(request, caller, self._number(request, caller))
+        return self._stream.open(request, caller, work_number(self._service, request, caller))
 
     async def why(self, request: Request, caller: Caller) -> Response:
-        after = _whole(request.query_params.get("after"), "after") or 0
-        lines = self._feed.why(caller.owner, after, _limit(request))
+        after = whole(request.query_params.get("after"), "after") or 0
+        lines = self._feed.why(caller.owner, after, limit_of(request))
         return answer(WhyList(lines, self._feed.is_complete))
 
     async def users(self, request: Request, caller: Caller) -> Response:
@@ -221,7 +207,7 @@ class Api:
 
     async def _users(self, caller: Caller) -> list[UserStatus]:
         names = self._names() if caller.owner is None else [caller.owner]
-        return await _heard(
+        return await heard(
             self._service.ask_soon(lambda state: users_of(state, names, self._service.now()))
         )
 
@@ -230,22 +216,6 @@ def _statuses(state: RunState, numbers: Sequence[int]) -> list[WorkStatus]:
     return [status_of(state, number - 1) for number in numbers]
 
 
-async def _heard(future: Future[Value]) -> Value:
-    return await asyncio.wrap_future(future)
-
-
 async def _read(size: int, read: Callable[[], Value]) -> Value:
     """Read what was submitted; the server goes on while something large is read."""
     return read() if size <= SMALL else await run_in_threadpool(read)
-
-
-def _whole(text: str | None, name: str, least: int = 0, most: int = LARGEST_WHOLE) -> int | None:
-    """A number of the query."""
-    try:
-        return None if text is None else parse_whole(text, least, most)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from None
-
-
-def _limit(request: Request) -> int:
-    return _whole(request.query_params.get("limit"), "limit", 1, LARGEST_PAGE) or PAGE

@@ -18,6 +18,7 @@ from bursar.web.service.auth import Tokens
 from bursar.web.service.feed import Feed
 from bursar.web.service.guarding import Guarding, Handler
 from bursar.web.service.openapi import description
+from bursar.web.service.task_api import TaskApi
 
 PREFIX = "/api/v1"
 
@@ -31,7 +32,7 @@ def make_app(
 ) -> App:
     """All that answers; `pages` come before what stands here."""
     guarding = Guarding(tokens)
-    api = Api(service, feed, guarding)
+    api, tasks = Api(service, feed, guarding), TaskApi(service)
 
     def route(path: str, method: str, handler: Handler) -> Route:
         return Route(path, guarding.guarded(handler), methods=[method])
@@ -46,6 +47,8 @@ def make_app(
             route(f"{PREFIX}/works/{{number}}", "PATCH", api.change),
             route(f"{PREFIX}/works/{{number}}/cancel", "POST", api.cancel),
             route(f"{PREFIX}/works/{{number}}/events", "GET", api.work_events),
+            route(f"{PREFIX}/works/{{number}}/tasks", "GET", tasks.tasks),
+            route(f"{PREFIX}/works/{{number}}/tasks/{{task}}/log", "GET", tasks.log),
             route(f"{PREFIX}/events", "GET", api.events),
             route(f"{PREFIX}/why", "GET", api.why),
             route(f"{PREFIX}/users", "GET", api.users),

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from bursar.model.errors import BursarError, InputError, one_line
 from bursar.runs.executor_run import RunOver
-from bursar.runs.service import KeyUsedError
+from bursar.runs.submission_keys import KeyUsedError
 from bursar.web.answers import mistake
 from bursar.web.service.auth import ADMIN, Tokens
 from bursar.web.service.submissions import NotJsonError, TooLargeError

@@ -9,6 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from bursar import __version__
+from bursar.execute.directories import FILES
+from bursar.runs.service_tasks import STATUSES, WorkTask
 from bursar.runs.service_work import MOST_PRIORITY, WorkStatus
 from bursar.web.service.feed import WhyLine
 from bursar.web.service.submissions import BagSubmission
@@ -19,7 +21,7 @@ _MISTAKES: Final = {
     400: "the body cannot be read",
     401: "the token is missing or wrong",
     403: "this token may not do that, or a page of another site asks",
-    404: "there is no such work, or it is somebody else's",
+    404: "there is no such work or task, or it is somebody else's",
     408: "the body did not arrive in time",
     409: "the key was used for something else",
     413: "too large for one submission",
@@ -35,7 +37,7 @@ _WHOLE: Final = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
 @cache
 def description() -> Json:
     """The whole of it; the schemas are those of the types that are used."""
-    kinds = (BagSubmission, WorkStatus, WhyLine, UserStatus)
+    kinds = (BagSubmission, WorkStatus, WorkTask, WhyLine, UserStatus)
     _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     return {
         "openapi": "3.1.0",
@@ -66,6 +68,9 @@ def _lists() -> Json:
         "Mistake": _object(error={"type": "string"}),
         "WorkList": _object(
             works=_array("WorkStatus"), next={"type": ["integer", "null"], "minimum": 1}
+        ),
+        "TaskList": _object(
+            tasks=_array("WorkTask"), next={"type": ["integer", "null"], "minimum": 1}
         ),
         "WhyList": _object(decisions=_array("WhyLine"), is_complete={"type": "boolean"}),
         "UserList": _object(users=_array("UserStatus")),
@@ -132,7 +137,36 @@ def _paths() -> Json:
                 parameters=[number],
             )
         },
+        **_tasks(number, after, limit),
         **_watching(number, after, limit, stream),
+    }
+
+
+def _tasks(number: Json, after: Json, limit: Json) -> Json:
+    status = _parameter("status", "query", {"enum": list(STATUSES)}, "those that stand so")
+    task = _parameter("task", "path", {"type": "string", "minLength": 1}, "its number, or name")
+    stream = _parameter("stream", "query", {"enum": list(FILES)}, "which; stdout if not given")
+    begin = _parameter("after", "query", _WHOLE, "bytes to leave out at the beginning")
+    part = {"application/octet-stream": {"schema": {"type": "string"}}}
+    return {
+        "/api/v1/works/{number}/tasks": {
+            "get": _operation(
+                "list_tasks",
+                "Tasks of a work, with the reason where one failed.",
+                {"200": _answer("a page of them", _ref("TaskList"))},
+                (401, 404, 421, 422, 503),
+                parameters=[number, status, after, limit],
+            )
+        },
+        "/api/v1/works/{number}/tasks/{task}/log": {
+            "get": _operation(
+                "show_log",
+                "What a task printed, at most 1 MiB of it at a time.",
+                {"200": {"description": "empty: that was all so far", "content": part}},
+                (401, 404, 421, 422, 503),
+                parameters=[number, task, stream, begin],
+            )
+        },
     }
 
 
