@@ -7,7 +7,7 @@ from typing import Any
 import rich_click as click
 
 from bursar.cli.common import print_json, print_table, say
-from bursar.cli.numbers import Whole
+from bursar.cli.numbers import Number, Whole
 from bursar.cli.options import GOAL, MACHINES, OUTPUT, POLICIES, WORK, json_option, option, settings
 from bursar.formats.market import read_market
 from bursar.formats.recognise import is_workload
@@ -63,6 +63,14 @@ from bursar.model.time import SECOND, format_duration, seconds
     default="2m",
     help="Time that the search may take (default: 2m).",
 )
+@option(
+    OUTPUT,
+    "--within",
+    metavar="SHARE",
+    type=Number(0, 1),
+    default=0.0,
+    help="End once it is sure to be as near the best, e.g. 0.03 (default: 0).",
+)
 @json_option
 def command(workload: str, as_json: bool, **options: Any) -> None:
     """Find the best schedule of a small workload within a budget for each interval.
@@ -85,6 +93,7 @@ def command(workload: str, as_json: bool, **options: Any) -> None:
         slot=read_duration(options["slot"], least=SECOND),
         aim=options["aim"],
         seconds=read_duration(options["time_limit"], least=SECOND) / SECOND,
+        within=options["within"],
         intervals=options["intervals"],
         beside=BESIDE if beside is None else read_autoscalers(beside),
     )

@@ -108,7 +108,7 @@ class PoolModel(NamedTuple):
     reliability: Any
     """before each of them, and after the last one: one more"""
     losses: Array
-    """how long after it was sent an instance was known to be lost; none: nobody is ever told"""
+    """how long after it was sent an instance was known to be lost; none: nobody ever hears of it"""
     ages: Array
     """of the instances under way, if the estimate begins with the tail, a task each"""
     figures: Array

@@ -35,6 +35,7 @@ GROUPS: Final = {
 """workflows of each kind, and how many tasks they have"""
 BUDGETS: Final = {10: (300.0, 0.10), 30: (120.0, 0.03), 40: (120.0, 0.03)}
 """seconds of a search on two processors, and how far from the bound it may end"""
+PROCESSORS: Final = 2
 SLOT: Final[Time] = 5 * SECOND
 MARKET: Final = Market(
     "",
@@ -53,8 +54,10 @@ ASSUMED: Final = (
     " as in workload I of chapter 5, rounded up to slots",
     "total response is minimised: lateness (5.21) may be near 0, where a share of it means nothing"
     " (chosen after a first run, in which 5 slots of lateness were 60 % above a bound of 2);"
-    " the bound is the better one of CP-SAT's and of a linear programme by slots",
+    " the bound is the better one of CP-SAT's and of a mixed programme by slots",
     "the thesis solved its model for up to 88,592 s at a budget of 10",
+    "a search ends once it is as near the bound as wanted; processor time is what it took of both"
+    " processors, which other work on the computer does not change",
     "policies run on the same slots without boots, so that ratios hold no latency of a system",
 )
 
@@ -84,13 +87,15 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
 
 def _search_rows(what: str, found: OptimumStudy, budget: int) -> list[Row]:
     seconds, share = BUDGETS[budget]
-    band = between(0, share, f"within {100 * share:.0f} % of the bound in {seconds:.0f} s")
-    why = "the search had less time, or other work had the processors"
+    band = between(0, share, f"within {100 * share:.0f} % of the bound")
+    most = PROCESSORS * seconds
+    used = between(0, most, f"{seconds:.0f} s on {PROCESSORS} processors, as processor time")
+    why = "the search ended by its time, before it came so near"
     return [
         shown_only(f"{what}: slots of response", None, found.cost),
         shown_only(f"{what}: bound", None, found.bound),
-        shown_only(f"{what}: searched, s", None, found.seconds),
         checked(f"{what}: gap", found.gap, band, why=why),
+        checked(f"{what}: processor time, s", found.processor_s, used),
     ]
 
 
@@ -114,6 +119,7 @@ def _study(group: int, budget: int, seconds: float) -> OptimumStudy:
         slot=SLOT,
         aim="response",
         seconds=seconds,
+        within=BUDGETS[budget][1],
         beside=tuple(POLICIES.values()),
         times=times,
     )

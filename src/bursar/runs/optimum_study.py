@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from math import gcd
-from time import monotonic
+from time import monotonic, process_time
 from typing import Final
 
 import msgspec
@@ -60,6 +60,8 @@ class OptimumSetting(msgspec.Struct, frozen=True):
     slot: Time = 5 * SECOND
     aim: Aim = "lateness"
     seconds: float = 120.0
+    within: float = 0.0
+    """the search ends once it is known to be as near the best, as a share of what it found"""
     intervals: int | None = None
     """that there are; None: as many as a greedy schedule takes, and some more"""
     beside: tuple[str, ...] = BESIDE
@@ -94,6 +96,8 @@ class OptimumStudy(msgspec.Struct, frozen=True):
     is_optimal: bool
     seconds: float
     """that the search took"""
+    processor_s: float
+    """processor time that it took, of all processors together"""
     response_s: float
     """mean over works"""
     bound_response_s: float | None
@@ -108,8 +112,16 @@ def study_optimum(workload: Workload, setting: OptimumSetting) -> OptimumStudy:
     usable = [one for one in schedules.values() if one is not None and not problems(small, one)]
     start = min(usable, key=lambda one: cost_of(small, one, setting.aim), default=None)
     begin = monotonic()
-    found = optimum(small, setting.aim, seconds=setting.seconds, start=start)
-    took = monotonic() - begin
+    used = process_time()
+    found = optimum(
+        small,
+        setting.aim,
+        seconds=setting.seconds,
+        clock=monotonic,
+        within=setting.within,
+        start=start,
+    )
+    took, used = monotonic() - begin, process_time() - used
     broken = problems(small, found.schedule)
     if broken:
         raise InputError(f"the schedule that was found breaks a rule: {broken[0]}; report this")
@@ -124,6 +136,7 @@ def study_optimum(workload: Workload, setting: OptimumSetting) -> OptimumStudy:
         gap=found.gap,
         is_optimal=found.is_optimal,
         seconds=took,
+        processor_s=used,
         response_s=mean,
         bound_response_s=_bound_response(small, found, setting),
         policies=tuple(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 from random import Random
+from time import monotonic
 
 import pytest
 
 from bursar.model.errors import InputError
+from bursar.plan.optimum.annealed import annealed
 from bursar.plan.optimum.greedy import greedy
 from bursar.plan.optimum.relaxation import relaxed_bound
 from bursar.plan.optimum.search import optimum
@@ -62,15 +64,20 @@ def drawn(seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_it_is_as_good_as_trying_everything(seed, aim):
     instance = drawn(seed)
-    found = optimum(instance, aim, seconds=20, workers=1)
+    found = optimum(instance, aim, seconds=20, clock=monotonic, workers=1)
     assert found.is_optimal
-    assert relaxed_bound(instance, aim, seconds=20).bound <= found.cost
+    assert relaxed_bound(instance, aim, seconds=20) <= found.cost
+    assert relaxed_bound(instance, aim, seconds=20, known=found.cost) <= found.cost
+    assert relaxed_bound(instance, aim, seconds=20, known=found.cost + 1) <= found.cost
     assert found.bound == found.cost == everything(instance, aim)
     assert problems(instance, found.schedule) == []
 
 
 def test_money_decides_how_soon_works_end():
-    costs = [optimum(chain(budget), seconds=20, workers=1).cost for budget in (1, 2, 6, 12)]
+    costs = [
+        optimum(chain(budget), seconds=20, clock=monotonic, workers=1).cost
+        for budget in (1, 2, 6, 12)
+    ]
     assert costs == sorted(costs, reverse=True)
     assert costs[0] > costs[-1] == 0
 
@@ -79,7 +86,7 @@ def test_a_schedule_to_begin_with_is_never_made_worse():
     instance = chain()
     begin = greedy(instance, "response")
     assert problems(instance, begin) == []
-    found = optimum(instance, "response", seconds=0.01, workers=1, start=begin)
+    found = optimum(instance, "response", seconds=0.01, clock=monotonic, workers=1, start=begin)
     assert found.cost <= cost_of(instance, begin, "response")
     assert found.bound <= found.cost
 
@@ -103,11 +110,59 @@ def test_the_checker_finds_what_is_wrong(change, broken):
     assert any(broken in one for one in problems(instance, schedule))
 
 
+def crowded(*, works=2, budget=10):
+    """Forks of tasks that take two slots on each of the machines, and more than fit at once."""
+    tasks: list[SlottedTask] = []
+    for work in range(works):
+        first = len(tasks)
+        tasks.append(SlottedTask(work, (1, 1)))
+        tasks += [SlottedTask(work, (2, 2), (first,)) for _ in range(12)]
+        tasks.append(SlottedTask(work, (1, 1), tuple(range(first + 1, first + 13))))
+    offers = SlottedOffer(8, 1), SlottedOffer(8, 5)
+    arrivals = tuple(range(0, 2 * works, 2))
+    return SlottedWorkload(arrivals, tuple(tasks), offers, budget, interval=3, intervals=8)
+
+
+def test_the_bound_knows_that_machines_are_whole_and_that_works_end_at_once():
+    """The budget pays 8 small machines, or 5 and a large one; 8.4 would be over after 3 slots."""
+    tasks = tuple(SlottedTask(0, (1, 1)) for _ in range(25))
+    offers = SlottedOffer(8, 1), SlottedOffer(8, 5)
+    instance = SlottedWorkload((0,), tasks, offers, 10, interval=3, intervals=4)
+    assert relaxed_bound(instance, "response", seconds=20) == 4
+    assert optimum(instance, "response", seconds=20, clock=monotonic, workers=1).cost == 4
+
+
+@pytest.mark.parametrize("aim", ["lateness", "response"])
+def test_changed_lists_are_schedules_and_get_better(aim):
+    instance = crowded(works=4)
+    last = instance.horizon - 2
+    slow = [Placed(0, 0)] * len(instance.tasks)  # any order; what it costs does not matter
+    for number, task in enumerate(instance.tasks):
+        slow[number] = Placed(0, min(last, 2 * number + len(task.parents)))
+    found = annealed(instance, aim, slow, seconds=0.1, seed=3)
+    assert problems(instance, found) == []
+    assert cost_of(instance, found, aim) <= cost_of(instance, greedy(instance, aim), aim)
+    assert found == annealed(instance, aim, slow, seconds=0.1, seed=3)
+
+
+def test_a_search_ends_once_it_is_near_enough():
+    asked = []
+
+    def clock():
+        asked.append(monotonic())
+        return asked[-1]
+
+    instance = crowded(works=4)
+    found = optimum(instance, "response", seconds=10, clock=clock, within=0.5, workers=1)
+    assert len(asked) == 1  # nothing was left to be searched for the rest of the time
+    assert found.gap <= 0.5
+
+
 def test_too_few_intervals_are_told():
     tasks = tuple(SlottedTask(0, (3, 3)) for _ in range(4))
     instance = SlottedWorkload((0,), tasks, (SMALL, LARGE), 1, interval=3, intervals=2)
     with pytest.raises(InputError, match="give more of them"):
-        optimum(instance, seconds=20, workers=1)
+        optimum(instance, seconds=20, clock=monotonic, workers=1)
 
 
 @pytest.mark.parametrize(

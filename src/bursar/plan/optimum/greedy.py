@@ -5,11 +5,17 @@ The exact search begins with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable
 from typing import Final
 
-from bursar.plan.optimum.slotted import Aim, Placed, SlottedSchedule, SlottedWorkload, cost_of
+from bursar.plan.optimum.slotted import (
+    Aim,
+    Placed,
+    SlottedSchedule,
+    SlottedWorkload,
+    cost_of,
+    maximal_fleets,
+)
 
 Rule = Callable[[SlottedWorkload, int], tuple[int, ...]]
 """What tasks are sorted by; the least comes first."""
@@ -29,7 +35,7 @@ MOST_FLEETS: Final = 400
 def greedy(instance: SlottedWorkload, aim: Aim) -> SlottedSchedule | None:
     """The best of many lists; None: none of them ends in time."""
     best: SlottedSchedule | None = None
-    for fleet in _fleets(instance):
+    for fleet in maximal_fleets(instance)[:MOST_FLEETS]:
         for rule in RULES:
             order = sorted(range(len(instance.tasks)), key=lambda task: rule(instance, task))
             found = _list(instance, fleet, order)
@@ -38,24 +44,6 @@ def greedy(instance: SlottedWorkload, aim: Aim) -> SlottedSchedule | None:
             ):
                 best = found
     return best
-
-
-def _fleets(instance: SlottedWorkload) -> Iterator[tuple[int, ...]]:
-    """Fleets to which no machine can be added within the budget, nearest to it first."""
-    prices = [offer.price for offer in instance.offers]
-    counts = [
-        range(min(offer.limit, instance.budget // offer.price) + 1) for offer in instance.offers
-    ]
-    found = []
-    for fleet in product(*counts):
-        left = instance.budget - sum(n * price for n, price in zip(fleet, prices, strict=True))
-        can_add = any(
-            n < offer.limit and offer.price <= left
-            for n, offer in zip(fleet, instance.offers, strict=True)
-        )
-        if left >= 0 and not can_add:
-            found.append((left, fleet))
-    return (fleet for _, fleet in sorted(found)[:MOST_FLEETS])
 
 
 def _list(

@@ -2,18 +2,20 @@
 
 Each task has an optional interval on each offer. For each offer, tasks at one time never exceed the
 machines that are active then, and those cost at most the budget of each interval. The search begins
-with a greedy schedule. The bound is the better one of CP-SAT's and of a relaxation.
+with a schedule by annealing. The bound is the better one of CP-SAT's and of a relaxation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from bursar.model.errors import InputError, InvariantError
+from bursar.plan.optimum.annealed import annealed
 from bursar.plan.optimum.greedy import greedy
-from bursar.plan.optimum.relaxation import INSTALL, relaxed_bound
+from bursar.plan.optimum.relaxation import relaxed_bound
 from bursar.plan.optimum.slotted import (
     Aim,
     Placed,
@@ -26,13 +28,20 @@ from bursar.plan.optimum.slotted import (
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel
 
+LEAST_SECONDS: Final = 1.0
+"""What the last search gets, however long the others took."""
 SECONDS: Final = 120.0
 """How long the search may take."""
-FIRST: Final = 0.15
+FIRST: Final = 0.05
 """The part of the time that the first search may take."""
-RELAXING: Final = 0.6
+BRIEFLY: Final = 0.05
+LONGER: Final = 0.2
+"""The parts of it in which lists are changed at random, before and after the relaxation."""
+ANOTHER_SEED: Final = 100
+RELAXING: Final = 0.4
 """The part of it that the relaxation may take."""
 WORKERS: Final = 2
+INSTALL: Final = "the optimum needs OR-tools; install it: pip install 'bursar[optimum]'"
 
 
 class Optimum(msgspec.Struct, frozen=True):
@@ -55,28 +64,49 @@ def optimum(
     aim: Aim = "lateness",
     *,
     seconds: float = SECONDS,
+    clock: Callable[[], float],
+    within: float = 0.0,
     workers: int = WORKERS,
     start: SlottedSchedule | None = None,
 ) -> Optimum:
-    """Search for so long at most. `start` is a schedule to begin with, if it is a good one.
+    """Search for so long at most, by a clock that counts seconds; end once the gap is `within`.
 
-    A short search comes first. Where it does not end with a proof, the relaxation is solved, and
-    the rest of the time goes into a search that knows its bound.
+    A short search comes first, from `start` or a greedy schedule; small workloads end with it. Then
+    lists of tasks are changed at random, and a relaxation bounds the best from below. What is left
+    of the time goes into more such lists, and a search that knows all this.
     """
-    begin = _best_start(instance, aim, start)
-    first = _searched(instance, aim, begin, 0, FIRST * seconds, workers)
-    if first.is_optimal:
-        return _checked(instance, aim, first)
-    relaxed = relaxed_bound(instance, aim, seconds=RELAXING * seconds)
-    bound, used = relaxed.bound or 0, first.seconds + relaxed.seconds
-    best = first.schedule or begin
-    second = _searched(instance, aim, best, bound, max(1.0, seconds - used), workers)
-    found = msgspec.structs.replace(
-        second,
-        schedule=second.schedule or best,
-        bound=max(first.bound, second.bound, bound),
-    )
-    return _checked(instance, aim, found)
+    end, known = clock() + seconds, _best_start(instance, aim, start)
+    found = _searched(instance, aim, known, 0, FIRST * seconds, workers, within)
+    best = _checked(instance, aim, found, known)
+    if best is not None and best.gap > within:
+        best = _annealed(instance, aim, best, BRIEFLY * seconds, seed=0)
+    if best is None or best.gap > within:
+        cost = None if best is None else best.cost
+        relaxed = relaxed_bound(instance, aim, seconds=RELAXING * seconds, known=cost) or 0
+        found = _Found(None if best is None else best.schedule, max(relaxed, found.bound), False)
+        best = _checked(instance, aim, found)
+    if best is not None and best.gap > within:
+        best = _annealed(instance, aim, best, LONGER * seconds, seed=ANOTHER_SEED)
+    if best is None or best.gap > within:
+        known, left = None if best is None else best.schedule, max(LEAST_SECONDS, end - clock())
+        last = _searched(instance, aim, known, found.bound, left, workers, within)
+        found = _Found(last.schedule, max(last.bound, found.bound), last.is_optimal)
+        best = _checked(instance, aim, found, known)
+    if best is None:
+        raise InputError(
+            "no schedule was found within the intervals there are; give more of them, more time,"
+            " or a larger budget"
+        )
+    return best
+
+
+def _annealed(
+    instance: SlottedWorkload, aim: Aim, best: Optimum, seconds: float, seed: int
+) -> Optimum:
+    """The same bound, and a schedule that is no worse."""
+    better = annealed(instance, aim, best.schedule, seconds=seconds, seed=seed)
+    cost = cost_of(instance, better, aim)
+    return Optimum(better, cost, best.bound, best.bound == cost)
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -85,7 +115,6 @@ class _Found(msgspec.Struct, frozen=True):
     schedule: SlottedSchedule | None
     bound: int
     is_optimal: bool
-    seconds: float
 
 
 def _searched(
@@ -95,6 +124,7 @@ def _searched(
     bound: int,
     seconds: float,
     workers: int,
+    within: float,
 ) -> _Found:
     """One search, from a schedule if there is one; the cost is known to be at least the bound."""
     cp_model = _cp_model()
@@ -103,6 +133,7 @@ def _searched(
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = seconds
     solver.parameters.num_workers = workers
+    solver.parameters.relative_gap_limit = within
     status = solver.solve(model)
     schedule: SlottedSchedule | None = None
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -114,22 +145,23 @@ def _searched(
             for start_of, row in variables
         ]
     proved = max(0, round(solver.best_objective_bound)) if schedule is not None else 0
-    return _Found(schedule, proved, status == cp_model.OPTIMAL, solver.wall_time)
+    is_optimal = status == cp_model.OPTIMAL and within == 0
+    return _Found(schedule, proved, is_optimal)
 
 
-def _checked(instance: SlottedWorkload, aim: Aim, found: _Found) -> Optimum:
-    """What was found, if every constraint holds."""
-    if found.schedule is None:
-        raise InputError(
-            "no schedule was found within the intervals there are; give more of them, more time,"
-            " or a larger budget"
-        )
-    broken = problems(instance, found.schedule)
+def _checked(
+    instance: SlottedWorkload, aim: Aim, found: _Found, known: SlottedSchedule | None = None
+) -> Optimum | None:
+    """What was found, or what was known before, if every constraint holds; None: nothing was."""
+    schedule = found.schedule or known
+    if schedule is None:
+        return None
+    broken = problems(instance, schedule)
     if broken:
         raise InvariantError(f"the schedule that was found is none: {broken[0]}")
-    cost = cost_of(instance, found.schedule, aim)
+    cost = cost_of(instance, schedule, aim)
     bound = cost if found.is_optimal else min(cost, found.bound)
-    return Optimum(found.schedule, cost, bound, bound == cost)
+    return Optimum(schedule, cost, bound, bound == cost)
 
 
 def _best_start(

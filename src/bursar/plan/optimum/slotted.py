@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import product
 from typing import Literal
 
 import msgspec
@@ -111,6 +112,24 @@ class Placed(msgspec.Struct, frozen=True):
 
 SlottedSchedule = Sequence[Placed]
 """By task."""
+
+
+def maximal_fleets(instance: SlottedWorkload) -> list[tuple[int, ...]]:
+    """Fleets to which no machine can be added within the budget, nearest to it first."""
+    prices = [offer.price for offer in instance.offers]
+    counts = [
+        range(min(offer.limit, instance.budget // offer.price) + 1) for offer in instance.offers
+    ]
+    found = []
+    for fleet in product(*counts):
+        left = instance.budget - sum(n * price for n, price in zip(fleet, prices, strict=True))
+        can_add = any(
+            n < offer.limit and offer.price <= left
+            for n, offer in zip(fleet, instance.offers, strict=True)
+        )
+        if left >= 0 and not can_add:
+            found.append((left, fleet))
+    return [fleet for _, fleet in sorted(found)]
 
 
 def completions(instance: SlottedWorkload, schedule: SlottedSchedule) -> list[int]:

@@ -1,0 +1,77 @@
+"""A better schedule by changing a list of tasks at random, many thousand times a second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Final
+
+import numpy as np
+
+from bursar.kernels.slotted_list import ListedTasks, compiled, new_placing
+from bursar.plan.optimum.slotted import (
+    Aim,
+    Placed,
+    SlottedSchedule,
+    SlottedWorkload,
+    cost_of,
+    problems,
+)
+
+SPEED: Final = 6_000_000
+"""Tasks that are placed in a second, roughly, on one processor."""
+FIRST_STEPS: Final = 30_000
+"""Changes in the first attempt; each one more has four times as many."""
+
+
+def annealed(
+    instance: SlottedWorkload, aim: Aim, start: SlottedSchedule, *, seconds: float, seed: int = 0
+) -> SlottedSchedule:
+    """The best of several attempts, or the start; they are as long as the time allows, roughly.
+
+    The result depends on the seed and the time given, not on the speed of the computer.
+    """
+    tasks = _listed(instance, aim)
+    first = sorted(range(len(instance.tasks)), key=lambda number: (start[number].start, number))
+    left = int(seconds * SPEED / max(1, len(first)))
+    best, steps = start, FIRST_STEPS
+    while left > 0:
+        steps = min(steps, left) if 2 * steps <= left else left
+        order, bound = np.array(first, np.int64), np.full(len(first), -1, np.int64)
+        found = np.zeros((len(first), 2), np.int64)
+        cost = compiled()(tasks, new_placing(tasks), order, bound, found, steps, seed)
+        if isfinite(cost):
+            schedule = [Placed(int(offer), int(slot)) for slot, offer in found]
+            if cost_of(instance, schedule, aim) < cost_of(instance, best, aim):
+                best = schedule
+        left, steps, seed = left - steps, 4 * steps, seed + 1
+    assert best is start or not problems(instance, best)  # noqa: S101
+    return best
+
+
+def _listed(instance: SlottedWorkload, aim: Aim) -> ListedTasks:
+    parents = [task.parents for task in instance.tasks]
+    return ListedTasks(
+        work=_numbers([task.work for task in instance.tasks]),
+        takes=np.array([task.takes for task in instance.tasks], np.int64),
+        parents_start=_starts(parents),
+        parents=_numbers([one for row in parents for one in row]),
+        children_start=_starts(instance.children),
+        children=_numbers([one for row in instance.children for one in row]),
+        arrivals=_numbers(instance.arrivals),
+        free=_numbers(instance.arrivals if aim == "response" else instance.ends),
+        late=0 if aim == "response" else 1,
+        limit=_numbers([offer.limit for offer in instance.offers]),
+        price=_numbers([offer.price for offer in instance.offers]),
+        budget=min(instance.budget, sum(o.limit * o.price for o in instance.offers)),
+        interval=instance.interval,
+        slots=instance.horizon,
+    )
+
+
+def _numbers(values: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array(values, np.int64)
+
+
+def _starts(rows: Sequence[Sequence[int]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return _numbers([0, *np.cumsum([len(row) for row in rows]).tolist()])
