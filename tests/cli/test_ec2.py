@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+import re
 
 import pytest
 
@@ -15,8 +12,9 @@ pytest.importorskip("moto", reason="moto is not installed: bursar[dev]")
 from tests.dask_cluster import eventually
 from tests.ec2_cloud import IMAGE, SECRET, Moto, Player
 from tests.fault_proxy import FaultProxy
+from tests.leaks import files_that_show, outputs_that_show, processes_that_show, secrets_of
+from tests.workplace import Workplace, command_of, expected
 
-BURSAR = Path(sys.executable).with_name("bursar")
 MARKET = f"""
 [[offer]]
 name = "small"
@@ -46,59 +44,32 @@ def moto(tmp_path_factory):
     made.close()
 
 
-class Cloud:
-    """A directory in which bursar is called, and the machines that it rents."""
+class Cloud(Workplace):
+    """The machines that bursar rents from here."""
 
     def __init__(self, moto, directory):
         self.moto = moto
         self.proxy = FaultProxy(moto.port)
         self.player = Player(moto, directory / "machines")
-        self.directory = directory / "work"
-        self.directory.mkdir()
-        (self.directory / "ec2.toml").write_text(MARKET)
-        (self.directory / "task.sh").write_text('sleep "$1"; cat input; echo "task $2"\n')
-        (self.directory / "input").write_text("sent along\n")
-        self.environment = {**os.environ, **moto.environment(self.proxy.url)}
-
-    def start(self, *words):
-        return subprocess.Popen(
-            [BURSAR, *words],
-            cwd=self.directory,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def call(self, *words):
-        process = self.start(*words)
-        told, _ = process.communicate(timeout=150)
-        assert process.returncode == 0, told
-        return told
+        work = directory / "work"
+        work.mkdir()
+        (work / "ec2.toml").write_text(MARKET)
+        super().__init__(work, **moto.environment(self.proxy.url))
 
     def tasks(self):
         """Processes of tasks on all machines."""
-        found = [n for one in list(self.player.machines.values()) for n in one.processes()]
-        return [n for n in found if "task.sh" in _read(n, "cmdline")]
+        return [n for n in self.processes_of_machines() if "task.sh" in command_of(n)]
 
-    def processes_with(self, text):
-        """Of machines: those that have it on their command line, or in their environment."""
-        numbers = [n for one in list(self.player.machines.values()) for n in one.processes()]
-        return [n for n in numbers for what in ("cmdline", "environ") if text in _read(n, what)]
+    def processes_of_machines(self):
+        return [n for one in list(self.player.machines.values()) for n in one.processes()]
 
-    def files_with(self, text):
-        """Of the run and of its machines."""
-        machines = [Path(place) for one in self.player.played for place in (one.place, one.agents)]
-        places = (self.directory, *machines)
-        files = [file for place in places for file in place.rglob("*") if file.is_file()]
-        return [file for file in files if text.encode() in file.read_bytes()]
+    def machine_places(self):
+        return [place for one in self.player.played for place in (one.place, one.agents)]
 
-
-def _read(number, what):
-    try:
-        return Path(f"/proc/{number}/{what}").read_text(errors="replace")
-    except OSError:
-        return ""
+    def batch_secrets(self):
+        """Which let a machine enrol once."""
+        scripts = [(one.place / "user-data").read_text() for one in self.player.played]
+        return [re.search(r'"secret":"(\w+)"', script)[1] for script in scripts]
 
 
 @pytest.fixture
@@ -110,25 +81,27 @@ def cloud(moto, tmp_path):
 
 
 def test_a_killed_run_is_resumed_on_its_machines_and_nothing_leaks(cloud):
-    words = ("sh task.sh 0.3 {}", ":::", *map(str, range(1, 31)))
+    words = ("sh task.sh 0.6 {}", ":::", *map(str, range(1, 31)))
     run = cloud.start("run", *ON_EC2, "--name", "bag", "--fleet", "small=2", *words)
-    assert eventually(lambda: len(cloud.tasks()) >= 4, 60)
+    assert eventually(lambda: len(cloud.tasks()) >= 3, 60), "both machines are at work"
     run.kill()
     run.communicate()
     assert len(cloud.moto.living()) == 2
-    assert not cloud.processes_with(SECRET)
+    keys = secrets_of(cloud.directory / ".bursar/bag")
+    secrets = [SECRET, *keys, *cloud.batch_secrets()]
+    assert not processes_that_show(secrets, cloud.processes_of_machines())
+    assert not files_that_show([SECRET, *keys], cloud.directory, *cloud.machine_places())
     told = cloud.call("resume", "bag")
     assert "30 of 30 tasks done" in told
-    outputs = cloud.directory / ".bursar" / "bag" / "outputs"
-    for task in range(1, 31):
-        assert (outputs / str(task) / "stdout").read_text() == f"sent along\ntask {task}\n"
+    assert cloud.outputs("bag") == expected(30)
     assert not cloud.moto.living()
     assert len(cloud.player.played) == 2, "machines were adopted"
     # Nobody can find what opens the account, or the machines, but in a file of the user alone.
-    assert not cloud.files_with(SECRET)
-    assert not [file for file in cloud.files_with("PRIVATE KEY") if file.stat().st_mode & 0o077]
-    for machine in cloud.player.played:
-        assert "PRIVATE KEY" not in (machine.place / "user-data").read_text()
+    assert not files_that_show([SECRET], cloud.directory, *cloud.machine_places())
+    assert not files_that_show(keys, cloud.directory, *cloud.machine_places())
+    assert not files_that_show(secrets, cloud.directory)
+    assert not any(secret in told for secret in secrets)
+    assert not outputs_that_show(secrets, cloud, "bag")
 
 
 def test_machines_of_a_killed_run_end_by_their_leases_if_nobody_resumes(cloud):

@@ -195,6 +195,22 @@ def test_a_call_that_is_throttled_is_repeated_up_to_a_limit(desk, proxy, monkeyp
     assert len(proxy.once) == 20 - 6
 
 
+def test_that_ec2_does_not_answer_is_said_once_and_that_it_does_again(
+    desk, proxy, monkeypatch, caplog
+):
+    monkeypatch.setattr("bursar.rent.silence.PATIENCE", 0.5)
+    monkeypatch.setattr("bursar.rent.ec2.LOOK_SELDOM", 0.3)
+    desk.rent([1])
+    desk.hear(Up, [1])
+    answer = proxy.answer
+    monkeypatch.setattr(proxy, "answer", lambda body, headers: (400, b"<Response/>"))
+    assert eventually(lambda: "Amazon EC2 has not answered" in caplog.text, 60)
+    time.sleep(1)
+    monkeypatch.setattr(proxy, "answer", answer)
+    assert eventually(lambda: "Amazon EC2 answers again" in caplog.text, 60)
+    assert caplog.text.count("has not answered") == 1
+
+
 def test_a_spot_machine_is_announced_before_it_is_lost_and_is_never_dearer(desk, proxy, moto):
     desk.rent([1], SPOT)
     desk.hear(Up, [1])

@@ -37,5 +37,7 @@ def command(dry_run: bool, as_json: bool) -> int:
         say(f"bursar: {problem}")
     if not as_json:
         done = "found" if dry_run else "released"
-        say(f"{counted(len(left), 'machine')} {done}" if left else "no machine was left behind")
+        where = " where one could ask" if problems else ""
+        none = f"no machine was left behind{where}"
+        say(f"{counted(len(left), 'machine')} {done}" if left else none)
     return 1 if problems else 0

@@ -22,7 +22,7 @@ class RentOrder(NamedTuple):
     until: Time
     """the end of its lease: it is paid until then"""
     token: str
-    """made from the run's mark and the number: the same order, told twice, gets one machine"""
+    """made from the run's mark and the number: the same order, given twice, gets one machine"""
 
 
 class Up(NamedTuple):

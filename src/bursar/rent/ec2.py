@@ -22,13 +22,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-from bursar.engine.renter import Announced, Down, FoundMachine, Refused, RenterNews, RentOrder, Up
+from bursar.engine.renter import Announced, FoundMachine, RentOrder, Up
 from bursar.execute.local import GRACE
 from bursar.execute.remote.clusters import OwnCluster
 from bursar.execute.remote.dead_man_switch import EARLY
-from bursar.execute.remote.dispatch import agent_config
 from bursar.execute.remote.enrol import Invitation
 from bursar.execute.remote.enrolment import Enrolment
 from bursar.execute.remote.messages import AgentConfig
@@ -49,6 +48,8 @@ from bursar.rent.ec2_api import (
     run_tag,
 )
 from bursar.rent.ec2_batches import launch_batches
+from bursar.rent.leased import Leased, LeasingRenter
+from bursar.rent.silence import Silence
 from bursar.rent.user_data import user_data
 
 LEAD: Final[Time] = EARLY + 30 * SECOND
@@ -77,24 +78,19 @@ STOPPED: Final = ("stopping", "stopped")
 TAKEN: Final = "the spot machine was taken away"
 
 
-class _RentedInstance:
-    """A machine that is not down."""
-
+class _RentedInstance(Leased):
     def __init__(self, offer: Offer | None, until: Time) -> None:
-        self.offer = offer
-        self.until = until
-        """0: of a machine that was found, and is not adopted yet"""
+        super().__init__(offer, until)
         self.id = ""
         """of its instance; empty: it is being rented"""
         self.region = ""
         self.since = 0.0
         """when its instance was seen first"""
         self.is_up = False
-        self.is_leaving = False
         self.is_announced = False
 
 
-class Ec2Renter:
+class Ec2Renter(LeasingRenter[_RentedInstance]):
     """EC2 is asked in threads; `poll` tells the news."""
 
     def __init__(
@@ -110,25 +106,15 @@ class Ec2Renter:
         grace: Time = GRACE,
         api: Ec2Api | None = None,
     ) -> None:
-        self._run = run
-        self._mark = mark
-        self._now = now
-        self._cluster = cluster
+        super().__init__(run, mark, now, cluster, timeout=timeout, grace=grace)
         self._market = market
         self._regions = sorted({region_of(offer) for offer in market.offers})
-        self._timeout = timeout
-        self._grace = grace
         self._api = api or Ec2Api()
         host, credentials = cluster.scheduler.config.host, cluster.credentials
-        self._enrolment = Enrolment(home, host, credentials, self._config_of)
-        self._machines: dict[int, _RentedInstance] = {}
-        self._lock = threading.RLock()
-        """of these"""
+        self._enrolment = Enrolment(home, host, credentials, self._enrol)
         self._orders: deque[RentOrder] = deque()
         self._strays: dict[str, tuple[str, float]] = {}
         """instances that belong to nobody any more and must end: their regions, and since when"""
-        self._news: deque[RenterNews] = deque()
-        self._wake: Callable[[], None] = lambda: None
         self._launches = 0
         """batches of which EC2 has not said what became"""
         self._is_unsure = False
@@ -136,12 +122,9 @@ class Ec2Renter:
         self._has_looked = False
         """whether the instances of an earlier process are known"""
         self._pool = ThreadPoolExecutor(4, "bursar-ec2")
-        self._closing = threading.Event()
+        self._silence = Silence("Amazon EC2")
         self._has_orders, self._must_end, self._must_look = (threading.Event() for _ in range(3))
         self._threads: list[threading.Thread] = []
-
-    def open(self, wake: Callable[[], None]) -> None:
-        self._wake = wake
 
     def lead(self, offer: Offer) -> Time:
         return LEAD + max(offer.boot, LEAST_BOOT)
@@ -156,11 +139,8 @@ class Ec2Renter:
         self._has_orders.set()
 
     def extend(self, machine: int, until: Time) -> None:
-        """The runner tells the machine; here it is only known when the lease ends."""
         self._begin()
-        rented = self._machines.get(machine)
-        if rented is not None and (not rented.until or self._now() <= rented.until):
-            rented.until = until
+        super().extend(machine, until)
 
     def release(self, machines: Sequence[int]) -> None:
         self._begin()
@@ -185,21 +165,8 @@ class Ec2Renter:
         self._has_looked = True
         return found
 
-    def poll(self) -> Sequence[RenterNews]:
-        now = self._now()
-        for machine, rented in list(self._machines.items()):
-            if rented.until and rented.until <= now:
-                self._down(machine, rented, "expired", rented.until)
-                self._end_stray(rented.id, rented.region)
-        news: list[RenterNews] = []
-        while self._news:
-            news.append(self._news.popleft())
-        return news
-
-    def next_poll(self) -> Time | None:
-        if self._news:
-            return 0
-        return min((one.until for one in list(self._machines.values()) if one.until), default=None)
+    def _expired(self, rented: _RentedInstance) -> None:
+        self._end_stray(rented.id, rented.region)
 
     def close(self) -> None:
         """End all that there is, and look whether there is more."""
@@ -254,8 +221,10 @@ class Ec2Renter:
             except Ec2Error as error:
                 if not (error.is_doubtful or error.is_throttled):
                     return  # it will be refused for the same reason
+                self._silence.failed(error)
                 self._closing.wait(RETRY)
             else:
+                self._silence.answered()
                 self._has_looked = True
                 return
 
@@ -285,11 +254,11 @@ class Ec2Renter:
                 if self._launch(orders[:half]):
                     return self._launch(orders[half:])
                 orders = orders[half:]
-            self._refuse(orders, str(error))
+            self._refuse_all(orders, str(error))
             return False
         self._see(found)
         missing = [order for order in orders if order.machine not in {one.machine for one in found}]
-        self._refuse(missing, f"EC2 had only {len(found)} of {len(orders)} machines")
+        self._refuse_all(missing, f"EC2 had only {len(found)} of {len(orders)} machines")
         return not missing
 
     def _is_wanted(self, order: RentOrder) -> bool:
@@ -298,7 +267,7 @@ class Ec2Renter:
         if rented is None or rented.id:
             return False
         if rented.is_leaving or order.until <= self._now():
-            self._refuse([order], "it was released before EC2 was asked for it")
+            self._refuse_all([order], "it was released before EC2 was asked for it")
             return False
         return True
 
@@ -328,6 +297,7 @@ class Ec2Renter:
                 may_repeat = is_doubtful or (error.is_throttled and tries < LAUNCH_TRIES)
                 if is_over or not may_repeat:
                     raise Ec2Error(str(error), error.code, is_doubtful=is_doubtful) from None
+                self._silence.failed(error)
             pause = min(LONGEST_PAUSE, 2.0 ** (tries - 3))
             self._closing.wait(pause * random.uniform(0.5, 1.0))
 
@@ -345,32 +315,20 @@ class Ec2Renter:
             setup=place.setup,
         )
 
-    def _config_of(self, machine: int) -> AgentConfig | None:
+    def _enrol(self, machine: int) -> AgentConfig | None:
         """For a machine that enrols: it is wanted until the end of its lease as it is now."""
         rented = self._machines.get(machine)
         if rented is None or rented.offer is None or rented.is_leaving:
             return None
-        token = f"{self._mark}/{machine}"
-        return agent_config(
-            self._run,
-            token,
-            machine,
-            rented.offer,
-            rented.until - self._now(),
-            timeout=self._timeout,
-            grace=self._grace,
-            carrier=self._cluster.carrier(token),
-            turns_off=True,
-        )
+        return self._config_of(machine, rented.offer, rented.until, turns_off=True)
 
-    def _refuse(self, orders: Sequence[RentOrder], why: str) -> None:
+    def _refuse_all(self, orders: Sequence[RentOrder], why: str) -> None:
+        """But those that came all the same."""
         for order in orders:
             with self._lock:
                 rented = self._machines.get(order.machine)
-                if rented is None or rented.id:
-                    continue
-                del self._machines[order.machine]
-            self._tell(Refused(order.machine, why))
+                if rented is not None and not rented.id:
+                    self._refuse(order.machine, rented, why)
 
     # --- ending, in a thread ---------------------------------------------------------------------
 
@@ -391,7 +349,8 @@ class Ec2Renter:
         """What cannot be ended now is ended later."""
         try:
             ended = set(self._api.end(region, ids))
-        except Ec2Error:
+        except Ec2Error as error:
+            self._silence.failed(error)
             return
         with self._lock:
             for id_ in ended:
@@ -415,8 +374,9 @@ class Ec2Renter:
                 if self._strays or self._is_unsure or any(one.id for one in rented):
                     self._look()
                     self._look_for_notices(rented)
-            except Ec2Error:
-                pass  # nothing is known: it is asked again
+                    self._silence.answered()
+            except Ec2Error as error:  # nothing is known: it is asked again
+                self._silence.failed(error)
             moving = any(not one.is_up or one.is_leaving for one in rented)
             self._must_look.wait(LOOK_OFTEN if moving or self._strays else LOOK_SELDOM)
             self._closing.wait(GATHER)
@@ -484,26 +444,3 @@ class Ec2Renter:
                 one.is_announced = True
                 left = max(0, round((gone - time.time()) * SECOND))
                 self._tell(Announced(machine, self._now() + left))
-
-    # --- from any thread -------------------------------------------------------------------------
-
-    def _tell(self, news: RenterNews) -> None:
-        self._news.append(news)
-        self._wake()
-
-    def _down(
-        self,
-        machine: int,
-        rented: _RentedInstance,
-        cause: Literal["released", "lost", "expired"],
-        at: Time,
-        why: str = "",
-    ) -> None:
-        """Only one of several threads tells it. Where its lease is over, that is why it ended."""
-        with self._lock:
-            if self._machines.get(machine) is not rented:
-                return
-            del self._machines[machine]
-        if rented.until and at >= rented.until:
-            cause, at, why = "expired", rented.until, ""
-        self._tell(Down(machine, cause, at, why))

@@ -16,17 +16,17 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
-from bursar.engine.renter import Down, FoundMachine, Refused, RenterNews, RentOrder, Up
+from bursar.engine.renter import FoundMachine, Refused, RentOrder, Up
 from bursar.execute.local import GRACE
 from bursar.execute.remote.clusters import OwnCluster
-from bursar.execute.remote.dispatch import agent_config
 from bursar.execute.remote.messages import encode
 from bursar.execute.wire import python_program
 from bursar.model.errors import BursarError
 from bursar.model.market import Market, Offer
 from bursar.model.time import SECOND, Time
+from bursar.rent.leased import Leased, LeasingRenter
 
 LEAD: Final[Time] = 5 * SECOND
 """to start Python on a host and have it end an agent"""
@@ -108,19 +108,17 @@ def end_on(reach: Reach, host: str, offer: Offer, token: str) -> None:
     run_there(reach, host, offer, {"end": [token]})
 
 
-class _Hosted:
-    """A machine that is not down."""
-
+class _Hosted(Leased):
     def __init__(self, offer: Offer, host: str, until: Time) -> None:
-        self.offer = offer
+        super().__init__(offer, until)
+        self.here = offer
+        """what the host is rented as"""
         self.host = host
-        self.until = until
         self.lock = threading.Lock()
         """held while something is done on the host"""
-        self.is_ending = False
 
 
-class HostRenter:
+class HostRenter(LeasingRenter[_Hosted]):
     """Commands on hosts run in threads; `poll` tells what came of them."""
 
     def __init__(
@@ -135,28 +133,16 @@ class HostRenter:
         timeout: Time | None = None,
         grace: Time = GRACE,
     ) -> None:
-        self._run = run
-        self._mark = mark
-        self._now = now
-        self._cluster = cluster
+        super().__init__(run, mark, now, cluster, timeout=timeout, grace=grace)
         self._market = market
         self._reach = reach
-        self._timeout = timeout
-        self._grace = grace
-        self._machines: dict[int, _Hosted] = {}
         self._free: dict[str, deque[str]] = {}
         """by offer; the one that was used or failed last is at the end"""
         for offer in market.offers:
             hosts = reach.hosts(offer)
             if hosts is not None:
                 self._free[offer.name] = deque(hosts)
-        self._news: deque[RenterNews] = deque()
-        self._wake: Callable[[], None] = lambda: None
         self._pool = ThreadPoolExecutor(MOST_AT_ONCE, "bursar-hosts")
-        self._closing = threading.Event()
-
-    def open(self, wake: Callable[[], None]) -> None:
-        self._wake = wake
 
     def lead(self, offer: Offer) -> Time:
         return LEAD
@@ -173,17 +159,11 @@ class HostRenter:
             hosted = self._machines[order.machine] = _Hosted(order.offer, host, order.until)
             self._pool.submit(self._start, order, hosted)
 
-    def extend(self, machine: int, until: Time) -> None:
-        """The runner tells the machine; here it is only known when the lease ends."""
-        hosted = self._machines.get(machine)
-        if hosted is not None and (not hosted.until or self._now() <= hosted.until):
-            hosted.until = until
-
     def release(self, machines: Sequence[int]) -> None:
         for machine in machines:
             hosted = self._machines.get(machine)
-            if hosted is not None and not hosted.is_ending:
-                hosted.is_ending = True
+            if hosted is not None and not hosted.is_leaving:
+                hosted.is_leaving = True
                 self._pool.submit(self._end, machine, hosted)
 
     def survey(self) -> Sequence[FoundMachine]:
@@ -205,21 +185,6 @@ class HostRenter:
                 found.append(FoundMachine(machine, is_up=True))
         return found
 
-    def poll(self) -> Sequence[RenterNews]:
-        now = self._now()
-        for machine, hosted in list(self._machines.items()):
-            if hosted.until and hosted.until <= now:
-                self._down(machine, hosted, "expired", hosted.until)
-        news: list[RenterNews] = []
-        while self._news:
-            news.append(self._news.popleft())
-        return news
-
-    def next_poll(self) -> Time | None:
-        if self._news:
-            return 0
-        return min((one.until for one in list(self._machines.values()) if one.until), default=None)
-
     def close(self) -> None:
         """What cannot be reached ends with its lease."""
         self._closing.set()
@@ -230,22 +195,13 @@ class HostRenter:
 
     def _start(self, order: RentOrder, hosted: _Hosted) -> None:
         with hosted.lock:
-            stay = order.until - self._now()
-            config = agent_config(
-                self._run,
-                order.token,
-                order.machine,
-                order.offer,
-                stay,
-                timeout=self._timeout,
-                grace=self._grace,
-                carrier=self._cluster.carrier(order.token),
-            )
-            failed = "the lease was over" if stay <= 0 else self._do(hosted, {"start": config})
+            is_over = order.until <= self._now()
+            config = self._config_of(order.machine, order.offer, order.until)
+            failed = "the lease was over" if is_over else self._do(hosted, {"start": config})
             if not failed:
                 self._tell(Up(order.machine))
-            elif self._forget(order.machine, hosted):
-                self._tell(Refused(order.machine, f"{hosted.host}: {failed}"))
+            else:
+                self._refuse(order.machine, hosted, f"{hosted.host}: {failed}")
 
     def _end(self, machine: int, hosted: _Hosted) -> None:
         """Ask until it is certain, or the lease is over; the machine was paid until then."""
@@ -265,29 +221,12 @@ class HostRenter:
     def _do(self, hosted: _Hosted, request: object) -> str:
         """Why it failed; empty: it did not."""
         try:
-            run_there(self._reach, hosted.host, hosted.offer, request)
+            run_there(self._reach, hosted.host, hosted.here, request)
         except HostError as error:
             return str(error)
         return ""
 
-    # --- from any thread -------------------------------------------------------------------------
-
-    def _tell(self, news: RenterNews) -> None:
-        self._news.append(news)
-        self._wake()
-
-    def _forget(self, machine: int, hosted: _Hosted) -> bool:
-        """Whether it was still there; only one of several threads gets yes."""
-        if self._machines.pop(machine, None) is None:
-            return False
-        free = self._free.get(hosted.offer.name)
+    def _forgotten(self, machine: int, rented: _Hosted) -> None:
+        free = self._free.get(rented.here.name)
         if free is not None:
-            free.append(hosted.host)
-        return True
-
-    def _down(
-        self, machine: int, hosted: _Hosted, cause: Literal["released", "expired"], at: Time
-    ) -> None:
-        if self._forget(machine, hosted):
-            end = min(at, hosted.until) if hosted.until else at
-            self._tell(Down(machine, cause, end))
+            free.append(rented.host)

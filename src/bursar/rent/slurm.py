@@ -13,23 +13,23 @@ import shlex
 import subprocess
 import sys
 import threading
-from collections import deque
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
-from bursar.engine.renter import Down, FoundMachine, Refused, RenterNews, RentOrder, Up
+from bursar.engine.renter import FoundMachine, RentOrder, Up
 from bursar.execute.local import GRACE
 from bursar.execute.remote.clusters import OwnCluster
-from bursar.execute.remote.dispatch import agent_config
 from bursar.execute.remote.messages import encode
 from bursar.execute.remote.places import name_of
 from bursar.model.errors import BursarError
 from bursar.model.market import Offer, Place
 from bursar.model.time import SECOND, Time
 from bursar.rent.hosts import MODULE
+from bursar.rent.leased import Leased, LeasingRenter
+from bursar.rent.silence import Silence
 
 LEAD: Final[Time] = 15 * SECOND
 """to cancel a job and see it gone, while the controller is busy"""
@@ -104,20 +104,15 @@ def queued_jobs() -> list[SlurmJob]:
     return jobs
 
 
-class _RentedJob:
-    """A machine that is not down."""
-
+class _RentedJob(Leased):
     def __init__(self, offer: Offer | None, until: Time, job: str = "") -> None:
-        self.offer = offer
-        self.until = until
-        """0: of a machine that was found, and is not adopted yet"""
+        super().__init__(offer, until)
         self.job = job
         """its number; empty: it is being submitted"""
         self.is_up = False
-        self.is_leaving = False
 
 
-class SlurmRenter:
+class SlurmRenter(LeasingRenter[_RentedJob]):
     """Slurm's commands run in threads, one of which looks at the queue; `poll` tells the news."""
 
     def __init__(
@@ -131,25 +126,12 @@ class SlurmRenter:
         timeout: Time | None = None,
         grace: Time = GRACE,
     ) -> None:
-        self._run = run
-        self._mark = mark
-        self._now = now
-        self._cluster = cluster
+        super().__init__(run, mark, now, cluster, timeout=timeout, grace=grace)
         self._home = home / "machines"
-        self._timeout = timeout
-        self._grace = grace
-        self._machines: dict[int, _RentedJob] = {}
-        self._lock = threading.RLock()
-        """of these"""
-        self._news: deque[RenterNews] = deque()
-        self._wake: Callable[[], None] = lambda: None
         self._pool = ThreadPoolExecutor(4, "bursar-slurm")
-        self._closing = threading.Event()
         self._look_now = threading.Event()
+        self._silence = Silence("Slurm")
         self._watcher: threading.Thread | None = None
-
-    def open(self, wake: Callable[[], None]) -> None:
-        self._wake = wake
 
     def lead(self, offer: Offer) -> Time:
         return LEAD
@@ -160,12 +142,6 @@ class SlurmRenter:
             if order.machine not in self._machines:
                 rented = self._machines[order.machine] = _RentedJob(order.offer, order.until)
                 self._pool.submit(self._submit, order, rented)
-
-    def extend(self, machine: int, until: Time) -> None:
-        """The runner tells the machine; here it is only known when the lease ends."""
-        rented = self._machines.get(machine)
-        if rented is not None and (not rented.until or self._now() <= rented.until):
-            rented.until = until
 
     def release(self, machines: Sequence[int]) -> None:
         for machine in machines:
@@ -187,24 +163,6 @@ class SlurmRenter:
                 found.append(FoundMachine(machine, rented.is_up))
         self._watch()
         return found
-
-    def poll(self) -> Sequence[RenterNews]:
-        now = self._now()
-        for machine, rented in list(self._machines.items()):
-            if rented.until and rented.until <= now:
-                self._down(machine, "expired", rented.until)
-                if rented.job:  # it may still wait in the queue
-                    self._pool.submit(self._cancel, rented.job)
-                rented.is_leaving = True
-        news: list[RenterNews] = []
-        while self._news:
-            news.append(self._news.popleft())
-        return news
-
-    def next_poll(self) -> Time | None:
-        if self._news:
-            return 0
-        return min((one.until for one in list(self._machines.values()) if one.until), default=None)
 
     def close(self) -> None:
         """Cancel what is left, and wait until it is gone from the queue."""
@@ -231,9 +189,7 @@ class SlurmRenter:
             if not job:
                 job = self._sbatch(order, name)
         except (SlurmError, OSError) as error:
-            with self._lock:
-                if self._machines.pop(order.machine, None) is not None:
-                    self._tell(Refused(order.machine, str(error)))
+            self._refuse(order.machine, rented, str(error))
             return
         with self._lock:
             rented.job = job
@@ -244,7 +200,7 @@ class SlurmRenter:
     def _sbatch(self, order: RentOrder, name: str) -> str:
         place = order.offer.place or _NOWHERE
         script = f"#!/bin/sh\nexec {shlex.quote(place.python or sys.executable)} -P -m {MODULE}"
-        script += f" {shlex.quote(str(self._config(order)))}\n"
+        script += f" {shlex.quote(str(self._config_file(order)))}\n"
         words = [
             "sbatch",
             "--parsable",
@@ -261,18 +217,9 @@ class SlurmRenter:
         words += [f"--constraint={place.feature}"] if place.feature else []
         return run_slurm(*words, text=script).strip().partition(";")[0]
 
-    def _config(self, order: RentOrder) -> Path:
+    def _config_file(self, order: RentOrder) -> Path:
         """A file that only this user can read, since it holds the key of the run."""
-        config = agent_config(
-            self._run,
-            order.token,
-            order.machine,
-            order.offer,
-            order.until - self._now(),
-            timeout=self._timeout,
-            grace=self._grace,
-            carrier=self._cluster.carrier(order.token),
-        )
+        config = self._config_of(order.machine, order.offer, order.until)
         self._home.mkdir(mode=0o700, exist_ok=True)
         path = self._home / f"{order.machine}.config"
         path.unlink(missing_ok=True)
@@ -303,8 +250,13 @@ class SlurmRenter:
         while not self._closing.is_set():
             known = {rented.job for rented in list(self._machines.values()) if rented.job}
             if known:
-                with suppress(SlurmError):  # it may be starting again: nothing is known
-                    self._look(known, {job.id: job.state for job in queued_jobs()})
+                try:
+                    states = {job.id: job.state for job in queued_jobs()}
+                except SlurmError as error:  # it may be starting again: nothing is known
+                    self._silence.failed(error)
+                else:
+                    self._silence.answered()
+                    self._look(known, states)
             self._look_now.wait(LOOK_EVERY)
             self._look_now.clear()
 
@@ -318,39 +270,31 @@ class SlurmRenter:
                 rented.is_up = True
                 self._tell(Up(machine))
             elif not state and rented.is_leaving:
-                self._down(machine, "released", self._now())
+                self._down(machine, rented, "released", self._now())
             elif not state:
-                self._down(machine, "lost", self._now(), _ending(rented.job))
+                self._down(machine, rented, "lost", self._now(), _ending(rented.job))
 
-    # --- from any thread -------------------------------------------------------------------------
+    def _expired(self, rented: _RentedJob) -> None:
+        """Its job may still wait in the queue."""
+        rented.is_leaving = True
+        if rented.job:
+            self._pool.submit(self._cancel, rented.job)
 
-    def _tell(self, news: RenterNews) -> None:
-        self._news.append(news)
-        self._wake()
-
-    def _down(
-        self,
-        machine: int,
-        cause: Literal["released", "lost", "expired"],
-        at: Time,
-        why: str = "",
-    ) -> None:
-        """Only one of several threads tells it. Where its lease is over, that is why it ended."""
-        with self._lock:
-            rented = self._machines.pop(machine, None)
-        if rented is None:
-            return
-        if rented.until and at >= rented.until:
-            cause, at, why = "expired", rented.until, ""
+    def _forgotten(self, machine: int, rented: _RentedJob) -> None:
         (self._home / f"{machine}.config").unlink(missing_ok=True)
-        self._tell(Down(machine, cause, at, why))
 
 
 def _ending(job: str) -> str:
-    """How Slurm says that a job ended, while it remembers."""
-    try:
-        words = run_slurm("scontrol", "show", "job", "--oneliner", job).split()
-    except SlurmError:
-        return "its job is gone"
-    told = next((word for word in words if word.startswith("JobState=")), "JobState=gone")
-    return f"its job was {told.partition('=')[2].lower()}"
+    """How Slurm says that a job ended, while it remembers; it may take a moment to know."""
+    tries = 6
+    for left in reversed(range(tries)):
+        try:
+            words = run_slurm("scontrol", "show", "job", "--oneliner", job).split()
+        except SlurmError:
+            return "its job is gone"
+        told = next((word for word in words if word.startswith("JobState=")), "JobState=gone")
+        state = told.partition("=")[2].lower()
+        if state != "completing" or not left:
+            break
+        time.sleep(LOOK_EVERY / 2)
+    return f"its job was {state}"

@@ -105,8 +105,8 @@ class Auditor:
     def _check_money(self, state: RunState) -> None:
         leased = sum(lease.cost(lease.until) for lease in self._machines.values())
         committed = Money(self._spent + leased)
-        told = state.ledger.committed
-        expect(told == committed, f"{told} is said to be committed, it is {committed}")
+        found = state.ledger.committed
+        expect(found == committed, f"{found} is said to be committed, it is {committed}")
         if any(budget is not None for budget in self._budgets.values()):
             self._check_intervals(state)
 
@@ -118,10 +118,10 @@ class Auditor:
             budget = self._budgets[account]
             for interval, nanos in by_interval.items():
                 most = nanos if budget is None else budget.amount.nanos
-                told = f"of a budget of {Money(most)} (account {account!r}, interval {interval})"
-                expect(nanos <= most, f"{Money(nanos)} is committed {told}")
+                limit = f"of a budget of {Money(most)} (account {account!r}, interval {interval})"
+                expect(nanos <= most, f"{Money(nanos)} is committed {limit}")
                 known = state.ledger.committed_in(account, interval)
-                expect(known == Money(nanos), f"{known} is said to be committed {told}")
+                expect(known == Money(nanos), f"{known} is said to be committed {limit}")
 
     def _charge(self, lease: _Lease, end: Time, sums: dict[str, Counter[int]]) -> None:
         budget = self._budgets[lease.account]

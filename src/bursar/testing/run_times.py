@@ -86,8 +86,10 @@ class _WatchedRunTimes:
         if found is None:
             expect(each[0] is None, f"expected_each knows nothing of {offer}, but expected does")
             return
-        told = [time or age for age, time in zip(AGES, each, strict=True)]
-        expect(found.tolist() == told, f"expected_each answers {found}, but expected {told}")
+        expected = [time or age for age, time in zip(AGES, each, strict=True)]
+        expect(
+            found.tolist() == expected, f"expected_each answers {found}, but expected {expected}"
+        )
 
     def _compare_elsewhere(self, source: str) -> None:
         import numpy as np

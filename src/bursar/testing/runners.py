@@ -110,8 +110,8 @@ class RunnerContract:
             drill.start(SLOW[0], machine)
             drill.order(drill.runner.leave, machine, cause)
             drill.until(lambda: machine in drill.gone, "the machine is not gone")
-            told = drill.gone[machine].cause
-            expect(told == cause, f"it was to leave as {cause}, and is reported as {told}")
+            reported = drill.gone[machine].cause
+            expect(reported == cause, f"it was to leave as {cause}, and is reported as {reported}")
 
     def test_a_machine_may_leave_before_it_has_joined(self) -> None:
         with self._drill() as drill:

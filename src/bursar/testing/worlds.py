@@ -150,8 +150,10 @@ class WorldContract:
             drill.world.post(lambda now: ev.StopRequested(now, "interrupted", "made of the time"))
             drill.world.post(lambda now: [ev.StopRequested(now, "interrupted", "several")])
             happened = drill.look(drill.tell_time() + self.longest_wait)
-            told = [event.why for event in happened if isinstance(event, ev.StopRequested)]
-            expect(told == ["an event", "made of the time", "several"], f"what came was {told}")
+            reasons = [event.why for event in happened if isinstance(event, ev.StopRequested)]
+            expect(
+                reasons == ["an event", "made of the time", "several"], f"what came was {reasons}"
+            )
 
     def test_what_another_thread_posts_happens(self) -> None:
         with self._drill() as drill:

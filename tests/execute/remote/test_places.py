@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import os
+import socket
 
 import pytest
 
-from bursar.execute.remote.places import AgentPlace, PlaceError, end_agent, found_agents, root
+from bursar.execute.remote.places import (
+    AgentPlace,
+    PlaceError,
+    end_agent,
+    found_agents,
+    root,
+    socket_name,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +43,26 @@ def test_what_a_killed_agent_left_is_removed_by_the_next_look():
     os.close(place._lock)  # as the kernel does for a dead process
     assert list(found_agents()) == []
     assert not list(root().iterdir())
+
+
+def test_what_a_killed_agent_left_is_removed_by_the_next_agent():
+    place = AgentPlace.take("run/1")
+    os.close(place._lock)
+    other = AgentPlace.take("run/2")
+    assert [one.name for one in root().iterdir()] == [other.path.name]
+    other.close()
+
+
+def test_a_socket_has_a_name_however_deep_it_lies(tmp_path):
+    deep = tmp_path / ("d" * 100) / ("e" * 100)
+    deep.mkdir(parents=True)
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as end:
+        with socket_name(deep / "socket") as name:
+            listener.bind(name)
+        listener.listen()
+        with socket_name(deep / "socket") as name:
+            end.connect(name)
+    assert (deep / "socket").is_socket()
 
 
 def test_to_end_an_agent_that_is_not_there_is_no_error():

@@ -25,7 +25,7 @@ from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.carrier import Carrier
 from bursar.execute.remote.machine_work import WORKING, MachineWork
-from bursar.execute.remote.places import AgentPlace
+from bursar.execute.remote.places import AgentPlace, socket_name
 from bursar.execute.wire import Channel
 from bursar.model.time import SECOND
 
@@ -103,7 +103,7 @@ class Agent:
     def _is_done(self) -> bool:
         if self._over is None:
             return False
-        return not self._reports or boottime() >= self._over + LINGER
+        return not self._reports or boottime() >= lingers_until(self._over, self._work.until)
 
     def _patience(self) -> int:
         if self._held is None:
@@ -231,6 +231,11 @@ class Agent:
         )
 
 
+def lingers_until(over: int, until: int) -> int:
+    """How long a machine that was over then waits to be heard, with a lease to `until`."""
+    return max(over, min(over + LINGER, until + m.EXPIRY_SLACK))
+
+
 class _Hearing:
     """What to do when a channel has something to say."""
 
@@ -259,7 +264,8 @@ def _some(reports: deque[m.AnyReport]) -> tuple[m.AnyReport, ...]:
 def _listen(path: Path) -> socket.socket:
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(path))
+    with socket_name(path) as name:
+        listener.bind(name)
     path.chmod(0o600)
     listener.listen(8)
     listener.setblocking(False)

@@ -9,6 +9,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 KEPT: Final = "scheduler.json"
 """in the directory of a run"""
+HANDED_OVER_S: Final = 15.0
+"""time for a port to be free again"""
+PACE_S: Final = 0.3
 
 
 class SchedulerError(BursarError):
@@ -63,7 +67,7 @@ class SchedulerProcess:
 
     def __init__(self, config: SchedulerConfig) -> None:
         self._config = config
-        self.address, self._process = _started(config)
+        self.address, self._process = _started_again(config) if config.port else _started(config)
         port = int(self.address.rpartition(":")[2])
         self.config = msgspec.structs.replace(config, port=port)
         """with the port that it has"""
@@ -92,6 +96,18 @@ class SchedulerProcess:
             self._process.stdout.close()
 
 
+def _started_again(config: SchedulerConfig) -> tuple[str, subprocess.Popen[bytes]]:
+    """At the address of an earlier one, which may need a moment to end after its bursar did."""
+    end = time.monotonic() + HANDED_OVER_S
+    while True:
+        try:
+            return _started(config)
+        except SchedulerError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(PACE_S)
+
+
 def _started(config: SchedulerConfig) -> tuple[str, subprocess.Popen[bytes]]:
     process = subprocess.Popen(
         python_program("bursar.execute.remote.dask_scheduler"),
@@ -106,8 +122,8 @@ def _started(config: SchedulerConfig) -> tuple[str, subprocess.Popen[bytes]]:
     process.stdin.flush()
     told = process.stdout.readline().decode().strip()
     if not told.startswith("tls://"):
-        process.kill()
-        process.wait()
+        with process:  # which closes its pipes
+            process.kill()
         raise SchedulerError(
             f"the Dask scheduler does not start at {config.host}:{config.port}"
             f" ({told or 'it ended at once'}); is the port free?"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
+import signal
 import sys
 from typing import Final
 
@@ -15,15 +17,17 @@ from bursar.execute.remote.security import security_of
 
 FAREWELL: Final = 1.0
 """seconds in which bursar hears that the agent is gone"""
+PR_SET_PDEATHSIG: Final = 1
+"""of prctl(2)"""
 
 
-async def serve(config: m.CarrierConfig, socket: str, directory: str) -> None:
+async def serve(config: m.CarrierConfig, agent: int, socket: str, directory: str) -> None:
     """Until the scheduler or the agent is gone."""
     from distributed import Worker
 
     from bursar.execute.remote.plugin import AgentPlugin
 
-    plugin = AgentPlugin(config.handler, socket)
+    watching = asyncio.ensure_future(_end_after(agent))
     async with Worker(
         config.scheduler,
         name=config.name,
@@ -32,17 +36,32 @@ async def serve(config: m.CarrierConfig, socket: str, directory: str) -> None:
         dashboard=False,
         local_directory=directory,
         security=security_of(config.credentials),
-        plugins=(plugin,),
+        plugins=(AgentPlugin(config.handler, socket),),
     ) as worker:
-        finished = asyncio.ensure_future(worker.finished())
-        await asyncio.wait({finished, plugin.agent_ended}, return_when=asyncio.FIRST_COMPLETED)
-        if plugin.agent_ended.done():
-            await asyncio.sleep(FAREWELL)
+        await worker.finished()
+    watching.cancel()
+    os._exit(0)
+
+
+async def _end_after(agent: int) -> None:
+    """`agent`: its handle. Dask would try for ever to reach a scheduler that is gone, too."""
+    gone = asyncio.Event()
+    asyncio.get_running_loop().add_reader(agent, gone.set)
+    await gone.wait()
+    await asyncio.sleep(FAREWELL)
     os._exit(0)
 
 
 def main() -> None:
-    """Arguments: the agent's socket, a directory for Dask's files; the rest is on stdin."""
+    """Arguments: the agent's socket, a directory for Dask's files; the rest is on stdin.
+
+    The kernel wakes a worker that was stopped when its agent dies, so that it ends, too.
+    """
+    parent = os.getppid()
+    agent = os.pidfd_open(parent)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
+    if os.getppid() != parent:
+        return  # it died before
     config = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=m.CarrierConfig)
     dask.config.set({"distributed.worker.profile.enabled": False})
-    asyncio.run(serve(config, *sys.argv[1:3]))
+    asyncio.run(serve(config, agent, *sys.argv[1:3]))

@@ -28,8 +28,6 @@ RETRY: Final = 0.3
 """seconds before a line is opened again"""
 LOST_AFTER: Final = 60 * SECOND
 """A machine that does not answer for so long is lost."""
-EXPIRY_SLACK: Final = 2 * SECOND
-"""A machine that has not said so is over so long after its lease."""
 LEAVE_PATIENCE: Final = 10 * SECOND
 """for a machine that is to end, and does not answer"""
 CONFIRM_PATIENCE: Final = 2.0
@@ -205,7 +203,7 @@ class Hub:
             now = boottime()
             for link in list(self._links.values()):
                 since = self._leaving.get(link.machine)
-                if now > link.until + EXPIRY_SLACK:
+                if now > link.until + m.EXPIRY_SLACK:
                     why = "" if link.has_joined else self._silence(link)
                     self._over(link, "expired", link.until, why)
                 elif since is not None and now - since > self._leave_patience(link):

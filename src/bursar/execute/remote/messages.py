@@ -18,6 +18,8 @@ VERSION: Final[str] = sys.modules["bursar"].__version__
 """of bursar, which must be the same on both sides"""
 PROTOCOL: Final = 2
 """of these messages; both sides must have the same"""
+EXPIRY_SLACK: Final = 2_000_000
+"""microseconds after the end of its lease by which a machine has said so, or is over without"""
 
 
 class Credentials(msgspec.Struct, frozen=True):

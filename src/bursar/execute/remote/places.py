@@ -7,7 +7,7 @@
         attempts/  work/
 
 An agent removes its directory when it ends; what a killed one left is removed by the next that
-looks.
+begins or looks.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ from bursar.model.errors import BursarError
 
 ENDING: Final = 12.0
 """seconds that an agent has to end everything, before it is killed"""
+
+
+LONGEST_SOCKET: Final = 107
+"""bytes of its name"""
 
 
 class PlaceError(BursarError):
@@ -54,8 +58,20 @@ def root() -> Path:
     return path
 
 
+@contextmanager
+def socket_name(path: Path) -> Iterator[str]:
+    """By which a socket can be bound or reached: the kernel takes no more than 107 bytes."""
+    if len(os.fsencode(path)) <= LONGEST_SOCKET:
+        yield str(path)
+        return
+    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{directory}/{path.name}"
+    finally:
+        os.close(directory)
+
+
 def name_of(token: str) -> str:
-    """A short name: a socket's path may not have more than 107 letters."""
     return blake2b(token.encode(errors="surrogateescape"), digest_size=8).hexdigest()
 
 
@@ -72,7 +88,12 @@ class AgentPlace:
 
     @classmethod
     def take(cls, token: str) -> AgentPlace | None:
-        """Make the place of a machine; None: its agent lives already."""
+        """Make the place of a machine; None: its agent lives already.
+
+        What dead agents left here is removed: after a job of Slurm nobody else would do it.
+        """
+        for _ in found_agents():
+            pass
         path = place_of(token)
         lock = _locked(path)
         if lock is None:

@@ -19,7 +19,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 
 from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
-from bursar.execute.remote.places import end_agent, found_agents, place_of
+from bursar.execute.remote.places import end_agent, found_agents, place_of, socket_name
 from bursar.execute.wire import Channel, python_program
 
 PING: Final = 0
@@ -31,7 +31,8 @@ class AgentConnection:
     def __init__(self, path: Path) -> None:
         end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            end.connect(str(path))
+            with socket_name(path) as name:
+                end.connect(name)
         except OSError:
             end.close()
             raise
@@ -143,10 +144,6 @@ class AgentPlugin(WorkerPlugin):  # type: ignore[misc]
                 raise
         await _start_agent(start)
         return self._connect(token)
-
-    @property
-    def agent_ended(self) -> asyncio.Future[None]:
-        return self._connections[""].ended
 
     def _connect(self, token: str) -> AgentConnection:
         key = "" if self._agent else token

@@ -1,0 +1,1 @@
+"""Long runs on machines elsewhere while parts of them fail: `make soak`."""

@@ -1,0 +1,105 @@
+"""What goes wrong during a run, by the draws of a seed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from random import Random
+
+CUT = 10.0
+"""seconds that a line is cut"""
+
+
+class Faults:
+    """`step` is called again and again; it does what is due. Only cuts, if nothing is killed."""
+
+    def __init__(self, site, seed, *, kills, cut=CUT, every=(6.0, 14.0), most_agents=2):
+        self._site = site
+        self._rng = Random(f"faults/{seed}")
+        self._kills = kills
+        self._cut = cut
+        self._every = every
+        self._most_agents = most_agents
+        self.told = []
+        """what was done, in order"""
+        self.killed = {}
+        """tokens of machines whose agents were killed, and when"""
+        self.is_scheduler_due = kills
+        self._begin = time.monotonic()
+        self._next = self._begin + self._rng.uniform(*every)
+        self._cut_off = {}
+        """machines whose lines are cut, and until when"""
+
+    def step(self):
+        now = time.monotonic()
+        for machine, until in list(self._cut_off.items()):
+            if until <= now:
+                self._site.links.mend(machine)
+                del self._cut_off[machine]
+        if now < self._next:
+            return
+        self._next = now + self._rng.uniform(*self._every)
+        kinds = [self._cut_line, self._cut_line, self._cut_all]
+        if self._kills:
+            kinds += [
+                self._kill_carrier,
+                self._kill_carrier,
+                self._freeze_carrier,
+                self._kill_agent,
+            ]
+            if self.is_scheduler_due and now - self._begin > 15:
+                kinds = [self._kill_scheduler]
+        self._rng.choice(kinds)()
+
+    def end(self):
+        for machine in self._cut_off:
+            self._site.links.mend(machine)
+        self._cut_off.clear()
+
+    def _say(self, what):
+        self.told.append(f"{time.monotonic() - self._begin:.1f} s: {what}")
+
+    def _cut_line(self):
+        whole = [one for one in self._site.links.machines() if one not in self._cut_off]
+        if whole:
+            self._cut_one(self._rng.choice(whole), breaks=self._rng.random() < 0.5)
+
+    def _cut_all(self):
+        breaks = self._rng.random() < 0.5
+        for machine in self._site.links.machines():
+            if machine not in self._cut_off:
+                self._cut_one(machine, breaks=breaks)
+
+    def _cut_one(self, machine, *, breaks):
+        self._say(f"the line of {machine} is {'broken' if breaks else 'held'}")
+        self._site.links.cut(machine, breaks=breaks)
+        self._cut_off[machine] = time.monotonic() + self._cut
+
+    def _kill_carrier(self):
+        for number in self._one_of(self._site.carriers()):
+            self._say(f"Dask worker {number} is killed")
+            self._site.kill_carrier(number)
+
+    def _freeze_carrier(self):
+        for number in self._one_of(self._site.carriers()):
+            self._say(f"Dask worker {number} is frozen")
+            self._site.freeze_carrier(number)
+
+    def _kill_agent(self):
+        if len(self.killed) >= self._most_agents:
+            return
+        for token, number in self._one_of(self._site.agents()):
+            self._say(f"agent {number} of {token} is killed")
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+            self.killed[token] = time.time()
+
+    def _kill_scheduler(self):
+        self._say("the Dask scheduler is killed")
+        self._site.kill_scheduler()
+        self.is_scheduler_due = False
+
+    def _one_of(self, things):
+        return [self._rng.choice(things)] if things else []
