@@ -1,5 +1,7 @@
 """`python -m benchmarks [NAME ...]`: all benchmarks, or those named; ends with 1 if a goal fails.
 
+One that cannot be measured is shown with its traceback, and the others go on.
+
 A benchmark is a module of this package with a function `measure(rounds) -> Result`.
 """
 
@@ -13,6 +15,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from traceback import format_exc
 
 import msgspec
 
@@ -39,13 +42,22 @@ def main() -> int:
     _warn_if_busy()
     _compile_modules()
     found: dict[str, Result] = {}
+    broken: list[str] = []
     for name in given.names or known:
-        found[name] = known[name](given.rounds)
+        try:
+            found[name] = known[name](given.rounds)
+        except Exception:  # the others are measured all the same
+            broken.append(name)
+            print(f"FAIL  {name} could not be measured:\n{format_exc()}", file=sys.stderr)
+            continue
         if not given.json:
             _show(found[name])
     if given.json:
-        print(msgspec.json.encode({name: _told(result) for name, result in found.items()}).decode())
-    return 0 if all(goal.is_met for result in found.values() for goal in result.goals) else 1
+        print(msgspec.json.encode({name: _encoded(one) for name, one in found.items()}).decode())
+    if broken:
+        print(f"not measured: {', '.join(broken)}", file=sys.stderr)
+    met = all(goal.is_met for result in found.values() for goal in result.goals)
+    return 0 if met and not broken else 1
 
 
 def _find() -> dict[str, Callable[[int], Result]]:
@@ -88,7 +100,7 @@ def _in_words(goal: Goal) -> str:
     return f"{goal.what}: {goal.value:.2f}{unit}, goal {goal.sign} {goal.bound:g}"
 
 
-def _told(result: Result) -> dict[str, object]:
+def _encoded(result: Result) -> dict[str, object]:
     goals = [{**msgspec.to_builtins(goal), "met": goal.is_met} for goal in result.goals]
     return {**msgspec.to_builtins(result), "goals": goals}
 

@@ -124,7 +124,7 @@ def _policy(preset: str, market: Market, wish: Wish, tasks: int) -> Policy:
         frontier = Frontier()
         return Policy(frontier, KeptPlacer(frontier), AtRisk(frontier))
     if preset == "hedged":
-        hedged = Hedged(market, wish, tasks)
+        hedged = Hedged(market, wish)
         return Policy(hedged, KeptPlacer(hedged), Silent(hedged))
     if preset == "calls":
         return Policy(CallFleet(), FifoPlacer(), NoReplicas())

@@ -1,32 +1,46 @@
 """The page of a run of 100,000 tasks on 500 machines: how long it takes to open, and its size.
 
 The journal is that of a run whose machines are taken away now and then. Each opening is a process
-of its own; its time is that of the processor, which others at work do not change.
+of its own; its time is that of the processor, which others at work do not change. A live run is
+looked at, too, while it writes a thousand events a second: what the feed takes of a processor, and
+how old the figures are that it sends.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from heapq import heappop, heappush
+from itertools import islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from benchmarks.measure import Goal, Line, Result
 
 if TYPE_CHECKING:
+    from bursar.journal.recorder import Recorder
     from bursar.state.events import AnyEvent
+    from bursar.state.state import RunState
 
 TASKS = 100_000
 MACHINES = 500
 MOST_OPEN_S = 2.0
 MOST_MB = 6.0
 MOST_TICK_S = 0.025
+RATE = 1_000
+"""events in a second, of a run that is looked at ..."""
+LIVE_S = 8.0
+"""... for so long"""
+MOST_SHARE = 0.1
+MOST_AGE_S = 1.0
 
 
 def measure(rounds: int) -> Result:
@@ -34,6 +48,9 @@ def measure(rounds: int) -> Result:
         path = Path(directory) / "journal.db"
         _in_process("write", path)
         found = [_in_process("open", path) for _ in range(rounds)]
+        live = [_in_process("live", Path(directory) / f"live-{n}") for n in range(rounds)]
+    for one, other in zip(found, live, strict=True):
+        one.update(other)
     best = {name: min(one[name] for one in found) for name in found[0]}
     return Result(
         title=f"the page of {TASKS:,} tasks on {MACHINES} machines",
@@ -42,11 +59,15 @@ def measure(rounds: int) -> Result:
             Line("without imports", best["read"], "s", "the same"),
             Line("a tick", 1000 * best["tick"], "ms", "verdict and figures of a live page"),
             Line("a report", best["megabytes"], "MB"),
+            Line("live", 100 * best["share"], "%", f"of a processor, at {RATE:,} events/s"),
+            Line("age of figures", best["age"], "s", "nine in ten are younger, at that rate"),
         ],
         goals=[
             Goal("to open it", best["open"], "<=", MOST_OPEN_S, "s"),
             Goal("a tick", best["tick"], "<=", MOST_TICK_S, "s"),
             Goal("a report", best["megabytes"], "<=", MOST_MB, "MB"),
+            Goal("live", best["share"], "<=", MOST_SHARE, "of a processor"),
+            Goal("age of figures", best["age"], "<=", MOST_AGE_S, "s"),
         ],
     )
 
@@ -176,5 +197,65 @@ def _open(path: Path) -> dict[str, float]:
     return {"open": whole, "read": read, "tick": tick, "megabytes": len(text.encode()) / 1e6}
 
 
+class _Writer:
+    """Writes events at a rate, in a thread, and notes when each was there to be read."""
+
+    def __init__(self, journal: Recorder, state: RunState) -> None:
+        self._journal, self._state = journal, state
+        self.written: list[float] = []
+        self.took = 0.0
+        """processor time, from the first commit on"""
+
+    def run(self) -> None:
+        began, since = time.monotonic(), 0.0
+        for event in islice(_Fleet(TASKS, MACHINES).events(), int(RATE * LIVE_S)):
+            self._journal.append(event)
+            self._state.apply(event)
+            if len(self.written) + RATE // 20 <= self._state.events:
+                self._journal.commit(safely=False)
+                now = time.monotonic()
+                since = since or time.thread_time()
+                self.written += [now] * (self._state.events - len(self.written))
+                time.sleep(max(0.0, began + self._state.events / RATE - now))
+        self.took = time.thread_time() - since
+
+
+def _live(place: Path) -> dict[str, float]:
+    """Processor time of the feed of a page, and how old what it sends is."""
+    from bursar.journal.recorder import Recorder
+    from bursar.journal.runs import Home
+    from bursar.journal.writer import JournalWriter
+    from bursar.state.state import RunState
+    from bursar.web.page.feed import RunFeed
+
+    run = Home(place).create("live")
+    ages: list[float] = []
+
+    async def watch(writer: _Writer, thread: Thread) -> None:
+        feed = RunFeed(run)
+        async for message in feed.events(None):
+            found = re.match(rb"id: (\d+)\n", message)
+            if found and 1 <= int(found[1]) < len(writer.written):
+                ages.append(time.monotonic() - writer.written[int(found[1])])
+            if not thread.is_alive():
+                break
+        await feed.close()
+
+    with run.acquire(), JournalWriter.create(run.journal, "live") as written:
+        state = RunState()
+        writer = _Writer(Recorder(written, state), state)
+        thread = Thread(target=writer.run)
+        thread.start()
+        while not writer.written:
+            time.sleep(0.05)
+        before = time.process_time()
+        asyncio.run(watch(writer, thread))
+        took = time.process_time() - before - writer.took
+        thread.join()
+    return {"share": took / LIVE_S, "age": sorted(ages)[int(0.9 * len(ages))]}
+
+
 if __name__ == "__main__":
-    print(json.dumps({"write": _write, "open": _open}[sys.argv[1]](Path(sys.argv[2]))))
+    print(
+        json.dumps({"write": _write, "open": _open, "live": _live}[sys.argv[1]](Path(sys.argv[2])))
+    )

@@ -1,8 +1,11 @@
 """Workloads of workflows on 100 machines: each placer, ten times as much, plans, and SimPy.
 
 3,000 workflows of three kinds at 98 %, about 200,000 tasks. Seconds are processor time, as a
-simulation runs on one core; compiling is not counted. SimPy simulates the same workload with the
-same decisions (`cpp`), in an environment of its own, which is thrown away afterwards.
+simulation runs on one core; compiling is not counted. Ten times as many workflows may take 12 times
+the seconds that 3,000 may: they have more than ten times the tasks (their sizes are drawn), and
+more of them are in the system at once, as the load has longer to build up. SimPy simulates the same
+workload with the same decisions (`cpp`), in an environment of its own, which is thrown away
+afterwards.
 """
 
 from __future__ import annotations
@@ -46,6 +49,7 @@ MOST_SECONDS = {
     "stretch": 0.6,
 }
 MOST_TIMES_AS_LONG = 12.0
+"""Ten times as many workflows, by what `MOST_SECONDS` allows for the others."""
 MOST_SECONDS_BY_PLANS = 60.0
 PLANNED_WORKS = 1_000
 MOST_SECONDS_OF_A_PLAN = 5.0
@@ -82,17 +86,30 @@ def measure(rounds: int) -> Result:
         best_of({placer: partial(seconds_of, placer, some) for placer in MOST_SECONDS}, rounds)
         for some in (few, many)
     )
+    more = len(many) / len(few)
     lines = [
-        Line(placer, 1000 * taken, "ms", f"{TIMES_AS_MANY} times as many: {tenfold[placer]:.2f} s")
+        Line(
+            placer,
+            1000 * taken,
+            "ms",
+            f"{more:.1f} times the tasks: {tenfold[placer] / taken:.1f} times as long",
+        )
         for placer, taken in once.items()
     ]
     goals = [
         Goal(f"{placer}, {WORKS:,} workflows", once[placer], "<=", most, "s")
         for placer, most in MOST_SECONDS.items()
     ]
-    longest = max(tenfold[placer] / once[placer] for placer in MOST_SECONDS)
-    what = f"{TIMES_AS_MANY} times as many workflows: at most so many times as long"
-    goals.append(Goal(what, longest, "<=", MOST_TIMES_AS_LONG))
+    goals += [
+        Goal(
+            f"{placer}, {TIMES_AS_MANY * WORKS:,} workflows",
+            tenfold[placer],
+            "<=",
+            MOST_TIMES_AS_LONG * most,
+            "s",
+        )
+        for placer, most in MOST_SECONDS.items()
+    ]
     for result in (_by_plans(), _beside_simpy(few, once["cpp"])):
         lines += result.lines
         goals += result.goals
@@ -112,7 +129,7 @@ def _by_plans() -> Result:
     began = time.process_time()
     placement.plan_first()
     plan = time.process_time() - began
-    told = f"wheft, {WORKS:,} workflows at 97 %"
+    simulated = f"wheft, {WORKS:,} workflows at 97 %"
     planned = f"wheft, a plan for {PLANNED_WORKS:,} workflows"
     return Result(
         "",
@@ -121,7 +138,7 @@ def _by_plans() -> Result:
             Line("its plan", 1000 * plan, "ms", planned),
         ],
         [
-            Goal(told, simulation, "<=", MOST_SECONDS_BY_PLANS, "s"),
+            Goal(simulated, simulation, "<=", MOST_SECONDS_BY_PLANS, "s"),
             Goal(planned, plan, "<=", MOST_SECONDS_OF_A_PLAN, "s"),
         ],
     )
@@ -163,10 +180,10 @@ def simulate_with_simpy(python: str, arrays: WorkloadArrays) -> Simulated:
         "parents": [items[begin:end] for begin, end in pairwise(starts)],
     }
     side = Path(__file__).with_name("simpy_side.py")
-    told = subprocess.run(
+    found = subprocess.run(
         [python, str(side)], input=json.dumps(asked).encode(), stdout=subprocess.PIPE, check=True
     )
-    return msgspec.json.decode(told.stdout, type=Simulated)
+    return msgspec.json.decode(found.stdout, type=Simulated)
 
 
 def _beside_simpy(arrays: WorkloadArrays, ours: float) -> Result:

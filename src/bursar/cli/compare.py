@@ -6,7 +6,7 @@ from typing import Any
 
 import rich_click as click
 
-from bursar.cli.common import print_json
+from bursar.cli.common import print_json, write_text
 from bursar.cli.numbers import Whole
 from bursar.cli.options import (
     GOAL,
@@ -63,9 +63,21 @@ from bursar.model.numbers import LAST_SEED
     metavar="FILE.svg",
     help="Draw mean slowdowns into this file; with --provision, demand and supply.",
 )
+@option(
+    OUTPUT,
+    "--html",
+    metavar="FILE",
+    help="Write tables and plot into one page that opens in any browser.",
+)
 @json_option
 def command(
-    workload: str, alone: bool, rank: bool, plot: str | None, as_json: bool, **options: Any
+    workload: str,
+    alone: bool,
+    rank: bool,
+    plot: str | None,
+    html: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Compare placers on a workload: slowdown, utilization, fairness and stability.
 
@@ -77,7 +89,7 @@ def command(
     P90 by P10. A run is stable if two tests of the works in the system say so: Wieland's, and the
     Lyapunov drift.
     """
-    from bursar.cli.workload_table import draw, show_comparison, values, watched
+    from bursar.cli.workload_table import draw, page, show_comparison, values, watched
     from bursar.formats.workload import read_workload
     from bursar.runs.workload_study import study_workload
     from bursar.simulate.placing import RULES
@@ -89,16 +101,19 @@ def command(
 
         if alone:
             raise InputError("--alone is for placers; leave out --provision, or --alone")
-        simulate_scaled(workload, scaling_of(options), plot, ranked=rank, as_json=as_json)
+        setting = scaling_of(options)
+        simulate_scaled(workload, setting, plot, ranked=rank, as_json=as_json, html=html)
         return
     if rank:
         raise InputError("--rank ranks autoscalers; add for example --provision react,plan")
     everything = ",".join(name for name in RULES if ":" not in name)
-    setting = setting_of({**options, "place": options["place"] or everything}, alone=alone)
-    study = study_workload(read_workload(workload), setting, watched)
+    placing = setting_of({**options, "place": options["place"] or everything}, alone=alone)
+    study = study_workload(read_workload(workload), placing, watched)
     if as_json:
         print_json(values(study))
     else:
         show_comparison(study)
     if plot is not None:
         draw(study, plot)
+    if html is not None:
+        write_text(html, page(study))

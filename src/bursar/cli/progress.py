@@ -13,7 +13,7 @@ from bursar.model.fleet import format_fleet
 from bursar.model.goal import Budget
 from bursar.model.money import format_money
 from bursar.model.text import counted, printable
-from bursar.model.time import SECOND, format_duration
+from bursar.model.time import SECOND, Time, format_duration
 from bursar.report.forecast import Forecast
 from bursar.report.summary import refill_told
 from bursar.state.digest import interval_money, refill_awaited
@@ -124,12 +124,20 @@ def _awaited(state: RunState) -> str:
 
 def _end(forecast: Forecast, state: RunState) -> tuple[str, str]:
     """When the run will end, with the clock and without."""
-    remaining = None if state.stopping is not None else forecast.remaining(state)
+    remaining = None if state.stopping is not None else _remaining(forecast, state)
     if remaining is None:
         return "", ""
     end = time.strftime("%H:%M:%S", time.localtime(time.time() + remaining / SECOND))
     left = format_duration(remaining)
     return f"ends {end} (in {left})", f"ends in {left}"
+
+
+def _remaining(forecast: Forecast, state: RunState) -> Time | None:
+    """By the last simulations of what is left, where there are some."""
+    made = state.forecasts[-1] if state.forecasts else None
+    if made is not None and made.at >= state.periods[-1][0]:
+        return max(0, made.end[1] - state.now)
+    return forecast.remaining(state)
 
 
 def _money(state: RunState, *, budget: bool) -> str:

@@ -69,6 +69,7 @@ from bursar.report.summary import (
     summarise,
     tell,
 )
+from bursar.runs.forecaster import ForecastsBeside
 from bursar.runs.request import Request
 from bursar.runs.session import Session, with_plan
 from bursar.runs.verdict import fleet_before, fleet_in_words, plan_in_words, plan_verdict, verdict
@@ -396,7 +397,10 @@ def drive(session: Session, *, quiet: bool, as_json: bool) -> int:
     """Execute a session, show how it goes, and tell how it ended; the cap was shown before."""
     with progress(session.state, quiet=quiet) as live:
         session.by_hand.ask = lambda advice: live.while_hidden(lambda: ask_for_strategy(advice))
-        ended = session.execute([live.forecast])
+        with ForecastsBeside(session) as forecasts:
+            ended = session.execute([live.forecast])
+    if forecasts.fault:
+        say(f"no forecasts were made: {forecasts.fault}", quiet=quiet)
     if not quiet:
         for line in tell(session.state, first=False):
             say(line)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from bursar.cli.common import print_json, print_table, say
+from bursar.cli.common import print_json, print_table, say, write_text
 from bursar.cli.workload_table import watched
 from bursar.formats.workload import read_workload
-from bursar.model.errors import InputError, shown
 from bursar.model.money import Money, format_money
 from bursar.model.text import counted
-from bursar.report.plot import svg
+from bursar.report.comparison import ComparedTable, comparison_html
+from bursar.report.plot import Plot, svg
 from bursar.report.workload import demand_plot
 from bursar.runs.scaling_figures import ScaledWorkload
 from bursar.runs.scaling_study import ScalingSetting, ScalingStudy, study_scaling
@@ -23,11 +22,24 @@ _COLUMNS: Final = (
     *("autoscaler", "placer", "under", "over", "under-t", "over-t", "up"),
     *("slowdown", "P90", "elastic", "hours", "cost"),
 )
+_USERS: Final = ("autoscaler", "user", "under", "over", "slowdown", "P90", "cost", "most")
+_MOST: Final = "most: the largest part of a user's budget that an interval committed, in percent."
+_SCORES: Final = (
+    "pairwise: points over all others in nine metrics; fractional: mean distance from the best,"
+    " less is better; elasticity, user, overall: above 1 is better than machines that are"
+    " always up."
+)
 _RANKED: Final = ("rank", "name", "pairwise", "fractional", "elasticity", "user", "overall")
 
 
 def simulate_scaled(
-    path: str, setting: ScalingSetting, plot: str | None, *, ranked: bool, as_json: bool
+    path: str,
+    setting: ScalingSetting,
+    plot: str | None,
+    *,
+    ranked: bool,
+    as_json: bool,
+    html: str | None = None,
 ) -> None:
     """Simulate a workload with autoscalers, and show what came of it."""
     study = study_scaling(read_workload(path), setting, watched)
@@ -38,7 +50,27 @@ def simulate_scaled(
         if ranked:
             show_ranking(study)
     if plot is not None:
-        draw(study, plot)
+        write_text(plot, svg(_plot(study)))
+    if html is not None:
+        write_text(html, page(study, setting, ranked=ranked))
+
+
+def page(study: ScalingStudy, setting: ScalingSetting, *, ranked: bool) -> str:
+    """The tables and the plot as a file."""
+    less = ("under", "over", "under-t", "over-t", "slowdown", "P90", "elastic", "hours", "cost")
+    rows = tuple(_row(run, setting) for run in study.runs)
+    tables = [ComparedTable("Autoscalers", _COLUMNS, rows, _note(study), left=2, less=less)]
+    if len(setting.goal.accounts) > 1:
+        users = tuple(row for run in study.runs for row in _account_rows(run, setting))
+        tables.append(ComparedTable("Users", _USERS, users, _MOST, left=2))
+    if ranked:
+        scores = tuple(_ranking(study))
+        better = ("pairwise", "elasticity", "user", "overall")
+        tables.append(
+            ComparedTable("Ranking", _RANKED, scores, _SCORES, 2, ("fractional",), better)
+        )
+    title = f"{counted(len(study.runs), 'run')} of one workload, side by side"
+    return comparison_html(title, tables, [_plot(study)])
 
 
 def show(study: ScalingStudy, setting: ScalingSetting) -> None:
@@ -46,19 +78,22 @@ def show(study: ScalingStudy, setting: ScalingSetting) -> None:
     print_table(_COLUMNS, rows, right=" ".join(_COLUMNS[2:]))
     accounts = [row for run in study.runs for row in _account_rows(run, setting)]
     if len(setting.goal.accounts) > 1:
-        columns = ("autoscaler", "user", "under", "over", "slowdown", "P90", "cost", "most")
-        print_table(columns, accounts, right=" ".join(columns[2:]))
-        say("most: the largest part of a user's budget that an interval committed, in percent.")
-    say(
+        print_table(_USERS, accounts, right=" ".join(_USERS[2:]))
+        say(_MOST)
+    say(_note(study))
+    for run in study.runs:
+        if run.ended != "done":
+            say(f"{run.name} did not finish: {run.ended}.")
+
+
+def _note(study: ScalingStudy) -> str:
+    return (
         f"{counted(study.works, 'work')}, {counted(study.tasks, 'task')}, a system of"
         f" {counted(study.size, 'slot')}. under, over: what supply lacked or exceeded, on average,"
         " in percent of the system; under-t, over-t: in percent of the time. up: slots, on average."
         " slowdown: mean response by critical path; elastic: by the response where machines are"
         " always up. hours: charged for each slot of the system."
     )
-    for run in study.runs:
-        if run.ended != "done":
-            say(f"{run.name} did not finish: {run.ended}.")
 
 
 def _percent(share: float) -> str:
@@ -98,9 +133,14 @@ def _account_rows(run: ScaledWorkload, setting: ScalingSetting) -> Iterator[tupl
 
 
 def show_ranking(study: ScalingStudy) -> None:
+    print_table(_RANKED, _ranking(study), right=" ".join((_RANKED[0], *_RANKED[2:])))
+    say(_SCORES)
+
+
+def _ranking(study: ScalingStudy) -> list[tuple[str, ...]]:
     """The best overall first."""
     scores = sorted(study.scores().items(), key=lambda one: -one[1].overall)
-    rows = [
+    return [
         (
             str(place),
             name,
@@ -112,12 +152,6 @@ def show_ranking(study: ScalingStudy) -> None:
         )
         for place, (name, one) in enumerate(scores, 1)
     ]
-    print_table(_RANKED, rows, right=" ".join((_RANKED[0], *_RANKED[2:])))
-    say(
-        "pairwise: points over all others in nine metrics; fractional: mean distance from the best,"
-        " less is better; elasticity, user, overall: above 1 is better than machines that are"
-        " always up."
-    )
 
 
 def values(study: ScalingStudy, *, ranked: bool) -> dict[str, Any]:
@@ -130,15 +164,10 @@ def values(study: ScalingStudy, *, ranked: bool) -> dict[str, Any]:
     return found
 
 
-def draw(study: ScalingStudy, target: str) -> None:
+def _plot(study: ScalingStudy) -> Plot:
     runs = [run for run in study.runs if not run.is_base]
-    plot = demand_plot(
+    return demand_plot(
         [(run.name, run.series.demand, run.series.supply) for run in runs],
         study.step_s,
         study.size,
     )
-    try:
-        Path(target).write_text(svg(plot), encoding="utf-8")
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise InputError(f"{shown(target)}: cannot write the plot: {why}") from None

@@ -183,6 +183,15 @@ MOST_RUNS = 1_000_000
     metavar="NAME",
     help="Keep the first run under this name, to look at it like at a real one.",
 )
+@option(
+    OUTPUT,
+    "--forecasts",
+    metavar="N",
+    type=Whole(0, 100),
+    default=0,
+    help="Let the kept run have so many forecasts on the way; each takes a second or so"
+    " (default: 0).",
+)
 @json_option
 def command(
     flow: str | None,
@@ -240,17 +249,18 @@ def command(
     subject = subject_of(goals[0])
     found = study(subject, faults, seeds, _watched)
     if options["keep"] is not None:
-        _keep(options["keep"], subject, faults, seed)
+        _keep(options, subject, faults, seed)
     if as_json:
         print_json(found)
     else:
         _show(found, subject.request)
 
 
-def _keep(name: str, subject: Subject, faults: Faults, seed: int) -> None:
+def _keep(options: Mapping[str, Any], subject: Subject, faults: Faults, seed: int) -> None:
     from bursar.runs.kept_simulation import keep_simulation
 
-    run = keep_simulation(home(), name, subject, faults, seed)
+    name, forecasts = options["keep"], options["forecasts"]
+    run = keep_simulation(home(), name, subject, faults, seed, forecasts)
     say(f"kept the run of seed {seed} as {run.name}. Look at it: bursar report {run.name}")
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from time import monotonic
 from typing import Any, Final, TypeVar
 
-from bursar.cli.common import print_table, say
-from bursar.model.errors import InputError, shown
+from bursar.cli.common import print_table, say, write_text
 from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
+from bursar.report.comparison import ComparedTable, comparison_html
 from bursar.report.plot import Plot, svg
 from bursar.report.workload import slowdown_plot
 from bursar.runs.workload_study import PlacedWorkload, WorkloadStudy
@@ -18,6 +17,10 @@ from bursar.runs.workload_study import PlacedWorkload, WorkloadStudy
 REPORTED_AFTER: Final = 10.0
 """seconds after which somebody wants to know how it goes"""
 Item = TypeVar("Item")
+_COMPARED: Final = (
+    *("imposed", "placer", "busy", "P50", "P90", "mean", "deviation", "Jain", "P90/P10"),
+    *("wait", "works", "stable"),
+)
 
 
 def show(study: WorkloadStudy) -> None:
@@ -27,14 +30,31 @@ def show(study: WorkloadStudy) -> None:
     _tell(study)
 
 
+def page(study: WorkloadStudy) -> str:
+    """The comparison and its plot as a file."""
+    rows, less = _by_utilization(study), ("P50", "P90", "mean", "deviation", "P90/P10", "works")
+    is_one = len({row[0] for row in rows}) == 1  # at another utilization nothing is comparable
+    table = ComparedTable(
+        "Placers",
+        _COMPARED,
+        tuple(rows),
+        _told(study),
+        left=2,
+        less=less if is_one else (),
+        more=("Jain",) if is_one else (),
+    )
+    title = f"{counted(len(study.runs), 'run')} of one workload, side by side"
+    return comparison_html(title, [table], [_plot(study)])
+
+
+def _by_utilization(study: WorkloadStudy) -> list[tuple[str, ...]]:
+    order = sorted(study.runs, key=lambda run: round(run.imposed, 6))  # stable: placers as given
+    return [_compared(run) for run in order]
+
+
 def show_comparison(study: WorkloadStudy) -> None:
     """The same by utilization, with fairness, and the most that each placer stands."""
-    columns = (
-        *("imposed", "placer", "busy", "P50", "P90", "mean", "deviation", "Jain", "P90/P10"),
-        *("wait", "works", "stable"),
-    )
-    order = sorted(study.runs, key=lambda run: round(run.imposed, 6))  # stable: placers as given
-    print_table(columns, map(_compared, order), right=" ".join((columns[0], *columns[2:-1])))
+    print_table(_COMPARED, _by_utilization(study), right=" ".join((_COMPARED[0], *_COMPARED[2:-1])))
     placers = list(dict.fromkeys(run.placer for run in study.runs))
     if len(study.runs) > len(placers):
         told = ((placer, _most(study.maximal(placer))) for placer in placers)
@@ -47,7 +67,11 @@ def _most(utilization: float | None) -> str:
 
 
 def _tell(study: WorkloadStudy) -> None:
-    say(
+    say(_told(study))
+
+
+def _told(study: WorkloadStudy) -> str:
+    return (
         f"{counted(study.works, 'work')}, {counted(study.tasks, 'task')},"
         f" {counted(study.machines, 'machine')}. P50 to deviation: slowdown, the response by the"
         " critical path, of the middle third of the works. works: in the system, on average."
@@ -105,15 +129,14 @@ def values(study: WorkloadStudy) -> dict[str, Any]:
 
 
 def draw(study: WorkloadStudy, target: str) -> None:
-    plot: Plot = slowdown_plot(
+    write_text(target, svg(_plot(study)))
+
+
+def _plot(study: WorkloadStudy) -> Plot:
+    return slowdown_plot(
         [(run.placer, run.imposed, run.slowdown.mean, run.slowdown.deviation)
          for run in study.runs if not run.stability.is_cut]
     )  # fmt: skip
-    try:
-        Path(target).write_text(svg(plot), encoding="utf-8")
-    except OSError as error:
-        why = error.strerror or type(error).__name__
-        raise InputError(f"{shown(target)}: cannot write the plot: {why}") from None
 
 
 def watched(items: Sequence[Item]) -> Iterator[Item]:

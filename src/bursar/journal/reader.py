@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 from zlib import crc32
 
 from bursar.journal.database import (
@@ -26,6 +25,7 @@ from bursar.journal.database import (
 from bursar.journal.problems import DAMAGED, SQL_ERRORS, check_usable, journal_error, unreachable
 from bursar.journal.records import decode_event, is_whole
 from bursar.journal.upgrade import OLD_NAMES
+from bursar.model.closable import Closable
 from bursar.model.errors import BursarError, JournalError
 from bursar.model.work import Work
 from bursar.state import events as ev
@@ -46,7 +46,7 @@ Row = tuple[int, bytes, int]
 """A row of the table of events: number, record, and the checksum of that at its place."""
 
 
-class JournalReader:
+class JournalReader(Closable):
     """Reads one journal, while it is written or afterwards, and never writes to it."""
 
     def __init__(self, path: str | Path) -> None:
@@ -150,17 +150,6 @@ class JournalReader:
         self._connection.close()
         if self._copy is not None:
             self._copy.cleanup()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _checked(self, batch: Sequence[Row], after: int) -> Sequence[bytes]:
         """The records of these rows, which follow event `after`; none is damaged or missing."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 import msgspec
 
@@ -15,6 +14,7 @@ from bursar.engine.world import Observer
 from bursar.journal.checkpoints import newest_checkpoint
 from bursar.journal.problems import AGAIN
 from bursar.journal.reader import JournalReader, work_reader
+from bursar.model.closable import Closable
 from bursar.model.codec import decoder
 from bursar.model.errors import BursarError, InvariantError, JournalError, shown
 from bursar.state import events as ev
@@ -24,7 +24,7 @@ from bursar.state.state import RunState
 _DIGEST: Final = decoder(Digest)
 
 
-class Follower:
+class Follower(Closable):
     """Keeps a state up to date with a journal that may still be written.
 
     Observers see what they would have seen in the engine, from the first event on. Without any, it
@@ -62,17 +62,6 @@ class Follower:
 
     def close(self) -> None:
         self.reader.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def load_state(

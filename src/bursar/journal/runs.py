@@ -34,7 +34,7 @@ _DIRECTORY: Final = 0o700
 _FILE: Final = 0o600
 _OTHERS: Final = 0o077
 _SHOWN: Final = 5
-"""Names told to somebody whose run was not found."""
+"""Names shown to somebody whose run was not found."""
 
 
 class RunDir(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from bursar.state import events as ev
 
 
 class _OwnedWorkflow(Workflow, frozen=True, kw_only=True, tag="Workflow"):
-    """Until works had them, a workflow told these itself; then both did for a while."""
+    """Until works had them, a workflow had these itself; then both did for a while."""
 
     owner: str = ""
     priority: int = 0

@@ -8,8 +8,7 @@ import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 from zlib import crc32
 
 from bursar.journal.database import (
@@ -27,6 +26,7 @@ from bursar.journal.database import (
 )
 from bursar.journal.problems import SQL_ERRORS, check_usable, journal_error, unreachable
 from bursar.journal.records import encode_event
+from bursar.model.closable import Closable
 from bursar.model.errors import BursarError, JournalError
 from bursar.state import events as ev
 
@@ -41,7 +41,7 @@ _INSERT_BARE: Final = "INSERT INTO event (seq, record, at, kind) VALUES (?, ?, ?
 _DIGEST: Final = "INSERT OR REPLACE INTO digest (id, seq, record, crc) VALUES (1, ?, ?, ?)"
 
 
-class JournalWriter:
+class JournalWriter(Closable):
     """Appends events to one journal; there is one writer at a time (see the lock of the run)."""
 
     def __init__(self, path: str | Path) -> None:
@@ -67,7 +67,7 @@ class JournalWriter:
 
     @classmethod
     def create(cls, path: str | Path, run: str, created: float | None = None) -> JournalWriter:
-        """Begin the journal of a new run, created now unless told otherwise."""
+        """Begin the journal of a new run, created now by default."""
         file = Path(path)
         try:
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, OWNER_ONLY))
@@ -144,17 +144,6 @@ class JournalWriter:
                 self._connection.execute("PRAGMA journal_mode=DELETE")
         finally:
             self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _open_to_write(path: Path) -> tuple[sqlite3.Connection, Meta, int]:

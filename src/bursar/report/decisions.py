@@ -151,6 +151,9 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             what = f"plan changed{_for_work(event, state)}"
             return f"{what}: {format_fleet(event.fleet)} at most", event.why
         case ev.StrategyChosen():
+            if event.strategy.is_interim:
+                what = f"both pools until the tail{_for_work(event, state)}"
+                return what, _tell_strategy(event, state)
             what = f"tail begins{_for_work(event, state)}"
             return f"{what}: {event.strategy}", _tell_strategy(event, state)
         case ev.ScaleDecided():

@@ -36,7 +36,7 @@ from bursar.policies.presets import (
     UNPLANNED,
 )
 from bursar.policies.registry import check_policies
-from bursar.policies.suited import follows_frontier, hedges_frontier
+from bursar.policies.suited import follows_frontier
 from bursar.state.events import PlanChosen, PlansOffered, WorkArrived
 
 USER_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
@@ -313,7 +313,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         suited = SUITED.get(provisioner, plain if self.flow is None else UNPLANNED)
         if self.faithful and provisioner == "bats":
             suited = FAITHFUL
-        if provisioner == "hedged" and not self._hedges_frontier:
+        if provisioner == "hedged" and not follows_frontier(self.market, self.goal):
             suited = HEDGED_BATS
         return {**suited, "provisioner": provisioner, **self.policies}
 
@@ -329,12 +329,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if self.faithful or self.bag is None:
             return False
         return follows_frontier(self.market, self.goal)
-
-    @property
-    def _hedges_frontier(self) -> bool:
-        """The same for reliable machines that others help."""
-        tasks = 0 if self.bag is None else self.bag.count
-        return hedges_frontier(self.market, self.goal, tasks, self.runtime)
 
     @property
     def _is_hedged(self) -> bool:

@@ -33,6 +33,7 @@ from bursar.journal.recorder import Listener, Recorder
 from bursar.journal.runs import Home, RunDir
 from bursar.journal.writer import JournalWriter
 from bursar.model.budget_text import format_budget
+from bursar.model.closable import Closable
 from bursar.model.errors import InputError, shown
 from bursar.model.goal import Goal
 from bursar.model.money import format_money
@@ -56,7 +57,7 @@ GoalOf = Callable[[RunState], Goal | None]
 """The goal that is asked for, by how the run stands; None: as before."""
 
 
-class Session:
+class Session(Closable):
     """Holds a run's lock and journal while it is executed; to be used in a `with` statement."""
 
     def __init__(
@@ -264,12 +265,6 @@ class Session:
     def close(self) -> None:
         """Release machines that are still there, then the journal, then the lock."""
         self._resources.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _interrupted(self, number: int, _: Any) -> None:
         self._stops += 1

@@ -56,6 +56,6 @@ def parse_error(text: str) -> EstimateError:
     if kind not in ERRORS:
         raise InputError(f"no error of estimates {shown(kind)}; {instead_of(kind, ERRORS)}")
     if (kind == "none") == bool(factor):
-        told = "has no factor" if factor else "needs a factor"
-        raise InputError(f"{shown(text)}: {kind} {told}; write for example none or random-1:2")
+        lack = "has no factor" if factor else "needs a factor"
+        raise InputError(f"{shown(text)}: {kind} {lack}; write for example none or random-1:2")
     return EstimateError(kind, parse_number(factor, 1e-6, 1e6)) if factor else EstimateError()

@@ -86,10 +86,14 @@ class SimulatedWorld:
             self.schedule(one)
 
     def wait(self, until: Time | None) -> Sequence[ev.AnyEvent]:
-        agenda, leases = self._agenda, self._leases
-        then = self._next()
-        if then is None or (until is not None and until < then):
-            then = until
+        agenda, leases, alive = self._agenda, self._leases, self._state.attempts
+        then = until
+        while agenda:
+            at, _, event = agenda[0]
+            if type(event) is not ev.AttemptEnded or event.attempt in alive:
+                then = at if until is None or at <= until else until
+                break
+            heappop(agenda)  # the end of an attempt that was cancelled or lost before
         while leases and (then is None or leases[0][0] < then):
             if expired := self._expire():
                 return expired
@@ -100,16 +104,6 @@ class SimulatedWorld:
         while agenda and agenda[0][0] <= then:
             happened.append(heappop(agenda)[2])
         return happened
-
-    def _next(self) -> Time | None:
-        """When something happens: not the end of an attempt that was cancelled or lost before."""
-        agenda, alive = self._agenda, self._state.attempts
-        while agenda:
-            at, _, event = agenda[0]
-            if type(event) is not ev.AttemptEnded or event.attempt in alive:
-                return at
-            heappop(agenda)
-        return None
 
     def _expire(self) -> Sequence[ev.AnyEvent]:
         """The end of the first lease, unless it was extended or its machine is gone."""
@@ -141,7 +135,10 @@ class SimulatedWorld:
             why = f"timed out after {format_duration(timeout)}"
             self.schedule(ev.AttemptEnded(now + timeout, attempt, "timeout", timeout, why=why))
         elif runtime is not None:
-            self.schedule(ev.AttemptEnded(now + runtime, attempt, outcome, runtime))
+            end = now + runtime
+            self._scheduled += 1
+            ended = ev.AttemptEnded(end, attempt, outcome, runtime)
+            heappush(self._agenda, (end, self._scheduled, ended))
 
     def _watch(self, decision: ev.MachineRented | ev.LeaseExtended) -> None:
         heappush(self._leases, (decision.until, decision.machine))

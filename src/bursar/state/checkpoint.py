@@ -34,7 +34,7 @@ from bursar.state.time_series import AccountSeries, TimeSeries
 from bursar.state.view import Attempt, Machine, Refusal
 from bursar.state.work_plans import WorkPlans
 
-VERSION: Final = f"8 {sys.byteorder} {array('l').itemsize}"
+VERSION: Final = f"9 {sys.byteorder} {array('l').itemsize}"
 """Which checkpoints can be read: of the same fields, on a computer with the same numbers."""
 
 COLUMNS: Final = ("status", "failures", "winners", "offers_rented")
@@ -84,6 +84,7 @@ class Plain(msgspec.Struct, frozen=True):
     leaving: dict[str, int]
     refusals: dict[str, Refusal]
     plans: dict[int, WorkPlans]
+    forecasts: list[ev.ForecastMade]
     arrivals_open: bool
     files_found: set[str] | None
     file_links: dict[str, str]

@@ -233,6 +233,20 @@ class ScaleDecided(Event, frozen=True, tag=True, omit_defaults=True):
     """tasks planned for each machine, see `bursar.state.planned_lines`"""
 
 
+class ForecastMade(Event, frozen=True, tag=True, omit_defaults=True):
+    """When the run will probably end, and what it will have cost: P10, P50 and P90 of each.
+
+    By simulations of what was left, see `bursar.runs.forecasting`. Nothing is decided by it.
+    """
+
+    end: tuple[Time, Time, Time]
+    cost: tuple[Money, Money, Money]
+    chance: float | None = None
+    """that all tasks are settled within budget and deadline; None: there is neither"""
+    draws: int = 0
+    """simulations that it rests on"""
+
+
 # --- machines ------------------------------------------------------------------------------------
 
 
@@ -373,6 +387,7 @@ AnyEvent = (
     | RetryRequested
     | RunEnded
     | ScaleDecided
+    | ForecastMade
     | MachineRented
     | LeaseExtended
     | ReleaseOrdered

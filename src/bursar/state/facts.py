@@ -108,6 +108,8 @@ class RunFacts(Struct, eq=False):
 
     plans: dict[int, WorkPlans] = {}
     """by the number of a work, what was offered, chosen and changed for it"""
+    forecasts: list[ev.ForecastMade] = []
+    """when it will end and what it will cost, as it was seen on the way; some of them, ascending"""
     arrivals_open: bool = True
     files_found: set[str] | None = None
     """what stood at the outputs of workflows before the run began; None: nobody looked"""

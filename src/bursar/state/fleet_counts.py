@@ -53,7 +53,7 @@ class ChangedMachines:
 
     def __init__(self) -> None:
         self._seen: tuple[int, int] | None = None
-        """the places in what changed from which on it was not told yet; None: nothing was"""
+        """the places in what changed from which on nobody was answered yet; None: nothing was"""
 
     def take(self, view: View) -> Iterable[int] | None:
         """None: look at all machines."""
@@ -138,6 +138,16 @@ class FleetCounts:
         if account is None:
             account = next(iter(self._by_account), "")
         return self._by_account.get(account, {}).get(offer) or OfferCounts()
+
+    def staying(self, offer: str, account: str | None = None) -> int:
+        """Machines of an offer that boot or are up and stay, of all accounts or of one."""
+        accounts = self._by_account if account is None else (account,)
+        found = 0
+        for one in accounts:
+            counts = self._by_account.get(one, {}).get(offer)
+            if counts is not None:
+                found += counts.booting + counts.idle + counts.busy
+        return found
 
     def of_account(self, account: str) -> OfferCounts:
         """Its machines of all offers."""

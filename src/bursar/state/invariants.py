@@ -29,8 +29,8 @@ def check(state: RunState) -> None:
     _expect(state, counts[FAILED] == state.failed, f"failed {state.failed} of {counts}")
     _expect(state, counts[WAITING] == state.waiting, f"waiting {state.waiting} of {counts}")
     _expect(state, counts[BLOCKED] == state.blocked, f"blocked {state.blocked} of {counts}")
-    told = f"cancelled {state.cancelled} of {counts}"
-    _expect(state, counts[CANCELLED] == state.cancelled, told)
+    message = f"cancelled {state.cancelled} of {counts}"
+    _expect(state, counts[CANCELLED] == state.cancelled, message)
     _expect(state, set(state.failed_tasks) == _having(state, FAILED), "failed_tasks differ")
     ends = [*(state.work.before(place) for place in range(len(state.work))), state.total]
     for place, (before, end) in enumerate(pairwise(ends)):

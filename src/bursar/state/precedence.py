@@ -34,10 +34,11 @@ class Precedence:
         first = len(self._missing)
         self._firsts.append(first)
         self._rows[first] = flow.parents
-        for index, parents in enumerate(flow.parents):
+        for task, children in enumerate(flow.children, first):
+            if children:
+                self._children[task] = [first + child for child in children]
+        for parents in flow.parents:
             self._missing.append(len(parents))
-            for parent in parents:
-                self._children.setdefault(first + parent, []).append(first + index)
             yield bool(parents)
 
     def waits(self, task: int) -> bool:

@@ -31,6 +31,7 @@ _APPLIERS: Final[dict[type, Callable[[RunFacts, Any], None]]] = {
     ev.RetryRequested: tasks.retry_requested,
     ev.RunEnded: run.run_ended,
     ev.ScaleDecided: run.scale_decided,
+    ev.ForecastMade: run.forecast_made,
     ev.MachineRented: machines.machine_rented,
     ev.LeaseExtended: machines.lease_extended,
     ev.ReleaseMarked: machines.release_marked,

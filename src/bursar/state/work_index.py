@@ -87,8 +87,8 @@ class WorkIndex:
         self._seen: tuple[int, int, int, int] | None = None
         """the places in what changed from which on it is not known yet; None: nothing is"""
 
-    def look(self, view: View) -> None:
-        """Follow what changed."""
+    def look(self, view: View) -> Collection[int] | None:
+        """Follow what changed: numbers of the works whose tasks or priority did; None: any may."""
         seen = self._seen
         tasks = self._changed(view)
         if tasks is None:
@@ -99,12 +99,35 @@ class WorkIndex:
         for place in arrived:
             if view.work.left(place):
                 self._keep(self._counted(place, view))
+        changed = {place + 1 for place in arrived}
         for number in self._with_new_priority(view, seen):
             if number in self._unsettled:
                 self._unsettled[number].work = view.work[number - 1][1]
-        for task in tasks or ():
-            if self._status[task] != view.status[task]:
-                self._move(task, view.status[task], view)
+                changed.add(number)
+        if tasks is None:
+            return None
+        self._move_all(tasks, view, changed)
+        return changed
+
+    def _move_all(self, tasks: Iterable[int], view: View, changed: set[int]) -> None:
+        """Count tasks as what they are now, and note their works."""
+        before, status = self._status, view.status
+        work: CountedWork | None = None
+        for task in tasks:
+            new = status[task]
+            if before[task] == new:
+                continue
+            if work is None or task not in work.tasks:  # many of one work change together
+                number = view.work.place_of(task) + 1
+                changed.add(number)
+                work = self._unsettled.get(number)
+                if work is None:  # it was settled, and is not any more
+                    work = self._counted(number - 1, view)
+            work.move(task, new)
+            if not work.unsettled:
+                self._unsettled.pop(work.number, None)
+            elif work.number not in self._unsettled:
+                self._keep(work)
 
     def _changed(self, view: View) -> Iterable[int] | None:
         """Tasks whose status may be another one; None: all."""
@@ -130,17 +153,6 @@ class WorkIndex:
         """Numbers of works whose priority may be another one."""
         changed = None if seen is None else view.changes.works.since(seen[3])
         return tuple(self._unsettled) if changed is None else changed
-
-    def _move(self, task: int, new: int, view: View) -> None:
-        number = view.work.place_of(task) + 1
-        work = self._unsettled.get(number)
-        if work is None:  # it was settled, and is not any more
-            work = self._counted(number - 1, view)
-        work.move(task, new)
-        if work.unsettled:
-            self._keep(work)
-        else:
-            self._unsettled.pop(number, None)
 
     def _keep(self, work: CountedWork) -> None:
         if work.number not in self._unsettled and work.unsettled:

@@ -45,14 +45,21 @@ def begun(tasks=20, **conditions):
     return scene
 
 
+def expect(scene, minutes, cost, chance):
+    """A forecast of the end and the cost."""
+    end = tuple(scene.at + round(minutes * MINUTE * part) for part in (0.9, 1, 1.1))
+    costs = tuple(Money.parse(str(round(cost * part, 2))) for part in (0.9, 1, 1.1))
+    scene.tell(ev.ForecastMade(scene.at, end, costs, chance, 32))
+    return scene
+
+
 def tile(found, name):
     return next(one for one in found.tiles if one.id == name)
 
 
 def test_a_run_on_course_says_when_it_ends_and_what_it_costs():
-    found = shown(begun())
-    # 14 are left: 2 half done, then 12 on 2 machines, a minute each.
-    assert found.verdict.text.startswith("On course: ends in 6.50\u00a0min, for $")
+    found = shown(expect(begun(), 6.5, 14, 1.0))
+    assert found.verdict.text == "On course: ends in 6.50\u00a0min, for $14.00 of $30.00."
     assert found.verdict.tone == "good"
     assert "2 small at work, 2 tasks running, 12 waiting" in found.verdict.more
     assert tile(found, "tasks").value == "6"
@@ -62,7 +69,7 @@ def test_a_run_on_course_says_when_it_ends_and_what_it_costs():
 
 
 def test_a_deadline_that_cannot_be_kept_is_off_course():
-    found = shown(begun(deadline=5 * MINUTE))
+    found = shown(expect(begun(deadline=5 * MINUTE), 6.5, 14, 0.0))
     assert found.verdict.tone == "bad"
     assert tile(found, "chance").value == "0\u00a0%"
     assert tile(found, "chance").label == "Chance to keep both"
@@ -181,3 +188,25 @@ def test_nothing_is_ever_a_hundred_percent():
     assert share(0.9999).replace("\u00a0", " ") == "> 99 %"
     assert share(0.0001).replace("\u00a0", " ") == "< 1 %"
     assert moment(3_723 * SECOND) == "1:02:03"
+
+
+def test_every_machine_is_in_the_ledger_and_the_amounts_are_all_of_it():
+    scene = begun()
+    lost = scene.machine(stay=2 * MINUTE)
+    scene.pass_time(10 * SECOND)
+    scene.down(lost, "lost")
+    found = shown(scene).ledger
+    assert [row.machine for row in found.rows] == ["small-3", "small-2", "small-1"]
+    assert [row.state for row in found.rows] == ["lost", "up", "up"]
+    assert [row.attempts for row in found.rows] == ["0", "4", "4"]
+    assert [row.useful for row in found.rows] == ["0", "3", "3"]
+    assert found.total == amount(scene.state.ledger.committed, "USD")
+    paid = [float(row.amount.removeprefix("$")) for row in found.rows]
+    assert sum(paid) == pytest.approx(float(scene.state.ledger.committed))
+    assert found.before == ""
+
+
+def test_supply_and_demand_end_with_what_is_there_now():
+    found = shown(begun()).charts
+    assert (found.demand.v[-1], found.supply.v[-1]) == (14, 2)
+    assert found.demand.t[-1] == found.now

@@ -147,7 +147,12 @@ class Headline:
 
     @property
     def _total_budget(self) -> Money | None:
-        return self._digest.budget if self._digest.interval is None else None
+        """None: there is none, or it is one per interval, or users have such ones."""
+        several = self._state.goal.accounts
+        if self._digest.interval is not None or any(one.budget is None for one in several):
+            return None
+        is_renewed = any(one.budget is not None and one.budget.every for one in several)
+        return None if is_renewed else self._digest.budget
 
     def _forecast_money(self, outlook: RestForecast) -> str:
         if self._digest.is_free:
@@ -199,6 +204,8 @@ class Headline:
             return PageTile("money", "Committed", "free", "of charge", "nothing here costs money")
         committed = amount(digest.committed, currency)
         unit = "no budget" if budget is None else f"of {amount(budget, currency)}"
+        if self._state.goal.accounts and budget is None:
+            unit = "in all"
         more, bar = "", dict[str, float]()
         if digest.interval is not None and digest.budget is not None:
             now = amount(digest.interval.committed, currency)
@@ -253,10 +260,14 @@ class Headline:
         what = "both" if has_both else "the deadline" if goal.deadline is not None else "the budget"
         label = f"Chance to keep {what}"
         if self._outlook is None or self._outlook.chance is None:
-            why = "one finished task is needed" if self._outlook is None else "no limit is set"
+            why = "too early to tell" if self._outlook is None else "no limit is set"
             return PageTile("chance", label, "–", "", why)
         return PageTile(
-            "chance", label, share(self._outlook.chance), "", "by 200 simulations of what is left"
+            "chance",
+            label,
+            share(self._outlook.chance),
+            "",
+            f"by {counted(self._outlook.draws, 'simulation')} of what is left",
         )
 
     def _promise(self, digest: Digest) -> PageTile:

@@ -143,6 +143,8 @@ class Reasons:
             case ev.AssignmentChanged():
                 return "plan", f"plan changed: {format_fleet(event.fleet)} at most", event.why
             case ev.StrategyChosen():
+                if event.strategy.is_interim:
+                    return "plan", "both pools until the tail", event.why
                 return "plan", f"tail begins: {event.strategy}", event.why
             case ev.ScaleDecided():
                 fleet = {name: count for name, count in event.fleet.items() if count}

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.model.money import NANOS
-from bursar.model.time import SECOND
-from bursar.report.page.machine_log import MachineLog
+from bursar.model.time import SECOND, Time
+from bursar.report.page.machine_log import NEVER, MachineLog
 from bursar.state.attempts import AttemptLog
 from bursar.state.state import RunState
+from bursar.state.time_series import TimeSeries
 
 MOST_POINTS: Final = 400
 """of a series: a screen has no more columns for it"""
@@ -99,6 +100,24 @@ def running_series(columns: AttemptColumns) -> Steps:
 def money_series(log: MachineLog) -> Steps:
     times, committed = np.array(log.committed_at), np.array(log.committed, dtype=np.float64)
     return thinned(times / SECOND, committed / NANOS)
+
+
+def supply_series(log: MachineLog, now: Time) -> Steps:
+    """Slots of the machines that are up."""
+    slots = np.array([offer.slots for offer in log.market.offers] or [1])[np.array(log.offer)]
+    up, gone = np.array(log.up), np.array(log.gone)
+    came, left = up != NEVER, (up != NEVER) & (gone != NEVER)
+    times = np.concatenate(([0], up[came], gone[left]))
+    order = np.argsort(times, kind="stable")
+    count = np.cumsum(np.concatenate(([0], slots[came], -slots[left]))[order])
+    return thinned(np.append(times[order], now) / SECOND, np.append(count, count[-1]))
+
+
+def noted_series(series: TimeSeries, now: Time) -> Steps:
+    """As it was noted, every few seconds, and as it is."""
+    times = [*(one for one in series.times if one < now), now]
+    values = [series.at(one) for one in times[:-1]] + [series.value]
+    return thinned(np.array(times) / SECOND, values)
 
 
 def fleet_series(log: MachineLog) -> Steps:

@@ -19,10 +19,11 @@ from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
 from bursar.report.page.graph import WorkflowGraph, workflow_graph
 from bursar.report.page.headline import Headline, PageTile, PageVerdict
+from bursar.report.page.ledger import LedgerTable, ledger_table
 from bursar.report.page.machine_log import MachineLog
 from bursar.report.page.money_split import PLACES, USES, OfferMoney, Use, split_money
 from bursar.report.page.numbers import amount, moment, share
-from bursar.report.page.outlook import Outlooks, RestForecast
+from bursar.report.page.outlook import RestForecast, forecasts_of
 from bursar.report.page.reasons import Reasons, WhyGroup
 from bursar.report.page.runtimes import OfferRunTimes, run_times
 from bursar.report.page.series import (
@@ -32,7 +33,9 @@ from bursar.report.page.series import (
     failed_series,
     fleet_series,
     money_series,
+    noted_series,
     running_series,
+    supply_series,
 )
 from bursar.report.page.tables import (
     AccountRow,
@@ -97,6 +100,10 @@ class ChartData(msgspec.Struct, frozen=True):
     failed: Steps
     running: Steps
     fleet: Steps
+    demand: Steps
+    """slots that tasks could use ..."""
+    supply: Steps
+    """... and those of machines that are up"""
     plans: list[PlanPoint]
 
 
@@ -186,6 +193,7 @@ class RunSnapshot(msgspec.Struct, frozen=True):
     longest: LongestData
     runtimes: list[OfferRunTimes]
     offers: list[OfferRow]
+    ledger: LedgerTable
     graph: WorkflowGraph | None
     about: AboutRun
 
@@ -198,7 +206,6 @@ def snapshot(
     *,
     is_live: bool,
     redact: bool = False,
-    history: list[RestForecast] | None = None,
 ) -> RunSnapshot:
     """How a run stands at `now`, which is not before its last event.
 
@@ -208,10 +215,8 @@ def snapshot(
     columns = AttemptColumns.of(state)
     split = split_money(columns, machines, now)
     times = run_times(state, columns, machines)
-    outlooks = Outlooks(state, columns, machines)
-    ahead = outlooks.at(now) if is_live and _may_forecast(state) else None
-    if history is None:
-        history = outlooks.history(state.last_settled) if _may_forecast(state) else []
+    history = forecasts_of(state)
+    ahead = _latest(state, history, is_live=is_live)
     money = _money(split, state.market.currency)
     useful = Fraction(money.parts[PLACES["useful"]].exact) / max(Fraction(1, NANOS), _total(split))
     head = Headline(state, now, ahead, is_live=is_live, useful=useful)
@@ -234,34 +239,26 @@ def snapshot(
         ),
         runtimes=times,
         offers=offer_rows(state, columns, machines, split, times),
+        ledger=ledger_table(state, columns, machines, now),
         graph=workflow_graph(state),
         about=_about(state, redact=redact),
     )
 
 
 def headline(
-    state: RunState, machines: MachineLog, now: Time, *, is_live: bool
+    state: RunState, now: Time, *, is_live: bool
 ) -> tuple[PageVerdict, list[PageTile], RestForecast | None]:
-    """The verdict and the tiles alone, some times a second."""
+    """The verdict and the tiles of a run that goes on, alone: no time grows with the run."""
     now = max(now, state.now) if state.ended is None and is_live else state.now
-    columns = AttemptColumns.of(state)
-    outlooks = Outlooks(state, columns, machines)
-    ahead = outlooks.at(now) if is_live and _may_forecast(state) else None
-    split = split_money(columns, machines, now)
-    total = _total(split)
-    useful = sum((one.parts[PLACES["useful"]] for one in split), Fraction(0))
-    head = Headline(
-        state, now, ahead, is_live=is_live, useful=useful / max(Fraction(1, NANOS), total)
-    )
+    ahead = _latest(state, forecasts_of(state), is_live=is_live)
+    head = Headline(state, now, ahead, is_live=is_live, useful=Fraction(0))
     return head.verdict(), head.tiles(), ahead
 
 
-def _may_forecast(state: RunState) -> bool:
-    """A service has no end, and a sample ends when it has enough."""
-    created = state.created
-    is_sample = created is not None and created.policies.get("provisioner") == "sample"
-    is_sample = is_sample and state.plans_of(FIRST_WORK).chosen is None
-    return not is_sample and not (state.arrivals_open and len(state.work) != 1)
+def _latest(state: RunState, history: list[RestForecast], *, is_live: bool) -> RestForecast | None:
+    """What is to be expected of a run that goes on."""
+    goes_on = is_live and state.ended is None and state.stopping is None
+    return history[-1] if goes_on and history else None
 
 
 def _word(state: RunState, *, is_live: bool) -> str:
@@ -290,6 +287,8 @@ def _charts(state: RunState, columns: AttemptColumns, machines: MachineLog, now:
         failed=failed_series(state),
         running=running_series(columns),
         fleet=fleet_series(machines),
+        demand=noted_series(state.demand.whole, now),
+        supply=supply_series(machines, now),
         plans=_plan_points(state),
     )
 

@@ -83,6 +83,12 @@ class AccountRow(msgspec.Struct, frozen=True):
     """in this interval, or in all"""
     share: float | None
     machines: int
+    demand: int
+    """slots that its ready and running tasks could use"""
+    supply: int
+    """slots of its machines that are up"""
+    total: str
+    """committed in all intervals"""
 
 
 class PromiseRow(msgspec.Struct, frozen=True):
@@ -220,7 +226,18 @@ def accounts(state: RunState) -> list[AccountRow]:
         )
         told = "no budget" if budget is None else format_budget(budget, currency)
         part = None if not budget or not budget.amount else used.nanos / budget.amount.nanos
-        rows.append(AccountRow(name, told, amount(used, currency), part, machines[name]))
+        rows.append(
+            AccountRow(
+                account=name,
+                budget=told,
+                committed=amount(used, currency),
+                share=part,
+                machines=machines[name],
+                demand=state.demand.now(name),
+                supply=state.supply.now(name),
+                total=amount(totals.get(name, Money(0)), currency),
+            )
+        )
     return rows
 
 

@@ -10,14 +10,14 @@ import time
 from collections.abc import Iterator
 from heapq import merge
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, get_args
+from typing import Final, get_args
 
 from bursar.journal.checkpoints import newest_checkpoint
 from bursar.journal.problems import AGAIN
 from bursar.journal.reader import JournalReader, work_reader
 from bursar.journal.replay import apply
 from bursar.journal.runs import RunDir
+from bursar.model.closable import Closable
 from bursar.model.errors import BursarError, JournalError
 from bursar.model.time import Time, seconds
 from bursar.report.page.headline import PageTile, PageVerdict
@@ -30,20 +30,16 @@ from bursar.state.state import RunState
 
 _ATTEMPTS: Final = (ev.AttemptStarted, ev.AttemptEnded, ev.WorkArrived, ev.FilesFound)
 _SEEN: Final = tuple(kind for kind in get_args(ev.AnyEvent) if kind not in _ATTEMPTS)
-MOST_FORECASTS: Final = 60
-"""kept of a run that goes on; then every other"""
 _WITH_REASON: Final = '"reason":'
 
 
-class RunWatch:
+class RunWatch(Closable):
     """Keeps what a page needs up to date with a journal that may still be written."""
 
     def __init__(self, path: str | Path) -> None:
         self.reader = JournalReader(path)
         self.machines = MachineLog()
         self.reasons = Reasons(self.machines)
-        self._forecasts: list[RestForecast] | None = None
-        """of a run that goes on; None: those of before are made once more"""
         known = newest_checkpoint(self.reader)
         self.state = RunState() if known is None else known
         self.state.work.recall = work_reader(self.reader.path)
@@ -71,44 +67,19 @@ class RunWatch:
         return state.events - before
 
     def snapshot(self, now: Time, *, is_live: bool, redact: bool = False) -> RunSnapshot:
-        """How the run stands; of a live one, forecasts that were made before are kept."""
-        going_on = is_live and self.state.ended is None
-        shown = snapshot(
-            self.state,
-            self.machines,
-            self.reasons,
-            now,
-            is_live=is_live,
-            redact=redact,
-            history=self._forecasts if going_on else None,
+        """How the run stands."""
+        return snapshot(
+            self.state, self.machines, self.reasons, now, is_live=is_live, redact=redact
         )
-        made = shown.outlook.now
-        self._forecasts = None
-        if going_on and made is not None:
-            kept = shown.outlook.history
-            kept = kept[::2] if len(kept) >= MOST_FORECASTS else kept
-            self._forecasts = [*kept, made]
-        return shown
 
     def headline(
         self, now: Time, *, is_live: bool
     ) -> tuple[PageVerdict, list[PageTile], RestForecast | None]:
         """What changes at every moment."""
-        return headline(self.state, self.machines, now, is_live=is_live)
+        return headline(self.state, now, is_live=is_live)
 
     def close(self) -> None:
         self.reader.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def time_of(state: RunState, wall: float) -> Time:

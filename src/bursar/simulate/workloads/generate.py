@@ -48,7 +48,7 @@ def _priorities(spec: WorkloadSpec, rng: np.random.Generator) -> list[int]:
 
 
 def _kinds(spec: WorkloadSpec) -> list[str]:
-    """Kinds take turns so that after any number of workflows their shares are as told."""
+    """Kinds take turns so that after any number of workflows their shares are as given."""
     whole = sum(share for _, share in spec.kinds)
     owed = [0.0] * len(spec.kinds)
     found = []

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from bursar.state import events as ev
 from bursar.state.facts import RunFacts
 from bursar.state.ledger import Ledger
+
+MOST_FORECASTS: Final = 120
 
 
 def run_created(state: RunFacts, event: ev.RunCreated) -> None:
@@ -44,6 +48,13 @@ def budget_refilled(state: RunFacts, event: ev.BudgetRefilled) -> None:
 
 def scale_decided(state: RunFacts, event: ev.ScaleDecided) -> None:
     """Told for those who ask why; the machines are rented and released by other events."""
+
+
+def forecast_made(state: RunFacts, event: ev.ForecastMade) -> None:
+    """Kept with those before; when there are very many, every other goes."""
+    if len(state.forecasts) >= MOST_FORECASTS:
+        del state.forecasts[1::2]
+    state.forecasts.append(event)
 
 
 def stop_requested(state: RunFacts, event: ev.StopRequested) -> None:

@@ -33,16 +33,25 @@ function moneyAxis(root, y, low, high, left, right, currency, most) {
     label(root, left - 6, y(value) + 4, moneyTick(value, step, currency), "", "end");
   }
 }
+// One moment under the mouse, marked in every chart that has time from left to right.
+const cursors = {};
+function moveCursor(t) {
+  for (const id in cursors) {
+    const { place, from, to, x } = cursors[id], seen = t !== null && t >= from && t <= to;
+    place(seen ? x(t) : null);
+  }
+}
 function hover(root, x, left, right, top, bottom, tell) {
-  const cursor = svg("line", { y1: top, y2: bottom, stroke: "var(--ink3)", "stroke-dasharray": "2 2", visibility: "hidden" });
+  const cursor = svg("line", { y1: top, y2: bottom, stroke: "var(--ink3)", "stroke-dasharray": "2 2", visibility: "hidden", class: "cursor" });
   const pad = svg("rect", { x: left, y: top, width: right - left, height: bottom - top, fill: "transparent" });
   add(root, cursor, pad);
+  const place = (at) => { cursor.setAttribute("visibility", at === null ? "hidden" : "visible"); if (at !== null) { cursor.setAttribute("x1", at); cursor.setAttribute("x2", at); } };
+  cursors[root.parentNode.id] = { place, from: x.invert(left), to: x.invert(right), x };
   pad.addEventListener("mousemove", (event) => {
-    const at = event.clientX - root.getBoundingClientRect().left;
-    cursor.setAttribute("x1", at); cursor.setAttribute("x2", at); cursor.setAttribute("visibility", "visible");
-    tip(tell(x.invert(at)), event);
+    const t = x.invert(event.clientX - root.getBoundingClientRect().left);
+    moveCursor(t); tip(tell(t), event);
   });
-  pad.addEventListener("mouseleave", () => { cursor.setAttribute("visibility", "hidden"); tip(""); });
+  pad.addEventListener("mouseleave", () => { moveCursor(null); tip(""); });
 }
 function niceTop(high) { const step = niceStep(high || 1, 4); return Math.ceil((high || 1) / step - 1e-9) * step; }
 function span(charts, ahead) { return Math.max(charts.now, ahead ? ahead.end[1] : 0, 0.001) * 1.02; }
@@ -52,7 +61,7 @@ function drawPlane(box, data) {
   const ended = !live && path.length + plans.length + charts.done.t.length > 1;
   const actual = ended ? { t: charts.done.t[charts.done.t.length - 1], m: charts.money.v[charts.money.v.length - 1] } : null;
   if (!plans.length && !path.length && !ahead) {
-    emptyState(box, "No plan and no forecast yet.", "A forecast needs one finished task."); return;
+    emptyState(box, "No plan and no forecast yet.", "A forecast needs results of a third of what began."); return;
   }
   const xs = [], ys = [];
   for (const one of plans) { xs.push(one.end, one.chosen ? one.end_upper : one.end); ys.push(one.cost, one.chosen ? one.cost_upper : one.cost); }
@@ -170,9 +179,35 @@ function drawTasks(box, data) {
   hover(root, x, left, right, top, bottom, (t) => t > charts.now ? "" : `${moment(t)}: ${fixed(valueAt(charts.done, t), 0)} done, ${fixed(valueAt(charts.running, t), 0)} running on ${fixed(valueAt(charts.fleet, t), 0)} machines`);
 }
 
+function drawSupply(box, data) {
+  const { charts } = data, { demand, supply } = charts;
+  if (!Math.max(...demand.v, ...supply.v)) { emptyState(box, "No task has come yet."); return; }
+  const end = Math.max(charts.now, 0.001), most = Math.max(1, ...supply.v), wanted = Math.max(...demand.v);
+  const high = Math.min(Math.max(wanted, most), 4 * most) * 1.08, cut = wanted > high;
+  const { root, width, height } = canvasFor(box, `Supply and demand in slots: now ${demand.v[demand.v.length - 1]} wanted, ${supply.v[supply.v.length - 1]} up`);
+  const left = 44, right = width - 8, top = 10, bottom = height - 22;
+  const x = timeScale(0, end, left, right, charts.pauses), y = linear(0, high, bottom, top), capped = (v) => y(Math.min(v, high));
+  for (const value of ticks(0, high, Math.max(1, niceStep(high, 4)))) { line(root, left, y(value), right, y(value), "var(--grid)"); label(root, left - 6, y(value) + 4, fixed(value, 0), "", "end"); }
+  timeAxis(root, x, 0, end, { top, bottom }, Math.max(3, Math.floor(width / 140)));
+  pauseMarks(root, x, top, bottom);
+  const moments = [...new Set([...demand.t, ...supply.t])].sort((a, b) => a - b);
+  for (let n = 0; n < moments.length; n += 1) {
+    const from = moments[n], to = n + 1 < moments.length ? moments[n + 1] : end, lacks = valueAt(demand, from) - valueAt(supply, from);
+    if (!lacks || to <= from) continue;
+    const a = capped(valueAt(demand, from)), b = capped(valueAt(supply, from));
+    root.appendChild(svg("rect", { x: x(from).toFixed(1), y: Math.min(a, b).toFixed(1), width: Math.max(0.3, x(to) - x(from) + 0.2).toFixed(1), height: Math.abs(a - b).toFixed(1), fill: lacks > 0 ? "var(--warn-bg)" : "var(--shade)" }));
+  }
+  root.appendChild(svg("path", { d: stepPath(demand.t, demand.v, x, capped, end), fill: "none", stroke: "var(--off)", "stroke-width": 1.5, "stroke-dasharray": "5 2" }));
+  root.appendChild(svg("path", { d: stepPath(supply.t, supply.v, x, capped, end), fill: "none", stroke: "var(--ink)", "stroke-width": 2 }));
+  const upTo = cut ? `, up to ${fixed(wanted, 0)}` : "";
+  label(root, right, top + 12, width < 600 ? `– – demand${upTo}  — supply` : `– – demand${upTo} (amber: lacking)   — supply (grey: spare)`, "", "end");
+  nowLine(root, x, charts, top, bottom, data.live);
+  hover(root, x, left, right, top, bottom, (t) => t > charts.now ? "" : `${moment(t)}: ${fixed(valueAt(demand, t), 0)} slots wanted, ${fixed(valueAt(supply, t), 0)} up`);
+}
+
 function drawForecasts(box, data) {
   const { charts, outlook } = data, path = outlook.now ? [...outlook.history, outlook.now] : outlook.history;
-  if (path.length < 2) { emptyState(box, "Too few forecasts to compare.", "They are made from the first result on."); return; }
+  if (path.length < 2) { emptyState(box, "Too few forecasts to compare.", "They are made from the third second on, when a third of what began has ended."); return; }
   const plan = charts.plans.find((one) => one.chosen), ended = !data.live;
   const { root, width, height } = canvasFor(box, "Forecasts of end and cost over time, with P10 to P90. " + outlook.told);
   const left = 56, right = width - 8, t0 = path[0].at, t1 = Math.max(path[path.length - 1].at, t0 + 1e-6);
@@ -193,6 +228,10 @@ function drawForecasts(box, data) {
     if (planned) { line(root, left, y(planned), right, y(planned), "var(--plan)", { "stroke-dasharray": "1.5 3", "stroke-width": 2 }); label(root, (left + right) / 2, y(planned) - 4, "plan P50", "", "middle"); }
     if (actual) { line(root, left, y(actual), right, y(actual), "var(--ink)", { "stroke-width": 1.5 }); label(root, right, y(actual) - 4, field === "end" ? "ended " + duration(actual) : "cost " + money(actual, charts.currency), "ink", "end"); }
   }
+  hover(root, x, left, right, 8, height - 20, (t) => {
+    const one = path.reduce((best, other) => other.at <= t ? other : best, path[0]);
+    return `at ${moment(one.at)}: ends at ${moment(one.end[1])} (${moment(one.end[0])} – ${moment(one.end[2])})\ncosts ${money(one.cost[1], charts.currency)} (${money(one.cost[0], charts.currency)} – ${money(one.cost[2], charts.currency)})`;
+  });
 }
 
 function drawRunTimes(box, data) {

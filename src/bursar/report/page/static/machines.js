@@ -73,6 +73,7 @@ function drawRows(box, data) {
   });
   if (live) { context.strokeStyle = ink; context.lineWidth = 1; context.beginPath(); context.moveTo(x(charts.now), 0); context.lineTo(x(charts.now), bottom); context.stroke(); }
   axisBelow(context, x, end, 0, bottom);
+  machineCursor(box, x, end, bottom);
   machineHits = { x, rows, tops, bar, charts, left };
 }
 function drawRaster(box, data) {
@@ -112,14 +113,22 @@ function drawRaster(box, data) {
     from += count; drawn += count * each + 4;
   }
   axisBelow(context, x, raster.end, top, drawn);
+  machineCursor(box, x, raster.end, drawn);
 }
 function rgb(name) { const hex = colour(name); const full = hex.length === 4 ? [...hex.slice(1)].map((c) => c + c).join("") : hex.slice(1, 7); return [0, 2, 4].map((n) => parseInt(full.slice(n, n + 2), 16)); }
+function machineCursor(box, x, end, height) {
+  let mark = box.querySelector(".cursor-line");
+  if (!mark) { mark = el("div", "cursor-line gone"); box.appendChild(mark); }
+  mark.style.height = height + "px";
+  cursors[box.id] = { place: (at) => { mark.classList.toggle("gone", at === null); if (at !== null) mark.style.left = at.toFixed(1) + "px"; }, from: 0, to: end, x };
+}
 function watchMachines(node) {
   node.addEventListener("mousemove", (event) => {
     if (!machineHits) { tip(""); return; }
     const at = node.getBoundingClientRect(), px = event.clientX - at.left, py = event.clientY - at.top, { x, rows, tops, bar, charts, left } = machineHits;
     const n = tops.findIndex((top) => py >= top - 1 && py <= top + bar + 1);
     if (n < 0 || px < left) { tip(""); return; }
+    moveCursor(x.invert(px));
     const row = rows[n], t = x.invert(px), gone = row.gone === null ? charts.now : row.gone;
     const found = (row.segments || []).find(([a, b]) => t >= a && t < b);
     let text = "";
@@ -128,5 +137,5 @@ function watchMachines(node) {
     else if (t < gone) text = "idle, paid"; else if (t < row.until) text = (row.gone === null ? "paid ahead: " : "rounded up: ") + duration(row.until - gone);
     tip(text ? `${row.name} at ${moment(t)}\n${text}` : "", event);
   });
-  node.addEventListener("mouseleave", () => tip(""));
+  node.addEventListener("mouseleave", () => { moveCursor(null); tip(""); });
 }

@@ -1,8 +1,8 @@
 // The page: what is drawn when, keys, theme, and the live stream.
 const page = { data: null, source: null, heard: 0, ended: false, hidden: false };
-const CHARTS = { plane: drawPlane, "money-chart": drawMoney, "tasks-chart": drawTasks, "forecast-chart": drawForecasts, "runtime-chart": drawRunTimes, "machines-canvas": drawMachines };
-const NEEDS = { plane: ["charts", "outlook"], "money-chart": ["charts", "outlook"], "tasks-chart": ["charts", "outlook"], "forecast-chart": ["outlook"], "runtime-chart": ["runtimes"], "machines-canvas": ["machines"] };
-const PANELS = [[["verdict"], showVerdict], [["tiles"], showTiles], [["money", "machines"], showKey], [["money"], showMoney], [["failures"], showFailures], [["why"], showWhy], [["longest"], showLongest], [["offers", "about"], showOffers], [["runtimes"], showRunTimesTold], [["graph"], drawGraph], [["about"], showAbout]];
+const CHARTS = { plane: drawPlane, "money-chart": drawMoney, "tasks-chart": drawTasks, "forecast-chart": drawForecasts, "runtime-chart": drawRunTimes, "machines-canvas": drawMachines, "supply-chart": drawSupply };
+const NEEDS = { plane: ["charts", "outlook"], "money-chart": ["charts", "outlook"], "tasks-chart": ["charts", "outlook"], "forecast-chart": ["outlook"], "runtime-chart": ["runtimes"], "machines-canvas": ["machines", "charts"], "supply-chart": ["charts"] };
+const PANELS = [[["verdict"], showVerdict], [["tiles"], showTiles], [["money", "machines"], showKey], [["money"], showMoney], [["failures"], showFailures], [["why"], showWhy], [["longest"], showLongest], [["offers", "about"], showOffers], [["ledger"], showLedger], [["runtimes"], showRunTimesTold], [["graph"], drawGraph], [["about"], showAbout]];
 
 function draw(changed) {
   const data = page.data, touched = (names) => !changed || names.some((name) => changed.includes(name));

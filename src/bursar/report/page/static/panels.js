@@ -134,7 +134,22 @@ function showOffers(data) {
   byId("promise-panel").classList.toggle("gone", !data.about.promises.length);
   if (data.about.promises.length) add(clear(plan), table([["", ""], ["predicted P50", "r"], ["at most", "r"], ["actual", "r"], ["promise", "r"]], data.about.promises.map((one) => [one.what, one.predicted, one.at_most, one.actual, one.kept === null ? "–" : one.kept ? "kept" : "broken"])));
   byId("accounts-panel").classList.toggle("gone", !data.about.accounts.length);
-  if (data.about.accounts.length) add(clear(users), table([["account", ""], ["budget", "r"], ["committed", "r"], ["machines", "r"]], data.about.accounts.map((one) => [one.account, one.budget, one.committed, one.machines])));
+  if (data.about.accounts.length) showUsers(clear(users), data.about.accounts);
+}
+function showUsers(box, rows) {
+  const made = table([["user", ""], ["of the budget", ""], ["committed", "r"], ["budget", "r"], ["in all", "r"], ["machines", "r"], ["demand", "r"], ["supply", "r"], ["lacking", "r"]],
+    rows.map((one) => [one.account, "", one.committed, one.budget, one.total, fixed(one.machines, 0), fixed(one.demand, 0), fixed(one.supply, 0), one.demand > one.supply ? fixed(one.demand - one.supply, 0) : "–"]));
+  [...made.querySelectorAll("tbody tr")].forEach((line2, n) => { if (rows[n].share !== null) line2.children[1].appendChild(meter({ ink: rows[n].share })); });
+  box.appendChild(made);
+}
+function showLedger(data) {
+  const ledger = data.ledger, several = ledger.rows.some((one) => one.account);
+  setText(byId("ledger-sub"), ledger.rows.length ? "the latest first" : ""); setText(byId("ledger-end"), ledger.rows.length ? ledger.total + " committed" : "");
+  if (!ledger.rows.length) { emptyState(byId("ledger-table"), "No machine has been rented yet."); return; }
+  const columns = [["machine", ""], ["user", ""], ["state", ""], ["rented at", "r"], ["booted in", "r"], ["stayed", "r"], ["attempts", "r"], ["useful", "r"], ["charged", "r"], ["at", "r"], ["amount", "r"]];
+  const rows = ledger.rows.map((one) => [one.machine, one.account, one.state, one.rented, one.booted, one.stayed, one.attempts, one.useful, one.units, one.price, one.amount]);
+  const kept = columns.map((_, n) => n).filter((n) => several || n !== 1);
+  add(clear(byId("ledger-table")), table(kept.map((n) => columns[n]), rows.map((row) => kept.map((n) => row[n]))), ledger.before ? el("p", "note", ledger.before) : null);
 }
 function showRunTimesTold(data) {
   const box = clear(byId("runtimes-told"));

@@ -1,0 +1,29 @@
+"""Policies side by side: what is best stands out, and names are shown as text."""
+
+from __future__ import annotations
+
+from bursar.report.comparison import ComparedTable, comparison_html
+from bursar.report.plot import Plot, Series
+
+TABLE = ComparedTable(
+    "Autoscalers",
+    ("autoscaler", "slowdown", "Jain", "cost", "same"),
+    (("react", "2.50", "0.9", "$1,020.00", "1"), ("<b>plan", "1.75", "0.8", "-", "1")),
+    less=("slowdown", "cost", "same"),
+    more=("Jain",),
+)
+
+
+def test_the_best_figure_of_a_column_is_marked():
+    assert TABLE.best() == {(1, 1), (0, 2)}, "one cost alone is no best, nor one of equals"
+
+
+def test_the_page_has_tables_and_plots_and_runs_nothing():
+    line = Series("react", ((0, 1), (1, 2)), "line")
+    plot = Plot(title="Demand", across="time", upward="slots", series=(line,))
+    text = comparison_html("2 runs & more", [TABLE], [plot])
+    assert "<h1" in text and "2 runs &amp; more" in text
+    assert "&lt;b&gt;plan" in text and "<b>plan" not in text
+    assert text.count("font-weight:700") == 2
+    assert "<svg" in text and "default-src 'none'" in text
+    assert "<script" not in text
