@@ -71,12 +71,10 @@ def choice_of(sample: np.ndarray, offers, number: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("bag", ["normal", "levy", "multi-modal"])
-def test_bounds_at_ninety_percent_hold_in_80_to_99_percent_of_executions(bag):
+def test_bounds_at_ninety_percent_hold_in_87_to_97_percent_of_executions(bag):
     """Bags of 1,000 tasks, on the choices from cheapest to fastest; the cost may hold more often.
 
-    Charges are whole units: where one more is hardly ever entered, its bound holds always. The
-    multi-modal bag has a kind of long tasks, one in 45, that half of the samples miss: its bounds
-    hold least often.
+    Charges are whole units: where one more is hardly ever entered, its bound holds always.
     """
     kept: dict[str, list[tuple[bool, bool]]] = {"by the hour": [], "by the second": []}
     for number in range(BAGS_OF_A_KIND):
@@ -87,8 +85,8 @@ def test_bounds_at_ninety_percent_hold_in_80_to_99_percent_of_executions(bag):
             kept[billing].append(keeps(sample, rest, fleet, offers, number))
     for billing, each in kept.items():
         makespan, cost = np.mean(each, axis=0)
-        assert 0.80 <= makespan <= 0.99, billing
-        assert cost >= 0.85, billing
+        assert 0.87 <= makespan <= 0.97, billing
+        assert cost >= 0.87, billing
 
 
 @pytest.mark.parametrize("bag", ["normal", "levy", "multi-modal"])
@@ -101,8 +99,8 @@ def test_bounds_hold_for_smaller_and_larger_samples(bag, sampled):
         offers = FINE if number % 2 else HOURLY
         kept.append(keeps(times[:sampled], times[sampled:], MIXED, offers, number))
     makespan, cost = np.mean(kept, axis=0)
-    assert 0.83 <= makespan <= 0.99
-    assert cost >= 0.83
+    assert 0.85 <= makespan <= 0.985
+    assert cost >= 0.85
 
 
 def test_the_published_bound_is_too_low_where_the_last_tasks_decide():

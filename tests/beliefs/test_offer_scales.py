@@ -47,3 +47,33 @@ def test_given_speeds_are_believed_until_the_samples_contradict_them():
     wrong = samples_of([1.0, 2.0], 2, size=200, spread=0.2)
     one, other = draw_scales(wrong, speeds, 400, np.random.default_rng(0)).usual
     assert other - one == pytest.approx(np.log(2), abs=0.2)
+
+
+def test_dear_slots_are_believed_to_be_fast_where_the_samples_agree():
+    """Speeds grow with prices; the offer that looks best for its price was lucky."""
+    speeds = [1.0, 1.3, 1.6, 2.0, 2.6, 3.2]
+    with_prices, without = [], []
+    for seed in range(20):
+        samples = samples_of([1 / speed for speed in speeds], seed)
+        true = np.exp(0.5) * MINUTE / np.array(speeds)
+        for prices, believed in ((speeds, with_prices), ([], without)):
+            rng = np.random.default_rng(seed)
+            found = possible_of_one_bag(samples, [1.0] * 6, 100, rng, prices)
+            middle = np.array([float(np.median(one.mean())) for one in found])
+            best = int(np.argmin(middle * speeds))
+            believed.append(middle[best] / true[best])
+    assert np.mean(without) < 0.85
+    assert np.mean(with_prices) > 0.9
+
+
+def test_prices_that_the_samples_contradict_are_not_believed():
+    samples = samples_of([1.0, 0.5, 0.25, 0.125], 3, size=60, spread=0.3)
+    found = draw_scales(samples, [1.0] * 4, 400, np.random.default_rng(0), [8.0, 4.0, 2.0, 1.0])
+    assert np.diff(found.usual) == pytest.approx(np.full(3, -np.log(2)), abs=0.2)
+
+
+def test_offers_that_cost_nothing_tell_nothing_by_their_price():
+    samples = samples_of([1.0, 2.0], 4)
+    free = draw_scales(samples, [1.0, 1.0], 50, np.random.default_rng(0), [0.0, 0.0])
+    untold = draw_scales(samples, [1.0, 1.0], 50, np.random.default_rng(0))
+    assert (free.usual == untold.usual).all()

@@ -55,9 +55,9 @@ class Watched:
         assert unified._finished == self.unified._finished
         assert unified._count == self.unified._count
         assert belief.count == self.belief.count
-        for name, ended in self.belief._seen.items():
+        for name, ended in self.belief.seen.items():
             for field in ended.__struct_fields__:
-                assert getattr(belief._seen[name], field) == pytest.approx(getattr(ended, field))
+                assert getattr(belief.seen[name], field) == pytest.approx(getattr(ended, field))
         self.compared += 1
 
 

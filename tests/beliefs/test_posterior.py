@@ -123,6 +123,20 @@ def test_a_skewed_sample_may_have_missed_long_tasks():
     assert high > sample.mean() + 400
 
 
+def test_some_draws_have_tasks_much_longer_than_all_of_an_odd_sample():
+    """Three tasks like no other: a kind of long ones may be missing; of like tasks none is."""
+    rng = np.random.default_rng(7)
+    alike = rng.normal(1000, 50, 30)
+    odd = np.append(alike[3:], [10, 50, 200])
+    much_longer = []
+    for sample in (alike, odd):
+        drawn = possible_runtimes([sample.astype(np.int64)], 1000, rng)[0]
+        longest = drawn.draw(rng, slice(None), 500).max(axis=1)
+        much_longer.append(np.mean(longest > 2 * sample.max()))
+    assert much_longer[0] < 0.05
+    assert 0.1 < much_longer[1] < 0.4
+
+
 def test_with_two_tasks_nearly_any_mean_is_possible():
     """By Student's t with one degree of freedom, 5.6 % lie beyond 4 deviations of the mean."""
     found = means(np.array([900, 1100]), 20_000)

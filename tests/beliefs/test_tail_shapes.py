@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bursar.beliefs.tail_shapes import draw_tails, l_kurtosis, threshold_counts, usual_shape
+from bursar.beliefs.tail_shapes import (
+    MISSING_SHAPE,
+    chance_of_missing,
+    draw_tails,
+    l_kurtosis,
+    longest_kind,
+    threshold_counts,
+    usual_shape,
+)
 
 
 def sample_of(draw: str, seed: int = 0, size: int = 4000) -> np.ndarray:
@@ -43,15 +51,44 @@ def test_a_sample_leaves_several_shapes_possible_and_a_larger_one_fewer():
 
 
 def test_of_several_kinds_only_the_longest_makes_the_tail():
-    """Six of thirty tasks take five times as long: thresholds among the short ones do not fit."""
+    """Six of thirty tasks take five times as long: no threshold is among the short ones."""
     rng = np.random.default_rng(2)
     sample = np.sort(np.concatenate([rng.normal(1, 0.1, 24), rng.normal(5, 0.5, 6)]))
-    tails = draw_tails(sample, 500, rng)
-    assert np.mean(tails.longest < 6) > 0.8
+    assert longest_kind(sample) == 6
+    assert (draw_tails(sample, 500, rng).longest < 6).all()
+
+
+def test_one_long_task_is_no_kind():
+    sample = np.append(np.linspace(1, 2, 29), 9.0)
+    assert longest_kind(sample) == 30
+
+
+def test_tasks_like_no_other_tell_that_long_ones_may_be_missing():
+    """Good and Turing: what was seen once tells of what was not seen."""
+    alike = np.linspace(10, 20, 30)
+    odd = np.sort(np.append(alike[3:], [0.1, 0.5, 2.0]))
+    assert chance_of_missing(alike) < 0.01
+    assert chance_of_missing(odd) > 0.15
+    tails = draw_tails(odd, 4000, np.random.default_rng(0))
+    goes_on = tails.longest == 0
+    assert np.mean(goes_on) == pytest.approx(chance_of_missing(odd), abs=0.03)
+    assert (tails.scale[goes_on] == MISSING_SHAPE).all()
+
+
+def test_run_times_far_apart_tell_the_same():
+    kinds = np.sort(np.concatenate([np.linspace(1, 1.2, 15), np.linspace(50, 60, 15)]))
+    assert chance_of_missing(kinds) > 0.1
+
+
+def test_a_large_sample_is_not_likely_to_miss_a_kind():
+    odd = np.sort(np.append(np.linspace(10, 20, 27), [0.1, 0.5, 2.0]))
+    many = np.sort(np.append(np.linspace(10, 20, 5997), [0.1, 0.5, 2.0]))
+    assert chance_of_missing(many) < chance_of_missing(odd) / 5
 
 
 def test_tasks_that_are_all_alike_have_no_tail():
     tails = draw_tails(np.full(30, 7.0), 20, np.random.default_rng(0))
     assert not tails.longest.any()
+    assert not tails.scale.any()
     assert threshold_counts(1) == []
     assert max(threshold_counts(2)) == 1

@@ -76,3 +76,15 @@ def test_kinds_longer_than_any_seen_hardly_count_where_all_have_ended():
     times = drawn(1)
     plain, other = (estimate(binned(times), np.zeros(0), 90.0, 0.5, 8.0, o) for o in (0.0, 0.5))
     assert other.curve.mean == pytest.approx(plain.curve.mean, rel=0.01)
+
+
+def test_the_shortest_task_stays_the_shortest_on_a_slower_machine():
+    """A task that takes no time at all is in the first bin, and is not moved beyond it."""
+    bins = np.zeros(BINS)
+    bins[0], bins[200] = 3, 10
+    slower = shifted(bins, 0.87)
+    assert slower[0] == 3
+    assert slower.sum() == pytest.approx(13)
+    assert not slower[202:].any()
+    faster = shifted(np.eye(1, BINS, BINS - 1)[0], 1.5)
+    assert faster[-1] == pytest.approx(1)

@@ -214,7 +214,7 @@ def test_hedged_and_silent_learn_from_the_view_what_events_teach(seed):
     goal, rng = Goal(Money.parse("40")), Random(seed)
 
     def make():
-        return Hedged(POOLS, goal, 120)
+        return Hedged(POOLS, goal)
 
     hedged = make()
     runtimes = [max(SECOND, round(rng.gauss(9, 3) * MINUTE)) for _ in range(120)]

@@ -17,6 +17,7 @@ longest, and tasks of another kind.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import log, log1p, sqrt
 from typing import Final
 
@@ -53,7 +54,7 @@ OTHER_KINDS: Final = 1.5
 AGES: Final = 16
 """Groups of running attempts of about one age."""
 UNKNOWN_SPEED, GIVEN_SPEED = 0.3, 0.01
-"""Deviations of the logarithm of an offer's speed: of one that nobody told, and of a given one."""
+"""Deviations of the logarithm of an offer's speed: of one that nobody gave, and of a given one."""
 
 
 class EndedWork(msgspec.Struct):
@@ -141,7 +142,7 @@ def learn(
 ) -> BagTimes:
     """What is believed now; ages are those of running attempts, in seconds on their offer."""
     count = sum(one.count for one in seen.values())
-    grid = _Grid(prior)
+    grid = _grid_of(prior)
     work = [np.asarray(some, np.float64) * speeds[name] for name, some in ages.items()]
     old = np.concatenate(work) if work else np.zeros(0)
     form = grid.posterior(_pooled(seen, speeds), old, count)
@@ -206,22 +207,25 @@ class _Grid:
         weights = WEIGHTS if prior.spread is None else np.ones(1)
         self.spreads = spreads[np.newaxis, :]
         self.sigma = np.sqrt(np.log1p(self.spreads**2))
+        self.center = self.means - self.sigma**2 / 2
+        self.squares = self.center**2
+        self.logs, self.twice = np.log(self.sigma), 2 * self.sigma**2
         off = self.means - log(prior.mean)
         self.weight = np.log(weights)[np.newaxis, :] - 0.5 * np.square(
             np.where(off > 0, off / prior.longer, off / prior.shorter)
         )
 
     def posterior(self, logs: tuple[float, float], old: Floats, count: int) -> _Form:
-        center = self.means - self.sigma**2 / 2
+        center = self.center
         first, second = logs
         weight = self.weight - (
-            count * np.log(self.sigma)
-            + (second - 2 * center * first + count * center**2) / (2 * self.sigma**2)
+            count * self.logs + (second - 2 * center * first + count * self.squares) / self.twice
         )
         ages, many = _grouped(old)
         if len(ages):
             alive = below((center - ages[:, np.newaxis, np.newaxis]) / self.sigma)
-            weight = weight + np.tensordot(many, np.log(np.maximum(alive, 1e-12)), axes=1)
+            chances = np.log(np.maximum(alive, 1e-12)).reshape(len(ages), -1)
+            weight = weight + np.dot(many[np.newaxis], chances).reshape(weight.shape)
         share = np.exp(weight - weight.max())
         share /= share.sum()
         by_mean, by_spread = share.sum(axis=1), share.sum(axis=0)
@@ -230,6 +234,12 @@ class _Grid:
         doubt = sqrt(max(0.0, float(by_mean @ np.square(means / mean - 1))))
         spread = sqrt(float(by_spread @ np.square(self.spreads[0])))
         return _Form(mean, doubt, spread)
+
+
+@lru_cache(maxsize=16)
+def _grid_of(prior: WorkPrior) -> _Grid:
+    """A run has one: it is made once."""
+    return _Grid(prior)
 
 
 def _grouped(old: Floats) -> tuple[Floats, Floats]:

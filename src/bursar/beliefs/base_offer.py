@@ -2,8 +2,8 @@
 
 A few tasks run on every offer. One offer is the base, whichever; the line from it to each other
 offer comes from those tasks. What ran elsewhere is converted to the base by the inverse of a line,
-and the base's complete sample is then told on every other offer. Between any two offers the line is
-the composition of the inverse to the base and the line from it.
+and the base's complete sample is then known on every other offer. Between any two offers the line
+is the composition of the inverse to the base and the line from it.
 
 `samples` goes another way: it keeps what was measured, relates every two offers directly, and
 doubts lines that do not fit.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bursar.beliefs.tail_shapes import chance_of_missing, usual_shape
 
 FEW_TASKS: Final = 7
 """Fewer do not even suffice for a regression (thesis, section 3.1.3)."""
@@ -15,12 +16,12 @@ LARGE_SHARE: Final = 0.25
 LONG_TASK: Final = 10
 """Times the median: the longest task of a sample is a sign of a heavy tail."""
 
-APART: Final = 3.0
-"""A kind of tasks takes so many times as long as the next shorter one ..."""
-SHARE_OF_KIND: Final = 0.1
-"""... where at least this share of the sample is on either side."""
 MISSED: Final = 0.1
 """With this chance a sample misses a kind of tasks that a list says may be missing."""
+SHORT_TAIL: Final = 0.1
+"""A sample whose tail has a shape below this one makes no allowance for much longer tasks."""
+MAY_FAIL: Final = "and the bounds would not hold"
+"""In every sentence about bounds that hold less often than they say."""
 
 
 def sample_cautions(offer: str, runtimes: NDArray[np.int64]) -> list[str]:
@@ -32,15 +33,16 @@ def sample_cautions(offer: str, runtimes: NDArray[np.int64]) -> list[str]:
     longest, total = int(runtimes.max()), int(runtimes.sum())
     if longest == int(runtimes.min()):
         return []
-    return [*_kinds(offer, runtimes), *_long_tasks(offer, runtimes, longest / total)]
+    return [*_missing(offer, runtimes), *_long_tasks(offer, runtimes, longest / total)]
 
 
-def _kinds(offer: str, runtimes: NDArray[np.int64]) -> list[str]:
-    if not has_kinds(runtimes):
+def _missing(offer: str, runtimes: NDArray[np.int64]) -> list[str]:
+    if not may_miss_long_tasks(runtimes):
         return []
     return [
-        f"The tasks timed on {offer} are of several kinds: one more, rarer than one task in"
-        f" {rarest_seen(len(runtimes))}, may be missing, and the bounds would not hold."
+        f"The tasks timed on {offer} are unlike each other, but none is much longer than the rest:"
+        f" a kind of long tasks, rarer than one in {rarest_seen(len(runtimes))}, may be missing,"
+        f" {MAY_FAIL}."
     ]
 
 
@@ -60,12 +62,10 @@ def _long_tasks(offer: str, runtimes: NDArray[np.int64], share: float) -> list[s
     return []
 
 
-def has_kinds(runtimes: NDArray[np.int64]) -> bool:
-    """Whether the tasks are clearly of several kinds: hardly any is between short and long ones."""
-    ordered = np.sort(np.maximum(runtimes, 1))
-    few = max(1, ceil(SHARE_OF_KIND * len(ordered)))
-    ratios = ordered[1:] / ordered[:-1]
-    return bool((ratios[few - 1 : len(ratios) + 1 - few] > APART).any())
+def may_miss_long_tasks(runtimes: NDArray[np.int64]) -> bool:
+    """Whether much is likely to be missing of which the longest tasks of a sample show nothing."""
+    ordered = np.sort(np.maximum(runtimes, 1).astype(np.float64))
+    return chance_of_missing(ordered) > MISSED and usual_shape(ordered) < SHORT_TAIL
 
 
 def rarest_seen(sampled: int) -> int:

@@ -21,8 +21,14 @@ def _upper(z: Floats) -> Floats:
     """The chance of more than z, for z of zero and above."""
     x = z / sqrt(2.0)
     t = 1.0 / (1.0 + _P * x)
-    a, b, c, d, e = _A
-    found: Floats = 0.5 * ((((e * t + d) * t + c) * t + b) * t + a) * t * np.exp(-x * x)
+    *others, highest = _A
+    found = np.full_like(t, highest)
+    for factor in reversed(others):  # in place: arrays are large, and this is asked for often
+        found *= t
+        found += factor
+    found *= 0.5
+    found *= t
+    found *= np.exp(-x * x)
     return found
 
 

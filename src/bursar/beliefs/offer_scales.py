@@ -4,6 +4,9 @@ Offers are believed to differ by a factor. What a sample on an offer shows of it
 offers that look best are those whose sample came out short, and they are the ones that a planner
 picks. So each offer is pulled towards the others, or towards what the market tells of its speed, by
 as much as luck explains the differences between them (empirical Bayes; Efron and Morris 1975).
+
+A market that tells no speeds has prices: dear slots may be fast ones. Both are thought possible,
+that prices tell the speed and that they tell nothing, by how well either explains the samples.
 """
 
 from __future__ import annotations
@@ -22,8 +25,10 @@ Integers = NDArray[np.int64]
 
 GIVEN_SPREADS: Final = np.array([0.01, 0.03, 0.1, 0.3])
 """Deviations of the logarithm of an offer's speed from a given one that are thought possible ..."""
+PRICED_SPREADS: Final = np.array([0.05, 0.1, 0.2, 0.3])
+"""... from the price of a slot, where nobody tells the speed, ..."""
 UNKNOWN_SPREADS: Final = np.array([0.1, 0.2, 0.3, 0.5, 0.8])
-"""... and from those of other offers, where nobody tells."""
+"""... and from those of other offers."""
 POWERS: Final = (0.5, 1.0)
 """of run times whose mean may tell a factor best, if not that of their logarithms"""
 
@@ -38,12 +43,19 @@ class OfferScales(msgspec.Struct, frozen=True):
 
 
 def possible_of_one_bag(
-    samples: Sequence[Integers], speeds: Sequence[float], draws: int, rng: np.random.Generator
+    samples: Sequence[Integers],
+    speeds: Sequence[float],
+    draws: int,
+    rng: np.random.Generator,
+    prices: Sequence[float] = (),
 ) -> list[PossibleRuntimes]:
-    """For samples of other tasks of a bag on each offer: what all of them leave possible there."""
+    """For samples of other tasks of a bag on each offer: what all of them leave possible there.
+
+    `prices` are those of a slot, for the same time.
+    """
     if len(samples) == 1:
         return possible_runtimes(samples, draws, rng)
-    scales = draw_scales(samples, speeds, draws, rng)
+    scales = draw_scales(samples, speeds, draws, rng, prices)
     center = float(scales.usual.mean())
     work = [
         sample * np.exp(center - scale) for sample, scale in zip(samples, scales.usual, strict=True)
@@ -55,14 +67,17 @@ def possible_of_one_bag(
 
 
 def draw_scales(
-    samples: Sequence[Integers], speeds: Sequence[float], draws: int, rng: np.random.Generator
+    samples: Sequence[Integers],
+    speeds: Sequence[float],
+    draws: int,
+    rng: np.random.Generator,
+    prices: Sequence[float] = (),
 ) -> OfferScales:
-    """A normal model of two levels; offers deviate from given speeds by an unknown spread."""
+    """A normal model of two levels; offers deviate from what is given by an unknown spread."""
     place, noise = _locations(samples)
-    told = np.log(np.asarray(speeds, dtype=np.float64))
-    seen = place + told
-    spreads = UNKNOWN_SPREADS if np.ptp(told) == 0 else GIVEN_SPREADS
-    total = noise[None, :] + np.square(spreads)[:, None]  # [spread, offer]
+    given, spreads = _given(speeds, prices)  # [model, offer], [model]
+    seen = place + given
+    total = noise[None, :] + np.square(spreads)[:, None]
     weight = 1 / total
     middle = (weight * seen).sum(axis=1) / weight.sum(axis=1)
     misfit = (weight * np.square(seen - middle[:, None])).sum(axis=1)
@@ -72,14 +87,25 @@ def draw_scales(
     common = middle + rng.standard_normal((draws, len(spreads))) / np.sqrt(weight.sum(axis=1))
     common = common[np.arange(draws), which]
     trust = (np.square(spreads)[:, None] / total)[which]  # in the sample, not in the others
-    scales = trust * seen + (1 - trust) * common[:, None]
+    scales = trust * seen[which] + (1 - trust) * common[:, None] - given[which]
     scales += rng.standard_normal(scales.shape) * np.sqrt(trust * noise)
     usual = scales.mean(axis=0)
     share = np.array([len(sample) for sample in samples], dtype=np.float64)
     drawn = scales - usual
     # what all have in common is left to the posterior of the bag
     drawn -= (drawn @ share / share.sum())[:, None]
-    return OfferScales(usual - told, drawn)
+    return OfferScales(usual, drawn)
+
+
+def _given(speeds: Sequence[float], prices: Sequence[float]) -> tuple[Floats, Floats]:
+    """Logarithms of what the speeds may be in proportion to, and how far they may deviate."""
+    logs = np.log(np.asarray(speeds, dtype=np.float64))
+    if np.ptp(logs) > 0:
+        return np.tile(logs, (len(GIVEN_SPREADS), 1)), GIVEN_SPREADS
+    models = [(logs, spread) for spread in UNKNOWN_SPREADS]
+    if len(prices) and min(prices) > 0:
+        models += [(np.log(prices), spread) for spread in PRICED_SPREADS]
+    return np.array([one for one, _ in models]), np.array([spread for _, spread in models])
 
 
 def _locations(samples: Sequence[Integers]) -> tuple[Floats, Floats]:

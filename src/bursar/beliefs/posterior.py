@@ -5,8 +5,8 @@ draw:
 
 - the body: a bootstrap resample of the shorter tasks;
 - the tail: which of the longest tasks belong to it, how often such a task comes (the share beyond
-  the k-th longest of n has a Beta distribution, whatever the bag), and how long it is then
-  (`tail_shapes`);
+  the k-th longest of n has a Beta distribution, whatever the bag), how long it is then, and whether
+  there is a kind of long tasks that the sample missed (`tail_shapes`);
 - the mean: what the two make of it; its distance from that of the sample is stretched as Student's
   t is wider than a normal distribution.
 """
@@ -228,7 +228,7 @@ def possible_runtimes(
     values = values[:, np.argsort(usual, kind="stable")]
     tails = draw_tails(np.sort(usual), draws, rng)
     unusual = rng.beta(np.maximum(tails.longest, 1), size + 1 - tails.longest)
-    unusual[tails.longest == 0] = 0.0
+    unusual[tails.scale == 0] = 0.0
     body = size - tails.longest
     chance = rng.random((draws, min(size, MOST_ATOMS)))
     if size > MOST_ATOMS:  # evenly spaced in rank: fewer tasks must not vary more
@@ -255,7 +255,7 @@ def _possible(
     threshold = ranked[size - 1 - tails.longest]
     above = np.concatenate(([0.0], np.cumsum(ranked[::-1])))
     excess = above[tails.longest] / np.maximum(tails.longest, 1) - threshold
-    excess[tails.longest == 0] = 0.0
+    excess[tails.longest == 0] = ranked[-1]
     found = PossibleRuntimes(
         sample[choice], unusual, threshold, tails.shape, tails.scale * np.maximum(excess, 0.0)
     )

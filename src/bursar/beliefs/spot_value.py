@@ -35,31 +35,32 @@ class SpotValue:
         self._useful: dict[str, float] = {}
         self._wasted: dict[str, float] = {}
         """by offer, in billionths"""
+        self._lasted: dict[str, int] = {}
+        """by offer, whole billing units that machines stayed which are gone ..."""
+        self._lost: dict[str, int] = {}
+        """... and how many of these were taken away"""
         self._results = 0
         self._given_up = 0
         """attempts of all unreliable machines"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        match event:
-            case ev.MachineRented():
-                offer = state.market[event.offer]
-                if offer.pool == "unreliable":
-                    self._rented[event.machine] = offer, event.at
-            case ev.AttemptEnded(outcome="success"):
-                number = state.log.machine[event.attempt]
-                if number in self._rented:
-                    self._used[number] = self._used.get(number, 0) + event.runtime
-                    self._results += 1
-            case ev.CancelOrdered(give_up=True):
-                self._given_up += 1
-            case ev.MachineDown():
-                end = event.at if event.ended is None else event.ended
-                if event.cause == "refused":
-                    self._rented.pop(event.machine, None)
-                else:
-                    self._left(event.machine, end, was_lost=event.cause == "lost")
-            case _:
-                pass
+        if type(event) is ev.AttemptEnded:
+            number = state.log.machine[event.attempt]
+            if event.outcome == "success" and number in self._rented:
+                self._used[number] = self._used.get(number, 0) + event.runtime
+                self._results += 1
+        elif type(event) is ev.MachineRented:
+            offer = state.market[event.offer]
+            if offer.pool == "unreliable":
+                self._rented[event.machine] = offer, event.at
+        elif type(event) is ev.CancelOrdered:
+            self._given_up += event.give_up
+        elif type(event) is ev.MachineDown:
+            end = event.at if event.ended is None else event.ended
+            if event.cause == "refused":
+                self._rented.pop(event.machine, None)
+            else:
+                self._left(event.machine, end, was_lost=event.cause == "lost")
 
     def saw_before(self, view: View) -> None:
         """Learn what happened before anybody watched."""
@@ -82,9 +83,12 @@ class SpotValue:
         used = self._used.pop(machine, 0)
         if offer is None:
             return
+        units = (end - since) // offer.billing
+        self._lasted[offer.name] = self._lasted.get(offer.name, 0) + units
         useful = _worth(offer, used)
         self._useful[offer.name] = self._useful.get(offer.name, 0.0) + useful
         if was_lost:
+            self._lost[offer.name] = self._lost.get(offer.name, 0) + 1
             paid = offer.charge(end - since).nanos
             lost = max(0.0, paid - useful)
             self._wasted[offer.name] = self._wasted.get(offer.name, 0.0) + lost
@@ -98,6 +102,19 @@ class SpotValue:
     def has_lost(self) -> bool:
         """Whether any machine was taken away, or fell silent."""
         return bool(self._wasted or self._given_up)
+
+    def units_lasted(self, offer: Offer, now: Time) -> int:
+        """Whole billing units that machines of this offer stayed for, all together."""
+        under_way = sum(
+            (now - since) // offer.billing
+            for known, since in self._rented.values()
+            if known.name == offer.name
+        )
+        return self._lasted.get(offer.name, 0) + under_way
+
+    def losses(self, offer: Offer) -> int:
+        """Machines of this offer that were taken away."""
+        return self._lost.get(offer.name, 0)
 
     def premium(self, offer: Offer) -> float:
         """What a machine of this offer costs, by its price, compared with one that stays."""

@@ -6,12 +6,18 @@ task, near zero for normal and exponential tails, and above it for heavy ones. S
 leave many shapes possible. Each draw has one of them, by its likelihood, and by what the whole
 sample says of the tails: its L-kurtosis (Hosking 1990).
 
-Where tasks are of several kinds, only the longest kind makes the tail: thresholds beyond which the
-distribution does not fit count little.
+Where tasks are of several kinds, only the longest kind makes the tail: thresholds below it are not
+looked at, and those beyond which the distribution does not fit count little.
+
+No tail tells of a kind of long tasks that the sample has missed altogether. How likely that is,
+tasks of the sample that are like no other tell (Good 1953, after Turing: a sample with many species
+that were seen once has missed more of them), and how far apart its run times are. A part of the
+draws goes on beyond the longest task as if there were more.
 """
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Final
 
 import msgspec
@@ -25,11 +31,11 @@ SHAPES: Final = np.arange(-0.95, 0.8, 0.1)
 """Shapes that are thought possible; none is 0 or 1/2, where formulas have another form."""
 SCALES: Final = np.geomspace(0.08, 9.0, 40)
 """Scales that are thought possible, by the mean excess."""
-HEAVY: Final = 0.6
+HEAVY: Final = 1.0
 """A sample that missed the longest tasks looks lighter than its bag. So its L-kurtosis is not
 believed outright: the usual shape lies a part of the way from there to this one ..."""
-DOUBTED: Final = 1 / 3
-"""... a third of a small sample's, ..."""
+DOUBTED: Final = 0.2
+"""... a fifth of a small sample's, ..."""
 SMALL: Final = 60
 """... of at most so many tasks; less of larger ones, by the root of their size ..."""
 SHAPE_DEVIATION: Final = 0.1
@@ -48,15 +54,36 @@ FEWEST_RANKED: Final = 5
 """Tasks without which there is no L-kurtosis."""
 EXPONENTIAL_KURTOSIS: Final = 1 / 6
 
+SHARE_OF_KIND: Final = 0.1
+"""A kind has at least this share of the sample ..."""
+FEWEST_OF_KIND: Final = 3
+"""... and so many tasks, to make the tail, ..."""
+KINDS_APART: Final = 2.0
+"""... and takes so many times as long as the next shorter one."""
+LEAST_TIME: Final = 1e-12
+
+ALONE: Final = 1.3
+"""A task is like no other if the next ones take so many times as long, or as short."""
+FAR_APART: Final = 1.7
+"""A deviation of the logarithms of run times that counts as one task like no other."""
+LEAST_COUNTED: Final = 1e-3
+"""of the mean: tasks that are shorter are alike."""
+MOST_MISSING: Final = 0.3
+"""Chance that a kind of long tasks is missing, where many tasks are like no other ..."""
+HALF_MISSING: Final = 1.5
+"""... and half of it where so many are."""
+MISSING_SHAPE: Final = 0.55
+"""Logarithms of missing run times are beyond that of the longest seen by this much on average."""
+
 
 class TailShapes(msgspec.Struct, frozen=True):
     """What is possible: `[draw]` each."""
 
     longest: Integers
-    """tasks of the sample that are beyond the threshold; 0: there is no tail"""
+    """tasks of the sample that are beyond the threshold; 0: it is the longest task"""
     shape: Floats
     scale: Floats
-    """by the mean excess of these tasks"""
+    """by the mean excess of these tasks, or by the longest task; 0: there is no tail"""
 
 
 def draw_tails(sample: Floats, draws: int, rng: np.random.Generator) -> TailShapes:
@@ -64,8 +91,12 @@ def draw_tails(sample: Floats, draws: int, rng: np.random.Generator) -> TailShap
     counts = threshold_counts(len(sample))
     if not counts or sample[-1] <= sample[0]:
         return TailShapes(np.zeros(draws, np.int64), np.zeros(draws), np.zeros(draws))
-    spread = np.hypot(SHAPE_DEVIATION, SHAPE_NOISE / len(sample) ** 0.5)
-    prior = -0.5 * np.square((SHAPES - usual_shape(sample)) / spread)
+    alike = longest_kind(sample)
+    if FEWEST_OF_KIND <= alike < len(sample):
+        counts = [count for count in counts if count < alike] or [alike - 1]
+    kind = sample[-alike:] if alike >= FEWEST_OF_KIND else sample
+    spread = np.hypot(SHAPE_DEVIATION, SHAPE_NOISE / len(kind) ** 0.5)
+    prior = -0.5 * np.square((SHAPES - usual_shape(kind)) / spread)
     fits = [_fit(sample[-count:] - sample[-count - 1], prior) for count in counts]
     weight = np.array([one for one, _ in fits])
     which = rng.choice(len(counts), draws, p=weight / weight.sum())
@@ -77,6 +108,9 @@ def draw_tails(sample: Floats, draws: int, rng: np.random.Generator) -> TailShap
         cell = np.minimum(cell, chance.size - 1)
         shape[rows] = SHAPES[cell // len(SCALES)]
         scale[rows] = SCALES[cell % len(SCALES)]
+    has_more = rng.random(draws) < chance_of_missing(sample)
+    longest[has_more] = 0
+    shape[has_more] = scale[has_more] = MISSING_SHAPE
     return TailShapes(longest, shape, scale)
 
 
@@ -84,6 +118,23 @@ def threshold_counts(size: int) -> list[int]:
     """How many tasks of a sample may count as its longest."""
     counts = {min(max(1, round(share * size)), MOST_EXCESSES, size - 1) for share in THRESHOLDS}
     return sorted(counts) if size > 1 else []
+
+
+def longest_kind(sample: Floats) -> int:
+    """How many tasks of a sample (ascending) are of the longest kind; all, if there is but one."""
+    few = max(1, ceil(SHARE_OF_KIND * len(sample)))
+    ratios = sample[few:] / np.maximum(sample[few - 1 : -1], LEAST_TIME)
+    gaps = np.flatnonzero(ratios[: len(sample) + 1 - 2 * few] > KINDS_APART)
+    return len(sample) - few - int(gaps[-1]) if len(gaps) else len(sample)
+
+
+def chance_of_missing(sample: Floats) -> float:
+    """How likely it is that a sample (ascending) has missed a kind of long tasks."""
+    logs = np.log(np.maximum(sample, LEAST_COUNTED * sample.mean()))
+    is_far = np.concatenate(([True], np.diff(logs) > np.log(ALONE), [True]))
+    alone = int((is_far[1:] & is_far[:-1]).sum()) + float(logs.std() / FAR_APART) ** 4
+    believed: float = min(1.0, (SMALL / len(sample)) ** 0.5)
+    return believed * MOST_MISSING * alone / (alone + HALF_MISSING)
 
 
 def usual_shape(sample: Floats) -> float:

@@ -134,7 +134,7 @@ def _check_times(dag: Dag) -> None:
 
 
 def _moved(dag: Dag) -> tuple[Floats, Floats]:
-    """Bytes over the disk and over the network; what nobody told counts nothing."""
+    """Bytes over the disk and over the network; what nobody gave counts nothing."""
     files = dag.files
     sizes = np.where(files.sizes == UNKNOWN, 0, files.sizes).astype(np.float64)
     read, written = _sum_of(files.read, sizes), _sum_of(files.written, sizes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from math import ceil, inf
+from operator import truediv
 from typing import Final, Protocol
 
 LOOK_BACK: Final = 10
@@ -61,11 +62,11 @@ class MovingAverage:
 
     def __init__(self, offers: Sequence[str], look_back: int = LOOK_BACK) -> None:
         self._offers = tuple(offers)
-        self._past: deque[Rates] = deque(maxlen=look_back + 1)
-        """of the last intervals, also those without throughput"""
+        self._past: deque[tuple[float, ...]] = deque(maxlen=look_back + 1)
+        """rates of the last intervals, also of those without throughput, in the order of offers"""
 
     def saw(self, rates: Rates) -> None:
-        self._past.append({name: rates.get(name, 0.0) for name in self._offers})
+        self._past.append(tuple(rates.get(name, 0.0) for name in self._offers))
 
     def after(self, rates: Rates) -> MovingAverage:
         found = MovingAverage(self._offers)
@@ -74,8 +75,8 @@ class MovingAverage:
         return found
 
     @property
-    def _counted(self) -> list[Rates]:
-        return [rates for rates in self._past if sum(rates.values()) > 0]
+    def _counted(self) -> list[tuple[float, ...]]:
+        return [rates for rates in self._past if any(rates)]
 
     @property
     def shares(self) -> dict[str, float]:
@@ -83,20 +84,21 @@ class MovingAverage:
         equal = dict.fromkeys(self._offers, 1 / len(self._offers))
         if not counted:
             return equal
+        sums = [sum(rates) for rates in counted]
         found = {
-            name: sum(rates[name] / sum(rates.values()) for rates in counted) / len(counted)
-            for name in self._offers
+            name: sum(map(truediv, column, sums)) / len(counted)
+            for name, column in zip(self._offers, zip(*counted, strict=True), strict=True)
         }
         return found if all(found.values()) else equal
 
     @property
     def mean(self) -> float:
-        every = [rate for rates in self._counted for rate in rates.values()]
+        every = [rate for rates in self._counted for rate in rates]
         return sum(every) / len(every) if every else 0.0
 
     @property
     def depth(self) -> float:
-        return ceil(self.mean) if self.mean else inf
+        return ceil(self.mean) or inf
 
 
 class Ewma:

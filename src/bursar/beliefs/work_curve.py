@@ -42,20 +42,24 @@ def bin_of(work: float) -> int:
 
 
 def shifted(bins: Floats, speed: float) -> Floats:
-    """Numbers by work at speed 1, of those by time at some speed."""
+    """Numbers by work at speed 1, of those by time at some speed; none is lost at the ends."""
     if speed == 1:
         return bins
     move = log(speed) / WIDTH
     whole = floor(move)
     part = move - whole
-    found: Floats = (1 - part) * np.roll(bins, whole) + part * np.roll(bins, whole + 1)
+    some = np.flatnonzero(bins)
+    found = np.zeros(BINS)
+    np.add.at(found, np.clip(some + whole, 0, BINS - 1), (1 - part) * bins[some])
+    np.add.at(found, np.clip(some + whole + 1, 0, BINS - 1), part * bins[some])
     return found
 
 
-def lognormal_alive(mean: float, spread: float) -> Floats:
-    """The chance to be longer than each edge."""
-    sigma = sqrt(log1p(spread**2))
-    return below(-(np.log(EDGES / mean) + sigma * sigma / 2) / sigma)
+def lognormal_alive(mean: float, *spreads: float) -> list[Floats]:
+    """For each spread, the chance to be longer than each edge."""
+    sigmas = [sqrt(log1p(spread**2)) for spread in spreads]
+    logs = np.log(EDGES / mean)
+    return [below(-(logs + sigma * sigma / 2) / sigma) for sigma in sigmas]
 
 
 class WorkCurve(msgspec.Struct, frozen=True, eq=False):
@@ -77,7 +81,7 @@ class WorkCurve(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def lognormal(cls, mean: float, spread: float) -> WorkCurve:
-        alive = lognormal_alive(mean, max(spread, 0.02))
+        (alive,) = lognormal_alive(mean, max(spread, 0.02))
         return cls.of(alive, *_reach(mean, max(spread, 0.02)))
 
     @property
@@ -124,9 +128,20 @@ def estimate(
     `mean` and `spread` are those of the form, `imagined` the tasks that it counts for, `other` the
     share of what lies beyond all that was seen that may be longer than the form has it.
     """
-    form = (1 - HEAVY) * lognormal_alive(mean, spread) + HEAVY * lognormal_alive(
-        mean, 2 * spread + 0.2
-    )
+    light, heavy = lognormal_alive(mean, spread, 2 * spread + 0.2)
+    form = (1 - HEAVY) * light + HEAVY * heavy
+    return corrected(ended, running, form, _reach(mean, 2 * spread + 0.2), imagined, other)
+
+
+def corrected(
+    ended: Floats,
+    running: Floats,
+    form: Floats,
+    reach: tuple[int, int],
+    imagined: float,
+    other: float = 0.0,
+) -> CurveEstimate:
+    """The same of any form: the chance to be longer than each edge, and the edges that matter."""
     ages = np.bincount(_bins_of(running), minlength=BINS).astype(np.float64)
     both = ended + ages
     reached = np.cumsum(both[::-1])[::-1]
@@ -135,11 +150,11 @@ def estimate(
     hazard = np.where(at_risk > 1e-9, np.minimum(1.0, ends / np.maximum(at_risk, 1e-9)), 1.0)
     alive = np.concatenate([[1.0], np.cumprod(1 - hazard)])
     seen = np.flatnonzero(both)
-    first, last = _reach(mean, 2 * spread + 0.2)
+    first, last = reach
     if len(seen):
         alive = _or_longer(alive, int(seen[-1]) + 1, other)
-        reach = int(seen[-1]) + 1 + (round(log1p(FAR * BEYOND) / WIDTH) if other else 0)
-        first, last = min(first, int(seen[0])), max(last, min(BINS, reach))
+        farthest = int(seen[-1]) + 1 + (round(log1p(FAR * BEYOND) / WIDTH) if other else 0)
+        first, last = min(first, int(seen[0])), max(last, min(BINS, farthest))
     curve = WorkCurve.of(alive, first, last)
     after = np.zeros(BINS)
     after[first:last] = curve.after[2:]

@@ -119,8 +119,7 @@ class Autoscaler(Provisioner):
 
     def machines(self, offer: Offer, account: str) -> int:
         """Machines of an account that stay, also those that boot."""
-        counts = self._counts.of(offer.name, account)
-        return counts.booting + counts.up
+        return self._counts.staying(offer.name, account)
 
     def most(self, offer: Offer, account: str) -> int | None:
         """Machines of an offer that an account can have beside those of others; None: no limit."""
@@ -128,8 +127,7 @@ class Autoscaler(Provisioner):
         known = [limit for limit in limits if limit is not None]
         if not known:
             return None
-        every = self._counts.of(offer.name)
-        others = every.booting + every.up - self.machines(offer, account)
+        others = self._counts.staying(offer.name) - self.machines(offer, account)
         return max(0, min(known) - others - self._promised[offer.name])
 
     def size(self, account: str) -> int | None:
@@ -138,14 +136,6 @@ class Autoscaler(Provisioner):
         if any(limit is None for limit, _ in most):
             return None
         return sum((limit or 0) * slots for limit, slots in most)
-
-    def within_limits(self, fleet: Mapping[str, int], account: str) -> dict[str, int]:
-        """The same, with no more machines of an offer than the account can have."""
-        most = {name: self.most(self.market[name], account) for name in fleet}
-        return {
-            name: count if (limit := most[name]) is None else min(count, limit)
-            for name, count in fleet.items()
-        }
 
     def fleet_of(self, slots: int, account: str) -> dict[str, int]:
         """So many slots, of the offers that cost least for what they do, within their limits."""

@@ -67,6 +67,11 @@ class LastMoment:
         return (view.total - view.done - view.failed) * self._mean
 
     @property
+    def is_known(self) -> bool:
+        """Whether enough tasks have ended to tell how long one takes."""
+        return self._results >= FEW
+
+    @property
     def _mean(self) -> float:
         return self._total / self._results if self._results else 0.0
 

@@ -69,7 +69,7 @@ class ExpectedEnds:
         """heap of (machine, attempt) that should have ended"""
         self._known: set[int] = set()
         """attempts that are in a heap"""
-        self._told: dict[int, Time] = {}
+        self._ends: dict[int, Time] = {}
         """by task that was to be started at the last look: its expected end"""
         self._begun: list[tuple[Time, int]] = []
         """heap of (expected end, machine) of what was placed since the last look"""
@@ -82,19 +82,19 @@ class ExpectedEnds:
         changed = None if before is None else recent.since(before)
         if changed is None:
             self._due, self._overdue, self._known = [], [], set()
-        told, self._told, self._begun = self._told, {}, []
+        ends, self._ends, self._begun = self._ends, {}, []
         for number in view.attempts if changed is None else changed:
             attempt = view.attempts.get(number)
             if attempt is not None and number not in self._known:
                 self._known.add(number)
                 offer = attempt.machine.offer.name
                 takes = view.runtimes.expected(offer, 0, attempt.task) or 0
-                end = told.get(attempt.task, attempt.started + takes)
+                end = ends.get(attempt.task, attempt.started + takes)
                 heappush(self._due, (end, attempt.machine.id, number))
 
     def place(self, task: int, end: Time, machine: Machine) -> None:
         """A task is about to begin on a machine, and expected to end then."""
-        self._told[task] = end
+        self._ends[task] = end
         heappush(self._begun, (end, machine.id))
 
     def first(self, view: View, now: Time) -> tuple[Time, Machine] | None:

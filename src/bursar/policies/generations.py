@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import Final
 
 from bursar.state.task_status import BLOCKED, DONE, FAILED, READY, RUNNING
 from bursar.state.view import View
@@ -16,8 +17,10 @@ from bursar.state.work_index import CountedWork, WorkIndex
 
 Sizes = Sequence[int]
 """The number of tasks in generation 0, 1, ..."""
-_Children = list[list[int]]
+_Children = Sequence[Sequence[int]]
 """by task of a work, from 0, those that need it; empty: nobody waits"""
+_NEVER: Final = bytes(int(status in (FAILED, BLOCKED)) for status in range(256))
+"""By status, whether a task will never be ready, as things are."""
 
 
 class Generations:
@@ -27,22 +30,20 @@ class Generations:
         self._index = WorkIndex()
         self._known: dict[int, tuple[int, Sizes]] = {}
         """by work, how many tasks were settled then, and the sizes of its generations"""
-        self._shapes: dict[int, _Children] = {}
-        """by work, which tasks need each; found once"""
 
     def look(self, view: View) -> None:
-        self._index.look(view)
-        known, self._known = self._known, {}
-        shapes, self._shapes = self._shapes, {}
-        for work in self._index.unsettled():
-            settled = len(work.tasks) - work.unsettled
-            before, shape = known.get(work.number), shapes.get(work.number)
+        changed = self._index.look(view)
+        if changed is None:
+            self._known = {}
+            changed = [work.number for work in self._index.unsettled()]
+        for number in changed:
+            if self._index.is_settled(number):
+                self._known.pop(number, None)
+                continue
+            work = self._index.of(number, view)
+            settled, before = len(work.tasks) - work.unsettled, self._known.get(number)
             if before is None or before[0] != settled:
-                shape = shape or _children_of(work)
-                before = settled, sizes_of(work, shape, view)
-            self._known[work.number] = before
-            if shape is not None:
-                self._shapes[work.number] = shape
+                self._known[number] = settled, sizes_of(work, view)
 
     def works(self, account: str = "") -> Iterator[CountedWork]:
         """Works of an account with tasks that are not settled, in the order of arrival."""
@@ -65,12 +66,13 @@ def cut(sizes: Sizes, depth: float) -> Sizes:
     return sizes if depth >= len(sizes) else sizes[: int(depth) + 1]
 
 
-def sizes_of(work: CountedWork, children: _Children, view: View) -> Sizes:
+def sizes_of(work: CountedWork, view: View) -> Sizes:
     """The sizes of the generations of a work, as it is now."""
-    first = work.tasks.start
+    count, flow = work.count(READY) + work.count(RUNNING), work.work.workflow
+    if flow is None or count == work.unsettled:
+        return [count] if count else []
+    first, children = work.tasks.start, flow.children
     eligible = [task - first for task in (*work.having(READY), *work.having(RUNNING))]
-    if not children or len(eligible) == work.unsettled:
-        return [len(eligible)] if eligible else []
     missing = _missing(view.status[first : work.tasks.stop], children)
     sizes: list[int] = []
     while eligible:
@@ -85,23 +87,11 @@ def sizes_of(work: CountedWork, children: _Children, view: View) -> Sizes:
     return sizes
 
 
-def _children_of(work: CountedWork) -> _Children:
-    """By task of a work, from 0, those that need it; none for a bag."""
-    flow = work.work.workflow
-    if flow is None:
-        return []
-    found: list[list[int]] = [[] for _ in work.tasks]
-    for child, row in enumerate(flow.parents):
-        for parent in row:
-            found[parent].append(child)
-    return found
-
-
 def _missing(status: bytes | bytearray, children: _Children) -> list[int]:
     """How many of those that each task needs are not done; one that never will be counts, too."""
-    missing = [int(one in (FAILED, BLOCKED)) for one in status]
-    for task, needing in enumerate(children):
-        if needing and status[task] != DONE:
+    missing = list(status.translate(_NEVER))
+    for one, needing in zip(status, children, strict=True):
+        if needing and one != DONE:
             for child in needing:
                 missing[child] += 1
     return missing

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Final
 
 from bursar.model.fleet import Fleet
 from bursar.model.money import Money
-from bursar.model.strategy import Kind, Strategy
+from bursar.model.strategy import INTERIM, Kind, Strategy
 from bursar.model.time import LONGEST, Time
 from bursar.plan.pools.split import by_price
 from bursar.policies.pool_timeout import PoolTimeout
 from bursar.state.actions import Cancel
 from bursar.state.fleet_counts import FleetCounts
 from bursar.state.view import Machine, View
-
-INTERIM: Final = "combined"
-"""The name of a strategy that holds until the tail begins."""
 
 
 class Free:
@@ -65,6 +61,11 @@ def at_work(view: View, counts: FleetCounts, cancels: Sequence[Cancel]) -> int:
     return sum(counts.of(offer.name).wanted for offer in offers) - len(cancels)
 
 
+def reliable_at_work(view: View, counts: FleetCounts) -> int:
+    """Slots of the reliable pool that have a task."""
+    return sum(counts.of(o.name).running for o in view.market.offers if o.pool == "reliable")
+
+
 def doomed_tasks(
     view: View, announced: Iterable[int], timeout: PoolTimeout, now: Time
 ) -> Iterator[int]:
@@ -88,7 +89,7 @@ def interim(ratio: float) -> Strategy:
 
 
 def is_interim(strategy: Strategy | None) -> bool:
-    return strategy is not None and strategy.name == INTERIM
+    return strategy is not None and strategy.is_interim
 
 
 def on_slowest(view: View, runtime: Time, speed: float) -> Time:

@@ -19,6 +19,7 @@ class PoolQueues:
         self._settled = settled
         """by task; of who made this, and kept up to date there"""
         self.unreliable: deque[int] = deque()
+        """what was sent before, and came back, is last"""
         self.reliable: deque[int] = deque()
         self._waiting: set[int] = set()
         self._waiting_reliably: set[int] = set()
@@ -50,6 +51,12 @@ class PoolQueues:
     def take(self) -> int:
         """The first that waits for the unreliable pool."""
         task = self.unreliable.popleft()
+        self._waiting.discard(task)
+        return task
+
+    def take_last(self) -> int:
+        """The last that waits for the unreliable pool."""
+        task = self.unreliable.pop()
         self._waiting.discard(task)
         return task
 

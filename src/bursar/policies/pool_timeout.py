@@ -68,7 +68,7 @@ class PoolTimeout:
 
     @property
     def is_surely_known(self) -> bool:
-        """Whether reliable machines told how long tasks take."""
+        """Whether reliable machines showed how long tasks take."""
         return self._sure > 0
 
     @property

@@ -27,7 +27,7 @@ CALLS: Final = {"provisioner": "calls", "placer": "fifo", "replicator": "none"}
 HEDGED: Final = {"provisioner": "hedged", "placer": "kept", "replicator": "silent"}
 """For a budget on a market that has unreliable machines, too ..."""
 HEDGED_BATS: Final = {"provisioner": "hedged", "placer": "fitting", "replicator": "silent"}
-"""... and for a deadline, a budget per interval, or long billing units."""
+"""... and for a deadline, or a budget per interval."""
 FAITHFUL: Final = {"provisioner": "bats", "placer": "random", "replicator": "none"}
 """BaTS as published."""
 PLANNED: Final = {"provisioner": "planned", "placer": "fitting", "replicator": "at-risk"}
@@ -99,7 +99,7 @@ SUITED: Final[Mapping[str, Entries]] = {
 FOR_BAGS: Final = ("bats", "frontier", "hedged", "mixed", "planned", "sample", "uniform-progress")
 """Provisioners that count on tasks which do not wait for each other."""
 AUTOSCALERS: Final = (
-    *("react", "adapt", "hist", "reg", "conpaas", "plan", "token", "pfa"),
+    *("react", "adapt", "hist", "reg", "conpaas", "plan", "token", "forecast", "pfa"),
     *("plf", "scf"),
 )
 """Provisioners that follow the demand of work that keeps arriving."""

@@ -34,6 +34,7 @@ BUILT_IN: Final[Mapping[str, Mapping[str, str]]] = {
         "calls": "bursar.policies.provision.calls:CallFleet",
         "conpaas": "bursar.policies.provision.conpaas:ConPaaS",
         "fixed": "bursar.policies.provision.fixed:Fixed",
+        "forecast": "bursar.policies.provision.forecast:ForecastAhead",
         "frontier": "bursar.policies.provision.frontier:Frontier",
         "hedged": "bursar.policies.provision.hedged:Hedged",
         "hist": "bursar.policies.provision.hist:Hist",

@@ -30,7 +30,7 @@ class _Group(msgspec.Struct):
     """of the task among the tasks that have rows"""
     first: int
     """the least of `orders`"""
-    orders: dict[int, int] = {}
+    orders: dict[int, int]
     """by attempt, what it has among `keys`"""
 
 
@@ -81,7 +81,8 @@ class RunningAttempts:
         self._groups, self._free = {}, []
         self._unsettled = set()
         self._barred = {one.task for one in view.attempts.values() if view.failures[one.task]}
-        rows = [self._row(one) for one in view.attempts.values() if self._wanted(one)]
+        wanted, row = self._wanted, self._row
+        rows = [row(one) for one in view.attempts.values() if wanted(one)]
         rows.sort()
         self._columns.fill(rows)
 
@@ -91,7 +92,15 @@ class RunningAttempts:
         offer = self._offers[machine.offer.name]
         self._counts[offer] += 1
         key = self._keys[number] = (offer << _KEY) + number
-        group = self._join(task, number, (machine.id << _KEY) + number)
+        order = (machine.id << _KEY) + number
+        group = self._groups.get(task)
+        if group is None:
+            place = self._free.pop() if self._free else len(self._groups)
+            group = self._groups[task] = _Group(place, order, {number: order})
+        else:
+            group.orders[number] = order
+            if order < group.first:
+                self._unsettled.add(task)
         return key, number, task, machine.id, attempt.started, offer, group.place, group.first
 
     def _update(self, number: int, view: View) -> None:
@@ -108,16 +117,6 @@ class RunningAttempts:
             columns.change(key, _STARTED, attempt.started)  # all else stays as it is
         else:
             columns.put(self._row(attempt))
-
-    def _join(self, task: int, number: int, order: int) -> _Group:
-        group = self._groups.get(task)
-        if group is None:
-            place = self._free.pop() if self._free else len(self._groups)
-            group = self._groups[task] = _Group(place, order)
-        elif order < group.first:
-            self._unsettled.add(task)
-        group.orders[number] = order
-        return group
 
     def _leave(self, task: int, number: int) -> None:
         group = self._groups[task]

@@ -31,8 +31,10 @@ from bursar.policies.pool_machines import (
     all_refused,
     at_work,
     doomed_tasks,
+    is_interim,
     is_unreliable,
     on_slowest,
+    reliable_at_work,
     reliable_cost,
     slots_to_be_had,
 )
@@ -68,7 +70,8 @@ class TwoPools:
         """to be started now"""
         self.cancels: list[Cancel] = []
         """to be given up now"""
-        self._fleet = fleet
+        self.fleet = fleet
+        """the most machines of each offer"""
         self.unreliable = unreliable
         """the size of the pool, in slots; what a strategy's ratio refers to"""
         self._timeout = PoolTimeout(timeout)
@@ -94,9 +97,11 @@ class TwoPools:
         self._tail_starts: set[tuple[int, int]] = set()
         """task and machine of what is sent in the tail, until it is an attempt"""
         self._announced: list[int] = []
-        """machines of which it was just told that they will be taken away"""
+        """machines that were just announced to be taken away"""
         self._spare = 0
         """unreliable slots without a task, also those that are yet to be rented or freed"""
+        self._reliable_at_work = 0
+        """reliable slots that have a task, those of `starts` among them"""
         self._first_end: Time | None = None
         """when what is sent now is given up; it is no attempt yet"""
         self._lacks_machines = False
@@ -108,7 +113,7 @@ class TwoPools:
 
     def resize(self, fleet: Fleet, unreliable: int) -> None:
         """Another fleet, with so many unreliable slots."""
-        self._fleet, self.unreliable = fleet, unreliable
+        self.fleet, self.unreliable = fleet, unreliable
         self._early_help.resize(fleet, unreliable)
 
     # --- what happened ---------------------------------------------------------------------------
@@ -197,6 +202,7 @@ class TwoPools:
         """Decide what is sent and given up at this moment."""
         self.rest()
         self.counts.look(view)
+        self._reliable_at_work = reliable_at_work(view, self.counts)
         self._adopt(view)
         free = Free(view)
         self._early_help.look(view, now, self.strategies.in_force)
@@ -208,7 +214,7 @@ class TwoPools:
         # What runs on machines that will be taken away is no longer among those available.
         self._spare = max(
             0,
-            slots_to_be_had(view, self.counts, self._fleet)
+            slots_to_be_had(view, self.counts, self.fleet)
             - at_work(view, self.counts, self.cancels),
         )
         self._lacks_machines = self._has_no_more(view)
@@ -279,6 +285,16 @@ class TwoPools:
         return self.queues.unsettled_reliable + (spare if self._combines else 0)
 
     @property
+    def has_use_for_reliable(self) -> bool:
+        """Whether tasks wait for reliable machines, and no more of these work than may."""
+        return bool(self.reliable_demand) and self._reliable_at_work < self.reliable_limit
+
+    @property
+    def is_reserving(self) -> bool:
+        """Whether reliable machines work before the tail because somebody prefers it."""
+        return self.opened is None and any(map(is_interim, self.strategies.in_force))
+
+    @property
     def helps_deadline(self) -> bool:
         """Whether reliable machines take part for the sake of the deadline."""
         return self._deadline_help.slots > 0
@@ -306,7 +322,7 @@ class TwoPools:
 
     def _look_at_deadline(self, view: View, now: Time) -> None:
         """Close to the deadline reliable machines take part, also in what runs elsewhere."""
-        self._deadline_help.look(view, now, self._fleet)
+        self._deadline_help.look(view, now, self.fleet)
         if self.helps_deadline and not self.queues.unreliable:
             for task in sorted(self._sent)[: self._deadline_help.slots]:
                 rivals = (view.attempts[one].machine for one in view.attempts_of(task))
@@ -393,14 +409,14 @@ class TwoPools:
         if view.arrivals_open or self.queues.unreliable or remaining >= self.unreliable:
             return False
         self.counts.look(view)
-        return is_tail(remaining, slots_to_be_had(view, self.counts, self._fleet))
+        return is_tail(remaining, slots_to_be_had(view, self.counts, self.fleet))
 
     def _has_no_more(self, view: View) -> bool:
         """Whether a tail that ends on reliable machines finds no other unreliable one."""
         force = self.strategies.in_force
         if self.opened is None or not any(one and one.needs_reliable for one in force):
             return False
-        return all_refused(view, self._fleet)
+        return all_refused(view, self.fleet)
 
     def _open(self, now: Time) -> None:
         self.opened = now
@@ -466,7 +482,10 @@ class TwoPools:
         # What is just being given up leaves a slot to the first in the queue.
         combines = self._combines and (self.helps_deadline or not self.cancels)
         while combines and len(self.queues.unreliable) > self._left_to_spot and free.reliable:
-            task = self.queues.take()
+            if self._reliable_at_work >= self.reliable_limit:
+                break
+            # What was lost is last in the queue, and longer than most: it belongs where it stays.
+            task = self.queues.take_last() if self.is_reserving else self.queues.take()
             if not self._settled[task]:
                 self._send_reliable(task, free.reliable.pop())
         return len(self.starts) > before
@@ -492,5 +511,6 @@ class TwoPools:
         self._stage[task] = ENDLESS + 1
         self._dues.drop(task)
         why = "no result so far" if task in self._sent else "both pools take part"
+        self._reliable_at_work += 1
         reason = f"{why}: on a reliable machine"
         self.starts.append(Start(task, machine, reason, measure=self._runs_on))

@@ -6,6 +6,7 @@ from heapq import heapify, heapreplace
 from math import ceil, inf, log, log1p, sqrt
 from random import Random
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -71,6 +72,7 @@ def test_it_is_near_what_executions_take_and_cost(fleet, spread):
     verdict = judge.judge(np.array([fleet], dtype=float))
     times = sorted(time for time, _ in runs)
     assert verdict.time[0] == pytest.approx(times[36], rel=0.1)
+    assert verdict.middle[0] == pytest.approx(times[20], rel=0.1)
     assert verdict.cost[0] == pytest.approx(sum(cost for _, cost in runs) / 40, rel=0.025)
 
 
@@ -212,3 +214,30 @@ def test_machines_of_many_slots_are_in_doubt_where_long_tasks_may_not_have_been_
     )
     assert (unsure < sure).all()
     assert unsure[1] - sure[1] < unsure[0] - sure[0]
+
+
+def test_what_is_dropped_ends_its_tasks_before_all_is_done():
+    """One task is ready, which a new machine does at once: those that run take longer."""
+    times = BagTimes.lognormal(120.0, 0.03, 0.3, 99)
+    some = msgspec.structs.replace(there(10.0), held=np.array([600.0, 0.0, 0.0, 0.0]))
+    now = WorkLeft(
+        ready=1, running=1200.0, attempts=20, money=inf, deadline=inf, elapsed=300.0, spent=0.0
+    )
+    judge = LiveFleetJudge(some, now, times, np.zeros(4))
+    verdict = judge.judge(np.array([[0.0, 1.0, 0.0, 0.0]]))
+    assert verdict.time[0] >= verdict.middle[0] >= 600.0
+
+
+def test_a_machine_at_work_is_not_dropped_for_one_whose_speed_is_in_doubt():
+    """A new machine seems to work for a fifth less; where that is sure, it takes its place."""
+    times = BagTimes.lognormal(120.0, 0.1, 0.3, 99)
+    cheaper = there(10.0).price * np.array([1.0, 0.8, 0.8, 0.8])
+    some = msgspec.structs.replace(there(10.0), price=cheaper)
+    now = WorkLeft(
+        ready=360, running=1200.0, attempts=20, money=4.4e4, deadline=inf, elapsed=300.0, spent=0.0
+    )
+    kept = [
+        plan_live(some, now, times, np.array([0.02, doubt, doubt, doubt])).fleet[0]
+        for doubt in (0.3, 0.01)
+    ]
+    assert kept[0] == 10.0 > kept[1]

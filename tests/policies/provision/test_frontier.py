@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
 
+import msgspec
+import numpy as np
 import pytest
 
+from bursar.beliefs.bag_times import BagTimes
 from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import MINUTE, SECOND
 from bursar.model.work import Bag
+from bursar.plan.bag.live_fleet import MachineGroups, WorkLeft
+from bursar.plan.bag.live_plan import plan_live
 from bursar.policies.place.kept import KeptPlacer
+from bursar.policies.provision import frontier
 from bursar.policies.provision.frontier import Frontier
+from bursar.policies.provision.frontier_state import BagBelief, FleetNow
 from bursar.policies.registry import find
 from bursar.policies.replicate.at_risk import AtRisk
 from bursar.simulate.faults import ModelledBehaviour, given
@@ -290,3 +298,73 @@ def test_where_nobody_tells_speeds_several_offers_are_tried_at_once():
     assert state.ended.status == "done"
     found = frontier.belief.speeds
     assert found["fast"] / found["slow"] == pytest.approx(1.3 / 0.6, rel=0.15)
+
+
+def plans_that_drop(monkeypatch, *numbers):
+    """Let some of the plans of a run, by their number, want no machine that is there."""
+    made = []
+
+    def planned(groups, *args, **options):
+        plan = plan_live(groups, *args, **options)
+        made.append(plan)
+        if len(made) not in numbers:
+            return msgspec.structs.replace(plan, is_change=False)
+        return msgspec.structs.replace(plan, fleet=0 * plan.fleet, is_change=True)
+
+    monkeypatch.setattr(frontier, "plan_live", planned)
+    released = []
+
+    class Heard:
+        def saw(self, event, state):
+            if isinstance(event, ReleaseOrdered) and event.reason == "it is not in the plan":
+                released.append(event.machine)
+
+    run(1.6, observers=[Heard()])
+    assert len(made) > max(numbers)
+    return released
+
+
+def test_machines_are_dropped_only_if_two_plans_in_a_row_want_it(monkeypatch):
+    """The money may seem short for a moment; the boots of machines that leave are lost."""
+    assert not plans_that_drop(monkeypatch, 6, 8, 10)
+    assert plans_that_drop(monkeypatch, 6, 7)
+
+
+def test_what_fits_paid_time_costs_nothing_more():
+    """A run with paid hours left is not given up for want of the money that they have cost."""
+    belief = BagBelief(None, None)
+    belief.times = BagTimes.lognormal(100.0, 0.1, 0.3, 50)
+    now = FleetNow(belief)
+    one = np.ones(2)
+    now.groups = MachineGroups(
+        offer=np.zeros(2, np.int64),
+        is_new=np.array([False, True]),
+        room=np.array([3.0, 10.0]),
+        slots=2 * one,
+        speed=one,
+        begin=np.array([500.0, 0.0]),
+        price=7200 * one,
+        unit=3600 * one,
+        paid=np.array([1500.0, 3600.0]),
+        held=0 * one,
+        running=0 * one,
+    )
+    left = {"running": 0.0, "attempts": 0, "money": 1e9, "deadline": inf}
+    for ready, cost in ((60, 0.0), (70, 1000.0)):
+        now.left = WorkLeft(ready=ready, elapsed=0.0, spent=0.0, **left)
+        assert now.cheapest() == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("tasks", [60, 150])
+def test_with_little_to_do_and_much_money_it_begins_with_more_than_one_machine(tasks):
+    """With so few tasks no fleet does at a tenth above the least, so nothing is saved for that."""
+    first = []
+
+    class Heard:
+        def saw(self, event, state):
+            if isinstance(event, MachineRented) and event.at == 0:
+                first.append(state.machines[event.machine].offer.slots)
+
+    state = run(3.0, tasks=tasks, observers=[Heard()])
+    assert state.ended.status == "done"
+    assert sum(first) >= 8

@@ -49,8 +49,8 @@ def case(fate, *, spot=SPOT, market=MARKET, budget="1.2", deadline=HOUR):
 
 
 def test_it_keeps_the_contract_of_a_provisioner():
-    check_provisioner(lambda market: Hedged(market, BUDGET_ONLY, 50), worlds=8)
-    check_provisioner(lambda market: Hedged(market, Goal(deadline=9 * HOUR), 50), worlds=8)
+    check_provisioner(lambda market: Hedged(market, BUDGET_ONLY), worlds=8)
+    check_provisioner(lambda market: Hedged(market, Goal(deadline=9 * HOUR)), worlds=8)
 
 
 @pytest.mark.parametrize("fate", [LASTING, SHORT, SCARCE, NEVER])
@@ -81,6 +81,15 @@ def test_hourly_machines_that_are_soon_lost_do_not_eat_the_budget():
     assert found.held == (4, 4)
 
 
+def test_an_hourly_spot_machine_is_rented_only_where_its_hour_may_be_lost():
+    market = Market("USD", "undated", (offer("sure", 0.10, billing=HOUR, boot=0),))
+    spot = offer("spot", 0.05, billing=HOUR, pool="unreliable", boot=0, limit=20)
+    tight = outcome(case(LASTING, spot=spot, market=market, budget="0.9"), BUDGET, 2)
+    assert tight.time[0] == tight.time[1], "all money may be needed for reliable machines"
+    rich = outcome(case(LASTING, spot=spot, market=market, budget="3"), BUDGET, 2)
+    assert rich.time[1] != rich.time[0]
+
+
 def test_silent_hosts_are_left_alone_and_the_deadline_holds():
     market = Market("USD", "undated", (*MARKET.offers, SPOT))
     request = Request(market=market, goal=Goal(deadline=2 * HOUR))
@@ -91,10 +100,10 @@ def test_silent_hosts_are_left_alone_and_the_deadline_holds():
 
 def test_the_fleet_is_planned_as_without_unreliable_machines():
     both = Market("USD", "undated", (*MARKET.offers, SPOT))
-    assert isinstance(Hedged(both, BUDGET_ONLY, 100).inner, Frontier)
-    assert isinstance(Hedged(both, Goal(deadline=HOUR), 100).inner, Bats)
+    assert isinstance(Hedged(both, BUDGET_ONLY).inner, Frontier)
+    assert isinstance(Hedged(both, Goal(deadline=HOUR)).inner, Bats)
     hourly = Market("USD", "undated", (offer("sure", 1, billing=HOUR), SPOT))
-    assert isinstance(Hedged(hourly, BUDGET_ONLY, 100).inner, Bats)
+    assert isinstance(Hedged(hourly, BUDGET_ONLY).inner, Frontier)
 
 
 def test_it_is_the_default_where_there_is_a_goal_and_a_reliable_machine():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statsmodels.tsa.ar_model import AutoReg
+from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
@@ -111,6 +113,27 @@ def test_conpaas_forecasts_with_the_model_that_was_best():
 def test_each_model_of_conpaas_foresees_what_stays_as_it_is():
     for model, ahead in forecasts([8.0] * 40).items():
         assert ahead == pytest.approx(np.full(20, 8.0), abs=1e-3), model
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_model_of_conpaas_foresees_what_statsmodels_does(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(21, 121))
+    series = [
+        rng.poisson(10, count).astype(float),
+        np.abs(np.cumsum(rng.integers(-3, 4, count))).astype(float),
+        np.where(rng.random(count) < 0.1, rng.integers(0, 50, count), 0).astype(float),
+    ][seed % 3]
+    lags = min(9, count // 2 - 2)
+    smooth = SimpleExpSmoothing(series, initialization_method="known", initial_level=series[0])
+    fits = [smooth.fit(smoothing_level=level, optimized=False) for level in (0.2, 0.5, 0.8)]
+    expected = {
+        "autoregression": AutoReg(series, lags).fit().predict(count, count + 19),
+        "exponential smoothing": min(fits, key=lambda fit: fit.sse).forecast(20),
+    }
+    found = forecasts(series)
+    for model, ahead in expected.items():
+        assert found[model] == pytest.approx(ahead, rel=1e-9, abs=1e-9), model
 
 
 def test_a_model_of_conpaas_that_errs_loses():

@@ -14,6 +14,7 @@ from bursar.model.time import MINUTE, SECOND
 from bursar.model.work import Work
 from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.policies.place.fifo import FifoPlacer
+from bursar.policies.provision.forecast import ForecastAhead
 from bursar.policies.provision.pfa import Pfa
 from bursar.policies.provision.plan import PlanAhead
 from bursar.policies.provision.token import Token
@@ -92,6 +93,43 @@ def test_plan_begins_with_what_runs():
     assert target(PlanAhead(MARKET), scene) == 1
     scene.pass_time(30 * SECOND)
     assert target(PlanAhead(MARKET), scene) == 3, "15 s are left of it"
+
+
+SLOW = Offer("one", Money.parse("0.001"), SECOND, limit=50, boot=20 * SECOND)
+BOOTING = Market("USD", "undated", (SLOW,))
+
+
+def test_forecast_counts_the_slots_that_an_imagined_execution_uses():
+    scene = scene_of(flow(FORK), runtimes=Told(10, 10, 10, 10, 10))
+    assert target(ForecastAhead(MARKET), scene) == 3
+    scene = scene_of(flow(FORK), runtimes=Told(30, 10, 10, 10, 10))
+    assert target(ForecastAhead(MARKET), scene) == 1, "the children begin after the interval"
+
+
+def test_forecast_rents_nothing_for_what_is_over_before_a_machine_is_up():
+    """Three tasks of 5 s on a machine that is up are over after 15 s, and a boot takes 20."""
+    runtimes = Told(*[5] * 3)
+    scene = scene_of(flow(((), (), ())), runtimes=runtimes, offer=SLOW)
+    scene.machine()
+    assert target(ForecastAhead(BOOTING), scene) == 1
+    assert target(PlanAhead(BOOTING), scene) == 3
+    longer = scene_of(flow(((), (), ())), runtimes=Told(*[25] * 3), offer=SLOW)
+    longer.machine()
+    assert target(ForecastAhead(BOOTING), longer) == 3, (
+        "two would begin after 25 s, and could after 20"
+    )
+
+
+def test_forecast_looks_past_a_boot_that_is_longer_than_the_interval():
+    late = Offer("one", Money.parse("0.001"), SECOND, limit=50, boot=2 * MINUTE)
+    scene = scene_of(flow(((), ())), runtimes=Told(10, 10), offer=late)
+    assert target(ForecastAhead(Market("USD", "undated", (late,))), scene) == 2
+
+
+def test_forecast_wants_no_more_than_the_system_has():
+    few = Offer("one", Money.parse("0.001"), SECOND, limit=2)
+    scene = scene_of(flow(FORK), runtimes=Told(1, 10, 10, 10, 10), offer=few)
+    assert target(ForecastAhead(Market("USD", "undated", (few,))), scene) == 2
 
 
 def test_token_looks_as_many_waves_ahead_as_pass_in_an_interval():

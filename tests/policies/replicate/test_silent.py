@@ -21,7 +21,7 @@ SURE = Offer("sure", Money.parse("0.20"), HOUR)
 class Watched:
     def __init__(self):
         self.scene = Scene(SPOT, SURE, tasks=40, budget="9")
-        hedged = Hedged(self.scene.state.market, Goal(budget=Money.parse("9")), 40)
+        hedged = Hedged(self.scene.state.market, Goal(budget=Money.parse("9")))
         self.entry, self.seen = Silent(hedged), 0
         self.hedged = hedged
 

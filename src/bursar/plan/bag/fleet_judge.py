@@ -172,7 +172,8 @@ def _possible(sampled: SampledBag, draws: int, rng: np.random.Generator) -> list
     if sampled.paired:
         return possible_runtimes(sampled.samples, draws, rng)
     speeds = [offer.speed for offer in sampled.offers]
-    return possible_of_one_bag(sampled.samples, speeds, draws, rng)
+    prices = [one.price.nanos / one.billing / one.slots for one in sampled.offers]
+    return possible_of_one_bag(sampled.samples, speeds, draws, rng, prices)
 
 
 def _residual_slots(offers: Sequence[Offer]) -> int:

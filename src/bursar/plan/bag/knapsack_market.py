@@ -117,7 +117,7 @@ class FleetMarket:
         return Terms(until, bounded, 1, offers)
 
     def next_stay(self, stay: Time, money: int, deadline: Time) -> Time:
-        """No shorter stay, from this on, can be paid for; told quickly if all are billed alike."""
+        """No shorter stay, from this on, can be paid for; found quickly if all are billed alike."""
         if not self._is_uniform or stay > deadline:
             return stay
         billing = self._usable[self.priced[0]].billing

@@ -27,6 +27,8 @@ from bursar.beliefs.normal import log_below
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
 
+LOG_OFTEN: Final = np.log([[0.5], [0.9]])
+"""Half of the time, and nine times in ten."""
 LIKELY: Final = 1.2816
 """Deviations that are not exceeded nine times in ten."""
 FORM: Final = 0.01
@@ -50,6 +52,10 @@ SHIFTS: Final = (
 """The same of the end of all machines, which is later or lateer by one work for all."""
 BETWEEN_SHIFTS: Final = 0.25
 """Deviations of what lies between two of them."""
+_SHIFTED: Final = np.array([shift for shift, _ in SHIFTS])[:, np.newaxis, np.newaxis, np.newaxis]
+_SHARES: Final = np.array([part for _, part in SHIFTS])
+_LOG_SHARES: Final = np.log(_SHARES)[:, np.newaxis]
+_QUARTERS: Final = np.array([shift for shift, _ in QUARTERS])[:, np.newaxis, np.newaxis]
 LONG_UNIT: Final = 300.0
 """Seconds from which on units are long: whether an end falls before or after theirs is all."""
 
@@ -111,8 +117,10 @@ class WorkLeft(msgspec.Struct, frozen=True):
 class FleetVerdicts(msgspec.Struct, frozen=True):
     """What is to be expected of each fleet from now on."""
 
+    middle: Floats
+    """time to the end, which is exceeded as often as not ..."""
     time: Floats
-    """to the end, which is not exceeded nine times in ten"""
+    """... and not exceeded nine times in ten"""
     cost: Floats
     """on average, in billionths"""
     log_chance: Floats
@@ -129,6 +137,7 @@ class Residuals:
         self.whole: Floats = 1 - curve.alive
         """the same of tasks that have just begun"""
         self.mean = times.mean * (1 + times.spread**2) / 2
+        self._steps = np.diff(self.points) / 2
         self._known: dict[tuple[float, bool], tuple[float, float]] = {}
 
     def longest(self, slots: Floats, *, whole: bool = False) -> tuple[Floats, Floats]:
@@ -139,10 +148,9 @@ class Residuals:
     def _longest(self, slots: float, whole: bool) -> tuple[float, float]:
         if (slots, whole) not in self._known:
             more = 1 - (self.whole if whole else self.chance) ** slots
-            steps = np.diff(self.points) / 2
-            mean = float((more[1:] + more[:-1]) @ steps)
+            mean = float((more[1:] + more[:-1]) @ self._steps)
             second = more * self.points
-            square = 2 * float((second[1:] + second[:-1]) @ steps)
+            square = 2 * float((second[1:] + second[:-1]) @ self._steps)
             self._known[slots, whole] = mean, sqrt(max(0.0, square - mean * mean))
         return self._known[slots, whole]
 
@@ -184,23 +192,25 @@ class LiveFleetJudge:
         rate = np.maximum(1e-9, used @ self._rate)
         shape = _Shape(used, rate, work, left, times, groups)
         stay = np.where(is_up, self._stays(empty, shape), groups.held)
-        end = self._ends(empty, used, shape)
+        middle, end = self._ends(empty, used, shape)
         ending = gone @ groups.charge(groups.held) + 1.0
         share = sqrt(times.doubt**2 + times.spread**2 / max(1, left.tasks))
         late = share * work / rate
         if self._long:
             totals = self._charges(fleets, stay, is_up, late) + ending
-            total = np.array([part for _, part in SHIFTS]) @ totals
+            total = _SHARES @ totals
             deviation = self._deviation(used, total, empty, BETWEEN_SHIFTS * late, shape)
             chance = _mixed_chance(left, totals, deviation, end, late + 0.2 * times.mean)
         else:
             total = self._charges(fleets, stay, is_up)[0] + ending
             deviation = self._deviation(used, total, empty, late, shape)
             chance = _log_chance(left, total, deviation, end, late + 0.2 * times.mean)
-        time = (end + LIKELY * late) * (1 + _useless(groups, fleets, left))
+        ended = np.max(np.where(gone > 0, groups.held, 0.0), axis=1, initial=0.0)
+        useless = 1 + _useless(groups, fleets, left)
         cannot = (used @ self._rate <= 0) & (left.ready > 0)
         return FleetVerdicts(
-            np.where(cannot, NEVER, time),
+            np.where(cannot, NEVER, np.maximum(middle * useless, ended)),
+            np.where(cannot, NEVER, np.maximum((end + LIKELY * late) * useless, ended)),
             np.where(cannot, NEVER, total),
             np.where(cannot, -NEVER, chance),
         )
@@ -216,16 +226,17 @@ class LiveFleetJudge:
         some = np.flatnonzero(fleets.any(axis=0))  # the others cost nothing
         unit, least, is_up = groups.unit[some], self._least_units[some], is_up[:, some]
         stay = (stay[:, some] - np.where(groups.is_new, 0.0, groups.paid)[some]) / unit - SURELY
-        quarters = np.array([shift for shift, _ in QUARTERS])[:, np.newaxis, np.newaxis]
-        quarters = quarters * (self._tail[some] / unit * is_up)
-        later = 0.0 if late is None else late[:, np.newaxis] * is_up / unit
+        quarters = _QUARTERS * (self._tail[some] / unit * is_up)
         cost = fleets[:, some] * groups.price[some]
-        found = []
-        for shift, _ in SHIFTS if late is not None else ((0.0, 1.0),):
-            units = np.ceil(np.maximum(stay + shift * later + quarters, least))
-            mean = sum(part * some for (_, part), some in zip(QUARTERS, units, strict=True))
-            found.append(np.sum(cost * mean, axis=1))
-        return np.array(found)
+        if late is None:
+            stays = stay + quarters[np.newaxis]
+        else:
+            stays = stay + _SHIFTED * (late[:, np.newaxis] * is_up / unit) + quarters
+        units = np.ceil(np.maximum(stays, least))
+        (_, first), (_, second), (_, third) = QUARTERS
+        mean = first * units[:, 0] + second * units[:, 1] + third * units[:, 2]
+        found: Floats = (cost * mean).sum(axis=2)
+        return found
 
     def _stays(self, empty: Floats, shape: _Shape) -> Floats:
         """How long each machine stays: for the longest of what its slots have at the end."""
@@ -243,23 +254,26 @@ class LiveFleetJudge:
         return stays
 
     def _ends(self, empty: Floats, used: Floats, shape: _Shape) -> Floats:
-        """When the last task has ended, which it has nine times in ten."""
+        """When the last task has ended, which it has half of the time, and nine times in ten."""
         many = used * self.groups.slots
         some = np.nonzero(many)
         # The longest of some is within what each of them is within so often.
-        chances = np.power(0.9, 1 / np.maximum(1.0, many[some]))
+        chances = np.exp(LOG_OFTEN / np.maximum(1.0, many[some]))
         speed = self.groups.speed[some[1]]
+        begins = np.flatnonzero(np.diff(some[0], prepend=-1))
+        rows = some[0][begins]
 
         def last(*, whole: bool) -> Floats:
-            each = np.zeros_like(many)
-            each[some] = self.residuals.within(chances, whole=whole) / speed
-            found: Floats = each.max(axis=1)
+            found = np.zeros((2, len(many)))
+            if len(begins):
+                each = self.residuals.within(chances, whole=whole) / speed
+                found[:, rows] = np.maximum.reduceat(each, begins, axis=1)
             return found
 
         tail = last(whole=False)
         mixed = empty + tail
         if shape.begun.any():
-            mixed = mixed + shape.begun * np.maximum(0.0, last(whole=True) - tail)
+            mixed += shape.begun * np.maximum(0.0, last(whole=True) - tail)
         ends: Floats = (1 - shape.together) * mixed + shape.together * shape.in_rounds
         return ends
 
@@ -330,9 +344,8 @@ def _mixed_chance(
     left: WorkLeft, costs: Floats, deviation: Floats, end: Floats, late: Floats
 ) -> Floats:
     """The same, where the cost is one of several: `[shift, fleet]`."""
-    parts = np.log([part for _, part in SHIFTS])[:, np.newaxis]
     each = _log_chance(left, costs, deviation, end, late)
-    chance: Floats = np.minimum(np.logaddexp.reduce(parts + each, axis=0), 0.0)
+    chance: Floats = np.minimum(np.logaddexp.reduce(_LOG_SHARES + each, axis=0), 0.0)
     return chance
 
 

@@ -71,8 +71,10 @@ class LivePlan(msgspec.Struct, frozen=True):
     """How many machines of each group to have, and what is to be expected of that."""
 
     fleet: Floats
+    middle: float
+    """seconds to the end, exceeded as often as not ..."""
     time: float
-    """seconds to the end, not exceeded nine times in ten"""
+    """... and not exceeded nine times in ten"""
     cost: float
     """on average, in billionths"""
     log_chance: float
@@ -101,11 +103,11 @@ def plan_live(
     judge = LiveFleetJudge(groups, left, times, speed_doubt)
     here = np.where(groups.is_new, 0.0, groups.room)
     room = groups.room
-    floor = here if is_early else _floor(groups, times)
+    floor = here if is_early else _floor(groups, times, speed_doubt)
     search = _FleetSearch(judge)
     first = [here[np.newaxis, :], _covers(judge, room), _plain(groups, here, room, left)]
-    search.try_all(np.clip(np.concatenate(first), floor, room))
-    cheap = _cheapest(groups)
+    search.try_all(_within(np.concatenate(first), floor, room))
+    cheap = cheapest_groups(groups)
     for _ in range(ROUNDS):
         if not search.try_all(_neighbours(search.best(), floor, room, cheap)):
             break
@@ -131,7 +133,7 @@ class _FleetSearch:
         self._here = np.where(judge.groups.is_new, 0.0, judge.groups.room)
         self._known: set[object] = set()
         self.fleets = np.empty((0, len(judge.groups)))
-        self.verdicts = FleetVerdicts(np.empty(0), np.empty(0), np.empty(0))
+        self.verdicts = FleetVerdicts(*(np.empty(0) for _ in range(4)))
         self.values = np.empty(0)
         """the less the better"""
 
@@ -157,7 +159,7 @@ class _FleetSearch:
         if np.isfinite(left.deadline):
             taken = np.log(left.spent + verdicts.cost + 1.0)
         else:
-            taken = np.log(left.elapsed + verdicts.time + 1e-3)
+            taken = np.log(left.elapsed + (verdicts.middle + verdicts.time) / 2 + 1e-3)
         value: Floats = taken - PRICE_OF_CHANCE * verdicts.log_chance
         if self._here.any() and not isfinite(left.deadline):
             is_more = (fleets >= self._here).all(axis=1) & (fleets > self._here).any(axis=1)
@@ -173,6 +175,7 @@ class _FleetSearch:
         verdicts = self.verdicts
         return LivePlan(
             fleet=self.fleets[place],
+            middle=float(verdicts.middle[place]),
             time=float(verdicts.time[place]),
             cost=float(verdicts.cost[place]),
             log_chance=float(verdicts.log_chance[place]),
@@ -183,14 +186,16 @@ class _FleetSearch:
         )
 
 
-def _floor(groups: MachineGroups, times: BagTimes) -> Floats:
+def _floor(groups: MachineGroups, times: BagTimes, speed_doubt: Floats) -> Floats:
     """What is not dropped: a machine at work whose work costs little more than elsewhere.
 
-    Its boot is paid, and the time that some of its slots idle at its end comes sooner or later.
+    Elsewhere it may cost more than it seems, where speeds are in doubt. Its boot is paid, and the
+    time that some of its slots idle at its end comes sooner or later.
     Nor one whose paid time is long enough for another task: that can be decided later.
     """
     price = groups.price / groups.unit / (groups.slots * groups.speed)
-    fair = (price <= DEAR * price.min()) & (groups.running > 0)
+    elsewhere = float(np.min(price * (1 + speed_doubt)))
+    fair = (price <= DEAR * elsewhere) & (groups.running > 0)
     task = float(times.curve.rest_within(np.zeros(1), np.full(1, LIKELY_END))[0])
     fair |= groups.paid >= groups.begin + task / groups.speed
     return np.where(~groups.is_new & fair, groups.room, 0.0)
@@ -206,7 +211,7 @@ def _covers(judge: LiveFleetJudge, room: Floats) -> Floats:
         0.5 * times.mean / float(groups.speed.max()), work / max(1e-9, float(rate @ room))
     )
     latest = float(np.max(groups.begin)) + 2 * (work + times.mean) / float(rate.min())
-    ends = np.geomspace(earliest, min(latest, earliest * LONGEST), ENDS)[:, np.newaxis]
+    ends = _rising(np.array([earliest]), np.array([min(latest, earliest * LONGEST)]), ENDS).T
     done = np.maximum(0.0, rate * (ends - groups.begin) - lost)
     cost = groups.charge(np.maximum(ends, groups.held))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -218,7 +223,7 @@ def _covers(judge: LiveFleetJudge, room: Floats) -> Floats:
     before = np.cumsum(done * most, axis=1) - done * most
     with np.errstate(divide="ignore", invalid="ignore"):
         wanted = np.where(done > 0, np.ceil((work - before) / np.maximum(done, 1e-9)), 0.0)
-    counts = np.clip(wanted, 0.0, most)
+    counts = _within(wanted, np.zeros(1), most)
     fleets = np.zeros_like(counts)
     fleets[rows, order] = counts
     return np.concatenate([fleets, np.maximum(0.0, fleets - _last(order, counts))])
@@ -235,23 +240,25 @@ def _last(order: NDArray[np.int64], counts: Floats) -> Floats:
 
 def _plain(groups: MachineGroups, here: Floats, room: Floats, left: WorkLeft) -> Floats:
     """Machines of one offer alone, and added to those that are there."""
-    places = np.array(_cheapest(groups, groups.is_new), dtype=np.int64)
+    places = np.array(cheapest_groups(groups, groups.is_new), dtype=np.int64)
     most = np.minimum(room[places], np.ceil(left.tasks / groups.slots[places]))
     places, most = places[most >= 1], most[most >= 1]
     if not len(places):
         return here[np.newaxis, :]
-    counts = np.round(np.geomspace(np.ones(len(places)), most, PLAIN, axis=1))
+    counts = np.round(_rising(np.ones(len(places)), most, PLAIN))
     alone = np.zeros((counts.size, len(groups)))
     alone[np.arange(counts.size), np.repeat(places, PLAIN)] = counts.ravel()
     both: Floats = np.stack([alone, here + alone], axis=1).reshape(-1, len(groups))
     return both
 
 
-def _cheapest(groups: MachineGroups, which: NDArray[np.bool_] | None = None) -> list[int]:
+def cheapest_groups(
+    groups: MachineGroups, which: NDArray[np.bool_] | None = None, most: int = CHEAPEST
+) -> list[int]:
     """Places of the groups whose work costs least, in the order of the groups."""
     price = groups.price / groups.unit / (groups.slots * groups.speed)
     places = np.arange(len(groups)) if which is None else np.flatnonzero(which)
-    return sorted(places[np.argsort(price[places], kind="stable")[:CHEAPEST]].tolist())
+    return sorted(places[np.argsort(price[places], kind="stable")[:most]].tolist())
 
 
 def _neighbours(fleets: Floats, floor: Floats, room: Floats, cheap: list[int]) -> Floats:
@@ -274,12 +281,26 @@ def _neighbours(fleets: Floats, floor: Floats, room: Floats, cheap: list[int]) -
     some, order = fleets[rows], np.arange(len(rows))
     some[order, gone] -= 1
     some[order, places] += 1
-    near_fleets: Floats = np.clip(np.concatenate([*found, some]), floor, room)
-    return near_fleets
+    return _within(np.concatenate([*found, some]), floor, room)
+
+
+def _within(counts: Floats, least: Floats, most: Floats) -> Floats:
+    found: Floats = np.minimum(np.maximum(counts, least), most)
+    return found
+
+
+def _rising(first: Floats, last: Floats, count: int) -> Floats:
+    """For each pair, numbers in equal ratios: as `np.geomspace`, which takes ten times as long."""
+    low, high = np.log10(first), np.log10(last)
+    steps = (high - low) / (count - 1)
+    found: Floats = 10.0 ** (np.arange(count) * steps[:, np.newaxis] + low[:, np.newaxis])
+    found[:, 0], found[:, -1] = first, last
+    return found
 
 
 def _joined(one: FleetVerdicts, other: FleetVerdicts) -> FleetVerdicts:
     return FleetVerdicts(
+        np.concatenate([one.middle, other.middle]),
         np.concatenate([one.time, other.time]),
         np.concatenate([one.cost, other.cost]),
         np.concatenate([one.log_chance, other.log_chance]),

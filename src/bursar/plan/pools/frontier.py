@@ -126,7 +126,7 @@ def check_preference(
     has_deadline: bool,
     asked: OptionWords = PYTHON,
 ) -> None:
-    """Refuse what cannot be understood, and a limit that nobody told."""
+    """Refuse what cannot be understood, and a limit that nobody gave."""
     if preference is None:
         return
     parse_preference(preference)

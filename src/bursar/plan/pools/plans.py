@@ -94,7 +94,7 @@ class PoolKnowledge(msgspec.Struct, frozen=True):
     losses: Integers = NOTHING
     """how long after its sending an attempt was known to be lost"""
     reliability: float | None = None
-    """the share of attempts that return a result, as told; None: by what came back"""
+    """the share of attempts that return a result, as given; None: by what came back"""
 
     @classmethod
     def learned(
@@ -435,7 +435,8 @@ def _costs(
     is_lost = len(world.losses) > 0
     lost = stage.tasks * (1 / world.reliability - 1) if is_lost else 0.0
     busy = found.unreliable_periods + rest
-    rentals = machines + rng.poisson(lost, busy.shape).astype(np.float64)
+    # All strategies have the same luck, so that they differ by what they are.
+    rentals = machines + rng.poisson(lost, busy.shape[-1:]).astype(np.float64) + 0 * busy
     minimum = max(offer.minimum for offer in stage.unreliable)
     spread = np.inf if is_lost else 2 * float(np.mean(world.turnarounds))
     costs = _charges(cheap, busy, rentals, stage.boot, minimum, spread, rng)
@@ -458,7 +459,7 @@ def _charges(
 ) -> Floats:
     """What so many rentals cost that are busy for so long together, some longer than others."""
     stay = busy / np.maximum(rentals, 1)
-    shape = (*busy.shape, min(MODELLED, int(np.max(rentals, initial=1))))
+    shape = (busy.shape[-1], min(MODELLED, int(np.max(rentals, initial=1))))
     if spread == np.inf:
         stays = stay[..., None] * rng.standard_exponential(shape)
     else:

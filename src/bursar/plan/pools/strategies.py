@@ -64,7 +64,7 @@ def static_strategies(mean: Time, ratio: float, tasks: int) -> list[Strategy]:
 
 
 class Resolution(msgspec.Struct, frozen=True):
-    """How finely the strategy space is sampled; the paper's, if not told otherwise."""
+    """How finely the strategy space is sampled; the paper's, if not given."""
 
     copies: int = MOST_COPIES
     """N is 0 to this"""

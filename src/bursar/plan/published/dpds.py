@@ -44,7 +44,7 @@ BOOTED: Final = -2
 
 
 class Thresholds(msgspec.Struct, frozen=True):
-    """When machines are added and released; those of the paper, if not told otherwise."""
+    """When machines are added and released; those of the paper, if not given."""
 
     u_high: float = U_HIGH
     u_low: float = U_LOW

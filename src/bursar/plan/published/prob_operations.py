@@ -32,7 +32,7 @@ NARROWINGS: Final = 16
 
 
 class Techniques(msgspec.Struct, frozen=True):
-    """The prunings of a search, each to be switched off; as published unless told otherwise."""
+    """The prunings of a search, each to be switched off; as published by default."""
 
     bundle: bool = True
     """tasks one after the other on one machine are one task"""

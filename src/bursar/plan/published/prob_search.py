@@ -33,7 +33,7 @@ from bursar.plan.published.prob_times import T, Times
 Floats = NDArray[np.float64]
 
 ITERATIONS: Final = 200
-"""states that are looked at, unless told otherwise"""
+"""states that are looked at, by default"""
 ROUNDING: Final = 1e-9
 """so much may sums differ that should be the same"""
 

@@ -4,8 +4,8 @@ The frontier is built from the statistics of the run itself (ExPERT, sections 4.
 remains of it, with the instances under way as old as they are. The choice and its reason become an
 event; until then the run goes on without replicas.
 
-Where the unreliable pool gives less than was asked for, it is decided before the tail, and now and
-then again, how many reliable machines work beside it; see `bursar.plan.pools.reserve`.
+Where somebody has a preference, it is decided before the tail, and now and then again, how many
+reliable machines work beside the unreliable ones; see `policies.pool_reserve`.
 """
 
 from __future__ import annotations
@@ -17,21 +17,23 @@ import msgspec
 import numpy as np
 
 from bursar.beliefs.pool import PoolObserver
-from bursar.beliefs.reliability import InstanceEnd
 from bursar.engine.roles import Advisor
 from bursar.model.errors import BursarError, one_line
-from bursar.model.market import Pool
 from bursar.model.strategy import Strategy
-from bursar.model.text import counted
-from bursar.model.time import MINUTE, SECOND, Time
+from bursar.model.time import SECOND, Time
 from bursar.plan.dominance import Point
 from bursar.plan.pools.estimator import LEAST_RELIABILITY, Conditions, estimate
 from bursar.plan.pools.frontier import knee_of, prefer
 from bursar.plan.pools.prices import prices_of
 from bursar.plan.pools.refine import search_strategies
-from bursar.plan.pools.reserve import ReserveOutlook, machines_beside
 from bursar.plan.pools.strategies import default_deadline
-from bursar.policies.pool_machines import interim, is_interim
+from bursar.policies.pool_machines import is_interim
+from bursar.policies.pool_reserve import (
+    ReserveQuestion,
+    reserve_question,
+    reserved,
+    spent_by_pool,
+)
 from bursar.policies.pool_timeout import ENOUGH
 from bursar.policies.provision.mixed import Mixed
 from bursar.policies.two_pools import TwoPools
@@ -45,8 +47,8 @@ FEWEST: Final = 20
 MOST: Final = 100
 """Repetitions, at least and at most."""
 
-SOON: Final[Time] = 5 * MINUTE
-"""Before this nothing is known of a pool."""
+CHANGES: Final = (ev.WorkArrived, ev.AttemptStarted, ev.AttemptEnded, ev.MachineDown)
+"""What may bring a question up."""
 THINKING: Final = 4
 """Part of the time so far after which a decision before the tail is thought over."""
 
@@ -122,45 +124,8 @@ def situation_of(state: View, pools: TwoPools, observer: PoolObserver) -> Situat
         deadline=None if goal is None else max(0, goal - now) / SECOND,
         currency=market.currency,
         elapsed=now / SECOND,
-        spent=sum(_spent(state).values()),
+        spent=sum(spent_by_pool(state).values()),
         total=state.total,
-    )
-
-
-def _spent(state: View) -> dict[Pool, float]:
-    """What the machines of each pool have cost until now, not what is committed beyond."""
-    spent: dict[Pool, float] = {"unreliable": 0.0, "reliable": 0.0}
-    for charge in state.ledger.charges():
-        stay = min(charge.end, state.now) - charge.begin
-        spent[charge.offer.pool] += float(charge.offer.charge(stay))
-    return spent
-
-
-def outlook_of(state: View, pools: TwoPools, observer: PoolObserver) -> ReserveOutlook | None:
-    """What may be expected if the unreliable pool goes on as before; None: too little is known."""
-    history = observer.history()
-    is_over = history.fates != InstanceEnd.SILENT
-    ages = np.where(is_over, history.ended, state.now) - history.sent
-    busy, over = float(ages.sum()) / SECOND, float(ages[is_over].sum()) / SECOND
-    if state.now < SOON or state.settled == state.total:
-        return None
-    _, dear, ratio, speedup = prices_of(state.market, pools.unreliable)
-    spent, elapsed = _spent(state), state.now / SECOND
-    times = history.turnarounds()
-    # Without a result, a task takes at least as long as the oldest that is under way.
-    mean = float(times.mean() if len(times) else ages.max(initial=state.now)) / SECOND
-    measured = observer.reliable_time
-    return ReserveOutlook(
-        total=state.total,
-        left=state.total - state.settled,
-        elapsed=elapsed,
-        spent=sum(spent.values()),
-        results=busy / elapsed * (len(times) / over if len(times) else 1 / mean),
-        burn=spent["unreliable"] / elapsed,
-        reliable_time=mean / speedup if measured is None else measured / SECOND,
-        reliable_burn=float(dear.amount) * SECOND / dear.period,
-        tail=float(times[-1]) / SECOND / 2 if len(times) else mean,
-        most=round(ratio * pools.unreliable),
     )
 
 
@@ -235,28 +200,11 @@ class TailQuestion(msgspec.Struct, frozen=True):
     """whose strategy it will be"""
 
 
-class ReserveQuestion(msgspec.Struct, frozen=True):
-    """How many reliable machines work beside a scarce pool until the tail?"""
-
-    outlook: ReserveOutlook
-    wish: str
-    unreliable: int
-    """slots of the unreliable pool"""
-    standing: int
-    """reliable slots that may be used as it is"""
-    budget: float | None
-    """of the whole run, for each task"""
-    deadline: float | None
-    """seconds since the run began"""
-    work: int = FIRST_WORK
-    """whose strategy it will be"""
-
-
 class TailAdvisor(Advisor):
     """Watches a run of `mixed`, and asks once for each work when their common tail begins.
 
-    Before that, where the unreliable pool is scarce and there is a wish, it asks how many reliable
-    machines work beside it, and again after each quarter of the time so far.
+    Before that, where there is a wish, it asks how many reliable machines work beside the others,
+    and again after each quarter of the time so far.
     """
 
     def __init__(
@@ -291,7 +239,7 @@ class TailAdvisor(Advisor):
             else:
                 self._decided.add(event.work)
                 self._has_changed = True  # another work may wait for its own
-        elif isinstance(event, ev.AttemptStarted | ev.AttemptEnded | ev.MachineDown):
+        elif isinstance(event, CHANGES):
             self._has_changed = True
 
     def saw_before(self, view: View) -> None:
@@ -330,26 +278,13 @@ class TailAdvisor(Advisor):
         return None
 
     def _reserve_question(self, work: int, view: View, now: Time) -> ReserveQuestion | None:
-        pools, wish = self._provisioner.pools, self._wish
-        strategy = pools.strategies.of_work(work)
-        is_undecided = strategy is None or is_interim(strategy)
-        is_due = now >= self._thinks_again and (_is_scarce(view) or strategy is not None)
-        if wish is None or not is_undecided or not is_due:
+        provisioner, wish = self._provisioner, self._wish
+        if wish is None or provisioner.is_faithful or now < self._thinks_again:
             return None
-        outlook = outlook_of(view, pools, self._observer)
-        if outlook is None or not outlook.most:
-            return None
-        self._thinks_again = now + now // THINKING
-        budget, deadline = view.goal.total_budget, view.goal.deadline
-        return ReserveQuestion(
-            outlook=outlook,
-            wish=wish,
-            unreliable=pools.unreliable,
-            standing=pools.reliable_limit,
-            budget=None if budget is None else float(budget) / view.total,
-            deadline=None if deadline is None else deadline / SECOND,
-            work=work,
-        )
+        question = reserve_question(work, wish, view, provisioner.pools, self._observer)
+        if question is not None:
+            self._thinks_again = now + now // THINKING
+        return question
 
     def answer(self, question: TailQuestion | ReserveQuestion) -> ev.StrategyChosen | None:
         if isinstance(question, ReserveQuestion):
@@ -376,26 +311,6 @@ class TailAdvisor(Advisor):
             place, why = choose(advice, self._wish)
         why = f"{why}, of {advice.tried:,} strategies"
         return advice.strategies[place], why, advice.points[place]
-
-
-def reserved(question: ReserveQuestion) -> ev.StrategyChosen | None:
-    """How many reliable machines work until the tail; None: as many as now."""
-    outlook, wish = question.outlook, question.wish
-    machines = machines_beside(outlook, wish, budget=question.budget, deadline=question.deadline)
-    if machines == question.standing:
-        return None
-    strategy = interim(min(1.0, machines / question.unreliable))
-    reliable = counted(machines, "reliable machine")
-    why = f"{wish}: {reliable} until the tail, as unreliable ones are scarce"
-    span, cost = outlook.point(machines)
-    makespan = round((span - outlook.elapsed) * SECOND)
-    cost = cost * outlook.total - outlook.spent
-    return ev.StrategyChosen(0, strategy, why, makespan, cost, question.work)
-
-
-def _is_scarce(view: View) -> bool:
-    """Whether unreliable machines are asked for in vain."""
-    return any(view.market[name].pool == "unreliable" for name in view.refusals)
 
 
 def knee_place(advice: Advice) -> int:

@@ -21,9 +21,8 @@ class KeptPlacer(Placer):
         """which knows how long machines stay"""
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
-        ready, keeps = view.ready, self._provisioner.stays_until
-        kept = [view.machines[number] for number in view.idle]
-        kept = [machine for machine in kept if keeps(machine) > now]
+        ready, keeps, machines = view.ready, self._provisioner.stays_until, view.machines
+        kept = [one for number in view.idle if keeps(one := machines[number]) > now]
         if len(kept) > 1:
             expected = view.runtimes.expected
             means = {name: expected(name) or 1 / view.market[name].speed for name in view.fleet}

@@ -2,7 +2,7 @@
 
 The thesis (section 2.3.4) names what the published algorithm loses: the sampling phase, the last
 tasks, and money that a better fleet could use. Here what the first machines do (`bats_start`) is
-kept. As soon as they have told enough, the plan of `bursar.plan.bag.rolling` says for every machine
+kept. Once they have shown enough, the plan of `bursar.plan.bag.rolling` says for every machine
 whether it stays, and what else is rented; it is made again whenever paid time ends, an offer
 becomes known, or a monitoring interval has passed.
 
@@ -439,7 +439,7 @@ class RollingBats(Provisioner):
     def _too_late(self, view: View, now: Time) -> str | None:
         """Why nothing can end by the deadline, even if tasks prove to be as short as they may be.
 
-        Only told while most of the bag is left: what is nearly done is carried on with.
+        Only said while most of the bag is left: what is nearly done is carried on with.
         """
         deadline = view.goal.deadline
         if deadline is None or view.done + view.failed > len(view.ready):

@@ -1,4 +1,4 @@
-"""How a rolling plan of BaTS begins: the first machines, and when they have told enough.
+"""How a rolling plan of BaTS begins: the first machines, and when they have shown enough.
 
 With long billing units the first machines are as many as a share of the budget pays for: what they
 do is kept, and their units are paid anyhow. With fine units they cost what they do, so they get a

@@ -91,7 +91,7 @@ class Fixed(Provisioner):
 
     def _fill(self, view: View, now: Time) -> Sequence[Rent | Release | Stop]:
         """One machine of each offer in turn, until the fleet, the tasks or the money are met."""
-        if view.fleet == self.fleet:  # as most of the time, and told fastest
+        if view.fleet == self.fleet:  # as most of the time, and found out fastest
             return ()
         if all(view.fleet.get(name, 0) >= count for name, count in self.fleet.items()):
             return []

@@ -2,11 +2,13 @@
 
 From the first moment a plan weighs the time of the whole run with the chance to be done within the
 money (`plan.bag.live_plan`): by what is believed of run times (`beliefs.bag_times`), each machine's
-paid time, boots under way, attempts with their ages, and machines that might be rented. Only where
-nobody tells speeds, one machine of some offers is rented to learn them (`plan.bag.first_fleet`).
-The plan is made again at each of the first results, then as work gets done, and a fleet is changed
-only where another is better by enough. Before a part of the first tasks has ended, nothing is
-dropped, and more is rented only where that is safe.
+paid time, boots under way, attempts with their ages, and machines that might be rented. Where the
+budget alone tells run times, the first fleet is the best on average over all that it leaves
+possible (`plan.bag.first_plan`). Only where nobody tells speeds, one machine of some offers is
+rented to learn them (`plan.bag.first_fleet`). The plan is made again at each of the first results,
+then as work gets done, and a fleet is changed only where another is better by enough, to fewer
+machines only if two plans in a row want that. Before a part of the first tasks has ended, nothing
+is dropped, and more is rented only where that is safe.
 
 Where run times are known before, fleets are executed on many draws (`plan.bag.known_fleet`), and
 the best is rented at once and kept, unless machines are lost or refused, tasks prove longer, or
@@ -32,13 +34,14 @@ from bursar.model.money import ZERO, Money, format_money
 from bursar.model.text import counted
 from bursar.model.time import FOREVER, MINUTE, SECOND, Time, format_duration, seconds
 from bursar.plan.bag.first_fleet import with_trials
+from bursar.plan.bag.first_plan import PossibleMean, plan_first
 from bursar.plan.bag.known_fleet import KnownFleet
 from bursar.plan.bag.live_plan import HOPELESS, LivePlan, plan_live
 from bursar.policies.live_attempts import deserves
 from bursar.policies.provision.frontier_state import BagBelief, FleetNow
 from bursar.policies.reconcile import Target, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
-from bursar.state.events import AnyEvent
+from bursar.state.events import AnyEvent, AttemptEnded
 from bursar.state.fleet_counts import IdleChanges
 from bursar.state.view import Machine, View
 
@@ -58,6 +61,8 @@ LATER_LOOKS: Final = 0.5
 SHORTEST_LOOK: Final = 2 * SECOND
 OFF: Final = log(0.1)
 """A fleet for known run times is kept while its chance is not below."""
+CONFIRMED: Final = 2
+"""Plans in a row that must want fewer machines before any is dropped."""
 PATIENCE: Final = 3
 """Plans in a row that find no chance before a run is given up."""
 SURELY: Final = 2.0
@@ -95,11 +100,14 @@ class Frontier(Provisioner):
         """the fleet that known run times ask for, while all is as expected"""
         self._checked = 0
         """results, when the kept fleet was last judged"""
+        self._dropping = 0
+        """plans in a row that wanted fewer machines"""
         self._hopeless = 0
         """plans in a row that found no chance"""
 
     def saw(self, event: AnyEvent, state: View) -> None:
-        self.belief.saw(event, state)
+        if type(event) is AttemptEnded:  # nothing else teaches run times
+            self.belief.saw(event, state)
 
     def saw_before(self, view: View) -> None:
         self.belief.saw_before(view)
@@ -223,18 +231,40 @@ class Frontier(Provisioner):
             return
         ended = self.belief.count
         begun = ended + left.attempts
-        is_told = not ended or self.belief.is_known or ended >= min(PLENTY, TOLD * begun)
-        self.plan = plan_live(
-            groups, left, self.belief.times, self._now.speed_doubt, is_early=not is_told
-        )
+        is_enough = not ended or self.belief.is_known or ended >= min(PLENTY, TOLD * begun)
+        if possible := self._possible_means(view):
+            self.plan = plan_first(groups, left, possible)
+        else:
+            self.plan = plan_live(
+                groups, left, self.belief.times, self._now.speed_doubt, is_early=not is_enough
+            )
         if self._plans == 1 and isfinite(left.money) and not self.belief.are_speeds_given:
             more = with_trials(self.plan.fleet, groups, left, self.belief.times)
             self.plan = msgspec.structs.replace(self.plan, fleet=more)
+        self._confirm()
         is_none = self.plan.best_log_chance < HOPELESS and ended >= ENOUGH
         self._hopeless = self._hopeless + 1 if is_none else 0
         looks = LOOKS if ended < ENOUGH or is_none else LATER_LOOKS
         between = self.belief.times.mean / looks / min(self.belief.speeds.values())
         self._next_look = now + max(SHORTEST_LOOK, min(5 * MINUTE, seconds(between)))
+
+    def _confirm(self) -> None:
+        """Let a plan drop machines only if that is wanted by some plans in a row.
+
+        One long task may make the money seem short for a while; boots that were paid are lost.
+        """
+        plan, groups = self.plan, self._now.groups
+        assert plan is not None  # noqa: S101
+        is_less = plan.is_change and bool((plan.fleet < groups.room)[~groups.is_new].any())
+        self._dropping = self._dropping + 1 if is_less else 0
+        if 0 < self._dropping < CONFIRMED:
+            self.plan = msgspec.structs.replace(plan, is_change=False)
+
+    def _possible_means(self, view: View) -> Sequence[PossibleMean]:
+        """Means of run times, while nothing but the budget tells them, and nothing is rented."""
+        is_first = self._plans == 1 and not view.machines and not self.belief.count
+        is_asked = isfinite(self._now.left.money) and not isfinite(self._now.left.deadline)
+        return self.belief.possible() if is_first and is_asked else ()
 
     def _changes(self, view: View, now: Time) -> list[Rent | Release]:
         """What the plan rents, and what it drops."""
@@ -249,8 +279,8 @@ class Frontier(Provisioner):
     def _reason(self, plan: LivePlan, view: View) -> str:
         end = format_duration(seconds(plan.time))
         cost = format_money(Money(max(0, round(plan.cost))), view.market.currency)
-        told = f"the plan has more: done within {end}, for {cost} more"
-        return told if view.ledger.budget is None else f"{told} ({exp(plan.log_chance):.0%})"
+        more = f"the plan has more: done within {end}, for {cost} more"
+        return more if view.ledger.budget is None else f"{more} ({exp(plan.log_chance):.0%})"
 
     def _give_up(self, view: View) -> Stop | None:
         """Why no fleet does what is left within the money or the time."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from math import exp, inf, log, sqrt
+from statistics import NormalDist
 from typing import Final
 
 import msgspec
@@ -23,6 +25,7 @@ from bursar.beliefs.bag_times import (
 from bursar.beliefs.past import past_successes
 from bursar.model.market import Market, Offer
 from bursar.model.time import SECOND, Time
+from bursar.plan.bag.first_plan import PossibleMean
 from bursar.plan.bag.known_fleet import KnownFleet, fleet_of_market
 from bursar.plan.bag.live_fleet import MachineGroups, WorkLeft
 from bursar.policies.reconcile import is_refused
@@ -41,6 +44,9 @@ SPARING: Final = 1.15
 is time to rent others, and what they cost is not missed should it be less ..."""
 FIRST_DOUBT, FIRST_SPREAD = 0.02, 0.35
 """... if tasks vary as most do."""
+SHARES: Final = (0.03, 0.1, 0.2, 0.35, 0.55, 0.75, 0.92)
+"""Run times for which a first fleet is judged: such shares of those that are possible are longer.
+Where the money hardly does, they are closer."""
 BY_PRICE: Final = 0.5
 """Where nobody tells speeds, a slot of twice the price is believed to be faster by this power."""
 DEADLINE_SHARE: Final = 10
@@ -59,7 +65,8 @@ class BagBelief(RunTimes):
     def __init__(self, runtime: Time | None, deviation: Time | None) -> None:
         self._runtime, self._deviation = runtime, deviation
         self._prior: WorkPrior | None = None
-        self._seen: dict[str, EndedWork] = {}
+        self.seen: dict[str, EndedWork] = {}
+        """by offer, results"""
         self.count = 0
         """results"""
         self.times = BagTimes.lognormal(1.0, 1.0, 1.0, 0)
@@ -78,7 +85,7 @@ class BagBelief(RunTimes):
         """Whether tasks prove to take longer than somebody said: those that end first are short."""
         if self._runtime is None or self._prior is None or self.count < ENOUGH:
             return False
-        mean = sum(seen.total * self.speeds[name] for name, seen in self._seen.items()) / self.count
+        mean = sum(seen.total * self.speeds[name] for name, seen in self.seen.items()) / self.count
         chance = CONTRADICTED * (self._prior.spread or 0.0) / sqrt(self.count)
         return mean > self._prior.mean * (1 + chance)
 
@@ -94,37 +101,51 @@ class BagBelief(RunTimes):
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if isinstance(event, ev.AttemptEnded) and event.outcome == "success":
             machine = state.machines[state.log.machine[event.attempt]]
-            seen = self._seen.setdefault(machine.offer.name, EndedWork())
+            seen = self.seen.setdefault(machine.offer.name, EndedWork())
             seen.add(max(1, event.runtime) / SECOND)
             self.count += 1
 
     def saw_before(self, view: View) -> None:
         """Learn what happened before anybody watched."""
         for past in past_successes(view):
-            self._seen[past.offer] = EndedWork.of(np.maximum(past.runtimes, 1) / SECOND)
-        self.count = sum(seen.count for seen in self._seen.values())
+            self.seen[past.offer] = EndedWork.of(np.maximum(past.runtimes, 1) / SECOND)
+        self.count = sum(seen.count for seen in self.seen.values())
 
     def learn(self, view: View, ages: Mapping[str, Floats]) -> None:
         """Renew what is believed; ages by offer, of attempts under way, in seconds."""
         if self._prior is None:
             self._prior = self._first(view)
-        told = likely_speeds(view.market)
+        likely = likely_speeds(view.market)
         self.are_speeds_given = has_speeds(view.market)
         self.speeds, self.doubts = learn_speeds(
-            told,
-            self._seen,
+            likely,
+            self.seen,
             self.times.spread,
             given=self.are_speeds_given,
             under_way=self._expected_of(ages),
         )
-        is_told = self.count > 0 or self._runtime is not None or view.ledger.budget is None
-        if is_told:
-            self.times = learn(self._prior, self._seen, ages, self.speeds)
+        is_known_work = self.count > 0 or self._runtime is not None or view.ledger.budget is None
+        if is_known_work:
+            self.times = learn(self._prior, self.seen, ages, self.speeds)
         else:
             mean = self._prior.mean * BELIEVED / SPARING
             self.times = BagTimes.lognormal(mean, FIRST_DOUBT, FIRST_SPREAD, 0)
             # What the budget says of work is said of it on the offers that are best for it.
-            self.doubts = dict.fromkeys(told, 0.0)
+            self.doubts = dict.fromkeys(likely, 0.0)
+
+    def possible(self) -> list[PossibleMean]:
+        """Means that the budget leaves possible; none where somebody knows the mean."""
+        if self._prior is None or self._runtime is not None:
+            return []
+        normal = NormalDist()
+        edges = (0.0, *((one + other) / 2 for one, other in pairwise(SHARES)), 1.0)
+        return [
+            PossibleMean(
+                self._prior.mean * exp(-self._prior.shorter * normal.inv_cdf((1 + share) / 2)),
+                after - before,
+            )
+            for share, (before, after) in zip(SHARES, pairwise(edges), strict=True)
+        ]
 
     def _expected_of(self, ages: Mapping[str, Floats]) -> dict[str, Floats]:
         """What attempts under way take in all, as it was believed so far, by offer in seconds."""
@@ -196,18 +217,8 @@ class FleetNow:
         longest = self._longest(machines, done)
         held, work = _by_machine(machines, longest / speeds[places], rest)
         standing = _Standing(view.market, now)
-        free = 0.0
-        ending = 0.0
-        for machine in view.machines.values():
-            number, terms = machine.id, standing.terms(machine)
-            free += terms.refund
-            if machine.leaving:
-                continue
-            if number in dropped:
-                ending += standing.cost_of(machine, held.get(number, 0.0))
-            else:
-                standing.add(machine, terms, held.get(number, 0.0), work.get(number, 0.0))
-        self._members = list(standing.members.values())
+        free, ending = standing.count(view.machines.values(), dropped, held, work)
+        self._members = [group.members for group in standing.groups.values()]
         rows = standing.rows()
         is_kept = standing.has(machines)
         rows += _new_rows(view, now, self._belief)
@@ -250,10 +261,17 @@ class FleetNow:
         return dict(found)
 
     def cheapest(self) -> float:
-        """What is left to do costs at least so much where work costs least, in billionths."""
+        """What is left costs at least so much where work costs least and nothing idles.
+
+        In billionths; what fits the time that is paid for costs nothing more.
+        """
         groups, times = self.groups, self._belief.times
-        price = float(np.min(groups.price / groups.unit / groups.slots / groups.speed))
-        return (self.left.ready * times.mean + self.left.running) * price
+        rate = groups.slots * groups.speed
+        price = float(np.min(groups.price / groups.unit / rate))
+        here = np.where(groups.is_new, 0.0, groups.room)
+        paid = float(here @ (rate * np.maximum(0.0, groups.paid - groups.begin)))
+        work = self.left.ready * times.mean + self.left.running
+        return max(0.0, work - paid) * price
 
 
 class _GroupRow(msgspec.Struct):
@@ -269,7 +287,15 @@ class _GroupRow(msgspec.Struct):
     running: float = 0.0
 
 
-class _Terms(msgspec.Struct, frozen=True):
+class _Alike(msgspec.Struct):
+    """Machines of a group."""
+
+    members: list[Machine] = []
+    figures: list[tuple[float, ...]] = []
+    """of each of them: when tasks can begin, until when it is paid and held, and what runs"""
+
+
+class _Terms(msgspec.Struct):
     """What is the same of all machines of an offer that were rented and paid for together."""
 
     key: tuple[int, int, int]
@@ -277,6 +303,8 @@ class _Terms(msgspec.Struct, frozen=True):
     begin: float
     paid: float
     refund: float
+    group: _Alike | None = None
+    """once one of them is in it"""
 
 
 class _Standing:
@@ -285,18 +313,42 @@ class _Standing:
     def __init__(self, market: Market, now: Time) -> None:
         self._places = {offer.name: place for place, offer in enumerate(market.offers)}
         self._now = now
-        self.members: dict[tuple[int, int, int], list[Machine]] = {}
+        self.groups: dict[tuple[int, int, int], _Alike] = {}
         self._numbers: list[int] = []
-        self._figures: dict[tuple[int, int, int], list[tuple[float, ...]]] = {}
-        self._terms: dict[tuple[str, Time, Time, bool], _Terms] = {}
 
-    def terms(self, machine: Machine) -> _Terms:
-        """Machines are rented many at once: what they cost is found once for all of them."""
-        alike = machine.offer.name, machine.rented, machine.until, machine.up is None
-        found = self._terms.get(alike)
-        if found is None:
-            found = self._terms[alike] = self._terms_of(machine)
-        return found
+    def count(
+        self,
+        machines: Iterable[Machine],
+        dropped: AbstractSet[int],
+        held: Mapping[int, float],
+        work: Mapping[int, float],
+    ) -> tuple[float, float]:
+        """Put machines in groups, but those that leave or are dropped.
+
+        Returns what leaving now would give back, and what the dropped ones still cost. Machines
+        are rented many at once: their terms are found once for all of them.
+        """
+        known: dict[tuple[str, Time, Time, bool], _Terms] = {}
+        free = ending = 0.0
+        for machine in machines:
+            alike = machine.offer.name, machine.rented, machine.until, machine.up is None
+            terms = known.get(alike)
+            if terms is None:
+                terms = known[alike] = self._terms_of(machine)
+            free += terms.refund
+            number = machine.id
+            if machine.releasing or machine.doomed is not None:
+                continue
+            if number in dropped:
+                ending += self._cost_of(machine, held.get(number, 0.0))
+                continue
+            if terms.group is None:
+                terms.group = self.groups.setdefault(terms.key, _Alike())
+            self._numbers.append(number)
+            terms.group.members.append(machine)
+            figures = terms.begin, terms.paid, held.get(number, 0.0), work.get(number, 0.0)
+            terms.group.figures.append(figures)
+        return free, ending
 
     def _terms_of(self, machine: Machine) -> _Terms:
         offer = machine.offer
@@ -309,15 +361,6 @@ class _Standing:
             -(-paid // alike),
         )
         return _Terms(key, begin / SECOND, paid / SECOND, _refund(machine, self._now))
-
-    def add(self, machine: Machine, terms: _Terms, held: float, running: float) -> None:
-        self._numbers.append(machine.id)
-        members = self.members.get(terms.key)
-        if members is None:
-            members = self.members[terms.key] = []
-            self._figures[terms.key] = []
-        members.append(machine)
-        self._figures[terms.key].append((terms.begin, terms.paid, held, running))
 
     def has(self, machines: Integers) -> NDArray[np.bool_]:
         """Which of some machines are in a group."""
@@ -332,18 +375,17 @@ class _Standing:
         end = machine.rented + offer.paid_for(self._now - machine.rented + 1)
         return max(0, end - self._now)
 
-    def cost_of(self, machine: Machine, held: float) -> float:
+    def _cost_of(self, machine: Machine, held: float) -> float:
         """What it costs until its tasks have ended, in billionths."""
         over = held - self._paid(machine) / SECOND
         return max(0.0, over) / (machine.offer.billing / SECOND) * machine.offer.price.nanos
 
     def rows(self) -> list[_GroupRow]:
         found = []
-        for key, members in self.members.items():
-            figures = self._figures[key]
-            count = len(members)
-            means = [sum(column) / count for column in zip(*figures, strict=True)]
-            found.append(_GroupRow(members[0].offer, key[0], False, count, *means))
+        for key, group in self.groups.items():
+            count = len(group.members)
+            means = [sum(column) / count for column in zip(*group.figures, strict=True)]
+            found.append(_GroupRow(group.members[0].offer, key[0], False, count, *means))
         return found
 
 

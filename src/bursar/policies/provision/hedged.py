@@ -30,12 +30,13 @@ from bursar.engine.roles import Provisioner
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
+from bursar.model.release import is_long
 from bursar.model.time import Time
 from bursar.policies.deadline_help import LastMoment
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.frontier import Frontier
 from bursar.policies.reconcile import Target, give_back, is_refused, reconcile
-from bursar.policies.suited import hedges_frontier
+from bursar.policies.suited import follows_frontier
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.read_only import ReadOnlyView, seen_with
@@ -50,6 +51,11 @@ SAVING: Final = 0.1
 
 SILENT: Final = "machines of this kind often return nothing"
 AGAIN: Final = "to see whether there are such machines again"
+WASTED: Final = 1.3
+"""What work costs on reliable machines with long units, by its price: some are not used up."""
+TRIED, MORE = 1, 2
+"""Where a whole hour is lost with a machine, so many are rented at first, and so many more for each
+hour that one has stayed; one less for each that was taken away."""
 MARGIN: Final = 6
 """The time kept for what is lost last is at most one part in so many of the whole."""
 
@@ -61,13 +67,12 @@ class Hedged(Provisioner):
         self,
         market: Market,
         goal: Goal,
-        tasks: int = 0,
         runtime: Time | None = None,
         deviation: Time | None = None,
         *,
         best_effort: bool = False,
     ) -> None:
-        by_frontier = hedges_frontier(market, goal, tasks, runtime)
+        by_frontier = follows_frontier(market, goal)
         self.inner: Frontier | Bats = (
             Frontier(runtime, deviation, best_effort=best_effort) if by_frontier else Bats()
         )
@@ -85,9 +90,11 @@ class Hedged(Provisioner):
         """the same of the last view"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
+        self.inner.saw(event, state)
+        if type(event) in (ev.AttemptStarted, ev.LeaseExtended):
+            return  # most events are of these kinds, and nothing here learns from them
         self._value.saw(event, state)
         self._last.saw(event, state)
-        self.inner.saw(event, state)
         if isinstance(event, ev.MachineRented) and event.reason == AGAIN:
             self._asked.add(event.machine)
         elif isinstance(event, ev.MachineDown) and event.machine not in self._asked:
@@ -145,6 +152,8 @@ class Hedged(Provisioner):
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if self.is_silent and machine.offer.pool == "unreliable" and not machine.attempts:
             return Release(machine.id, reason=SILENT)
+        if isinstance(self.inner, Frontier):  # which looks at neither market nor goal for this
+            return self.inner.renew(machine, view, now)
         market = self._market(view, now)
         return self.inner.renew(machine, self._seen(view, market, self._goal(view, market)), now)
 
@@ -186,6 +195,11 @@ class Hedged(Provisioner):
         """The price of an unreliable offer, in billionths, and its limit."""
         premium = self._value.premium(offer)
         limit = offer.limit if self._may_rent(offer, premium, view, now) else 0
+        if limit != 0 and is_long(offer):
+            lasted = self._value.units_lasted(offer, now)
+            trusted = max(0, TRIED + MORE * lasted - self._value.losses(offer))
+            trusted = min(trusted, self._may_be_lost(offer, view))
+            limit = trusted if limit is None else min(limit, trusted)
         if limit != 0 and offer.name in view.refusals:  # there are no more, as far as is known
             limit = view.fleet.get(offer.name, 0)
         return ceil(offer.price.nanos * premium), limit
@@ -193,6 +207,16 @@ class Hedged(Provisioner):
     def _may_rent(self, offer: Offer, premium: float, view: View, now: Time) -> bool:
         is_worth = self._is_worth(offer, premium) and not self.is_silent
         return is_worth and not self.is_late(view, now)
+
+    def _may_be_lost(self, offer: Offer, view: View) -> int:
+        """Machines whose unit may be paid in vain, and reliable ones still do all that is left."""
+        left = view.ledger.left
+        if left is None or self._least is None:
+            return view.total
+        if not self._last.is_known:
+            return 0
+        spare = left.nanos - WASTED * self._least * self._last.work_left(view)
+        return max(0, int(spare / max(1, offer.entry_charge.nanos)))
 
     def _is_worth(self, offer: Offer, premium: float) -> bool:
         """Whether work costs enough less there than on the cheapest reliable machine."""

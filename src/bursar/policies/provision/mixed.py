@@ -18,7 +18,7 @@ from bursar.model.strategy import Strategy
 from bursar.model.time import HOUR, Time
 from bursar.plan.pools.split import by_price
 from bursar.policies.planned_fleets import PlannedFleets
-from bursar.policies.pool_machines import is_unreliable
+from bursar.policies.pool_machines import is_interim, is_unreliable
 from bursar.policies.reconcile import Refunding, Target, give_back, reconcile
 from bursar.policies.two_pools import TwoPools
 from bursar.state import events as ev
@@ -26,6 +26,9 @@ from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.view import Machine, View
 
 DEADLINE: Final = "the deadline needs it: unreliable machines alone may not be done in time"
+BESIDE: Final = "both pools work until the tail, as preferred"
+TAIL: Final = "for tasks of the tail"
+HELP: Final = "unreliable machines alone do not get the work done"
 FORSAKEN: Final[Time] = HOUR
 """Unreliable machines that were not available for so long are not waited for any more."""
 
@@ -43,6 +46,7 @@ class Mixed(Provisioner):
     ) -> None:
         """`fleet` and `strategy` are for works that have no plan of their own."""
         self._market, self._given = market, fleet
+        self.is_faithful = faithful
         self._fleets = PlannedFleets()
         self._fleet: Fleet = {}
         self._unreliable: list[Offer] = []
@@ -50,6 +54,8 @@ class Mixed(Provisioner):
         slots = self._fit(fleet)
         self.pools = TwoPools(fleet, slots, strategy, timeout, in_order=faithful, runs_on=faithful)
         self._refunding = Refunding()
+        self._beside = BESIDE
+        """why reliable machines work before the tail, where somebody prefers it"""
         self._awake_at: Time = -1
         self._has_changed = True
         """something happened since machines and tasks were last looked at"""
@@ -65,6 +71,8 @@ class Mixed(Provisioner):
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if not isinstance(event, ev.LeaseExtended):
             self._has_changed = True
+            if isinstance(event, ev.StrategyChosen) and is_interim(event.strategy):
+                self._beside = event.why
             if self._fleets.saw(event, state):
                 fleet = dict(self._fleets.total or self._given)
                 self.pools.resize(fleet, self._fit(fleet))
@@ -105,15 +113,23 @@ class Mixed(Provisioner):
         wanted = at_work[True] + len(pools.queues.unreliable)
         yield from self._fill(view, now, self._unreliable, wanted, "to fill the unreliable pool")
         wanted = min(at_work[False] + pools.reliable_demand, pools.reliable_limit)
-        why = DEADLINE if pools.helps_deadline else "for tasks of the tail"
-        yield from self._fill(view, now, self._reliable, wanted, why)
+        yield from self._fill(view, now, self._reliable, wanted, self._why_reliable())
         yield from self._save(view, now)
+
+    def _why_reliable(self) -> str:
+        """Why a reliable machine is rented now."""
+        pools = self.pools
+        if pools.helps_deadline:
+            return DEADLINE
+        if pools.is_reserving:
+            return self._beside
+        return TAIL if pools.opened is not None else HELP
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         is_new = machine.up in (None, now)  # nobody could give it a task yet
         if is_new or machine.attempts or machine.id in self._wanted(view, now):
             return Extend(machine.id)
-        if not is_unreliable(machine) and self.pools.reliable_demand:
+        if not is_unreliable(machine) and self.pools.has_use_for_reliable:
             return Extend(machine.id, reason="tasks wait for it")  # its last one ended just now
         if not machine.offer.price:
             return Extend(machine.id, reason="it costs nothing")

@@ -103,9 +103,9 @@ class Pfa(Autoscaler):
             most = {o.name: self.most(o, account) for o in self.market.offers}
             fleet = corrected(bought, machines, budget.amount, stays, most)
         inputs = {"wanted": float(machines), "tasks in sight": float(tasks)}
-        told = {RATE + name: rate for name, rate in rates.items()}
+        throughput = {RATE + name: rate for name, rate in rates.items()}
         reason = f"the tasks in sight keep {counted(machines, 'machine')} busy for an interval"
-        return WantedFleet(self.within_limits(fleet, account), reason, {**inputs, **told})
+        return WantedFleet(fleet, reason, {**inputs, **throughput})
 
     def leaving_order(self, machine: Machine) -> tuple[Time, int]:
         """Those whose paid time ends first."""

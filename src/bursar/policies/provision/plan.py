@@ -21,7 +21,8 @@ from bursar.state.task_status import READY, RUNNING, WAITING
 from bursar.state.view import View
 from bursar.state.work_index import CountedWork, WorkIndex
 
-_UNDONE: Final = (READY, RUNNING, WAITING)
+UNDONE: Final = (READY, RUNNING, WAITING)
+"""What a task is that its children wait for."""
 
 
 class PlanAhead(Autoscaler):
@@ -84,11 +85,11 @@ class PlanAhead(Autoscaler):
         """When tasks of a work begin within the interval, from now, and how long they take."""
         ends: dict[int, Time] = {}
         for task in work.having(RUNNING):
-            ends[task] = self._left(task, view, now)
+            ends[task] = self.left_of(task, view, now)
             yield 0, ends[task]
         ready = list(work.having(READY))
         for task in ready:
-            ends[task] = self._takes(task, view)
+            ends[task] = self.takes_of(task, view)
             yield 0, ends[task]
         wave = [task for task in ends if ends[task] < self.interval]
         yield from self._following(wave, ends, view)
@@ -102,23 +103,24 @@ class PlanAhead(Autoscaler):
             children = {child for task in wave for child in precedence.children(task)}
             wave = []
             for task in sorted(children):
-                needs = [one for one in precedence.parents(task) if status[one] in _UNDONE]
+                needs = [one for one in precedence.parents(task) if status[one] in UNDONE]
                 if task in ends or status[task] != WAITING or any(n not in ends for n in needs):
                     continue
                 start = max((ends[need] for need in needs), default=0)
                 if start >= self.interval:
                     continue
-                takes = self._takes(task, view)
+                takes = self.takes_of(task, view)
                 ends[task] = start + takes
                 wave.append(task)
                 yield start, takes
 
-    def _takes(self, task: int, view: View) -> Time:
+    def takes_of(self, task: int, view: View) -> Time:
         """What it takes; an interval, where nobody knows."""
         expected = view.runtimes.expected(self._offer, 0, task)
         return self.interval if expected is None else expected
 
-    def _left(self, task: int, view: View, now: Time) -> Time:
+    def left_of(self, task: int, view: View, now: Time) -> Time:
+        """What is left of a task that runs."""
         attempt = view.attempts[view.attempts_of(task)[0]]
         elapsed = now - attempt.started
         expected = view.runtimes.expected(attempt.machine.offer.name, elapsed, task)

@@ -1,6 +1,6 @@
 """`silent`: as `at-risk`, and what unreliable machines never return is given up.
 
-A host of a grid, or somebody's desktop, may fall silent: no loss is ever told, and its slot is paid
+A host of a grid, or somebody's desktop, may fall silent: nobody reports that, and its slot is paid
 for in vain. So an attempt there that takes far longer than any other is given up, and its task goes
 back to the bag: after four times the mean (ExPERT, section 5.3), and never before twice the longest
 time so far, as some tasks are just long. Each time that a task is given up, the next attempt has

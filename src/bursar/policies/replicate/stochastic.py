@@ -13,7 +13,7 @@ from bursar.policies.live_attempts import is_live
 from bursar.policies.replicate.tail import Expected, Longest, Pick, replicas
 from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Cancel, Start, Wake
-from bursar.state.events import AnyEvent
+from bursar.state.events import AnyEvent, AttemptEnded
 from bursar.state.view import Machine, View
 
 
@@ -30,7 +30,8 @@ class Stochastic(Replicator):
         return self.knowledge
 
     def saw(self, event: AnyEvent, state: View) -> None:
-        self.knowledge.saw(event, state)
+        if type(event) is AttemptEnded:  # nothing else teaches run times
+            self.knowledge.saw(event, state)
 
     def saw_before(self, view: View) -> None:
         self.knowledge.saw_before(view)

@@ -161,6 +161,8 @@ class Longest:
         self._live = live
         self._outlook = outlook
         self._may: Truths | None = live.may_replicate(view)
+        self._first: Truths | None = None
+        """whether each row is the one of its task that is expected to end first; None: not asked"""
         self._queues: dict[str, _Queue] = {}
         """by offer, what may be picked"""
 
@@ -182,23 +184,32 @@ class Longest:
             rows = self._outlook.later_than_on(machine)
             if self._may is not None:
                 rows = rows[self._may[rows]]
+            if len(rows) and not self._live.is_single:
+                rows = rows[self._first_to_end[rows]]
             self._queues[name] = _Queue(self._live, self._outlook, machine, rows)
         return self._queues[name]
+
+    @property
+    def _first_to_end(self) -> Truths:
+        if self._first is None:
+            live, left, keys = self._live, self._outlook.left, self._live.keys
+            ties = np.where(left == live.least_by_task(left), keys, LARGEST)
+            self._first = keys == live.least_by_task(ties)
+        return self._first
 
 
 class _Queue:
     """Tasks with the time left and that needed on a machine, those with the most left first.
 
-    Of equal ones the one comes first whose first machine has the lowest number. A task with several
-    attempts is there with the one that is expected to end first. Most of the time a few are asked
-    for: the first of them are found without sorting all.
+    Of equal ones the one comes first whose first machine has the lowest number. A task has one row
+    here. Most of the time a few are asked for: the first of them are found without sorting all.
     """
 
     def __init__(
         self, live: RunningAttempts, outlook: Expectation, machine: Machine, rows: Integers
     ) -> None:
         self._live, self._outlook, self._machine = live, outlook, machine
-        self._rows = rows if live.is_single or not len(rows) else self._first_to_end(rows)
+        self._rows = rows
         """those that are not sorted yet"""
         self._sorted: list[tuple[int, Time, Time]] = []
         """those with the most left, the first one last"""
@@ -213,12 +224,6 @@ class _Queue:
         if not self._sorted:
             self._sort_some()
         return self._sorted.pop()
-
-    def _first_to_end(self, rows: Integers) -> Integers:
-        live, left, keys = self._live, self._outlook.left, self._live.keys
-        ties = np.where(left == live.least_by_task(left), keys, LARGEST)
-        found: Integers = rows[(keys == live.least_by_task(ties))[rows]]
-        return found
 
     def _sort_some(self) -> None:
         live, left, rows = self._live, self._outlook.left, self._rows

@@ -1,0 +1,126 @@
+"""`forecast`: asks an imagined execution with more machines how many of them would get a task.
+
+As HyperQueue asks its scheduler about workers that it does not have. The execution goes to the end
+of the next interval, counted from when a machine rented now would be up. Ready tasks begin in the
+order of arrival, as with `backfill`, on slots that are there, or that are free again or have booted
+by then; only what a new machine could begin sooner asks for one. So nothing is rented for work
+that is over before a machine is up, which `plan` does not see. Needs run times. What a budget per
+interval does not pay is not rented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
+from random import Random
+from typing import Final
+
+from bursar.model.time import Time
+from bursar.policies.autoscaling import WantedFleet
+from bursar.policies.provision.plan import UNDONE, PlanAhead
+from bursar.state.task_status import READY, RUNNING, WAITING
+from bursar.state.view import View
+
+NEVER: Final[Time] = 1 << 62
+
+_Ready = tuple[Time, int, int]
+"""when a task is ready, from now; the place of its work in the order of arrival; the task"""
+
+
+class ForecastAhead(PlanAhead):
+    """Executes the next interval in thought, with as many machines as help."""
+
+    def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
+        self._index.look(view)
+        imagined = _Imagined(self, view, now, account)
+        slots = imagined.used()
+        return WantedFleet(
+            self.fleet_of(slots, account),
+            "the slots that get a task before the next interval ends, if more machines boot now",
+            {"target": float(slots), "new": float(imagined.new)},
+        )
+
+    def undone(self, account: str, status: int) -> Iterator[tuple[int, int]]:
+        """Tasks of an account in this status, each after the place of its work by arrival."""
+        for place, work in enumerate(self._index.unsettled()):
+            if not account or work.owner == account:
+                yield from ((place, task) for task in work.having(status))
+
+
+class _Imagined:
+    """One execution in thought; times are from now."""
+
+    def __init__(self, entry: ForecastAhead, view: View, now: Time, account: str) -> None:
+        self._entry, self._view = entry, view
+        self._boot = min(offer.boot for offer in entry.market.offers)
+        self._end = self._boot + entry.interval
+        self._size = entry.size(account)
+        self._ends: dict[int, Time] = {}
+        """by task that runs, or that was given a slot"""
+        running = {task: place for place, task in entry.undone(account, RUNNING)}
+        for task in running:
+            self._ends[task] = entry.left_of(task, view, now)
+        free = [*self._ends.values(), *_free_slots(view, now, account)]
+        self._slots = [(at, number) for number, at in enumerate(free)]
+        """when each is free, and its number; those that are busy now come first"""
+        self._used = set(range(len(self._ends)))
+        self._there = self._count = len(free)
+        self._ready: list[_Ready] = [(0, *one) for one in entry.undone(account, READY)]
+        for task, place in running.items():
+            self._ready += self._after(task, place)
+        heapify(self._slots)
+        heapify(self._ready)
+
+    @property
+    def new(self) -> int:
+        """Slots that are used and are not there yet."""
+        return self._count - self._there
+
+    def used(self) -> int:
+        """Execute it; the slots that are busy at any moment."""
+        while self._ready:
+            at, place, task = heappop(self._ready)
+            if task in self._ends:
+                continue
+            begin = self._begin(at, task)
+            if begin is not None:
+                for one in self._after(task, place):
+                    heappush(self._ready, one)
+        return len(self._used)
+
+    def _begin(self, at: Time, task: int) -> Time | None:
+        """Give a task that is ready by then a slot; None: none of them before the end."""
+        soonest = max(at, self._slots[0][0] if self._slots else NEVER)
+        with_new = max(at, self._boot)
+        is_full = self._size is not None and self._count >= self._size
+        begin = soonest if is_full else min(soonest, with_new)
+        if begin >= self._end:
+            return None
+        if begin == soonest:
+            number = heappop(self._slots)[1]
+        else:
+            number = self._count
+            self._count += 1
+        self._used.add(number)
+        self._ends[task] = begin + self._entry.takes_of(task, self._view)
+        heappush(self._slots, (self._ends[task], number))
+        return begin
+
+    def _after(self, task: int, place: int) -> Iterator[_Ready]:
+        """Children of which all parents have an end in thought, if that is soon enough."""
+        status, precedence = self._view.status, self._view.precedence
+        for child in precedence.children(task):
+            needs = [one for one in precedence.parents(child) if status[one] in UNDONE]
+            if status[child] == WAITING and all(one in self._ends for one in needs):
+                at = max((self._ends[one] for one in needs), default=0)
+                if at < self._end and child not in self._ends:
+                    yield at, place, child
+
+
+def _free_slots(view: View, now: Time, account: str) -> Iterator[Time]:
+    """When slots of an account that are not busy can begin a task: at once, or after a boot."""
+    for machine in view.machines.values():
+        if machine.account == account and not machine.leaving:
+            up = now if machine.up is not None else machine.rented + machine.offer.boot
+            for _ in range(machine.offer.slots - len(machine.attempts)):
+                yield max(0, up - now)
