@@ -5,10 +5,12 @@
 #             with ONLY="NAME ..." those alone
 # make docs   the documentation as a site, in .site
 # make bench  speed, side by side with peers, in one run
+# make soak   long runs on ssh, slurm, dask and ec2 (moto) while parts of them fail; with
+#             SITES="ssh ..." and SEEDS=1,2 those alone
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: run test peers lint reproduce docs bench clean
+.PHONY: run test peers lint reproduce docs bench soak clean
 
 run: .venv/.installed
 	rm -rf examples/.bursar/sweep
@@ -39,6 +41,9 @@ docs: .venv/.installed
 
 bench: .venv/.installed
 	$(BIN)/python -m benchmarks
+
+soak: .venv/.installed peers
+	$(BIN)/python -m tests.soak $(SITES) --seeds $(or $(SEEDS),1,2)
 
 .venv/.installed: pyproject.toml
 	$(PYTHON) -m venv .venv

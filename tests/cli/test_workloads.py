@@ -58,7 +58,7 @@ def test_programs_get_everything(team):
         (("simulate", "--tasks", "3"), "the market is missing: add --market FILE"),
         (("compare", "market.toml"), "'market.toml' is not a workload file; bursar generate"),
         (("compare", "none.jsonl"), "'none.jsonl' is not a workload file; bursar generate"),
-        (("compare", "w.jsonl", "--plot", "no/p.svg"), "'no/p.svg': cannot write the plot"),
+        (("compare", "w.jsonl", "--plot", "no/p.svg"), "no/p.svg: cannot write there"),
     ],
 )
 def test_mistakes_are_one_line(team, words, told):

@@ -54,7 +54,9 @@ class Page:
         with self._start("bash", "--norc", stdin=subprocess.PIPE) as self.shell:
             for block in BLOCK.finditer(self.path.read_text()):
                 if block["file"]:
-                    (self.directory / block["file"]).write_text(block["text"])
+                    file = self.directory / block["file"]
+                    file.parent.mkdir(exist_ok=True)
+                    file.write_text(block["text"])
                 elif block["kind"] == "console":
                     self._session(block["text"], (block["varies"] or "").split())
                 elif block["kind"] == "python":

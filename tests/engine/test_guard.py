@@ -247,6 +247,14 @@ def test_where_money_is_short_fine_leases_are_extended_little_by_little():
     assert desk.ask(act.Extend(machine)).until == 2 * HORIZON
 
 
+def test_where_money_is_short_leases_grow_by_some_seconds_however_long_a_release_takes():
+    desk = Desk(BARE, lead=210 * SECOND, budget="0.231")
+    machine = desk.rent("bare")
+    desk.scene.pass_time(SECOND)
+    assert desk.ask(act.Extend(machine)).until == SECOND + 210 * SECOND + HORIZON
+    assert desk.refusal(act.Extend(machine)) == "its paid time does not end yet"
+
+
 @pytest.mark.parametrize(("machines", "ahead"), [(1, FAR_HORIZON), (2, 304 * SECOND)])
 def test_leases_take_a_tenth_of_the_money_if_every_machine_does_the_same(machines, ahead):
     # Ten minutes ahead cost 0.600 a machine, and 6.1 less what both began with is left.

@@ -111,3 +111,8 @@ def test_a_word_that_is_a_file_and_a_program_is_refused(here):
     assert Job.from_command_line(["sort", ":::", "a"], {}).command == "sort"
     assert named_kind("./sort") == "workflow"
     assert named_kind("/usr/bin/sort") is None
+
+
+@pytest.mark.parametrize("name", ["gone.xml", "gone.dax", "gone.yaml", "gone.json.gz"])
+def test_a_workflow_file_that_is_not_there_is_no_command(here, name):
+    assert named_kind(name) == "workflow"

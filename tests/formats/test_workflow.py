@@ -97,7 +97,7 @@ def test_yaml_toml_and_json_say_the_same():
         ("a", "f.yaml: the file: must be a table"),
         ("tasks:", "f.yaml: no tasks"),
         ("task: {}", "unknown key 'task'; did you mean 'tasks'"),
-        ("tasks: [a]", "no tasks; add 'tasks' with a name and a table for each"),
+        ("tasks: [a]", "'tasks' is a list; write it as a table, NAME: {run: COMMAND}"),
         ("tasks: {a: x}", "task 'a': must be a table"),
         ("tasks: {a: {runs: x}}", "task 'a': unknown key 'runs'; did you mean 'run'"),
         ("tasks: {a: {run: 7}}", "task 'a': run: must be a command"),

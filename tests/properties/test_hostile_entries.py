@@ -282,11 +282,22 @@ def test_what_an_entry_changes_in_an_event_is_its_own_copy():
         def saw(self, event, view):
             if isinstance(event, ev.RunCreated):
                 event.settings["outputs"] = "/"
-            if isinstance(event, ev.PlanChosen):
+            if isinstance(event, ev.PlanChosen | ev.ScaleDecided):
                 event.fleet["small"] = 99
+            if isinstance(event, ev.ScaleDecided):
+                event.inputs["load"] = 99.0
+                event.lines["1"] = (99,)
+            if isinstance(event, ev.FilesFound):
+                event.links["here"] = "/"
 
     stage = Stage(*OFFERS, tasks=0, arrivals_end=False, provisioner=Scribbles({"small": 1}))
     stage.engine.record(ev.PlanChosen(0, "knee", {"small": 1}, 1, 1, Money(1), Money(1)))
+    scaled = ev.ScaleDecided(0, {"small": 1}, 1, 1, inputs={"load": 1.0}, lines={"1": (1,)})
+    found = ev.FilesFound(0, links={"here": "there"})
+    for event in (scaled, found):
+        stage.engine.record(event)
+    assert (scaled.fleet, scaled.inputs) == ({"small": 1}, {"load": 1.0})
+    assert (scaled.lines, found.links) == ({"1": (1,)}, {"here": "there"})
     assert stage.state.created.settings == {}
     assert stage.state.plans_of(1).chosen.fleet == {"small": 1}
     assert msgspec.json.encode(stage.state.plans_of(1).chosen.fleet) == b'{"small":1}'

@@ -73,15 +73,11 @@ def test_printed_numbers_of_violating_experiments_come_out(
 def test_the_published_bound_breaks_its_promise_where_the_default_keeps_its_own(
     few: Studies,
 ) -> None:
-    """All machines at once: the last tasks decide (figures 4.12 and 4.24).
-
-    Half of the samples of the multi-modal bag miss its longest kind, one task in 45: no bound that
-    a sample carries holds as often there.
-    """
-    for bag, least in (("NDB", 0.8), ("MDB", 0.7)):
+    """All machines at once: the last tasks decide (figures 4.12 and 4.24)."""
+    for bag in ("NDB", "MDB"):
         excess = few[bag, "fastest", False]
         assert (excess.makespan <= 0).mean() < 0.7
-        assert (excess.default_makespan <= 0).mean() > least
+        assert (excess.default_makespan <= 0).mean() > 0.8
 
 
 def test_every_experiment_is_there(few: Studies) -> None:

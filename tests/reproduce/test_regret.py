@@ -90,3 +90,18 @@ def test_the_deviation_that_is_known_is_the_true_one(case: regret.RegretCase) ->
     drawn = case.spread.draw(np.random.default_rng(1), 200_000)
     share = 0.25 if case.spread.shape == regret_cases.PARETO else 0.1  # of a heavy tail, a sample's
     assert drawn.std() / drawn.mean() == pytest.approx(case.spread.deviation, rel=share)
+
+
+def test_the_quick_form_has_some_cases_of_each_thing_known_and_each_billing() -> None:
+    found = [case for known in KNOWN for case in cases(known, regret.QUICK_CASES)]
+    assert {(case.known, case.billing) for case in found} == {
+        (known, billing) for known in KNOWN for billing in (SECONDS, MINUTES, HOURS)
+    }
+    assert [factor for factor, _ in regret.outcomes_of(_smallest(found), runs=2)] == [
+        *regret.FACTORS,
+        regret.HOPELESS,
+    ]
+
+
+def _smallest(found: list[regret.RegretCase]) -> regret.RegretCase:
+    return min(found, key=lambda case: case.tasks)

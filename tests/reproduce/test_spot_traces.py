@@ -92,11 +92,12 @@ def test_where_nothing_is_lost_the_chosen_strategy_costs_no_more(folder):
 
 def test_the_table_has_all_rules_of_each_pool_and_a_plot(folder):
     found = reproduce("spot-traces", folder, 2)
-    assert len(found.rows) == 2 + 2 * 5
-    assert [row.low for row in found.rows[:2]] == [0.0, 0.0]
-    ratio = found.rows[6]
+    assert len(found.rows) == 4 + 2 * 5
+    assert [row.low for row in found.rows[:3]] == [0.0, 0.0, 0.0]
+    assert "2 zones" in found.rows[2].note, "those of the pool of single nodes"
+    ratio = found.rows[8]
     assert ratio.what == f"aws 02-15-2023 v100_1: {OURS} by {FALLBACK}"
-    assert ratio.ours == pytest.approx(found.rows[2].ours / found.rows[4].ours, rel=0.02)
+    assert ratio.ours == pytest.approx(found.rows[4].ours / found.rows[6].ours, rel=0.02)
     assert svg(found.plots[0]).startswith("<svg")
 
 

@@ -35,7 +35,8 @@ from bursar.state.task_status import BLOCKED, CANCELLED, DONE, FAILED, READY, WA
 from bursar.state.view import Machine, money_left
 
 HORIZON: Final[Time] = 5 * SECOND
-"""With fine billing units, how far ahead a lease is paid; what is not used is given back."""
+"""With fine billing units, how far ahead a lease is paid; an extension by so much more than a
+lead that is as long. What is not used is given back."""
 FAR_HORIZON: Final[Time] = 10 * MINUTE
 """The same for an extension, where money is plentiful: fewer extensions to journal."""
 PLENTIFUL: Final = 10
@@ -47,7 +48,7 @@ MOST_RECORDED: Final = 1_000
 """Recorded refusals of one kind and for one reason, so that no policy can fill a journal."""
 
 Answer = ev.Decision | ev.StopRequested | ev.ScaleDecided | act.Wake
-"""What an action becomes that passes: a decision, a stop, a wish told, or a time to look again."""
+"""What an action becomes that passes: a decision, a stop, a wish, or a time to look again."""
 
 Lead = Callable[[Offer], Time]
 """How long before the end of its lease the world must hear of a machine of this offer; it may
@@ -75,7 +76,7 @@ class Guard:
         self.lacks_money = False
         """whether the last machine asked for could not be paid"""
         self._refused: dict[tuple[str, str], str] = {}
-        """the last refusal by action and subject: the same one is not told again and again"""
+        """the last refusal by action and subject: the same one is not recorded again and again"""
         self._recorded: Counter[tuple[str, str]] = Counter()
         """how often each reason was recorded, by action"""
         self._reviews: dict[type, Callable[[Any, Time], Answer | str | None]] = {
@@ -353,9 +354,10 @@ class Guard:
         """
         ledger, offer, age = self._state.ledger, machine.offer, now - machine.rented
         account, begin, paid = machine.account, machine.rented, ledger.units_of(machine.id)
-        least = age + self.lead(offer) + 1
+        lead = self.lead(offer)
+        least = age + lead + 1
         far = (paid, offer.units(max(least, age + FAR_HORIZON)))
-        near = (paid, offer.units(max(least, age + HORIZON)))
+        near = (paid, offer.units(age + HORIZON + (lead if lead >= HORIZON else 0)))
         machines = ledger.open_of(account)
         plenty = ledger.payable(account, offer, begin, far, machines, PLENTIFUL)
         more = max(plenty, ledger.payable(account, offer, begin, near))

@@ -109,8 +109,20 @@ def _with_fleet(event: ev.PlanChosen | ev.AssignmentChanged) -> ev.AnyEvent:
     return msgspec.structs.replace(event, fleet=dict(event.fleet))
 
 
+def _scaled(event: ev.ScaleDecided) -> ev.ScaleDecided:
+    return msgspec.structs.replace(
+        event, fleet=dict(event.fleet), inputs=dict(event.inputs), lines=dict(event.lines)
+    )
+
+
+def _found(event: ev.FilesFound) -> ev.FilesFound:
+    return msgspec.structs.replace(event, links=dict(event.links))
+
+
 _COPIED: Final[dict[type, Callable[[Any], ev.AnyEvent]]] = {
     ev.RunCreated: _created,
     ev.PlanChosen: _with_fleet,
     ev.AssignmentChanged: _with_fleet,
+    ev.ScaleDecided: _scaled,
+    ev.FilesFound: _found,
 }

@@ -193,8 +193,8 @@ class _Reader:
 
     # --- single values ---------------------------------------------------------------------------
 
-    def _error(self, told: str) -> InputError:
-        return InputError(f"line {self.parser.CurrentLineNumber}: {told}")
+    def _error(self, message: str) -> InputError:
+        return InputError(f"line {self.parser.CurrentLineNumber}: {message}")
 
     def _attribute(self, given: dict[str, str], key: str) -> str:
         if not given.get(key):
@@ -203,15 +203,15 @@ class _Reader:
 
     def _seconds(self, text: str) -> float:
         """A number of seconds, also with a comma for its point, or with commas at thousands."""
-        told = text.strip()
-        if _EITHER.fullmatch(told):
-            raise self._error(f"runtime {shown(told)} can be read in two ways; write a point")
-        if _THOUSANDS.fullmatch(told):
-            told = told.replace(",", "")
-        elif _DECIMAL_COMMA.fullmatch(told):
-            told = told.replace(",", ".")
+        number = text.strip()
+        if _EITHER.fullmatch(number):
+            raise self._error(f"runtime {shown(number)} can be read in two ways; write a point")
+        if _THOUSANDS.fullmatch(number):
+            number = number.replace(",", "")
+        elif _DECIMAL_COMMA.fullmatch(number):
+            number = number.replace(",", ".")
         try:
-            value = float(told if told.isascii() and "_" not in told else "")
+            value = float(number if number.isascii() and "_" not in number else "")
         except ValueError:
             raise self._error(f"runtime {shown(text)} is not a number of seconds") from None
         if value < 0:
@@ -221,10 +221,10 @@ class _Reader:
 
     def _size(self, text: str) -> int | None:
         """Whole bytes; None: a size that cannot be, and so is not known."""
-        told = text.strip()
-        if len(told) > _LONGEST_NUMBER or not _NUMBER.fullmatch(told):
+        number = text.strip()
+        if len(number) > _LONGEST_NUMBER or not _NUMBER.fullmatch(number):
             raise self._error(f"size {shown(text)} is not a number of bytes")
-        value = int(told) if told.isdecimal() else float(told)
+        value = int(number) if number.isdecimal() else float(number)
         if 0 <= value <= LARGEST_SIZE:
             return math.ceil(value)
         self._note("size", f"{'below 0' if value < 0 else 'beyond 4 EiB'}, taken as not known")

@@ -31,7 +31,7 @@ _CLOSE: Final = 0.002
 
 
 class PoolHistory(msgspec.Struct, frozen=True):
-    """What was sent to unreliable machines in an earlier run, told at `now`."""
+    """What was sent to unreliable machines in an earlier run, as of `now`."""
 
     source: str
     history: History

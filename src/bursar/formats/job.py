@@ -172,8 +172,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         kind = None
         if isinstance(command, str):
             if not fields["sources"] and is_workload(command):
-                told = "is a workload, which can only be simulated"
-                raise InputError(f"{command}: {told}: bursar simulate {command}")
+                message = "is a workload, which can only be simulated"
+                raise InputError(f"{command}: {message}: bursar simulate {command}")
             kind = named_kind(command, with_arguments=bool(fields["sources"]))
         if kind == "workflow":
             return cls(workflow=str(command), **fields)

@@ -33,7 +33,7 @@ HEADER: Final = "\t".join(_COLUMNS) + "\n"
 
 
 class JoblogRow(msgspec.Struct, frozen=True):
-    """One attempt. Bytes sent and received are not told: bursar moves no files of its own."""
+    """One attempt. Bytes sent and received are not known: bursar moves no files of its own."""
 
     seq: int
     """the task's number"""

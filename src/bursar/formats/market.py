@@ -107,7 +107,7 @@ def _currency_of(entries: list[Any]) -> str:
             try:
                 found = parse_rate(price) or parse_amount(price)
             except InputError:
-                continue  # told where the offer is read
+                continue  # refused where the offer is read
             if found.currency is not None:
                 return found.currency
     return "USD"

@@ -38,7 +38,7 @@ Measurement = tuple[float, float]
 """seconds since 1970, and the value"""
 
 FILE_NAME: Final = "performance.json"
-"""in bursar's directory, unless told otherwise"""
+"""in bursar's directory, by default"""
 VERSION: Final = 1
 MOST_KEPT: Final = 20_000
 """measurements of a resource of an offer: two weeks of one a minute"""

@@ -20,7 +20,7 @@ from bursar.model.reading import read_toml
 
 Kind = Literal["job", "workflow"]
 
-WORKFLOW_SUFFIXES: Final = (".yaml", ".yml", ".json", ".dax")
+WORKFLOW_SUFFIXES: Final = (".yaml", ".yml", ".json", ".dax", ".xml")
 _HEAD: Final = 2**16
 """bytes at the beginning of a file by which its format is known"""
 _PROGRAMS: Final = (b"#!", b"\x7fELF")

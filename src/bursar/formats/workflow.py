@@ -146,8 +146,8 @@ def _table(text: str, source: str) -> Any:
     if suffix == ".toml":
         return read_toml(text, source)
     if suffix not in (".yaml", ".yml"):
-        told = (line for line in text.splitlines() if line.strip() and line.strip()[0] != "#")
-        if _TOML_LINE.match(next(told, "")):
+        lines = (line for line in text.splitlines() if line.strip() and line.strip()[0] != "#")
+        if _TOML_LINE.match(next(lines, "")):
             return read_toml(text, source)
     return read_yaml(text, source)
 
@@ -183,6 +183,8 @@ def workflow_from_table(table: Any, source: str = "workflow") -> Dag:
     try:
         _check_keys(table, _KEYS, "the file")
         tasks, defaults = table.get("tasks"), table.get("defaults") or {}
+        if isinstance(tasks, list) and tasks:
+            raise InputError("'tasks' is a list; write it as a table, NAME: {run: COMMAND}, ...")
         if not isinstance(tasks, dict) or not tasks:
             raise InputError("no tasks; add 'tasks' with a name and a table for each")
         _check_keys(defaults, _DEFAULT_KEYS, "defaults")

@@ -163,8 +163,8 @@ def read_totals(value: Any) -> Totals:
     try:
         return read_duration(value, least=1) / SECOND
     except InputError:
-        told = 'must be "hyper-gamma", "generated" or the mean of all workflows, such as "1h"'
-        raise InputError(told) from None
+        message = 'must be "hyper-gamma", "generated" or the mean of all workflows, such as "1h"'
+        raise InputError(message) from None
 
 
 def _read_arrivals(value: Any, directory: Path) -> Arrivals:
@@ -203,8 +203,8 @@ def _column(table: Mapping[str, Any], directory: Path) -> tuple[float, ...]:
     params = read_params(str(directory / _read(table, "file", read_words, "")))
     column = _read(table, "column", read_words, params.columns[0])
     if column not in params.columns:
-        told = instead_of(column, params.columns)
-        raise InputError(f"{params.source}: no column {shown(column)}; {told}")
+        message = instead_of(column, params.columns)
+        raise InputError(f"{params.source}: no column {shown(column)}; {message}")
     place = params.columns.index(column)
     rows = enumerate(params.rows, 1)
     return tuple(_recorded(row[place], params.source, number) for number, row in rows)
@@ -214,8 +214,8 @@ def _recorded(text: str, source: str, number: int) -> float:
     try:
         return parse_number(text, 0)
     except InputError:
-        told = f"{shown(text)} is not an arrival in seconds, 0 or more"
-        raise InputError(f"{source}, row {number}: {told}") from None
+        message = f"{shown(text)} is not an arrival in seconds, 0 or more"
+        raise InputError(f"{source}, row {number}: {message}") from None
 
 
 # --- composed ------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 PARTS: Final = ("cpu", "io", "network")
 """what a run time may be made of, in the order of `Dag.parts`"""
 UNKNOWN: Final = -1
-"""stands for a number of bytes that nobody told"""
+"""stands for a number of bytes that nobody gave"""
 
 
 class Csr(msgspec.Struct, frozen=True, eq=False):  # noqa: PLW1641 -- arrays have no hash
@@ -56,7 +56,7 @@ class Files(msgspec.Struct, frozen=True, eq=False):  # noqa: PLW1641 -- arrays h
 
     names: tuple[str, ...]
     sizes: Longs
-    """bytes; UNKNOWN where nobody told"""
+    """bytes; UNKNOWN where nobody gave them"""
     read: Csr
     """by task"""
     written: Csr
@@ -105,7 +105,7 @@ class Dag(msgspec.Struct, frozen=True, eq=False, kw_only=True):  # noqa: PLW1641
     commands: tuple[tuple[str, ...], ...]
     """argument lists by task; empty: no task has one"""
     runtimes: Floats
-    """seconds at speed 1; NaN where nobody told"""
+    """seconds at speed 1; NaN where nobody gave them"""
     parts: Floats | None
     """[task, part] in seconds, see PARTS; their sum is the run time; None: no task has them"""
     priorities: Longs

@@ -44,7 +44,7 @@ class PolicyError(BursarError):
 
 
 class InvariantError(AssertionError):
-    """The state contradicts itself: a bug in bursar, told with the story that led there."""
+    """The state contradicts itself: a bug in bursar, with the story that led there."""
 
 
 def one_line(text: str) -> str:

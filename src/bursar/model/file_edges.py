@@ -39,20 +39,20 @@ def file_edges(files: Files, names: tuple[str, ...], *, edges_given: bool) -> Fi
     if len(others):
         file = written[others[0]]
         first, second = names[tasks[others[0]]], names[writer[file]]
-        told = f"{shown(files.names[file])} is written by {shown(first)} and by {shown(second)}"
+        example = f"{shown(files.names[file])} is written by {shown(first)} and by {shown(second)}"
         if not edges_given:
-            raise InputError(f"the file {told}; a file has one writer")
-        cautions.append(_several(len(np.unique(written[others])), told))
+            raise InputError(f"the file {example}; a file has one writer")
+        cautions.append(_several(len(np.unique(written[others])), example))
         writer[written[others]] = _MANY
     readers = files.read.rows()
     both = _reads_and_writes(files, readers, writer)
     if len(both):
         file = files.read.items[both[0]]
-        told = f"{shown(names[readers[both[0]]])} reads and writes the file"
-        told = f"{told} {shown(files.names[file])}"
+        example = f"{shown(names[readers[both[0]]])} reads and writes the file"
+        example = f"{example} {shown(files.names[file])}"
         if not edges_given:
-            raise InputError(f"task {told}; give what it writes another name")
-        cautions.append(_in_place(len(both), told))
+            raise InputError(f"task {example}; give what it writes another name")
+        cautions.append(_in_place(len(both), example))
     writers = writer[files.read.items]
     is_edge = (writers >= 0) & (writers != readers)
     return FileEdges(writers[is_edge], readers[is_edge], tuple(cautions))
@@ -71,12 +71,12 @@ def _reads_and_writes(files: Files, readers: Longs, writer: Longs) -> Longs:
     return np.sort(np.concatenate((alone, many[np.isin(read, written)])))
 
 
-def _several(count: int, told: str) -> str:
+def _several(count: int, example: str) -> str:
     return (
-        f"{counted(count, 'file')} with several writers ({told}): the given edges alone tell who"
+        f"{counted(count, 'file')} with several writers ({example}): the given edges alone tell who"
         " waits for them"
     )
 
 
-def _in_place(count: int, told: str) -> str:
-    return f"{counted(count, 'file')} changed in place ({told})"
+def _in_place(count: int, example: str) -> str:
+    return f"{counted(count, 'file')} changed in place ({example})"

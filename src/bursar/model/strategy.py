@@ -17,6 +17,9 @@ STATIC: Final = ("AR", "TRR", "TR", "AUR", "CN-inf", "CN1T0")
 """Strategies that users know from experience (section 5.3), which can be asked for by name; beside
 them `B=7.5`, with any budget."""
 
+INTERIM: Final = "combined"
+"""The name of a strategy that holds until the tail begins, on which is decided then."""
+
 
 class Kind(IntEnum):
     """What a strategy does besides N, T, D and Mr."""
@@ -42,7 +45,7 @@ class Strategy(msgspec.Struct, frozen=True):
     deadline: Time
     """D: from sending an instance to giving it up; until then a late result is accepted"""
     ratio: float
-    """Mr: reliable machines for each unreliable one"""
+    """Mr: reliable machines for each unreliable one; above 1 only where both are combined"""
     name: str = ""
     kind: Kind = Kind.NTDMR
     budget: Money | None = None
@@ -53,7 +56,7 @@ class Strategy(msgspec.Struct, frozen=True):
             raise InputError(f"{self.copies} copies of a task; use 0 or more")
         if not 0 <= self.timeout <= self.deadline or self.deadline < 1:
             raise InputError("a strategy's timeout must be between 0 and its deadline")
-        if not 0 <= self.ratio <= 1:
+        if self.ratio < 0 or (self.ratio > 1 and self.kind != Kind.COMBINED):
             raise InputError(f"a ratio of {self.ratio:g} reliable machines; use 0 to 1")
         if self.needs_reliable and self.ratio == 0:
             raise InputError("a strategy that ends on reliable machines needs a ratio above 0")
@@ -72,6 +75,11 @@ class Strategy(msgspec.Struct, frozen=True):
     def is_timed(self) -> bool:
         """Whether it is known how long its instances are waited for."""
         return self.deadline < LONGEST
+
+    @property
+    def is_interim(self) -> bool:
+        """Whether it holds until the tail begins."""
+        return self.name == INTERIM
 
     def timed(self, deadline: Time) -> Strategy:
         """The same, with a deadline where it has none yet, and a timeout no longer than that."""

@@ -28,6 +28,6 @@ def cut(text: str, most: int = MOST_LETTERS) -> str:
     """The begin and the end of a text that is too long to be shown, and how long it is."""
     if len(text) <= most:
         return text
-    told = f" ... ({len(text):,} characters) ... "
-    room = max(2, most - len(told))
-    return f"{text[: room - room // 3]}{told}{text[len(text) - room // 3 :]}"
+    mark = f" ... ({len(text):,} characters) ... "
+    room = max(2, most - len(mark))
+    return f"{text[: room - room // 3]}{mark}{text[len(text) - room // 3 :]}"

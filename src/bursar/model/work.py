@@ -98,9 +98,9 @@ class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
         """Its tasks, where they are a workflow."""
         return self.tasks if isinstance(self.tasks, Workflow) else None
 
-    def goal(self, told: Goal) -> Goal:
-        """What is wanted: as told, with its own deadline where none was."""
-        return told.until(self.deadline) if told.deadline is None else told
+    def goal(self, wish: Goal) -> Goal:
+        """What is wanted: as wished, with its own deadline where that has none."""
+        return wish.until(self.deadline) if wish.deadline is None else wish
 
 
 def _has_slot(word: str, columns: tuple[str, ...]) -> bool:

@@ -29,7 +29,7 @@ class WorkflowFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
 
     names: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
-    """bytes; -1 where nobody told"""
+    """bytes; -1 where nobody gave them"""
     read: Rows = ()
     written: Rows = ()
 
@@ -128,6 +128,15 @@ class Workflow(
         )
         vars(made)["dag"] = dag
         return made
+
+    @cached_property
+    def children(self) -> tuple[list[int], ...]:
+        """By task, those that need it, ascending; made once, not to be changed."""
+        found: tuple[list[int], ...] = tuple([] for _ in self.parents)
+        for child, row in enumerate(self.parents):
+            for parent in row:
+                found[parent].append(child)
+        return found
 
     @cached_property
     def dag(self) -> Dag:

@@ -168,9 +168,9 @@ class WorkflowBuilder:
 
     # --- building --------------------------------------------------------------------------------
 
-    def caution(self, told: str) -> None:
+    def caution(self, text: str) -> None:
         """Something odd that is no mistake, in one line, for the user."""
-        self._cautions.append(told)
+        self._cautions.append(text)
 
     def build(self, *, given_edges_count: bool = False) -> Dag:
         """The workflow, checked: what is needed is there, nothing needs itself, by no detour.
@@ -193,12 +193,12 @@ class WorkflowBuilder:
             np.concatenate((needed, made.parents)), np.concatenate((tasks, made.children)), count
         )
         if len(order) < count and edges_given and len(made.parents):
-            told = _cycle_told(names, parents, order)
+            cycle = _cycle_text(names, parents, order)
             parents, children, order = _connected(needed, tasks, count)
-            self._cautions.append(f"by their files {told}, against the given edges, which count")
+            self._cautions.append(f"by their files {cycle}, against the given edges, which count")
         if len(order) < count:
-            told = _cycle_told(names, parents, order)
-            raise InputError(f"{told}; remove one of these needs")
+            cycle = _cycle_text(names, parents, order)
+            raise InputError(f"{cycle}; remove one of these needs")
         return Dag(
             name=self.name,
             owner=self.owner,
@@ -240,10 +240,10 @@ class WorkflowBuilder:
             for task, need in zip(tasks, self._needs, strict=True)
             if not isinstance(need, str) or need not in self._index
         )
-        told = f"task {shown(names[task])} needs {shown(unknown)}, which is not a task"
+        wrong = f"task {shown(names[task])} needs {shown(unknown)}, which is not a task"
         close = _closest(str(unknown), names)
         return (
-            f"{told}; did you mean {shown(close)}?" if close else f"{told}; add it, or correct it"
+            f"{wrong}; did you mean {shown(close)}?" if close else f"{wrong}; add it, or correct it"
         )
 
     def _built_files(self) -> Files:
@@ -274,22 +274,22 @@ class WorkflowBuilder:
         if not self._parts:
             return None
         parts = np.full((count, len(PARTS)), np.nan)
-        for task, told in self._parts.items():
-            parts[task] = told
+        for task, given in self._parts.items():
+            parts[task] = given
         return frozen(parts, np.float64)
 
     def _built_priorities(self, count: int) -> Longs:
         priorities = np.zeros(count, dtype=np.int64)
-        for task, told in self._priorities.items():
-            priorities[task] = told
+        for task, given in self._priorities.items():
+            priorities[task] = given
         return frozen(priorities, np.int64)
 
     def _built_volumes(self, count: int) -> Longs | None:
         if not self._volumes:
             return None
         volumes = np.full((count, 2), UNKNOWN, dtype=np.int64)
-        for task, told in self._volumes.items():
-            volumes[task] = told
+        for task, given in self._volumes.items():
+            volumes[task] = given
         return frozen(volumes, np.int64)
 
 
@@ -300,7 +300,7 @@ def _connected(from_: Longs, to: Longs, count: int) -> tuple[Csr, Csr, Ints]:
     return parents, children, topological_order(children, parents.counts())
 
 
-def _cycle_told(names: tuple[str, ...], parents: Csr, order: Ints) -> str:
+def _cycle_text(names: tuple[str, ...], parents: Csr, order: Ints) -> str:
     """One whole cycle among the tasks that could not be put in order.
 
     Each of these has a parent among them: going from parent to parent, one comes around.
@@ -313,11 +313,11 @@ def _cycle_told(names: tuple[str, ...], parents: Csr, order: Ints) -> str:
         seen[task] = len(seen)
         task = next(int(parent) for parent in parents.of(task) if stuck[parent])
     cycle = [task, *reversed(list(islice(seen, seen[task] + 1, None))), task]
-    told = [one_name(names[number]) for number in cycle]
-    if len(told) > _LONGEST_SHOWN:
+    listed = [one_name(names[number]) for number in cycle]
+    if len(listed) > _LONGEST_SHOWN:
         half = _LONGEST_SHOWN // 2
-        told[half:-half] = [f"({len(told) - 2 * half:,} more)"]
-    return f"the tasks wait for each other: {' -> '.join(told)}"
+        listed[half:-half] = [f"({len(listed) - 2 * half:,} more)"]
+    return f"the tasks wait for each other: {' -> '.join(listed)}"
 
 
 def one_name(name: str) -> str:

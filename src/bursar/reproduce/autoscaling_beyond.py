@@ -1,8 +1,9 @@
-"""`autoscaling-beyond`: what is not in the thesis. Paid units that serve to their end, and `pfa`
-with a placer that knows slowdowns.
+"""`autoscaling-beyond`: what is not in the thesis. Paid units that serve to their end, `pfa` with a
+placer that knows slowdowns, and machines that an imagined execution asks for.
 
 (a) Machines billed by the hour leave when their paid hour ends, not when they become idle.
 (b) `pfa` with the placer `stretch` and run times that are learned, beside `pfa` with priorities.
+(c) `forecast` beside `plan` by the hour, and beside `pfa` and `plan` within budgets.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ import numpy as np
 
 from bursar.beliefs.learned import LearnedRunTimes
 from bursar.model.goal import Goal
-from bursar.reproduce.autoscaling_setting import BOOT, MACHINES, market_of, workload_of
+from bursar.model.time import Time
+from bursar.reproduce.autoscaling_setting import (
+    BOOT,
+    MACHINES,
+    SLOW_BOOT,
+    market_of,
+    workload_of,
+)
 from bursar.reproduce.budgets_setting import MARKET, goal_of, set_of
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
 from bursar.reproduce.workflows_setting import data_told
@@ -25,6 +33,9 @@ from bursar.simulate.workload_metrics import critical_paths, work_times
 
 HOURLY_SEEDS: Final = tuple(range(61_001, 61_011))
 BUDGET_SEEDS: Final = (64_001, 64_002, 64_003)
+FORECAST_SEEDS: Final = (65_001, 65_002, 65_003)
+"""fresh: nothing of `forecast` was chosen on these sets"""
+BOOTS: Final = {"boots of 10 s": BOOT, "boots of 45 s": SLOW_BOOT}
 AUTOSCALERS: Final = ("react", "plan", "token")
 BUDGETS: Final = ("60", "100", "120 & 80")
 WORKS: Final = 200
@@ -37,15 +48,22 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     seeds = BUDGET_SEEDS[:1] if quick else BUDGET_SEEDS
     for budgets in BUDGETS[:1] if quick else BUDGETS:
         rows += _slowdown_aware(works, seeds, budgets)
+    asked = FORECAST_SEEDS[:1] if quick else FORECAST_SEEDS
+    rows += _forecasts_by_the_hour(works, asked)
+    for budgets in BUDGETS[:1] if quick else BUDGETS:
+        rows += _forecasts_within(works, asked, budgets)
     return Reproduction(
         name=name,
-        title="Beyond the thesis: paid units to their end, and a placer that knows slowdowns",
+        title="Beyond the thesis: paid units, a placer that knows slowdowns, imagined machines",
         source="workload thesis, the set-ups of chapters 4 and 5",
         rows=tuple(rows),
         assumed=(
             f"(a) {len(hourly)} sets of {works} workflows as in table 4.3, machines billed by the"
             " hour",
             f"(b) {len(seeds)} sets of {works} workflows as in figure 5.5, fresh",
+            f"(c) {len(asked)} fresh sets of {works} workflows of each chapter; by the hour idle"
+            " machines leave at once, as in the thesis, and run times are known; within budgets"
+            " they are learned, and the placer has priorities",
             data_told(),
         ),
     )
@@ -66,9 +84,11 @@ def _paid_units(works: int, seeds: tuple[int, ...]) -> list[Row]:
     return rows
 
 
-def _hourly(entry: str, works: int, seed: int) -> tuple[ScaledWorkload, ScaledWorkload]:
+def _hourly(
+    entry: str, works: int, seed: int, boot: Time = BOOT
+) -> tuple[ScaledWorkload, ScaledWorkload]:
     workload = workload_of("1", works, seed)
-    market = market_of(BOOT)
+    market = market_of(boot)
     setting = ScalingSetting(market=market, provisioners=(entry,), placers=("backfill",))
     base = always_up(workload, setting, MACHINES)
     reader = FigureReader(workload, market, Goal(), MACHINES, STEP, base)
@@ -97,11 +117,55 @@ def _slowdown_aware(works: int, seeds: tuple[int, ...], budgets: str) -> list[Ro
     ]
 
 
-def _budget_run(placer: str, works: int, seed: int, budgets: str) -> tuple[float, float]:
+def _forecasts_by_the_hour(works: int, seeds: tuple[int, ...]) -> list[Row]:
+    rows: list[Row] = []
+    for told, boot in BOOTS.items():
+        found = {}
+        for entry in ("plan", "forecast"):
+            runs = [_hourly(f"{entry}:release=at-once", works, seed, boot)[0] for seed in seeds]
+            slowdown = float(np.mean([one.elastic.mean for one in runs]))
+            hours = float(np.mean([one.charged_hours for one in runs]))
+            found[entry] = slowdown, hours
+            rows += [
+                shown_only(f"{told}, {entry}: S_e", None, slowdown),
+                shown_only(f"{told}, {entry}: charged hours a machine", None, hours),
+            ]
+        by_plan = [ours / theirs for ours, theirs in zip(*reversed(found.values()), strict=True)]
+        rows += [
+            checked(f"{told}: S_e by that of plan", by_plan[0], between(0, 1, "no slower")),
+            checked(
+                f"{told}: charged hours by plan's", by_plan[1], between(0, 1, "at no more cost")
+            ),
+        ]
+    return rows
+
+
+def _forecasts_within(works: int, seeds: tuple[int, ...], budgets: str) -> list[Row]:
+    rows: list[Row] = []
+    found = {
+        entry: np.mean([_budget_run("priority", works, s, budgets, entry) for s in seeds], axis=0)
+        for entry in ("forecast", "pfa", "plan")
+    }
+    why = "it sees more tasks that machines could begin, and rents for them while money is left"
+    for other in ("pfa", "plan"):
+        slowdown, cost = (found["forecast"] / found[other]).tolist()
+        what = f"budgets {budgets}, forecast by {other}"
+        rows += [
+            checked(f"{what}: mean slowdown", slowdown, between(0, 1, "no slower")),
+            checked(f"{what}: cost", cost, between(0, 1, "at no more cost"), why=why),
+        ]
+    return rows
+
+
+def _budget_run(
+    placer: str, works: int, seed: int, budgets: str, entry: str = "pfa"
+) -> tuple[float, float]:
     """The mean slowdown, and what was committed; run times are learned."""
     known, goal = set_of("I", works, seed), goal_of(budgets)
-    setting = ScalingSetting(market=MARKET, provisioners=("pfa",), goal=goal)
-    policy = policy_for(known.workload, setting, "pfa", placer, runtimes=LearnedRunTimes())
+    setting = ScalingSetting(
+        market=MARKET, provisioners=(entry,), goal=goal, interval=MARKET.offers[0].billing
+    )
+    policy = policy_for(known.workload, setting, entry, placer, runtimes=LearnedRunTimes())
     run = run_scaled(known.workload, MARKET, goal, policy, runtimes=traced(known.times), seed=seed)
     arrays = known.workload.arrays
     slowdowns = work_times(arrays, run.schedule).response / critical_paths(arrays)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from statistics import fmean, median
 from typing import Final
@@ -45,6 +46,9 @@ AT_ONCE: Final = 2
 CASES: Final = 16
 """for each thing that may be known"""
 RUNS: Final = 20
+QUICK_CASES: Final = 4
+"""one for each way of billing"""
+QUICK_RUNS: Final = 5
 FACTORS: Final = (1.1, 1.25, 1.6, 3.0)
 """budgets, by the least that the bag could cost"""
 HOPELESS: Final = 0.85
@@ -53,8 +57,6 @@ NO_FAULTS: Final = Faults(0.0, 1.0, None, 0, ())
 GAVE_UP: Final = 0.9
 """A run that ends unfinished with less of its budget spent has given up."""
 ASSUMED: Final = (
-    f"{CASES} markets and bags for each thing known, {RUNS} executions each; every market, bag and"
-    " execution is drawn from its name",
     "a budget is a multiple of the work's cost on the offer that is cheapest for it, were no"
     " machine ever idle, booting, or paid for longer than used",
     "plain fleets: one offer at any count, two offers, all machines, halves, quarters; only cases"
@@ -157,20 +159,23 @@ def _true_runtimes(case: RegretCase, runtimes: Runtimes) -> Simulated:
     return runtime
 
 
-def outcomes_of(case: RegretCase) -> list[tuple[float, CaseOutcome]]:
+def outcomes_of(case: RegretCase, runs: int) -> list[tuple[float, CaseOutcome]]:
     """With each budget; with a hopeless one, too."""
-    rival = Rival(case.market, [case.runtimes(run) for run in range(RUNS)])
-    found = [(factor, outcome(case, factor, RUNS, rival)) for factor in FACTORS]
+    rival = Rival(case.market, [case.runtimes(run) for run in range(runs)])
+    found = [(factor, outcome(case, factor, runs, rival)) for factor in FACTORS]
     return [*found, (HOPELESS, outcome(case, HOPELESS, HOPELESS_RUNS, None))]
 
 
 # --- the table -----------------------------------------------------------------------------------
 
 
-def reproduce(name: str, count: int = CASES) -> Reproduction:
+def reproduce(name: str, *, quick: bool = False) -> Reproduction:
+    """All cases; `quick`: some of each thing known, with few executions."""
+    count, runs = (QUICK_CASES, QUICK_RUNS) if quick else (CASES, RUNS)
     every = [case for known in KNOWN for case in cases(known, count)]
     with ProcessPoolExecutor(AT_ONCE, mp_context=get_context("spawn")) as pool:
-        found = dict(zip([case.name for case in every], pool.map(outcomes_of, every), strict=True))
+        outcomes = pool.map(partial(outcomes_of, runs=runs), every)
+        found = dict(zip([case.name for case in every], outcomes, strict=True))
     by_cell: dict[tuple[str, float], list[CaseOutcome]] = {}
     for case in every:
         for factor, one in found[case.name]:
@@ -190,7 +195,11 @@ def reproduce(name: str, count: int = CASES) -> Reproduction:
             *(row for cell, some in by_cell.items() for row in _rows(*cell, some)),
             *_stops(by_cell, hopeless),
         ),
-        assumed=ASSUMED,
+        assumed=(
+            f"{count} markets and bags for each thing known, {runs} executions each; every market,"
+            " bag and execution is drawn from its name",
+            *ASSUMED,
+        ),
         plots=(_plot(by_cell),),
     )
 
