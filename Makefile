@@ -18,8 +18,11 @@ run: .venv/.installed
 	cd examples && ../$(BIN)/bursar run sweep --choose fastest --budget 8
 	cd examples && ../$(BIN)/bursar why sweep | tail -n 12
 
+# Four tests at a time on two processors: one that waits for real processes may starve. What failed runs
+# again alone, by name; what fails alone, too, has failed.
 test: .venv/.installed peers lint
-	$(BIN)/pytest -n 4 --durations=25
+	$(BIN)/pytest -n 4 --durations=25 || { test $$? = 1 && echo 'what failed, again, alone:' \
+		&& $(BIN)/pytest -v --last-failed --last-failed-no-failures none; }
 
 peers: .venv/.installed
 	@sh tests/peers.sh

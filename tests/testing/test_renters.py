@@ -64,7 +64,7 @@ class Sluggish(EmulatedRenter):
     """It waits for the provider."""
 
     def rent(self, orders):
-        time.sleep(0.3)
+        time.sleep(1.5)
         super().rent(orders)
 
 
