@@ -231,7 +231,7 @@ class LiveFleetJudge:
         `late` is by how much a shift moves the end of all that are up; without, there is one.
         """
         groups = self.groups
-        some = fleets.any(axis=0).nonzero()[0]  # the others cost nothing
+        some = np.flatnonzero(fleets.any(axis=0))  # the others cost nothing
         unit, least, is_up = groups.unit[some], self._least_units[some], is_up[:, some]
         stay = (stay[:, some] - self._paid[some]) / unit - SURELY
         quarters = _QUARTERS * (self._tail[some] / unit * is_up)

@@ -74,6 +74,8 @@ MORE: Final = 1.1
 class Frontier(Provisioner):
     """`runtime` and `deviation` are what somebody knows of tasks at speed 1."""
 
+    learns_from = (AttemptEnded,)
+
     def __init__(
         self,
         runtime: Time | None = None,
@@ -106,8 +108,7 @@ class Frontier(Provisioner):
         """plans in a row that found no chance"""
 
     def saw(self, event: AnyEvent, state: View) -> None:
-        if type(event) is AttemptEnded:  # nothing else teaches run times
-            self.belief.saw(event, state)
+        self.belief.saw(event, state)
 
     def saw_before(self, view: View) -> None:
         self.belief.saw_before(view)

@@ -34,6 +34,7 @@ IN_LONGEST: Final = 2
 
 class Silent(AtRisk):
     always = True
+    learns_from = (ev.AttemptStarted, ev.AttemptEnded)
 
     def __init__(self, provisioner: Hedged, knowledge: UnifiedRuntimes | None = None) -> None:
         super().__init__(provisioner, knowledge)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from random import Random
 
 from bursar.beliefs.unified import UnifiedRuntimes
@@ -20,6 +20,8 @@ from bursar.state.view import Machine, View
 class Stochastic(Replicator):
     """Replicates what is expected to end sooner on an idle machine, and only that."""
 
+    learns_from: Collection[type] = (AttemptEnded,)
+
     def __init__(self, knowledge: UnifiedRuntimes | None = None) -> None:
         self.knowledge = knowledge or UnifiedRuntimes()
         self.live = RunningAttempts(is_live)
@@ -30,8 +32,7 @@ class Stochastic(Replicator):
         return self.knowledge
 
     def saw(self, event: AnyEvent, state: View) -> None:
-        if type(event) is AttemptEnded:  # nothing else teaches run times
-            self.knowledge.saw(event, state)
+        self.knowledge.saw(event, state)
 
     def saw_before(self, view: View) -> None:
         self.knowledge.saw_before(view)
