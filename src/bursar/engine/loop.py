@@ -24,7 +24,15 @@ from typing import Any, Final, get_args
 import msgspec
 
 from bursar.engine.guard import Guard
-from bursar.engine.learners import ROLES, Learner, LearnersByKind, fault_of, learning, own_copy, role_of
+from bursar.engine.learners import (
+    ROLES,
+    Learner,
+    LearnersByKind,
+    fault_of,
+    learning,
+    own_copy,
+    role_of,
+)
 from bursar.engine.roles import Entry, Placer, Policy
 from bursar.engine.world import Fate, Journal, Observer, World
 from bursar.model.errors import InvariantError, PolicyError

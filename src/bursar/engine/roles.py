@@ -31,7 +31,6 @@ from bursar.state.view import Machine, View
 class Entry(Protocol):
     """What every role has."""
 
-    @property
     def learns_from(self) -> Collection[type] | None:
         """Kinds of events that `saw` is called with; None: all.
 
@@ -210,7 +209,7 @@ def kinds_learned(entry: Entry | RunTimes) -> Collection[type] | None:
     """
     for kind in type(entry).__mro__:
         if "learns_from" in vars(kind) and isinstance(entry, Entry):
-            return entry.learns_from
+            return entry.learns_from()
         if "saw" in vars(kind):
             return None
     return None

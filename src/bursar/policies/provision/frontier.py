@@ -21,7 +21,7 @@ while most of the money is left, unless as many tasks as possible are wanted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import exp, inf, isfinite, log
 from random import Random
 from typing import Final
@@ -74,8 +74,6 @@ MORE: Final = 1.1
 class Frontier(Provisioner):
     """`runtime` and `deviation` are what somebody knows of tasks at speed 1."""
 
-    learns_from = (AttemptEnded,)
-
     def __init__(
         self,
         runtime: Time | None = None,
@@ -106,6 +104,9 @@ class Frontier(Provisioner):
         """plans in a row that wanted fewer machines"""
         self._hopeless = 0
         """plans in a row that found no chance"""
+
+    def learns_from(self) -> Collection[type]:
+        return (AttemptEnded,)
 
     def saw(self, event: AnyEvent, state: View) -> None:
         self.belief.saw(event, state)

@@ -89,7 +89,6 @@ class Hedged(Provisioner):
         self._shown: tuple[View, Market, Goal, ReadOnlyView] | None = None
         """the same of the last view"""
 
-    @property
     def learns_from(self) -> Collection[type]:
         """Most events are of two kinds; nothing here learns from them, and the entry within may."""
         few = kinds_learned(self.inner)

@@ -20,8 +20,6 @@ from bursar.state.view import Machine, View
 class Stochastic(Replicator):
     """Replicates what is expected to end sooner on an idle machine, and only that."""
 
-    learns_from: Collection[type] = (AttemptEnded,)
-
     def __init__(self, knowledge: UnifiedRuntimes | None = None) -> None:
         self.knowledge = knowledge or UnifiedRuntimes()
         self.live = RunningAttempts(is_live)
@@ -30,6 +28,9 @@ class Stochastic(Replicator):
     @property
     def runtimes(self) -> UnifiedRuntimes:
         return self.knowledge
+
+    def learns_from(self) -> Collection[type]:
+        return (AttemptEnded,)
 
     def saw(self, event: AnyEvent, state: View) -> None:
         self.knowledge.saw(event, state)
