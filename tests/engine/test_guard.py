@@ -1,351 +1,29 @@
+"""The guard lets attempts and wishes pass, or refuses them with a reason."""
+
 from __future__ import annotations
 
 import msgspec
 import numpy as np
 import pytest
+from tests.engine.guarded import HOURLY, GuardedScene
 
-from bursar.engine.guard import FAR_HORIZON, HORIZON, Guard
-from bursar.model.market import Offer
-from bursar.model.money import ZERO, Money
-from bursar.model.time import HOUR, MINUTE, SECOND
+from bursar.model.money import ZERO
+from bursar.model.time import SECOND
 from bursar.state import actions as act
 from bursar.state import events as ev
-from bursar.testing import Scene
-
-HOURLY = Offer("hourly", Money.parse("0.10"), limit=3)
-FINE = Offer("fine", Money.parse("0.001"), SECOND, minimum=MINUTE)
-BARE = Offer("bare", Money.parse("0.001"), SECOND)
-FREE = Offer("free", ZERO)
-
-
-class Desk:
-    """A scene with a guard, whose decisions are carried out as the engine does."""
-
-    def __init__(self, *offers, lead=0, **conditions):
-        self.scene = Scene(*offers, **conditions)
-        self.guard = Guard(self.scene.state, lead if callable(lead) else lambda offer: lead)
-
-    def review(self, action):
-        return self.guard.review(action, self.scene.at)
-
-    def ask(self, action):
-        verdict = self.review(action)
-        if verdict is not None:
-            self.scene.tell(verdict)
-        return verdict
-
-    def rent(self, offer="hourly", *, up=True):
-        number = self.ask(act.Rent(offer)).machine
-        if up:
-            self.scene.up(number)
-        return number
-
-    def refusal(self, action):
-        verdict = self.ask(action)
-        assert isinstance(verdict, ev.ActionRefused), verdict
-        assert verdict.action == type(action).__name__
-        return verdict.why
-
-
-# --- renting -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("offer", "lead", "stay"),
-    [
-        (HOURLY, 0, HOUR),
-        (HOURLY, 90 * SECOND, HOUR),
-        (HOURLY, HOUR, 2 * HOUR),
-        (BARE, 0, HORIZON),
-        (BARE, 30 * SECOND, 31 * SECOND),
-        (FINE, 0, MINUTE),
-        (FINE, 30 * SECOND, MINUTE),
-        (FINE, 70 * SECOND, 71 * SECOND),
-    ],
-)
-def test_a_machine_is_paid_for_in_whole_units_and_longer_than_a_release_takes(offer, lead, stay):
-    desk = Desk(offer, lead=lead, budget="1.00")
-    desk.scene.pass_time(7)
-    rented = desk.ask(act.Rent(offer.name, reason="why not"))
-    assert rented == ev.MachineRented(7, 1, offer.name, 7 + stay, "why not")
-
-
-def test_with_little_money_a_machine_is_rented_for_as_long_as_that_lasts():
-    desk = Desk(BARE, budget="0.003")
-    assert desk.ask(act.Rent("bare")).until == 3 * SECOND
-    assert desk.scene.state.ledger.left == ZERO
-
-
-def test_the_last_cent_may_be_spent():
-    desk = Desk(HOURLY, budget="0.10")
-    assert isinstance(desk.ask(act.Rent("hourly")), ev.MachineRented)
-    assert desk.refusal(act.Rent("hourly")) == "only $0.00 of the budget is left"
-
-
-@pytest.mark.parametrize(
-    ("offer", "budget", "shown"),
-    [
-        (HOURLY, "0.099999999", "$0.0999"),
-        (FINE, "0.059", "$0.0590"),
-        (BARE, "0.000999999", "$0.000999"),
-    ],
-)
-def test_what_cannot_be_paid_is_not_rented(offer, budget, shown):
-    desk = Desk(offer, budget=budget)
-    assert desk.refusal(act.Rent(offer.name)) == f"only {shown} of the budget is left"
-    assert not desk.guard.can_rent(0)
-
-
-def test_a_machine_that_could_not_be_released_in_time_is_not_rented():
-    desk = Desk(BARE, lead=90 * SECOND, budget="0.090")
-    assert "only $0.09 of the budget is left" in desk.refusal(act.Rent("bare"))
-    assert not desk.guard.can_rent(0)
-
-
-def test_an_offer_s_limit_counts_machines_that_are_being_released():
-    desk = Desk(HOURLY, budget="9")
-    first, _, _ = (desk.rent() for _ in range(3))
-    desk.scene.release(first)
-    assert desk.refusal(act.Rent("hourly")) == "the limit of 3 machines is reached"
-    desk.scene.down(first)
-    assert isinstance(desk.ask(act.Rent("hourly")), ev.MachineRented)
-
-
-def test_what_no_market_offers_is_not_rented():
-    assert Desk(HOURLY).refusal(act.Rent("gold")) == "the market has no such offer"
-
-
-@pytest.mark.parametrize("now", [True, False])
-def test_nothing_is_rented_or_started_while_a_run_stops(now):
-    desk = Desk(HOURLY, budget="9", tasks=1)
-    machine = desk.rent()
-    desk.scene.tell(ev.StopRequested(0, "interrupted", "Ctrl-C", now=now))
-    assert desk.refusal(act.Rent("hourly")) == "the run is stopping"
-    assert desk.refusal(act.Start(1, machine)) == "the run is stopping"
-
-
-def test_without_a_budget_machines_are_rented_without_end():
-    desk = Desk(FREE)
-    for _ in range(10):
-        desk.rent("free")
-    assert len(desk.scene.state.machines) == 10
-
-
-def test_an_offer_of_which_there_are_none_buys_nothing():
-    desk = Desk(Offer("none", ZERO, limit=0), Offer("dear", Money.parse("5")), budget="1")
-    assert not desk.guard.can_rent(0)
-
-
-# --- extending -----------------------------------------------------------------------------------
-
-
-def test_a_lease_is_looked_at_before_it_ends():
-    desk = Desk(HOURLY, FINE, lead=10 * SECOND, budget="1")
-    assert desk.guard.next_due() is None
-    hourly, fine = desk.rent("hourly"), desk.rent("fine")
-    assert desk.guard.next_due() == 50 * SECOND
-    assert desk.guard.due(50 * SECOND - 1) == []
-    assert desk.guard.due(HOUR - 10 * SECOND) == [fine, hourly]
-    assert desk.guard.next_due() is None
-
-
-def test_each_offer_is_looked_at_as_early_as_its_machines_are_released_slowly():
-    slow, quick = (
-        Offer("slow", Money.parse("0.01"), HOUR),
-        Offer("quick", Money.parse("0.01"), HOUR),
-    )
-    leads = {"slow": 20 * MINUTE, "quick": SECOND}
-    desk = Desk(slow, quick, lead=lambda offer: leads[offer.name], budget="1")
-    first = desk.rent("quick")
-    desk.scene.pass_time(10 * MINUTE)
-    second = desk.rent("slow")
-    assert desk.guard.next_due() == 50 * MINUTE, "the later lease is the more urgent"
-    desk.scene.pass_time(40 * MINUTE)
-    assert desk.guard.due(desk.scene.at) == [second]
-    assert isinstance(desk.ask(act.Extend(second)), ev.LeaseExtended)
-    assert isinstance(desk.ask(act.Extend(first)), ev.ActionRefused)
-    assert desk.guard.next_due() == HOUR - SECOND
-
-
-def test_a_machine_that_is_released_slowly_is_paid_for_longer_ahead():
-    leads = {"bare": SECOND, "slow": MINUTE}
-    slow = Offer("slow", Money.parse("0.001"), SECOND)
-    desk = Desk(BARE, slow, lead=lambda offer: leads[offer.name], budget="1")
-    assert desk.ask(act.Rent("bare")).until == 5 * SECOND
-    assert desk.ask(act.Rent("slow")).until == 61 * SECOND
-
-
-def test_a_lease_of_a_machine_that_leaves_or_is_gone_is_not_looked_at():
-    desk = Desk(HOURLY, budget="1")
-    leaves, gone = desk.rent(), desk.rent()
-    desk.scene.release(leaves)
-    desk.scene.down(gone, "lost")
-    assert desk.guard.next_due() is None
-    assert desk.guard.due(5 * HOUR) == []
-
-
-def test_leases_of_before_are_looked_at_by_the_guard_of_a_resumed_run():
-    scene = Scene(HOURLY, budget="1")
-    scene.machine(stay=2 * HOUR)
-    assert Guard(scene.state, lambda offer: MINUTE).next_due() == 2 * HOUR - MINUTE
-
-
-def test_an_extension_begins_where_the_lease_ends_and_is_of_whole_units():
-    desk = Desk(HOURLY, lead=MINUTE, budget="1")
-    machine = desk.rent()
-    desk.scene.pass_time(HOUR - MINUTE)
-    extended = desk.ask(act.Extend(machine, "it is busy"))
-    assert extended == ev.LeaseExtended(desk.scene.at, machine, 2 * HOUR, "it is busy")
-    assert desk.guard.next_due() == 2 * HOUR - MINUTE
-
-
-def test_units_count_from_the_renting_even_if_the_extension_comes_early_or_late():
-    desk = Desk(HOURLY, lead=10 * MINUTE, budget="1")
-    desk.scene.pass_time(17)
-    machine = desk.rent()
-    desk.scene.pass_time(HOUR - 3 * MINUTE)
-    assert desk.ask(act.Extend(machine)).until == 17 + 2 * HOUR
-
-
-def test_a_lease_may_be_extended_at_its_very_end_and_no_later():
-    for late, kind in ((0, ev.LeaseExtended), (1, ev.ReleaseOrdered)):
-        desk = Desk(HOURLY, budget="1")
-        machine = desk.rent()
-        desk.scene.pass_time(HOUR + late)
-        verdict = desk.ask(act.Extend(machine))
-        assert isinstance(verdict, kind)
-    assert verdict.reason == "its paid time ran out before it was extended"
-
-
-def test_a_lease_that_does_not_end_yet_is_not_extended():
-    desk = Desk(HOURLY, lead=MINUTE, budget="1")
-    machine = desk.rent()
-    desk.scene.pass_time(HOUR - MINUTE - 1)
-    assert desk.refusal(act.Extend(machine)) == "its paid time does not end yet"
-
-
-def test_a_machine_whose_next_unit_cannot_be_paid_is_released_before_it_enters_it():
-    desk = Desk(HOURLY, lead=MINUTE, budget="0.19")
-    machine = desk.rent()
-    desk.scene.pass_time(HOUR - MINUTE)
-    released = desk.ask(act.Extend(machine))
-    assert isinstance(released, ev.ReleaseOrdered)
-    assert released.reason == "its next unit costs $0.10, $0.09 is left"
-
-
-def test_where_money_is_plentiful_fine_leases_are_extended_far_ahead():
-    desk = Desk(BARE, budget="100")
-    machine = desk.rent("bare")
-    desk.scene.pass_time(HORIZON)
-    assert desk.ask(act.Extend(machine)).until == HORIZON + FAR_HORIZON
-
-
-def test_where_money_is_short_fine_leases_are_extended_little_by_little():
-    desk = Desk(BARE, budget="0.05")
-    machine = desk.rent("bare")
-    desk.scene.pass_time(HORIZON)
-    assert desk.ask(act.Extend(machine)).until == 2 * HORIZON
-
-
-def test_where_money_is_short_leases_grow_by_some_seconds_however_long_a_release_takes():
-    desk = Desk(BARE, lead=210 * SECOND, budget="0.231")
-    machine = desk.rent("bare")
-    desk.scene.pass_time(SECOND)
-    assert desk.ask(act.Extend(machine)).until == SECOND + 210 * SECOND + HORIZON
-    assert desk.refusal(act.Extend(machine)) == "its paid time does not end yet"
-
-
-@pytest.mark.parametrize(("machines", "ahead"), [(1, FAR_HORIZON), (2, 304 * SECOND)])
-def test_leases_take_a_tenth_of_the_money_if_every_machine_does_the_same(machines, ahead):
-    # Ten minutes ahead cost 0.600 a machine, and 6.1 less what both began with is left.
-    desk = Desk(BARE, budget="6.1")
-    numbers = [desk.rent("bare") for _ in range(machines)]
-    desk.scene.pass_time(HORIZON)
-    assert desk.ask(act.Extend(numbers[0])).until - desk.scene.at == ahead
-
-
-def test_without_a_budget_leases_are_extended_far_ahead():
-    desk = Desk(Offer("fine", ZERO, SECOND))
-    machine = desk.rent("fine")
-    desk.scene.pass_time(HORIZON)
-    assert desk.ask(act.Extend(machine)).until == HORIZON + FAR_HORIZON
-
-
-def test_the_last_extension_is_as_long_as_the_money_lasts():
-    desk = Desk(BARE, budget="0.007")
-    machine = desk.rent("bare")
-    desk.scene.pass_time(HORIZON)
-    assert desk.ask(act.Extend(machine)).until == 7 * SECOND
-    desk.scene.pass_time(2 * SECOND)
-    assert isinstance(desk.ask(act.Extend(machine)), ev.ReleaseOrdered)
-
-
-def test_an_extension_covers_at_least_the_next_release():
-    desk = Desk(BARE, lead=20 * SECOND, budget="0.022")
-    machine = desk.rent("bare")
-    assert desk.scene.state.machines[machine].until == 21 * SECOND
-    desk.scene.pass_time(SECOND)
-    assert desk.ask(act.Extend(machine)).until == 22 * SECOND
-    desk.scene.pass_time(SECOND)
-    assert isinstance(desk.ask(act.Extend(machine)), ev.ReleaseOrdered)
-
-
-# --- releasing -----------------------------------------------------------------------------------
-
-
-def test_a_machine_is_released_at_once_or_marked_for_the_end_of_its_paid_time():
-    desk = Desk(HOURLY, budget="1")
-    first, second = desk.rent(), desk.rent()
-    assert desk.ask(act.Release(first, reason="idle")) == ev.ReleaseMarked(0, first, "idle")
-    at_once = desk.ask(act.Release(second, at_once=True, reason="idle"))
-    assert at_once == ev.ReleaseOrdered(0, second, "idle")
-
-
-def test_a_marked_machine_is_released_when_its_paid_time_ends_even_if_somebody_extends_it():
-    desk = Desk(HOURLY, budget="1")
-    machine = desk.rent()
-    desk.ask(act.Release(machine))
-    assert desk.refusal(act.Release(machine)) == "it was marked for release before"
-    desk.scene.pass_time(HOUR)
-    released = desk.ask(act.Extend(machine))
-    assert released == ev.ReleaseOrdered(HOUR, machine, "its paid time ends, as decided before")
-
-
-def test_a_marked_machine_may_still_be_released_at_once():
-    desk = Desk(HOURLY, budget="1")
-    machine = desk.rent()
-    desk.ask(act.Release(machine))
-    assert isinstance(desk.ask(act.Release(machine, at_once=True)), ev.ReleaseOrdered)
-
-
-def test_at_the_end_of_its_paid_time_a_release_is_at_once():
-    desk = Desk(HOURLY, lead=MINUTE, budget="1")
-    machine = desk.rent()
-    desk.scene.pass_time(HOUR - MINUTE)
-    assert isinstance(desk.ask(act.Release(machine)), ev.ReleaseOrdered)
-
-
-@pytest.mark.parametrize("kind", [act.Extend, act.Release])
-def test_machines_that_leave_or_never_were_are_gone(kind):
-    desk = Desk(HOURLY, budget="1")
-    machine = desk.rent()
-    desk.scene.release(machine)
-    assert desk.refusal(kind(machine)) == "the machine is gone"
-    assert desk.refusal(kind(99)) == "the machine is gone"
-
 
 # --- attempts ------------------------------------------------------------------------------------
 
 
 def test_an_attempt_gets_the_next_number():
-    desk = Desk(HOURLY, budget="1", tasks=2)
+    desk = GuardedScene(HOURLY, budget="1", tasks=2)
     machine = desk.rent()
     desk.scene.end(desk.ask(act.Start(2, machine)).attempt)
     assert desk.ask(act.Start(1, machine, "next")) == ev.AttemptStarted(0, 2, 1, machine, "next")
 
 
 def test_an_attempt_needs_a_machine_that_is_up_and_has_a_free_slot():
-    desk = Desk(HOURLY, budget="1", tasks=2)
+    desk = GuardedScene(HOURLY, budget="1", tasks=2)
     booting, machine = desk.rent(up=False), desk.rent()
     assert desk.refusal(act.Start(1, booting)) == "the machine has no free slot"
     desk.ask(act.Start(2, machine))
@@ -355,12 +33,12 @@ def test_an_attempt_needs_a_machine_that_is_up_and_has_a_free_slot():
 
 @pytest.mark.parametrize("task", [0, -1, 3, 10**9])
 def test_there_are_only_the_tasks_there_are(task):
-    desk = Desk(HOURLY, budget="1", tasks=2)
+    desk = GuardedScene(HOURLY, budget="1", tasks=2)
     assert desk.refusal(act.Start(task, desk.rent())) == "there is no such task"
 
 
 def test_what_is_settled_is_not_started_again_except_to_measure():
-    desk = Desk(HOURLY, budget="1", tasks=2)
+    desk = GuardedScene(HOURLY, budget="1", tasks=2)
     machine = desk.rent()
     desk.scene.end(desk.scene.start(1, machine))
     desk.scene.end(desk.scene.start(2, machine), "failed")
@@ -372,14 +50,14 @@ def test_what_is_settled_is_not_started_again_except_to_measure():
 
 
 def test_a_running_task_may_get_another_attempt():
-    desk = Desk(HOURLY, budget="1", tasks=1)
+    desk = GuardedScene(HOURLY, budget="1", tasks=1)
     first, second = desk.rent(), desk.rent()
     desk.ask(act.Start(1, first))
     assert desk.ask(act.Start(1, second)).attempt == 2
 
 
 def test_the_only_attempt_of_a_task_is_never_cancelled():
-    desk = Desk(HOURLY, budget="1", tasks=1)
+    desk = GuardedScene(HOURLY, budget="1", tasks=1)
     first, second = desk.rent(), desk.rent()
     one, two = desk.ask(act.Start(1, first)).attempt, desk.ask(act.Start(1, second)).attempt
     assert desk.ask(act.Cancel(one, "slow")) == ev.CancelOrdered(0, one, "slow")
@@ -387,7 +65,7 @@ def test_the_only_attempt_of_a_task_is_never_cancelled():
 
 
 def test_an_attempt_of_a_task_that_is_done_may_be_cancelled():
-    desk = Desk(HOURLY, budget="1", tasks=1)
+    desk = GuardedScene(HOURLY, budget="1", tasks=1)
     first, second = desk.rent(), desk.rent()
     one, two = desk.ask(act.Start(1, first)).attempt, desk.ask(act.Start(1, second)).attempt
     desk.scene.end(one)
@@ -400,7 +78,7 @@ def test_an_attempt_of_a_task_that_is_done_may_be_cancelled():
 
 
 def test_a_refusal_is_told_once_until_its_reason_changes():
-    desk = Desk(HOURLY, budget="0.10")
+    desk = GuardedScene(HOURLY, budget="0.10")
     assert desk.refusal(act.Rent("gold")) == "the market has no such offer"
     assert desk.ask(act.Rent("gold")) is None
     assert desk.refusal(act.Rent("silver")) == "the market has no such offer"
@@ -421,15 +99,15 @@ def test_a_refusal_is_told_once_until_its_reason_changes():
     ],
 )
 def test_a_refusal_names_what_it_is_about(action, about):
-    assert Desk(HOURLY).review(action).about == about
+    assert GuardedScene(HOURLY).review(action).about == about
 
 
 def test_what_is_no_action_is_refused():
-    assert Desk(HOURLY).review(act.Action()).why == "this is not an action"
+    assert GuardedScene(HOURLY).review(act.Action()).why == "this is not an action"
 
 
 def test_reviewing_changes_nothing_by_itself():
-    desk = Desk(HOURLY, budget="1", tasks=1)
+    desk = GuardedScene(HOURLY, budget="1", tasks=1)
     machine = desk.rent()
     before = len(desk.scene.events)
     for action in (act.Rent("hourly"), act.Start(1, machine), act.Release(machine)):
@@ -438,39 +116,11 @@ def test_reviewing_changes_nothing_by_itself():
     assert len(desk.scene.state.machines) == 1
 
 
-# --- machines that are not to be had, or not for long ---------------------------------------------
-
-
-def test_an_offer_that_was_not_to_be_had_is_asked_for_after_a_pause():
-    desk = Desk(HOURLY, FREE, tasks=1)
-    desk.scene.down(desk.rent(up=False), "refused")
-    assert "after a pause" in desk.refusal(act.Rent("hourly"))
-    assert isinstance(desk.review(act.Rent("free")), ev.MachineRented)
-    desk.scene.pass_time(15 * SECOND)
-    assert isinstance(desk.review(act.Rent("hourly")), ev.MachineRented)
-
-
-def test_machines_whose_loss_is_announced_count_until_they_are_gone():
-    desk = Desk(HOURLY, tasks=1)
-    first, *_ = (desk.rent() for _ in range(3))
-    desk.scene.announce_loss(first, MINUTE)
-    assert "limit of 3 machines" in desk.refusal(act.Rent("hourly"))
-    desk.scene.down(first, "lost")
-    assert isinstance(desk.review(act.Rent("hourly")), ev.MachineRented)
-
-
-def test_nothing_is_started_on_a_machine_whose_loss_is_announced():
-    desk = Desk(HOURLY, tasks=1)
-    machine = desk.rent()
-    desk.scene.announce_loss(machine, MINUTE)
-    assert desk.refusal(act.Start(1, machine)) == "the machine has no free slot"
-
-
 # --- starting ahead ------------------------------------------------------------------------------
 
 
 def test_a_start_ahead_waits_at_a_busy_machine_only():
-    desk = Desk(HOURLY, tasks=3, budget="5")
+    desk = GuardedScene(HOURLY, tasks=3, budget="5")
     booting, machine = desk.rent(up=False), desk.rent()
     assert desk.refusal(act.Start(1, booting, ahead=True)) == "the machine has no free slot"
     assert isinstance(desk.ask(act.Start(1, machine)), ev.AttemptStarted)
@@ -479,7 +129,7 @@ def test_a_start_ahead_waits_at_a_busy_machine_only():
 
 
 def test_the_only_attempt_of_a_task_is_cancelled_only_to_give_it_up():
-    desk = Desk(HOURLY, tasks=1, budget="5")
+    desk = GuardedScene(HOURLY, tasks=1, budget="5")
     attempt = desk.ask(act.Start(1, desk.rent())).attempt
     assert desk.refusal(act.Cancel(attempt)) == "it is the only attempt of its task"
     verdict = desk.ask(act.Cancel(attempt, "too late", give_up=True))
@@ -490,7 +140,7 @@ def test_the_only_attempt_of_a_task_is_cancelled_only_to_give_it_up():
 
 
 def test_replicas_do_not_multiply_the_retries_of_a_task_that_fails():
-    desk = Desk(HOURLY, tasks=1, budget="5", retries=1)
+    desk = GuardedScene(HOURLY, tasks=1, budget="5", retries=1)
     first, second, third = (desk.rent() for _ in range(3))
     one = desk.ask(act.Start(1, first)).attempt
     two = desk.ask(act.Start(1, second)).attempt
@@ -502,7 +152,7 @@ def test_replicas_do_not_multiply_the_retries_of_a_task_that_fails():
 
 
 def test_a_retry_that_was_lost_is_made_up_for():
-    desk = Desk(HOURLY, tasks=1, budget="5", retries=1)
+    desk = GuardedScene(HOURLY, tasks=1, budget="5", retries=1)
     first, second = desk.rent(), desk.rent()
     desk.scene.end(desk.ask(act.Start(1, first)).attempt, "failed")
     desk.ask(act.Start(1, first))
@@ -511,7 +161,7 @@ def test_a_retry_that_was_lost_is_made_up_for():
 
 
 def test_a_task_that_may_fail_more_often_may_have_replicas_within_its_retries():
-    desk = Desk(HOURLY, tasks=1, budget="5", retries=3)
+    desk = GuardedScene(HOURLY, tasks=1, budget="5", retries=3)
     first, second, third = (desk.rent() for _ in range(3))
     one = desk.ask(act.Start(1, first)).attempt
     desk.ask(act.Start(1, second))
@@ -523,7 +173,7 @@ def test_a_task_that_may_fail_more_often_may_have_replicas_within_its_retries():
 
 
 def test_a_fleet_that_is_wanted_is_told_and_moves_no_money():
-    desk = Desk(HOURLY, tasks=3, budget="9")
+    desk = GuardedScene(HOURLY, tasks=3, budget="9")
     told = desk.ask(act.Scale({"hourly": 2}, 3, 1, "", {"load": 3.0}, "the load"))
     assert told == ev.ScaleDecided(0, {"hourly": 2}, 3, 1, "", {"load": 3.0}, "the load")
     assert desk.scene.state.machines == {}
@@ -531,7 +181,7 @@ def test_a_fleet_that_is_wanted_is_told_and_moves_no_money():
 
 
 def test_what_is_told_of_a_fleet_can_be_journaled_whatever_it_was_made_of():
-    desk = Desk(HOURLY, tasks=3, budget="9")
+    desk = GuardedScene(HOURLY, tasks=3, budget="9")
     mine = {"hourly": np.int64(2)}
     told = desk.ask(act.Scale(mine, np.int32(3), 1, "", {"load": np.float32(2.5)}, "a\nb"))
     mine["hourly"] = "changed later"
@@ -554,4 +204,4 @@ def test_what_is_told_of_a_fleet_can_be_journaled_whatever_it_was_made_of():
     ],
 )
 def test_a_wish_that_makes_no_sense_is_refused(action, why):
-    assert why in Desk(HOURLY, tasks=3).refusal(action)
+    assert why in GuardedScene(HOURLY, tasks=3).refusal(action)

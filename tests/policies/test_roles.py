@@ -10,12 +10,14 @@ import pytest
 
 import bursar
 from bursar.beliefs.samples import SampleLog
+from bursar.engine.learners import LearnersByKind
 from bursar.engine.roles import (
     Advisor,
     Placer,
     Policy,
     Provisioner,
     Replicator,
+    kinds_learned,
     learns,
     learns_at_once,
 )
@@ -27,8 +29,10 @@ from bursar.model.time import HOUR
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.fixed import Fixed
+from bursar.policies.provision.frontier import Frontier
 from bursar.policies.registry import BUILT_IN, find, make_entry
 from bursar.policies.replicate.none import NoReplicas
+from bursar.state.events import AttemptEnded, MachineUp, WorkArrived
 from bursar.state.run_times import UNKNOWN
 from bursar.testing import Scene
 
@@ -100,6 +104,9 @@ def test_an_entry_that_lacks_what_its_role_declares_is_refused_in_one_line(role)
 
 def test_an_entry_may_implement_its_role_without_inheriting():
     class Whole:
+        def learns_from(self):
+            return None
+
         def saw(self, event, state):
             self.last = event
 
@@ -117,6 +124,23 @@ def test_an_entry_may_implement_its_role_without_inheriting():
     assert learns(entry)
     assert learns_at_once(entry)
     assert not learns(RandomPlacer())
+
+
+def test_an_entry_is_shown_the_events_that_it_learns_from_unless_it_sees_them_in_another_way():
+    class Other(Frontier):
+        def saw(self, event, state):
+            self.last = event
+
+    class Both(Other):
+        def learns_from(self):
+            return (WorkArrived,)
+
+    entries = (Frontier(), Other(), Both())
+    assert [kinds_learned(entry) for entry in entries] == [(AttemptEnded,), None, (WorkArrived,)]
+    by_kind = LearnersByKind(entries)
+    assert by_kind[AttemptEnded] == entries[:2]
+    assert by_kind[WorkArrived] == entries[1:]
+    assert by_kind[MachineUp] == entries[1:2]
 
 
 def test_a_way_to_learn_at_once_does_not_count_for_one_who_sees_events_in_another_way():

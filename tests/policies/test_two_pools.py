@@ -113,7 +113,7 @@ class Executed:
         bag = Bag(count=conditions.tasks)
         self.state = simulate(market, Goal(), bag, policy, luck, observers=[self])
         self.makespan = self.state.last_settled
-        opened = guide.pools.opened
+        opened = guide.pools.tails.last_opened
         self.tail = 0 if opened is None else self.makespan - opened
         log = self.state.log
         self.time = {"spot": 0, "sure": 0}

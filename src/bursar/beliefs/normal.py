@@ -22,10 +22,11 @@ def _upper(z: Floats) -> Floats:
     x = z / sqrt(2.0)
     t = 1.0 / (1.0 + _P * x)
     *others, highest = _A
-    found = np.full_like(t, highest)
-    for factor in reversed(others):  # in place: arrays are large, and this is asked for often
-        found *= t
+    found: Floats = highest * t
+    for factor in others[:0:-1]:  # in place: arrays are large, and this is asked for often
         found += factor
+        found *= t
+    found += others[0]
     found *= 0.5
     found *= t
     found *= np.exp(-x * x)

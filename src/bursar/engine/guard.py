@@ -359,6 +359,7 @@ class Guard:
         far = (paid, offer.units(max(least, age + FAR_HORIZON)))
         near = (paid, offer.units(age + HORIZON + (lead if lead >= HORIZON else 0)))
         machines = ledger.open_of(account)
-        plenty = ledger.payable(account, offer, begin, far, machines, PLENTIFUL)
-        more = max(plenty, ledger.payable(account, offer, begin, near))
+        more = ledger.payable(account, offer, begin, far, machines, PLENTIFUL)
+        if paid + more < near[1]:
+            more = max(more, ledger.payable(account, offer, begin, near))
         return (paid + more) * offer.billing if paid + more >= offer.units(least) else None

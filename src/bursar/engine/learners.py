@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from traceback import extract_tb
 from typing import Any, Final
 
 import msgspec
 
-from bursar.engine.roles import Entry, Policy, learns, learns_at_once
+from bursar.engine.roles import Entry, Policy, kinds_learned, learns, learns_at_once
 from bursar.model.errors import PolicyError, one_line
 from bursar.state import events as ev
 from bursar.state.read_only import view_of
@@ -31,6 +31,7 @@ class Learners:
 
     def __init__(self, policy: Policy) -> None:
         self.entries: tuple[Learner, ...] = learning(policy)
+        self._by_kind = LearnersByKind(self.entries)
         self._roles = {id(entry): role_of(policy, entry) for entry in self.entries}
         self._shown: tuple[RunState, View] | None = None
         """a state, and the view of it"""
@@ -52,7 +53,7 @@ class Learners:
     def saw(self, event: ev.AnyEvent, state: RunState) -> None:
         """Raises `PolicyError` for an entry that cannot learn it."""
         view, shown = self._view(state), own_copy(event)
-        for entry in self.entries:
+        for entry in self._by_kind[type(event)]:
             try:
                 entry.saw(shown, view)
             except Exception as error:
@@ -66,6 +67,19 @@ class Learners:
     def _faulty(self, entry: Learner, error: Exception) -> PolicyError:
         fault, where = fault_of(self._roles[id(entry)], entry, error)
         return PolicyError(f"{fault} ({where}); correct it or choose another")
+
+
+class LearnersByKind(dict[type, tuple[Learner, ...]]):
+    """Who wants to see events of a kind; most learn from few of them."""
+
+    def __init__(self, learners: Sequence[Learner]) -> None:
+        super().__init__()
+        self._kinds = [(learner, kinds_learned(learner)) for learner in learners]
+
+    def __missing__(self, kind: type) -> tuple[Learner, ...]:
+        found = tuple(one for one, kinds in self._kinds if kinds is None or kind in kinds)
+        self[kind] = found
+        return found
 
 
 def learning(policy: Policy) -> tuple[Learner, ...]:

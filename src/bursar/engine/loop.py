@@ -24,7 +24,15 @@ from typing import Any, Final, get_args
 import msgspec
 
 from bursar.engine.guard import Guard
-from bursar.engine.learners import ROLES, Learner, fault_of, learning, own_copy, role_of
+from bursar.engine.learners import (
+    ROLES,
+    Learner,
+    LearnersByKind,
+    fault_of,
+    learning,
+    own_copy,
+    role_of,
+)
 from bursar.engine.roles import Entry, Placer, Policy
 from bursar.engine.world import Fate, Journal, Observer, World
 from bursar.model.errors import InvariantError, PolicyError
@@ -76,9 +84,10 @@ class Engine:
         self._rng = rng or Random(0)
         self._view = view_of(state)
         state.runtimes = policy.known_runtimes
-        self._learners = learning(policy)
-        learners = {id(entry) for entry in self._learners}
-        others = {id(one): one for one in observers if id(one) not in learners}
+        learners = learning(policy)
+        self._learners = LearnersByKind(learners)
+        known = {id(entry) for entry in learners}
+        others = {id(one): one for one in observers if id(one) not in known}
         self._observers: Sequence[Observer] = tuple(others.values())
         self._fault: tuple[str, Exception] | None = None
         """what an entry did, after which none is asked again"""
@@ -393,8 +402,8 @@ class Engine:
         self.state.apply(event)
         for observer in self._observers:
             observer.saw(event, self.state)
-        if self._learners:
-            self._teach(event)
+        if learners := self._learners[type(event)]:
+            self._teach(event, learners)
         follow = self._followers.get(type(event))
         if follow is not None:
             follow(event)
@@ -406,12 +415,12 @@ class Engine:
                 if not refusal.is_final:
                     heappush(self._wakes, refusal.over)
 
-    def _teach(self, event: ev.AnyEvent) -> None:
+    def _teach(self, event: ev.AnyEvent, learners: Iterable[Learner]) -> None:
         """Let entries learn; of what can be changed in an event they get a copy."""
         if self._fault is not None:
             return
         shown, view = own_copy(event), self._view
-        for learner in self._learners:
+        for learner in learners:
             try:
                 learner.saw(shown, view)
             except Exception as error:

@@ -13,7 +13,7 @@ inherit must have all of it.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from random import Random
 from typing import Any, Protocol, runtime_checkable
 
@@ -31,10 +31,17 @@ from bursar.state.view import Machine, View
 class Entry(Protocol):
     """What every role has."""
 
+    def learns_from(self) -> Collection[type] | None:
+        """Kinds of events that `saw` is called with; None: all.
+
+        One that is inherited does not count for a `saw` that is not.
+        """
+        return None
+
     def saw(self, event: AnyEvent, state: View) -> None:
         """Called after each event was applied, also for those before a run was resumed.
 
-        An entry that does not override this one is not called.
+        An entry that does not override this one is not called; see `learns_from`.
         """
         return
 
@@ -193,6 +200,19 @@ def learns(entry: Entry) -> bool:
     """Whether an entry wants to see events: it has a `saw` of its own."""
     kind = type(entry)
     return not (Entry in kind.__mro__ and kind.saw is Entry.saw)
+
+
+def kinds_learned(entry: Entry | RunTimes) -> Collection[type] | None:
+    """The kinds of events that an entry wants to see; None: all.
+
+    What it inherited does not count where it sees events in another way than its parent.
+    """
+    for kind in type(entry).__mro__:
+        if "learns_from" in vars(kind) and isinstance(entry, Entry):
+            return entry.learns_from()
+        if "saw" in vars(kind):
+            return None
+    return None
 
 
 def learns_at_once(entry: Entry | RunTimes) -> bool:

@@ -5,8 +5,8 @@ For `policies.two_pools`, which decides what is queued when.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 
 from bursar.model.time import Time
@@ -15,9 +15,15 @@ from bursar.model.time import Time
 class PoolQueues:
     """Tasks that wait for the unreliable pool and for the reliable one, in each at most once."""
 
-    def __init__(self, settled: bytearray) -> None:
+    def __init__(self, settled: bytearray, work_of: Callable[[int], int]) -> None:
         self._settled = settled
-        """by task; of who made this, and kept up to date there"""
+        """by task; of who made this, and made longer there"""
+        self._work_of = work_of
+        """the number of the work that a task belongs to"""
+        self._of_work: Counter[int] = Counter()
+        """by work, its tasks in `unreliable`"""
+        self._first = 0
+        """how many of `unreliable` go before all that is added"""
         self.unreliable: deque[int] = deque()
         """what was sent before, and came back, is last"""
         self.reliable: deque[int] = deque()
@@ -30,17 +36,45 @@ class PoolQueues:
     def clear(self) -> None:
         for one in (self.unreliable, self.reliable, self._waiting, self._waiting_reliably):
             one.clear()
-        self._settled_waiting = 0
+        self._of_work.clear()
+        self._settled_waiting = self._first = 0
 
-    def settle(self, task: int) -> None:
-        """It has a result, or will get none."""
-        self._settled_waiting += not self._settled[task] and task in self._waiting_reliably
+    def settle(self, task: int) -> bool:
+        """It has a result, or will get none; whether that is new."""
+        if self._settled[task]:
+            return False
+        self._settled_waiting += task in self._waiting_reliably
         self._settled[task] = 1
+        return True
+
+    def is_settled(self, task: int) -> bool:
+        return bool(self._settled[task])
 
     def add(self, task: int) -> None:
+        """Last, for the unreliable pool."""
         if task not in self._waiting:
-            self._waiting.add(task)
+            self._enter(task)
             self.unreliable.append(task)
+
+    def add_first(self, task: int) -> None:
+        """Before all others but those that were added so."""
+        if task not in self._waiting:
+            self._enter(task)
+            self.unreliable.insert(self._first, task)
+            self._first += 1
+
+    def _enter(self, task: int) -> None:
+        self._waiting.add(task)
+        self._of_work[self._work_of(task)] += 1
+
+    def _leave(self, task: int) -> int:
+        self._waiting.discard(task)
+        self._of_work[self._work_of(task)] -= 1
+        return task
+
+    def has_work(self, work: int) -> bool:
+        """Whether any task of a work waits for the unreliable pool."""
+        return self._of_work[work] > 0
 
     def add_reliable(self, task: int) -> None:
         if task not in self._waiting_reliably:
@@ -50,14 +84,13 @@ class PoolQueues:
 
     def take(self) -> int:
         """The first that waits for the unreliable pool."""
-        task = self.unreliable.popleft()
-        self._waiting.discard(task)
-        return task
+        self._first = max(0, self._first - 1)
+        return self._leave(self.unreliable.popleft())
 
     def take_last(self) -> int:
         """The last that waits for the unreliable pool."""
-        task = self.unreliable.pop()
-        self._waiting.discard(task)
+        task = self._leave(self.unreliable.pop())
+        self._first = min(self._first, len(self.unreliable))
         return task
 
     def take_reliable(self) -> int:

@@ -1,11 +1,9 @@
 """The process that ExPERT schedules a bag by on two pools (sections 3 and 4.4, figure 3).
 
 While there are enough tasks for all unreliable machines, each task has one instance at a time
-there, given up after a default deadline. The tail begins when fewer tasks remain than there are
-unreliable machines, and is opened once a strategy NTDMr is known. From then on a task without a
-result gets its next instance when the timeout T has passed since it was last sent: N of them for
-the unreliable pool, then one for the reliable pool. An instance is given up after the deadline D;
-until then a late result counts.
+there, given up after a default deadline. In the tail of its work (`policies.work_tails`) a task
+without a result gets others, as the work's strategy NTDMr says. An instance of the tail is given up
+after the deadline D; until then a late result counts.
 
 The paper takes no failure as known before the deadline. Here an instance that is known to be lost
 is followed by the next one at once, and so is one whose machine will be taken away before it is
@@ -19,7 +17,6 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from random import Random
 
-from bursar.beliefs.reliability import is_tail
 from bursar.model.fleet import Fleet
 from bursar.model.strategy import Kind, Strategy
 from bursar.model.time import Time
@@ -38,9 +35,10 @@ from bursar.policies.pool_machines import (
     reliable_cost,
     slots_to_be_had,
 )
-from bursar.policies.pool_queues import PoolQueues, TaskDues
+from bursar.policies.pool_queues import PoolQueues
 from bursar.policies.pool_timeout import ENOUGH, PoolTimeout
-from bursar.policies.work_strategies import ENDLESS, WorkStrategies
+from bursar.policies.work_strategies import WorkStrategies
+from bursar.policies.work_tails import WorkTails
 from bursar.state import events as ev
 from bursar.state.actions import Cancel, Start
 from bursar.state.fleet_counts import FleetCounts
@@ -63,9 +61,6 @@ class TwoPools:
     ) -> None:
         self.strategies = WorkStrategies(strategy)
         """of each work its own; `strategy` is of those that have none"""
-        self.is_tail = False
-        self.opened: Time | None = None
-        """since when the strategy is followed in the tail"""
         self.starts: list[Start] = []
         """to be started now"""
         self.cancels: list[Cancel] = []
@@ -86,12 +81,10 @@ class TwoPools:
         self._returned: list[int] = []
         """tasks that have no live attempt any more, or were given up, and are not yet queued"""
         self._settled = bytearray(1)
-        self.queues = PoolQueues(self._settled)
-        self._stage: dict[int, int] = {}
-        """instances queued in the tail; above N no other will be"""
+        self.queues = PoolQueues(self._settled, self.strategies.work_of)
+        self.tails = WorkTails(self.strategies, self.queues)
         self._sent: dict[int, Time] = {}
         """by task without a result, when it was last sent to the unreliable pool"""
-        self._dues = TaskDues()
         self._deadlines: list[tuple[Time, int]] = []
         """heap of when an instance of the tail is given up"""
         self._tail_starts: set[tuple[int, int]] = set()
@@ -126,6 +119,9 @@ class TwoPools:
                 first = state.total - event.work.count + 1
                 self._settled.extend(bytes(event.work.count))
                 self._returned.extend(range(first, state.total + 1))
+                self.tails.arrived(len(state.work), event.work.count)
+            case ev.WorkCancelled():
+                self._cancelled(event.work, state)
             case ev.AttemptStarted():
                 self._attempt_started(event, state)
             case ev.AttemptEnded():
@@ -135,11 +131,18 @@ class TwoPools:
             case ev.MachineDown() | ev.RetryRequested():
                 self._returned.extend(state.ready)
             case ev.StrategyChosen() | ev.PlanChosen(strategy=Strategy()):
-                self.opened = None
+                self.tails.strategy_chosen(event.work)
             case ev.RunResumed():
                 self._begin_again()
             case _:
                 pass
+
+    def _cancelled(self, number: int, state: View) -> None:
+        """None of its tasks is wanted any more."""
+        before, work = state.work[number - 1]
+        for task in range(before + 1, before + 1 + work.count):
+            self._sent.pop(task, None)
+            self.tails.settle(task)
 
     def _attempt_started(self, event: ev.AttemptStarted, state: View) -> None:
         if state.machines[event.machine].offer.pool == "reliable":
@@ -158,9 +161,8 @@ class TwoPools:
     def _attempt_ended(self, event: ev.AttemptEnded, state: View) -> None:
         task = state.log.task[event.attempt]
         if state.status[task] >= DONE:
-            self.queues.settle(task)
+            self.tails.settle(task)
             self._sent.pop(task, None)
-            self._dues.drop(task)
         elif event.outcome != "cancelled":
             self._returned.append(task)
         machine = state.machines.get(state.log.machine[event.attempt])
@@ -172,14 +174,12 @@ class TwoPools:
             self._timeout.returned_surely(on_slowest(state, event.runtime, machine.offer.speed))
 
     def _begin_again(self) -> None:
-        """What ran before is gone: the tail is opened again with what remains."""
-        self.is_tail, self.opened = False, None
+        """What ran before is gone: tails are opened again with what remains."""
         self._paid_all = False
         self._timeout.forget()
+        self.tails.begin_again()
         for one in (
             self.queues,
-            self._dues,
-            self._stage,
             self._sent,
             self._deadlines,
             self._tail_starts,
@@ -191,7 +191,7 @@ class TwoPools:
 
     def saw_before(self, view: View) -> None:
         """Learn what happened before anybody watched; the tail is opened again when it goes on."""
-        for one in (self.strategies, self._deadline_help, self._timeout):
+        for one in (self.strategies, self._deadline_help, self._timeout, self.tails):
             one.saw_before(view)
         self._settled[1:] = bytes(status >= DONE for status in view.status[1:])
         self._returned = list(view.ready)
@@ -223,12 +223,10 @@ class TwoPools:
             self._move_all_to_reliable()
         self._spend_budget(view)
         self._dispatch(free, now)
-        self.is_tail = self.is_tail or self.begins_tail(view)
-        if self.is_tail and self.opened is None and None not in self.strategies.in_force:
-            self._open(now)
+        self.tails.open(self._slots(view), self._sent, now)
         while True:
             self._spend_budget(view)
-            self._take_dues(now)
+            self.tails.take_dues(now, paid_all=self._paid_all)
             if not self._dispatch(free, now):
                 return
 
@@ -238,6 +236,7 @@ class TwoPools:
         if missing > 0:
             first = len(self._settled)
             self._settled.extend(bytes(missing))
+            self.tails.saw_before(view)
             self._returned.extend(task for task in view.ready if task >= first)
 
     def rest(self) -> None:
@@ -247,16 +246,9 @@ class TwoPools:
     def next_look(self) -> Time | None:
         """When something is due next."""
         first = self._deadlines[0][0] if self._deadlines else None
-        own = (first, self._dues.next, self._first_end)
+        own = (first, self.tails.next_due, self._first_end)
         others = (self._timeout.next_end(), self._deadline_help.moment)
         return min((end for end in (*own, *others) if end is not None), default=None)
-
-    def due_by(self, moment: Time, *, reliable: bool) -> int:
-        """How many tasks may get another instance for this pool until then."""
-        return sum(
-            (self._stage.get(task, 0) >= self.strategies.copies_of(task)) == reliable
-            for task in self._dues.until(moment)
-        )
 
     @property
     def results(self) -> int:
@@ -273,7 +265,7 @@ class TwoPools:
         """Reliable slots that may be used at once."""
         force = self.strategies.in_force
         limit = max(0 if one is None else one.reliable_machines(self.unreliable) for one in force)
-        if self.opened is None:
+        if not self.tails.are_open:
             limit = max(limit, self._early_help.limit)
         limit = max(limit, self._deadline_help.slots)
         return max(limit, self.unreliable) if self.is_forsaken else limit
@@ -292,7 +284,7 @@ class TwoPools:
     @property
     def is_reserving(self) -> bool:
         """Whether reliable machines work before the tail because somebody prefers it."""
-        return self.opened is None and any(map(is_interim, self.strategies.in_force))
+        return not self.tails.are_open and any(map(is_interim, self.strategies.in_force))
 
     @property
     def helps_deadline(self) -> bool:
@@ -307,11 +299,12 @@ class TwoPools:
     @property
     def _combines(self) -> bool:
         """Whether reliable machines take what finds no unreliable one."""
-        if self.opened is None and self._has_kind(Kind.COMBINED_THEN_BOTH):
+        is_before = not self.tails.are_open
+        if is_before and self._has_kind(Kind.COMBINED_THEN_BOTH):
             return True
         if self.helps_deadline:
             return True
-        is_barren = self._early_help.is_barren and self.opened is None
+        is_barren = self._early_help.is_barren and is_before
         lacks = self.is_forsaken or self._lacks_machines or is_barren
         return lacks or self._has_kind(Kind.COMBINED)
 
@@ -331,7 +324,7 @@ class TwoPools:
 
     def _give_up(self, view: View, now: Time) -> None:
         waiting = len(self.queues.reliable) > 0
-        if self.opened is not None or not self._early_help.is_testing(view, now, waiting=waiting):
+        if self.tails.opened or not self._early_help.is_testing(view, now, waiting=waiting):
             for attempt in self._timeout.overdue(view, now):
                 self._cancel(view, attempt)
         while self._deadlines:
@@ -348,18 +341,19 @@ class TwoPools:
         self.cancels.append(Cancel(attempt, reason="no result by its deadline", give_up=True))
         self._timeout.gave_up(live.task)
         strategy = self.strategies.of(live.task)
-        is_timed = self.opened is not None and strategy is not None and strategy.is_timed
+        is_timed = self.tails.has(live.task) and strategy is not None and strategy.is_timed
         rivals = (view.attempts[one].machine for one in view.attempts_of(live.task))
         if not is_timed and not self._settled[live.task] and all(map(is_unreliable, rivals)):
             self._returned.append(live.task)
 
     def _seek_help(self, view: View, now: Time) -> None:
         """Let reliable machines help where nothing comes back; without them all is sent again."""
-        if self.opened is not None or self._has_kind(Kind.ALL_RELIABLE) or self._paid_all:
+        if self.tails.are_open or self._has_kind(Kind.ALL_RELIABLE) or self._paid_all:
             return
         if not self._early_help.may_help(view, now, self.strategies.in_force):
-            while self.queues.reliable:
-                self.queues.add(self.queues.take_reliable())
+            for _ in range(len(self.queues.reliable)):
+                task = self.queues.take_reliable()
+                (self.queues.add_reliable if self.tails.has(task) else self.queues.add)(task)
         elif self._early_help.tests(view, now):
             tasks = [self.queues.take() for _ in range(min(ENOUGH, len(self.queues.unreliable)))]
             tasks += sorted(self._sent, key=self._sent.__getitem__)[: ENOUGH - len(tasks)]
@@ -373,25 +367,15 @@ class TwoPools:
             {one for one in self._returned if not self._settled[one] and not waits(one)}
         )
         self._returned = []
-        if self.opened is not None:
-            for task in returned:
-                self._return_in_tail(task, view, now)
-            return
+        if self.tails.opened:
+            for task in filter(self.tails.has, returned):
+                self.tails.came_back(task, view, now)
+            returned = [task for task in returned if not self.tails.has(task)]
         if not self._in_order:
             rng.shuffle(returned)
         enqueue = self.queues.add_reliable if self._early_help.is_barren else self.queues.add
         for task in returned:
             enqueue(task)
-
-    def _return_in_tail(self, task: int, view: View, now: Time) -> None:
-        strategy = self.strategies.of(task)
-        assert strategy is not None  # noqa: S101
-        if self.queues.has(task):
-            return
-        if strategy.copies is None or self._stage.get(task, 0) <= strategy.copies:
-            self._dues.set(task, now)
-        elif task in view.ready:
-            self.queues.add_reliable(task)
 
     def _move_all_to_reliable(self) -> None:
         """All tasks of works whose strategy is that; the others stay in their order."""
@@ -403,51 +387,21 @@ class TwoPools:
             else:
                 self.queues.add(task)
 
-    def begins_tail(self, view: View) -> bool:
-        """Whether fewer tasks remain than there are unreliable machines, and all were sent."""
-        remaining = view.total - view.done - view.failed
-        if view.arrivals_open or self.queues.unreliable or remaining >= self.unreliable:
-            return False
+    def begins_tail(self, work: int, view: View) -> bool:
+        """Whether fewer tasks of a work remain than there are unreliable machines, and all were
+        sent.
+        """
+        return self.tails.begins(work, self._slots(view))
+
+    def _slots(self, view: View) -> int:
+        """Unreliable slots that are there, or can be rented."""
         self.counts.look(view)
-        return is_tail(remaining, slots_to_be_had(view, self.counts, self.fleet))
+        return min(self.unreliable, slots_to_be_had(view, self.counts, self.fleet))
 
     def _has_no_more(self, view: View) -> bool:
         """Whether a tail that ends on reliable machines finds no other unreliable one."""
-        force = self.strategies.in_force
-        if self.opened is None or not any(one and one.needs_reliable for one in force):
-            return False
-        return all_refused(view, self.fleet)
-
-    def _open(self, now: Time) -> None:
-        self.opened = now
-        for task in sorted(self._sent):
-            strategy = self.strategies.of(task)
-            assert strategy is not None  # noqa: S101
-            if self.queues.has(task) or self._stage.get(task, 0) > self.strategies.copies_of(task):
-                continue
-            if strategy.kind == Kind.COMBINED_THEN_BOTH:
-                self.queues.add(task)
-                self.queues.add_reliable(task)
-                self._stage[task] = ENDLESS + 1
-            else:
-                self._dues.set(task, max(now, self._sent[task] + strategy.timeout))
-
-    def _take_dues(self, now: Time) -> None:
-        """Queue an instance of each task whose timeout has passed."""
-        for task in self._dues.take(now):
-            strategy = self.strategies.of(task)
-            assert strategy is not None  # noqa: S101
-            stage, is_paid = (
-                self._stage.get(task, 0),
-                self._paid_all and strategy.budget is not None,
-            )
-            if self._settled[task] or stage > self.strategies.copies_of(task) or is_paid:
-                continue
-            if stage < self.strategies.copies_of(task):
-                self.queues.add(task)
-            else:
-                self.queues.add_reliable(task)
-            self._stage[task] = stage + 1
+        force = map(self.strategies.of_work, self.tails.opened)
+        return any(one and one.needs_reliable for one in force) and all_refused(view, self.fleet)
 
     def _spend_budget(self, view: View) -> None:
         """Replicate all that remains on the reliable pool, once what is left of the budget pays it.
@@ -495,21 +449,19 @@ class TwoPools:
         self._sent[task] = now
         self._spare -= 1
         limit = self._timeout.shortest
-        if self.opened is not None:
+        if self.tails.has(task):
             strategy = self.strategies.of(task)
             assert strategy is not None  # noqa: S101
             limit = strategy.deadline if strategy.is_timed else limit
             self._tail_starts.add((task, machine))
-            reason = f"no result so far: attempt {self._stage.get(task, 0)} of the tail"
-            if self._stage.get(task, 0) <= self.strategies.copies_of(task):
-                self._dues.set(task, now + strategy.timeout)
+            reason = f"no result so far: attempt {self.tails.stage_of(task)} of the tail"
+            self.tails.sent(task, now)
         self._first_end = now + limit
         self.starts.append(Start(task, machine, reason, measure=self._runs_on))
 
     def _send_reliable(self, task: int, machine: int) -> None:
         """No other instance will be needed."""
-        self._stage[task] = ENDLESS + 1
-        self._dues.drop(task)
+        self.tails.ends_with(task)
         why = "no result so far" if task in self._sent else "both pools take part"
         self._reliable_at_work += 1
         reason = f"{why}: on a reliable machine"

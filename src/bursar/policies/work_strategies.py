@@ -1,4 +1,4 @@
-"""The strategies that the works of a run follow in their common tail, each its own."""
+"""The strategies that the works of a run follow in their tails, each its own."""
 
 from __future__ import annotations
 
@@ -59,13 +59,16 @@ class WorkStrategies:
 
     def of(self, task: int) -> Strategy | None:
         """The strategy of the work that a task belongs to."""
-        if len(self.in_force) == 1 or self._works is None:
-            return self.in_force[0]
-        return self.of_work(self._works.place_of(task) + 1)
+        return self.in_force[0] if len(self.in_force) == 1 else self.of_work(self.work_of(task))
 
-    def copies_of(self, task: int) -> int:
-        """N: unreliable instances that a task may get in the tail."""
-        strategy = self.of(task)
+    def work_of(self, task: int) -> int:
+        """The number of the work that a task belongs to."""
+        works = self._works
+        return 1 if works is None or len(works) == 1 else works.place_of(task) + 1
+
+    def copies_of(self, work: int) -> int:
+        """N: unreliable instances that a task of a work may get in its tail."""
+        strategy = self.of_work(work)
         if strategy is None:
             return 0
         return ENDLESS if strategy.copies is None else strategy.copies

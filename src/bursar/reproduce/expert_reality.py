@@ -310,7 +310,7 @@ def execute(experiment: Experiment, seed: int, observers: Sequence[Observer] = (
         seed=seed,
         observers=(watch, *observers),
     )
-    opened = mixed.pools.opened
+    opened = mixed.pools.tails.last_opened
     if opened is None or state.done < state.total:
         raise InvariantError("a run without a budget reaches its tail and ends")
     return RealRun(

@@ -7,7 +7,7 @@ state is their fold. Decisions are written before the world carries them out.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -401,6 +401,9 @@ AnyEvent = (
     | AttemptEnded
     | ActionRefused
 )
+
+KINDS: Final = get_args(AnyEvent)
+"""All classes of events."""
 
 Decision = (
     MachineRented | LeaseExtended | ReleaseOrdered | ReleaseMarked | AttemptStarted | CancelOrdered

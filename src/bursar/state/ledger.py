@@ -220,8 +220,8 @@ class Ledger:
         old = self._open[machine]
         new = msgspec.structs.replace(old, end=until)
         self._open[machine] = new
-        self.committed += new.amount - old.amount
         sums, before, after = self._accounts[old.account], old.units, new.units
+        self.committed += old.offer.price * (after - before)
         if before <= after:
             sums.add(new, before, after)
         else:

@@ -46,8 +46,8 @@ class Snapshot:
 
     def saw(self, event, state):
         self.book.saw(event, state)
-        if self.situation is None and self.pools.begins_tail(state):
-            self.situation = situation_of(state, self.pools, self.book)
+        if self.situation is None and self.pools.begins_tail(1, state):
+            self.situation = situation_of(1, state, self.pools, self.book)
             for one in state.attempts.values():
                 self.under_way.append((one.started - state.now, one.machine.id % 5 == 0))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 from typing import Final
 
 import msgspec
@@ -87,9 +87,13 @@ def _first(question: _Question) -> LivePlan:
     ]
     if not able:
         return max(plans, key=lambda plan: plan.log_chance)
-    fleets = list({fleet.tobytes(): fleet for _, fleet in able}.values())
-    found = [_expected(groups, left, fleet, [one for one, _ in able]) for fleet in fleets]
-    return min(found, key=lambda plan: plan.value)
+    means = [one for one, _ in able]
+    best: LivePlan | None = None
+    for fleet in {fleet.tobytes(): fleet for _, fleet in able}.values():
+        found = _expected(groups, left, fleet, means, inf if best is None else best.value)
+        best = found or best
+    assert best is not None  # noqa: S101
+    return best
 
 
 def _times(mean: float, doubt: float = DOUBT) -> BagTimes:
@@ -101,17 +105,27 @@ def _expected(
     left: WorkLeft,
     fleet: Floats,
     means: Sequence[PossibleMean],
-) -> LivePlan:
-    """A fleet, and what is to be expected of it whatever the run times are."""
+    most: float,
+) -> LivePlan | None:
+    """A fleet, and what is to be expected of it whatever the run times are.
+
+    None as soon as its value cannot be below the most: the longest tasks come first, and there
+    most fleets fail.
+    """
     total = sum(one.weight for one in means)
-    value = middle = time = cost = chance = 0.0
-    for one in means:
+    least = [one.weight / total * log(_least_time(groups, left, one.mean)) for one in means]
+    value = middle = time = cost = chance = missed = 0.0
+    for place, one in enumerate(means):
         outlook, weight = _outlook(groups, left, fleet, one.mean), one.weight / total
         value += weight * log((outlook.middle + outlook.time) / 2)
         middle += weight * outlook.middle
         time += weight * outlook.time
         cost += weight * outlook.cost
         chance += weight * outlook.chance
+        missed += weight * (1 - outlook.chance)
+        at_best = -PRICE_OF_CHANCE * log(max(1 - missed, 1e-9))
+        if value + sum(least[place + 1 :]) + at_best >= most:
+            return None
     log_chance = log(max(chance, 1e-9))
     return LivePlan(
         fleet=fleet,
@@ -124,6 +138,12 @@ def _expected(
         best_log_chance=log_chance,
         kept_log_chance=log(1e-9),
     )
+
+
+def _least_time(groups: MachineGroups, left: WorkLeft, mean: float) -> float:
+    """What is left takes longer than that: all there is, up already and busy to the end."""
+    rate = float(groups.room @ (groups.slots * groups.speed))
+    return left.ready * mean / rate
 
 
 def _outlook(groups: MachineGroups, left: WorkLeft, fleet: Floats, mean: float) -> _Outlook:

@@ -179,6 +179,13 @@ class LiveFleetJudge:
         tail = np.square(deviation / groups.speed)
         self._tail = np.sqrt(tail if self._long else tail + np.square(groups.unit) / 12)
         """deviation of the end of a machine"""
+        self._tail_cost = np.square(self._per_second * self._tail)
+        begun = self._whole - times.mean - self.longest + self.residuals.mean
+        self._begun = np.maximum(0.0, begun)
+        """work that the longest task of a machine has more where all have just begun"""
+        self._paid = np.where(groups.is_new, 0.0, groups.paid)
+        self._ending = groups.charge(groups.held)
+        """what machines cost that take no more tasks"""
         self._arrivals = _Arrivals(groups, self._rate)
         self._least_units = _least_units(groups)
 
@@ -189,11 +196,12 @@ class LiveFleetJudge:
         work = left.ready * times.mean + left.running - gone @ groups.running
         empty, is_up = self._arrivals.queue_empty(fleets, work, self.residuals.mean)
         used = fleets * is_up
-        rate = np.maximum(1e-9, used @ self._rate)
+        rates = used @ self._rate
+        rate = np.maximum(1e-9, rates)
         shape = _Shape(used, rate, work, left, times, groups)
         stay = np.where(is_up, self._stays(empty, shape), groups.held)
         middle, end = self._ends(empty, used, shape)
-        ending = gone @ groups.charge(groups.held) + 1.0
+        ending = gone @ self._ending + 1.0
         share = sqrt(times.doubt**2 + times.spread**2 / max(1, left.tasks))
         late = share * work / rate
         if self._long:
@@ -205,9 +213,9 @@ class LiveFleetJudge:
             total = self._charges(fleets, stay, is_up)[0] + ending
             deviation = self._deviation(used, total, empty, late, shape)
             chance = _log_chance(left, total, deviation, end, late + 0.2 * times.mean)
-        ended = np.max(np.where(gone > 0, groups.held, 0.0), axis=1, initial=0.0)
+        ended = np.where(gone > 0, groups.held, 0.0).max(axis=1, initial=0.0)
         useless = 1 + _useless(groups, fleets, left)
-        cannot = (used @ self._rate <= 0) & (left.ready > 0)
+        cannot = (rates <= 0) & (left.ready > 0)
         return FleetVerdicts(
             np.where(cannot, NEVER, np.maximum(middle * useless, ended)),
             np.where(cannot, NEVER, np.maximum((end + LIKELY * late) * useless, ended)),
@@ -225,7 +233,7 @@ class LiveFleetJudge:
         groups = self.groups
         some = np.flatnonzero(fleets.any(axis=0))  # the others cost nothing
         unit, least, is_up = groups.unit[some], self._least_units[some], is_up[:, some]
-        stay = (stay[:, some] - np.where(groups.is_new, 0.0, groups.paid)[some]) / unit - SURELY
+        stay = (stay[:, some] - self._paid[some]) / unit - SURELY
         quarters = _QUARTERS * (self._tail[some] / unit * is_up)
         cost = fleets[:, some] * groups.price[some]
         if late is None:
@@ -241,8 +249,7 @@ class LiveFleetJudge:
     def _stays(self, empty: Floats, shape: _Shape) -> Floats:
         """How long each machine stays: for the longest of what its slots have at the end."""
         groups = self.groups
-        idle = np.maximum(0.0, self._whole - self.times.mean - self.longest + self.residuals.mean)
-        tails = self.longest + shape.begun[:, np.newaxis] * idle
+        tails = self.longest + shape.begun[:, np.newaxis] * self._begun
         mixed = empty[:, np.newaxis] + tails / groups.speed
         slots = shape.slots[:, np.newaxis]
         last = np.minimum(1.0, groups.slots / slots * np.ceil(shape.rounds)[:, np.newaxis])
@@ -260,8 +267,7 @@ class LiveFleetJudge:
         # The longest of some is within what each of them is within so often.
         chances = np.exp(LOG_OFTEN / np.maximum(1.0, many[some]))
         speed = self.groups.speed[some[1]]
-        begins = np.flatnonzero(np.diff(some[0], prepend=-1))
-        rows = some[0][begins]
+        rows, begins = _firsts(some[0])
 
         def last(*, whole: bool) -> Floats:
             found = np.zeros((2, len(many)))
@@ -282,9 +288,9 @@ class LiveFleetJudge:
     ) -> Floats:
         """What the cost deviates by: the mean, the sum, the last tasks, speeds, and the form."""
         by_work = late * (used @ self._per_second)
-        by_tail = used @ np.square(self._per_second * self._tail)
+        by_tail = used @ self._tail_cost
         time = np.maximum(0.0, empty[:, np.newaxis] - self.groups.begin)
-        by_speed = np.sum(np.square(used * self._per_second * time * self._speed_doubt), axis=1)
+        by_speed = np.square(used * self._per_second * time * self._speed_doubt).sum(axis=1)
         form = FORM + FORM_IN_ROUNDS * shape.together / np.maximum(1.0, shape.rounds)
         by_kind = used @ self._unseen  # the same for all machines: their doubts add up
         squares = by_work**2 + by_tail + by_speed + np.square(form * total) + by_kind**2
@@ -307,7 +313,7 @@ class _Shape:
         self.slots = np.maximum(1.0, used @ groups.slots)
         speed = rate / self.slots
         self.rounds = left.tasks / self.slots
-        self.begun = np.clip(2 - self.rounds, 0.0, 1.0)
+        self.begun = np.minimum(np.maximum(2 - self.rounds, 0.0), 1.0)
         """how far the last tasks have just begun when no other is ready"""
         self.together = np.exp(-2 * pi**2 * times.spread**2 * self.rounds)
         """weight of slots that end together; their phases part as renewals do"""
@@ -319,10 +325,21 @@ class _Shape:
         self.even = up + work / rate
 
 
+def _firsts(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The values of ascending numbers, each once, and the place of its first."""
+    is_first = np.ones(len(ascending), np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
+    places = is_first.nonzero()[0]
+    return ascending[places], places
+
+
 def _useless(groups: MachineGroups, fleets: Floats, left: WorkLeft) -> Floats:
     """Slots beyond one for each task, if a machine could be spared."""
-    fewest = np.min(np.where(fleets > 0, groups.slots, np.inf), axis=1)
-    spare: Floats = np.maximum(0.0, fleets @ groups.slots - fewest - left.tasks)
+    slots = fleets @ groups.slots
+    if slots.max() <= left.tasks:
+        return np.zeros(len(fleets))
+    fewest = np.where(fleets > 0, groups.slots, np.inf).min(axis=1)
+    spare: Floats = np.maximum(0.0, slots - fewest - left.tasks)
     return spare
 
 
@@ -363,14 +380,12 @@ class _Arrivals:
     def queue_empty(self, fleets: Floats, work: Floats, rest: float) -> tuple[Floats, Truths]:
         """When no task is ready any more, and which groups have come up by then."""
         many = fleets[:, self._order]
-        rates = np.cumsum(many * self._rate, axis=1)
-        done = np.cumsum(many * (self._late - self._slots * rest), axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            empty = np.where(
-                rates > 0, (work[:, np.newaxis] + done) / np.maximum(rates, 1e-12), np.inf
-            )
+        rates = (many * self._rate).cumsum(axis=1)
+        done = (many * (self._late - self._slots * rest)).cumsum(axis=1)
+        until = (work[:, np.newaxis] + done) / np.maximum(rates, 1e-12)
+        empty = np.where(rates > 0, until, np.inf)
         empty = np.maximum(empty, self._begin)
-        first = np.argmax(empty <= self._following, axis=1)
+        first = (empty <= self._following).argmax(axis=1)
         last = empty[np.arange(len(fleets)), first]
         found = np.where(np.isfinite(last), last, 0.0)
         return found, self._begins <= found[:, np.newaxis]

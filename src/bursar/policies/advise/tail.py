@@ -1,8 +1,8 @@
 """The decision at the start of the tail: which strategy, from what this bag has shown so far.
 
 The frontier is built from the statistics of the run itself (ExPERT, sections 4.1 and 4.3), for what
-remains of it, with the instances under way as old as they are. The choice and its reason become an
-event; until then the run goes on without replicas.
+remains of a work, with the instances under way as old as they are. The choice and its reason become
+an event; until then the work goes on without replicas. Each work has a tail of its own.
 
 Where somebody has a preference, it is decided before the tail, and now and then again, how many
 reliable machines work beside the unreliable ones; see `policies.pool_reserve`.
@@ -10,7 +10,7 @@ reliable machines work beside the unreliable ones; see `policies.pool_reserve`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -65,14 +65,14 @@ class Situation(msgspec.Struct, frozen=True):
     """seconds that are left"""
     currency: str
     elapsed: float = 0.0
-    """seconds since the run began"""
+    """seconds since the work arrived"""
     spent: float = 0.0
-    """so far"""
+    """for it so far"""
     total: int = 0
-    """tasks of the whole run"""
+    """tasks of the whole work"""
 
     def whole(self, point: Point) -> Point:
-        """Makespan and cost of the whole run, if the rest of it takes and costs so much."""
+        """Makespan and cost of the whole work, if the rest of it takes and costs so much."""
         left = self.conditions.tasks
         return self.elapsed + point[0], (self.spent + point[1] * left) / max(self.total, left)
 
@@ -96,16 +96,26 @@ class Advice(msgspec.Struct, frozen=True):
     """strategies that were estimated"""
 
 
-def situation_of(state: View, pools: TwoPools, observer: PoolObserver) -> Situation | None:
-    """What is known now of what remains; None: too little to decide on."""
-    if pools.results < ENOUGH or state.settled == state.total:
+def situation_of(
+    work: int, state: View, pools: TwoPools, observer: PoolObserver
+) -> Situation | None:
+    """What is known now of what remains of a work; None: too little to decide on.
+
+    Works share the money: each task that remains has the same part of what is left, and what was
+    spent so far was spent for all tasks alike.
+    """
+    remaining = pools.tails.left_of(work)
+    if pools.results < ENOUGH or not remaining:
         return None
     now, market = state.now, state.market
     known = observer.characterise(now, pools.timeout, pools.unreliable)
-    ages = _ages(state)
+    ages = _ages(work, remaining, state)
     cheap, dear, ratio, speedup = prices_of(market, pools.unreliable)
     left = state.ledger.left if state.goal.every is None else None
-    goal = state.goal.deadline
+    _, arrived = state.work[work - 1]
+    begin, total = state.work.arrived(work - 1), arrived.count
+    own = None if arrived.deadline is None else begin + arrived.deadline
+    ends = [end for end in (state.goal.deadline, own) if end is not None]
     return Situation(
         conditions=Conditions(
             tasks=len(ages),
@@ -120,22 +130,22 @@ def situation_of(state: View, pools: TwoPools, observer: PoolObserver) -> Situat
             ages=ages,
         ),
         ratio=ratio,
-        budget=None if left is None else float(left) / len(ages),
-        deadline=None if goal is None else max(0, goal - now) / SECOND,
+        budget=None if left is None else float(left) / (state.total - state.settled),
+        deadline=max(0, min(ends) - now) / SECOND if ends else None,
         currency=market.currency,
-        elapsed=now / SECOND,
-        spent=sum(spent_by_pool(state).values()),
-        total=state.total,
+        elapsed=(now - begin) / SECOND,
+        spent=sum(spent_by_pool(state).values()) * total / state.total,
+        total=total,
     )
 
 
-def _ages(state: View) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Ages of the newest attempt of each task that remains, the oldest first."""
+def _ages(work: int, remaining: int, state: View) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Ages of the newest attempt of each task of a work that remains, the oldest first."""
     newest: dict[int, Time] = {}
     for attempt in state.attempts.values():
-        if not state.winners[attempt.task]:
+        if not state.winners[attempt.task] and state.work.place_of(attempt.task) == work - 1:
             newest[attempt.task] = max(newest.get(attempt.task, 0), attempt.started)
-    waiting = state.total - state.settled - len(newest)
+    waiting = remaining - len(newest)
     ages = [state.now - started for started in newest.values()] + [0] * waiting
     return np.array(sorted(ages, reverse=True), dtype=np.int64)
 
@@ -201,7 +211,7 @@ class TailQuestion(msgspec.Struct, frozen=True):
 
 
 class TailAdvisor(Advisor):
-    """Watches a run of `mixed`, and asks once for each work when their common tail begins.
+    """Watches a run of `mixed`, and asks once for each work when its tail begins.
 
     Before that, where there is a wish, it asks how many reliable machines work beside the others,
     and again after each quarter of the time so far.
@@ -253,29 +263,34 @@ class TailAdvisor(Advisor):
     def question(self, view: View, now: Time) -> TailQuestion | ReserveQuestion | None:
         if not self._has_changed:
             return None
-        work, self._has_changed = self._undecided(view), False
-        if work is None:
-            return None
+        self._has_changed = False
         pools = self._provisioner.pools
-        if not pools.begins_tail(view):
-            return self._reserve_question(work, view, now)
-        situation = situation_of(view, pools, self._observer)
-        if situation is None or not len(situation.conditions.ages):
-            return None
-        self._decided.add(work)
-        strategy = pools.strategies.of_work(work)
-        return TailQuestion(situation, None if is_interim(strategy) else strategy, work)
+        before: int | None = None
+        """the first work whose tail has not begun"""
+        for work in self._undecided(view):
+            if not pools.begins_tail(work, view):
+                before = before or work
+                continue
+            situation = situation_of(work, view, pools, self._observer)
+            if situation is not None:
+                self._decided.add(work)
+                self._has_changed = True  # the tail of another work may begin now, too
+                strategy = pools.strategies.of_work(work)
+                return TailQuestion(situation, None if is_interim(strategy) else strategy, work)
+        return None if before is None else self._reserve_question(before, view, now)
 
-    def _undecided(self, view: View) -> int | None:
-        """The first work that goes on, and that nobody was asked for; None: there is none."""
-        while self._first_open < len(view.work):
-            work = self._first_open + 1
-            strategy = self._provisioner.pools.strategies.of_work(work)
-            is_known = strategy is not None and strategy.is_timed and not is_interim(strategy)
-            if view.work.left(work - 1) and work not in self._decided and not is_known:
-                return work
+    def _undecided(self, view: View) -> Iterator[int]:
+        """The works that go on, and that nobody was asked for."""
+        while self._first_open < len(view.work) and not self._is_open(self._first_open + 1, view):
             self._first_open += 1
-        return None
+        for work in range(self._first_open + 1, len(view.work) + 1):
+            if self._is_open(work, view):
+                yield work
+
+    def _is_open(self, work: int, view: View) -> bool:
+        strategy = self._provisioner.pools.strategies.of_work(work)
+        is_known = strategy is not None and strategy.is_timed and not is_interim(strategy)
+        return view.work.left(work - 1) > 0 and work not in self._decided and not is_known
 
     def _reserve_question(self, work: int, view: View, now: Time) -> ReserveQuestion | None:
         provisioner, wish = self._provisioner, self._wish

@@ -21,7 +21,7 @@ while most of the money is left, unless as many tasks as possible are wanted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import exp, inf, isfinite, log
 from random import Random
 from typing import Final
@@ -105,9 +105,11 @@ class Frontier(Provisioner):
         self._hopeless = 0
         """plans in a row that found no chance"""
 
+    def learns_from(self) -> Collection[type]:
+        return (AttemptEnded,)
+
     def saw(self, event: AnyEvent, state: View) -> None:
-        if type(event) is AttemptEnded:  # nothing else teaches run times
-            self.belief.saw(event, state)
+        self.belief.saw(event, state)
 
     def saw_before(self, view: View) -> None:
         self.belief.saw_before(view)

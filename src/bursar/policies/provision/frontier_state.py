@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from math import exp, inf, log, sqrt
+from operator import itemgetter
 from statistics import NormalDist
 from typing import Final
 
@@ -29,10 +30,9 @@ from bursar.plan.bag.first_plan import PossibleMean
 from bursar.plan.bag.known_fleet import KnownFleet, fleet_of_market
 from bursar.plan.bag.live_fleet import MachineGroups, WorkLeft
 from bursar.policies.reconcile import is_refused
-from bursar.policies.running_attempts import RunningAttempts
 from bursar.state import events as ev
 from bursar.state.run_times import RunTimes
-from bursar.state.view import Attempt, Machine, View
+from bursar.state.view import Machine, View
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -194,7 +194,6 @@ class FleetNow:
 
     def __init__(self, belief: BagBelief) -> None:
         self._belief = belief
-        self._running = RunningAttempts(_counts)
         self._members: list[list[Machine]] = []
         """by group, the machines that are there"""
         self.groups: MachineGroups
@@ -202,13 +201,9 @@ class FleetNow:
         self.speed_doubt: Floats
 
     def look(self, view: View, now: Time, dropped: AbstractSet[int]) -> None:
-        running = self._running
-        running.look(view)
-        # A replica is no work of its own: it ends with the attempt that it repeats.
-        is_first = running.attempts == running.least_by_task(running.attempts)
-        machines, places = running.machines[is_first], running.offers[is_first]
         offers = view.market.offers
-        ages = (now - running.started[is_first]) / SECOND
+        machines, places, started = _under_way(view)
+        ages = (now - started) / SECOND
         by_offer = {offer.name: ages[places == place] for place, offer in enumerate(offers)}
         self._belief.learn(view, by_offer)
         speeds = np.array([self._belief.speeds[offer.name] for offer in offers])
@@ -423,6 +418,21 @@ def _groups(rows: list[_GroupRow], speeds: Floats) -> MachineGroups:
     )
 
 
+def _under_way(view: View) -> tuple[Integers, Integers, Integers]:
+    """Machines, places of offers and times of begin of what runs, in the order of the offers.
+
+    A replica is no work of its own: it ends with the attempt that it repeats.
+    """
+    place_of = {offer.name: place for place, offer in enumerate(view.market.offers)}
+    first: dict[int, tuple[int, int, Time]] = {}
+    for attempt in view.attempts.values():
+        machine = attempt.machine
+        if not (attempt.cancelling or machine.releasing or attempt.task in first):
+            first[attempt.task] = machine.id, place_of[machine.offer.name], attempt.started
+    rows = np.array(sorted(first.values(), key=itemgetter(1)), dtype=np.int64).reshape(-1, 3)
+    return rows[:, 0], rows[:, 1], rows[:, 2]
+
+
 def _by_machine(
     machines: Integers, rests: Floats, work: Floats
 ) -> tuple[dict[int, float], dict[int, float]]:
@@ -465,8 +475,3 @@ def likely_speeds(market: Market) -> dict[str, float]:
 def _price_of_slot(offer: Offer) -> float:
     """Billionths of the currency for a second."""
     return offer.price.nanos * SECOND / (offer.billing * offer.slots)
-
-
-def _counts(attempt: Attempt) -> bool:
-    """Whether its slot is busy and its machine stays."""
-    return not (attempt.cancelling or attempt.machine.releasing)

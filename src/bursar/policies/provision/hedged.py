@@ -18,7 +18,7 @@ a bag, and for money as well as for time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import ceil
 from random import Random
 from typing import Final
@@ -26,7 +26,7 @@ from typing import Final
 import msgspec
 
 from bursar.beliefs.spot_value import SpotValue
-from bursar.engine.roles import Provisioner
+from bursar.engine.roles import Provisioner, kinds_learned
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -89,10 +89,16 @@ class Hedged(Provisioner):
         self._shown: tuple[View, Market, Goal, ReadOnlyView] | None = None
         """the same of the last view"""
 
+    def learns_from(self) -> Collection[type]:
+        """Most events are of two kinds; nothing here learns from them, and the entry within may."""
+        few = kinds_learned(self.inner)
+        many = (ev.AttemptStarted, ev.LeaseExtended)
+        return {kind for kind in ev.KINDS if kind not in many or few is None or kind in few}
+
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         self.inner.saw(event, state)
         if type(event) in (ev.AttemptStarted, ev.LeaseExtended):
-            return  # most events are of these kinds, and nothing here learns from them
+            return
         self._value.saw(event, state)
         self._last.saw(event, state)
         if isinstance(event, ev.MachineRented) and event.reason == AGAIN:

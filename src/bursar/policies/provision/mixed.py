@@ -123,7 +123,7 @@ class Mixed(Provisioner):
             return DEADLINE
         if pools.is_reserving:
             return self._beside
-        return TAIL if pools.opened is not None else HELP
+        return TAIL if pools.tails.opened else HELP
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         is_new = machine.up in (None, now)  # nobody could give it a task yet
@@ -170,7 +170,7 @@ class Mixed(Provisioner):
         if not view.idle:
             return wanted
         idle = [view.machines[number] for number in view.idle if number not in wanted]
-        if pools.opened is None and not pools.is_forsaken:
+        if not (pools.tails.are_open or pools.is_forsaken):
             return wanted | {machine.id for machine in idle if is_unreliable(machine)}
         kept = Counter(is_unreliable(view.machines[number]) for number in wanted)
         due: dict[str, int] = {}
@@ -178,7 +178,7 @@ class Mixed(Provisioner):
             offer, pool = machine.offer, is_unreliable(machine)
             if offer.name not in due:
                 soon = now + offer.boot + offer.billing
-                due[offer.name] = pools.due_by(soon, reliable=not pool)
+                due[offer.name] = pools.tails.due_by(soon, reliable=not pool)
             if kept[pool] < due[offer.name]:
                 wanted.add(machine.id)
                 kept[pool] += 1

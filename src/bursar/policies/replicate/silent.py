@@ -11,7 +11,7 @@ far is enough.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from heapq import heappop, heappush
 from random import Random
 from typing import Final
@@ -49,6 +49,9 @@ class Silent(AtRisk):
         self._given_up: Counter[int] = Counter()
         """by task"""
         self._woken: Time = -1
+
+    def learns_from(self) -> Collection[type]:
+        return ev.AttemptStarted, ev.AttemptEnded
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         super().saw(event, state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from random import Random
 
 from bursar.beliefs.unified import UnifiedRuntimes
@@ -29,9 +29,11 @@ class Stochastic(Replicator):
     def runtimes(self) -> UnifiedRuntimes:
         return self.knowledge
 
+    def learns_from(self) -> Collection[type]:
+        return (AttemptEnded,)
+
     def saw(self, event: AnyEvent, state: View) -> None:
-        if type(event) is AttemptEnded:  # nothing else teaches run times
-            self.knowledge.saw(event, state)
+        self.knowledge.saw(event, state)
 
     def saw_before(self, view: View) -> None:
         self.knowledge.saw_before(view)
