@@ -186,6 +186,17 @@ def test_money_has_cents_or_two_digits(text, figure):
     assert amount(Money.parse(text), "USD") == figure
 
 
+def test_money_that_is_almost_nothing_takes_no_more_room():
+    assert amount(Money(31), "USD") == "<\u00a0$0.000001"
+
+
+def test_demand_between_two_notes_is_their_mean():
+    scene = Scene(SMALL, tasks=4, budget="9")
+    scene.pass_time(2 * SECOND)
+    demand = shown(scene).charts.demand
+    assert (demand.t, demand.v) == ([0, 2], [4, 4])
+
+
 def test_nothing_is_ever_a_hundred_percent():
     assert share(0.9999).replace("\u00a0", " ") == "> 99 %"
     assert share(0.0001).replace("\u00a0", " ") == "< 1 %"

@@ -252,13 +252,13 @@ def test_a_simulated_run_shows(dashboard, browser, width, dark):
     rows = "[...document.querySelectorAll('#ledger-table tbody tr')]"
     assert browser.evaluate(f"{rows}.filter(r => r.children[1].textContent === 'lost').length") > 5
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    browser.evaluate(
-        "const pad = document.querySelector('#money-chart svg').lastChild,"
+    moved = (
+        "(() => { const pad = document.querySelector('#money-chart svg').lastChild,"
         " at = pad.getBoundingClientRect(); pad.dispatchEvent(new MouseEvent('mousemove',"
-        " { clientX: at.left + at.width / 2, clientY: at.top + 5, bubbles: true })); 0"
+        " { clientX: at.left + at.width / 2, clientY: at.top + 5, bubbles: true }));"
+        " return document.querySelectorAll('svg .cursor[visibility=visible]').length === 4; })()"
     )
-    marks = "document.querySelectorAll('svg .cursor[visibility=visible]').length"
-    assert browser.evaluate(marks) == 4, "money, tasks, supply, fleet: one moment in all charts"
+    browser.wait(moved)  # money, tasks, supply, fleet: one moment in all charts
     assert not browser.evaluate("document.querySelector('.cursor-line').matches('.gone')")
     browser.screenshot(SCREENSHOTS / f"simulated-{width}-{'dark' if dark else 'light'}.png")
     assert browser.problems == []

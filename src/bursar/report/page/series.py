@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -114,10 +115,10 @@ def supply_series(log: MachineLog, now: Time) -> Steps:
 
 
 def noted_series(series: TimeSeries, now: Time) -> Steps:
-    """As it was noted, every few seconds, and as it is."""
-    times = [*(one for one in series.times if one < now), now]
-    values = [series.at(one) for one in times[:-1]] + [series.value]
-    return thinned(np.array(times) / SECOND, values)
+    """Its mean from each of its notes, some seconds apart, to the next; the last is what it is."""
+    times = [0, *(one for one in series.times if 0 < one < now), now]
+    means = [series.mean(one, other) for one, other in pairwise(times) if one < other]
+    return thinned(np.array(times[-len(means) - 1 :]) / SECOND, [*means, series.value])
 
 
 def fleet_series(log: MachineLog) -> Steps:

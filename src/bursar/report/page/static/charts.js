@@ -229,7 +229,7 @@ function drawFleet(box, data) {
   const x = timeScale(0, end, left, right, charts.pauses), room = (bottom - 6) / rows.length;
   timeAxis(root, x, 0, end, { top: 6, bottom }, Math.max(3, Math.floor(width / 120)));
   rows.forEach((one, row) => {
-    const base = 6 + room * (row + 1) - 2, tall = Math.max(4, Math.min(44, room - 12)), y = linear(0, one.most, base, base - tall), drawn = stepPath(one.steps.t, one.steps.v, x, y, end);
+    const base = 6 + room * (row + 1) - 2, tall = Math.max(4, Math.min(120, room - 14)), y = linear(0, one.most, base, base - tall), drawn = stepPath(one.steps.t, one.steps.v, x, y, end);
     root.appendChild(svg("path", { d: drawn + `V${base}H${x(0)}Z`, fill: "var(--shade)" }));
     root.appendChild(svg("path", { d: drawn, fill: "none", stroke: "var(--ink)", "stroke-width": 1.5 }));
     line(root, left, base, right, base, "var(--line)");
