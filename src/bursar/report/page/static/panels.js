@@ -104,7 +104,7 @@ function listWhy(data) {
 }
 function showLongest(data) {
   const box = clear(byId("longest-list")), longest = data.longest;
-  setText(byId("longest-title"), longest.title); setText(byId("longest-sub"), data.live ? "against what such tasks took" : "attempts that counted");
+  setText(byId("longest-title"), longest.title); setText(byId("longest-sub"), longest.title.startsWith("Running") ? "against what such tasks took" : "attempts that counted");
   if (!longest.rows.length) { emptyState(box, data.live ? "No task is running." : "No task was done."); return; }
   const table = el("table"), body = el("tbody"), high = Math.max(...longest.rows.map((one) => Math.max(one.age, (one.p90 || 0) * 1.1)));
   const head = el("tr"); for (const [name, side] of [["task", ""], ["machine", ""], ["with P50 | and P90 ‖", ""], [data.live ? "age" : "took", "r"]]) { const th = el("th", side, name); th.scope = "col"; head.appendChild(th); }
