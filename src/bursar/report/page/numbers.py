@@ -11,7 +11,7 @@ from bursar.model.time import DAY, HOUR, MILLISECOND, MINUTE, SECOND, Time
 SPACE: Final = "\u00a0"
 """between a number and its unit, so that no line ends there"""
 _LEAST: Final = Fraction(1, 1_000_000)
-"""less than this is told as such"""
+"""less than this is shown as less than this"""
 _CENTS: Final = Fraction(1, 10)
 _WHOLE: Final = 1_000
 _UNITS: Final = ((2 * DAY, DAY, "d"), (2 * HOUR, HOUR, "h"), (2 * MINUTE, MINUTE, "min"))

@@ -433,7 +433,7 @@ def _choice(state: RunState) -> str:
     plans = state.plans_of(FIRST_WORK)
     if plans.chosen is None or not state.begun:
         return ""
-    return shlex.join(["bursar", "run", state.run, "--choose", plans.chosen.name])
+    return f"bursar run {shlex.quote(state.run)} --choose {shlex.quote(plans.chosen.name)}"
 
 
 def _about(state: RunState, now: Time, *, redact: bool) -> AboutRun:
