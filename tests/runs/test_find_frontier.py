@@ -19,7 +19,8 @@ def test_the_frontier_in_python_is_that_of_the_command(capsys):
         " --unreliable-price 0.10/h/s --reliable-price 0.34/h/s --prefer cheapest --grid paper"
         " --repetitions 5"
     )
-    assert main(words.split()) == 0
+    with pytest.raises(SystemExit, match="0"):
+        main(words.split())
     told = json.loads(capsys.readouterr().out)
     assert [one.cost for one in found.frontier] == [one["cost"] for one in told["frontier"]]
     assert found.preferred == told["preferred"] == 1
