@@ -9,14 +9,18 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE = 60.0
+SCREENSHOTS = Path(__file__).parents[1] / ".screenshots"
+"""what pages looked like in the tests, to be looked at"""
 
 
 def require_chromium():
@@ -145,3 +149,19 @@ class Browser:
         os.close(self._to)
         os.close(self._from)
         shutil.rmtree(self._profile, ignore_errors=True)
+
+
+@contextmanager
+def bursar(place, *words):
+    """A bursar whose runs are in this directory."""
+    environment = {**os.environ, "BURSAR_HOME": str(place / ".bursar"), "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bursar", *words],
+        cwd=place, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=60)

@@ -15,6 +15,7 @@ __all__ = [
     "Service",
     "WorkflowBuilder",
     "__version__",
+    "find_frontier",
     "output_dir",
     "parse_market",
     "plan_work",
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from bursar.model.money import Money
     from bursar.model.workflow_builder import WorkflowBuilder
     from bursar.runs.executor import BudgetExecutor, RunOver
+    from bursar.runs.find_frontier import find_frontier
     from bursar.runs.plan_work import plan_work
     from bursar.runs.run_workflow import run_workflow
     from bursar.runs.service import Service
@@ -44,6 +46,7 @@ _HOMES = {
     "RunOver": "bursar.runs.executor",
     "Service": "bursar.runs.service",
     "WorkflowBuilder": "bursar.model.workflow_builder",
+    "find_frontier": "bursar.runs.find_frontier",
     "output_dir": "bursar.execute.worker",
     "parse_market": "bursar.formats.market",
     "plan_work": "bursar.runs.plan_work",

@@ -1,14 +1,14 @@
 """`--budget 5/h`: every screen says what is limited, how it stands, and what is waited for."""
 
 import pytest
-from tests.cli.test_progress import watched
+from tests.report.test_progress_line import watched
 
-from bursar.cli.progress import line
 from bursar.model.goal import Goal
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.report.forecast import Forecast
+from bursar.report.progress_line import line
 from bursar.state import events as ev
 from bursar.testing import Scene
 

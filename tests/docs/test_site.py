@@ -49,6 +49,13 @@ def test_the_reference_has_what_python_programs_use(site):
     assert "submit" in text
 
 
+def test_the_notebook_is_a_page_with_what_its_cells_showed(site):
+    text = (site / "notebook.html").read_text()
+    for shown in ("find_frontier", "<circle", "60 of 60 tasks done", "<svg"):
+        assert shown in text
+    assert (site / "notebook" / "tour.ipynb").exists()
+
+
 def test_nothing_is_loaded_from_elsewhere(site):
     for page in ("index.html", "start-bag.html", "reference/cli.html"):
         text = (site / page).read_text()

@@ -27,7 +27,6 @@ from bursar.plan.pools.frontier import check_preference
 from bursar.plan.pools.refine import Grid
 from bursar.report.summary import NOT_INCLUDED
 from bursar.runs.frontier import (
-    SEE,
     StrategyChoice,
     StrategyFrontier,
     StrategyWish,
@@ -36,8 +35,6 @@ from bursar.runs.frontier import (
 from bursar.runs.frontier_input import Options, money_of, what_is_known
 
 LAST_SEED: Final = (1 << 64) - 1
-MOST_SHOWN: Final = 20
-"""Strategies of the frontier that people see; those with a mark are always among them."""
 
 
 @click.command(context_settings=settings)
@@ -197,7 +194,9 @@ def command(
     )
     found = find_strategies(known, wanted, grid, repetitions, seed)
     if html is not None:
-        _draw(found, html)
+        from bursar.report.pictures import document
+
+        write_text(html, document("bursar frontier", found._repr_html_()))
     if as_json:
         print_json(found)
     else:
@@ -211,31 +210,6 @@ def command(
 # --- what is shown -------------------------------------------------------------------------------
 
 
-def _draw(found: StrategyFrontier, target: str) -> None:
-    """The strategies that the screen shows, on the plane of time and money."""
-    from bursar.report.pictures import PlanePoint, document, frontier_html
-
-    points = [
-        PlanePoint(
-            time=one.makespan_s,
-            time_high=one.p90.makespan_s,
-            cost=one.cost,
-            cost_high=one.p90.cost_per_task * found.tasks,
-            name=f"{place + 1} {one.name}".strip(),
-            told=" ".join(f"{name}={text}" for name, text in zip("NTD", row[1:4], strict=True)),
-            label=", ".join(mark for mark in (one.name, *one.marks) if mark and SEE not in mark),
-            is_marked="preferred" in one.marks,
-        )
-        for place in _shown(found)
-        for one in [found.frontier[place]]
-        for row in [_row("", one, found)]
-    ]
-    tasks, machines = counted(found.tasks, "task"), counted(found.unreliable, "unreliable machine")
-    notes = [f"Means and P90 of {counted(found.repetitions, 'simulation')} of each strategy."]
-    body = frontier_html(f"{tasks}, {machines}", points, found.currency, notes)
-    write_text(target, document("bursar frontier", body))
-
-
 def _show(found: StrategyFrontier) -> None:
     print_line(
         f"{counted(found.tasks, 'task')}, {counted(found.unreliable, 'unreliable machine')}:"
@@ -245,7 +219,7 @@ def _show(found: StrategyFrontier) -> None:
     columns = ("#", "N", "T", "D", "reliable", "makespan", "P90", "cost", "cost-P90", "")
     rows = [
         _row(f"{place + 1} {found.frontier[place].name}".strip(), found.frontier[place], found)
-        for place in _shown(found)
+        for place in found.shown()
     ]
     rows += [_row(one.name, one, found) for one in found.usual if one.is_beaten]
     print_table(columns, rows, right="N T D reliable makespan P90 cost cost-P90")
@@ -263,18 +237,6 @@ def _show(found: StrategyFrontier) -> None:
         say(f"Costs are in the currency of the prices; {NOT_INCLUDED}.")
     else:
         say(f"Costs are in {found.currency}, prices of {found.prices_of}; {NOT_INCLUDED}.")
-
-
-def _shown(found: StrategyFrontier) -> list[int]:
-    """Places on the frontier: the marked, those that others refer to, and some between them."""
-    front = found.frontier
-    beaten = [one for one in found.usual if one.is_beaten]
-    told = {int(mark.removeprefix(SEE)) - 1 for one in beaten for mark in one.marks}
-    told |= {place for place, one in enumerate(front) if one.name}
-    told |= {place for place, one in enumerate(front) if one.marks}
-    spread = min(len(front), MOST_SHOWN)
-    told |= {(len(front) - 1) * step // max(1, spread - 1) for step in range(spread)}
-    return sorted(told)
 
 
 def _row(title: str, one: StrategyChoice, found: StrategyFrontier) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import rich_click as click
 
-from bursar.cli.common import home, say
+from bursar.cli.common import home, say, typed_command
 from bursar.cli.numbers import Whole
 from bursar.cli.options import (
     FAILURES,
@@ -204,6 +204,7 @@ def _request(options: dict[str, Any]) -> Request:
         takes_workflows=True,
         name=name,
         site=site,
+        typed=typed_command(),
         asked=COMMAND_LINE,
     )
 

@@ -80,8 +80,12 @@ class BudgetExecutor(Executor):
         on: str | None = None,
         scheduler: str | None = None,
         listen: str | None = None,
+        progress: bool = False,
     ) -> None:
-        """`on`, `scheduler` and `listen`: machines elsewhere, as in `bursar run`."""
+        """`on`, `scheduler` and `listen`: machines elsewhere, as in `bursar run`.
+
+        `progress`: one line in the terminal, or one output in a notebook, tells how it stands.
+        """
         with _as_arguments():
             site = _site(on, scheduler, listen)
             known = _market(market, max_workers, fleet)
@@ -105,7 +109,7 @@ class BudgetExecutor(Executor):
                 site=site,
                 asked=PYTHON,
             )
-            self._run = CallRun(request)
+            self._run = CallRun(request, progress=bool(progress))
         fleet_slots = ((request.market[k].slots, n) for k, n in request.full_fleet().items())
         self._max_workers = sum(slots * count for slots, count in fleet_slots)
         """calls that can run at once; dask and others look for it under this name"""

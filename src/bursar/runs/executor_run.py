@@ -21,6 +21,7 @@ from bursar.model.errors import BursarError, one_line
 from bursar.model.text import counted
 from bursar.model.time import Time
 from bursar.model.work import Bag, Work
+from bursar.runs.executor_progress import ProgressThread
 from bursar.runs.request import Request
 from bursar.runs.session import Session
 from bursar.state import events as ev
@@ -39,7 +40,7 @@ class RunOver(BursarError, RuntimeError):  # noqa: N818
 class CallRun:
     """Takes calls from any thread, and executes them in a thread of its own."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, *, progress: bool = False) -> None:
         self._calls = Calls()
         self.session = Session.begin(Home.of(os.environ), request, self._calls)
         self._process = os.getpid()
@@ -56,6 +57,7 @@ class CallRun:
         self._thread = threading.Thread(target=self._drive, name="bursar", daemon=True)
         _open.add(self)
         self._thread.start()
+        self._progress = ProgressThread(self.session.state, self._over) if progress else None
 
     @property
     def name(self) -> str:
@@ -133,6 +135,8 @@ class CallRun:
                 self._over.wait()
             except KeyboardInterrupt as error:
                 interrupted, pressed = error, True
+        if self._progress is not None and self._over.is_set():
+            self._progress.join()
         if interrupted is not None:
             raise interrupted.with_traceback(None) from None
         self._thread.join()

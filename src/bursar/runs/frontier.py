@@ -9,7 +9,8 @@ import msgspec
 
 from bursar.beliefs.pool import Characterisation
 from bursar.model.strategy import Kind, Strategy
-from bursar.model.time import SECOND
+from bursar.model.text import counted
+from bursar.model.time import SECOND, format_duration, seconds
 from bursar.plan.dominance import Point
 from bursar.plan.pools.estimator import Conditions, Estimates, estimate
 from bursar.plan.pools.frontier import frontier, knee_of, prefer
@@ -19,6 +20,8 @@ from bursar.runs.frontier_input import Known
 
 SEE: Final = "see "
 """begins the mark of a strategy that another beats"""
+MOST_SHOWN: Final = 20
+"""strategies of a frontier that people see; those with a mark are always among them"""
 
 
 class StrategyWish(msgspec.Struct, frozen=True):
@@ -52,6 +55,13 @@ class StrategyChoice(msgspec.Struct, frozen=True):
     p10: EstimateSpread
     p90: EstimateSpread
     marks: list[str]
+
+    @property
+    def told(self) -> str:
+        """`N=3 T=30 min D=1 h`"""
+        copies = "inf" if self.copies is None else str(self.copies)
+        between = format_duration(seconds(self.timeout_s)) if self.timeout_s else "0"
+        return f"N={copies} T={between} D={format_duration(seconds(self.deadline_s))}"
 
     @property
     def is_beaten(self) -> bool:
@@ -93,6 +103,41 @@ class StrategyFrontier(msgspec.Struct, frozen=True):
     """the static strategies, also those on the frontier"""
     preferred: int | None
     """its number on the frontier, from 1"""
+
+    def shown(self) -> list[int]:
+        """Places on the frontier: the marked, those that others refer to, some between them."""
+        front = self.frontier
+        beaten = [one for one in self.usual if one.is_beaten]
+        told = {int(mark.removeprefix(SEE)) - 1 for one in beaten for mark in one.marks}
+        told |= {place for place, one in enumerate(front) if one.name or one.marks}
+        spread = min(len(front), MOST_SHOWN)
+        told |= {(len(front) - 1) * step // max(1, spread - 1) for step in range(spread)}
+        return sorted(told)
+
+    def _repr_html_(self) -> str:
+        """In a notebook, and for a file: what a screen shows, on the plane of time and money."""
+        from bursar.report.pictures import PlanePoint, frontier_html  # late: they bring much
+
+        points = [
+            PlanePoint(
+                time=one.makespan_s,
+                time_high=one.p90.makespan_s,
+                cost=one.cost,
+                cost_high=one.p90.cost_per_task * self.tasks,
+                name=f"{place + 1} {one.name}".strip(),
+                told=one.told,
+                label=", ".join(
+                    mark for mark in (one.name, *one.marks) if mark and SEE not in mark
+                ),
+                is_marked="preferred" in one.marks,
+            )
+            for place in self.shown()
+            for one in [self.frontier[place]]
+        ]
+        tasks = counted(self.tasks, "task")
+        title = f"{tasks}, {counted(self.unreliable, 'unreliable machine')}"
+        notes = [f"Means and P90 of {counted(self.repetitions, 'simulation')} of each strategy."]
+        return frontier_html(title, points, self.currency, notes)
 
 
 def find_strategies(

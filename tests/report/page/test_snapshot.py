@@ -5,16 +5,18 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from bursar.model.market import Offer
+from bursar.model.goal import Account, Budget, Goal, Limits
+from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.model.work import make_bag
+from bursar.model.work import Bag, Work, make_bag
 from bursar.report.page.machine_log import MachineLog
 from bursar.report.page.numbers import amount, duration, moment, share
 from bursar.report.page.reasons import Reasons
 from bursar.report.page.series import MOST_POINTS, thinned
 from bursar.report.page.snapshot import snapshot
 from bursar.state import events as ev
+from bursar.state.state import RunState
 from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"), MINUTE)
@@ -184,6 +186,17 @@ def test_money_has_cents_or_two_digits(text, figure):
     assert amount(Money.parse(text), "USD") == figure
 
 
+def test_money_that_is_almost_nothing_takes_no_more_room():
+    assert amount(Money(31), "USD") == "<\u00a0$0.000001"
+
+
+def test_demand_between_two_notes_is_their_mean():
+    scene = Scene(SMALL, tasks=4, budget="9")
+    scene.pass_time(2 * SECOND)
+    demand = shown(scene).charts.demand
+    assert (demand.t, demand.v) == ([0, 2], [4, 4])
+
+
 def test_nothing_is_ever_a_hundred_percent():
     assert share(0.9999).replace("\u00a0", " ") == "> 99 %"
     assert share(0.0001).replace("\u00a0", " ") == "< 1 %"
@@ -210,3 +223,80 @@ def test_supply_and_demand_end_with_what_is_there_now():
     found = shown(begun()).charts
     assert (found.demand.v[-1], found.supply.v[-1]) == (14, 2)
     assert found.demand.t[-1] == found.now
+
+
+def test_the_fleet_of_each_offer_ends_with_what_is_there_and_knows_its_most():
+    scene = begun()
+    first = next(iter(scene.state.machines))
+    scene.tell(ev.ReleaseOrdered(scene.at, first, "enough"))
+    scene.tell(ev.MachineDown(scene.at, first, "released"))
+    (fleet,) = shown(scene).charts.fleets
+    assert (fleet.offer, fleet.most, fleet.steps.v[-1]) == ("small", 2, 1)
+
+
+def test_the_tail_begins_when_the_last_task_is_started():
+    assert shown(begun(tasks=20)).charts.tail is None, "twelve tasks wait"
+    found = shown(begun(tasks=8)).charts
+    assert found.tail == 180, "the last two began after three minutes"
+
+
+class Service(Scene):
+    """Two users of a service, each with tasks; `ann` may spend ten units a minute, `bob` one."""
+
+    def __init__(self):
+        super().__init__(SMALL, arrivals_open=True)
+        self.state, self.events = RunState(), []
+        users = (
+            Account("ann", Budget(Money.parse("1.00"), MINUTE)),
+            Account("bob", Budget(Money.parse("0.10"), MINUTE)),
+        )
+        market, goal = Market("USD", "undated", (SMALL,)), Goal(accounts=users)
+        self.tell(ev.RunCreated(0, "service", market, goal, Limits(0, None), 0, {}, {}, 1.7e9))
+
+    def submit(self, user, tasks):
+        self.tell(ev.WorkArrived(self.at, Work(Bag(tasks), user)))
+
+    def machine_of(self, user):
+        number = self.state.machines_rented + 1
+        until = self.at + MINUTE
+        self.tell(ev.MachineRented(self.at, number, "small", until, "to fill", account=user))
+        return self.up(number)
+
+
+def test_a_service_says_who_lacks_machines_and_why():
+    scene = Service()
+    assert shown(scene).verdict.text == "Waiting for work."
+    scene.submit("ann", 1)
+    assert shown(scene).verdict.text == "Demand is above supply: 1 slot wanted, 0 up."
+    scene.start(1, scene.machine_of("ann"))
+    assert shown(scene).verdict.text == "Supply meets demand: 1 slot wanted, 1 up."
+    scene.submit("bob", 3)
+    scene.start(2, scene.machine_of("bob"))
+    found = shown(scene)
+    assert found.verdict.text.startswith("bob waits for money, until ")
+    assert found.verdict.tone == "warn"
+    assert (tile(found, "time").label, tile(found, "time").value) == ("Slots wanted", "4")
+    assert tile(found, "time").more == "2 lacking"
+    assert tile(found, "chance").more == "without money now: bob"
+
+
+def test_money_of_users_is_told_by_time_on_one_scale():
+    scene = Service()
+    scene.submit("ann", 1)
+    for _ in range(4):
+        scene.machine_of("ann")
+    scene.submit("bob", 1)
+    scene.machine_of("bob")
+    scene.pass_time(2 * MINUTE)
+    ann, bob = shown(scene).about.accounts
+    assert (ann.total, bob.total) == ("$0.40", "$0.10")
+    assert max(ann.spent) == 1
+    assert sum(ann.spent) == pytest.approx(4 * sum(bob.spent), rel=0.01)
+    assert not any(ann.spent[21:]), "the machines had a minute of two"
+
+
+def test_failed_tasks_of_a_service_cannot_be_resumed():
+    scene = Service()
+    scene.submit("ann", 1)
+    scene.end(scene.start(1, scene.machine_of("ann")), "failed")
+    assert (shown(scene).failures.total, shown(scene).failures.retry) == (1, "")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from fractions import Fraction
@@ -17,7 +14,7 @@ from random import Random
 from urllib.parse import urlsplit
 
 import pytest
-from tests.browser import Browser, require_chromium
+from tests.browser import SCREENSHOTS, bursar, require_chromium
 
 from bursar.engine.roles import Policy
 from bursar.journal.reader import JournalReader
@@ -39,7 +36,6 @@ from bursar.state import events as ev
 from bursar.state.state import RunState
 
 ROOT = Path(__file__).parents[3]
-SCREENSHOTS = ROOT / ".screenshots"
 AXE = ROOT / ".venv" / "peers" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 MARKET = """
 currency = "USD"
@@ -51,30 +47,6 @@ billing = "2s"
 limit = 2
 boot = "200ms"
 """
-
-
-@pytest.fixture(scope="module")
-def browser():
-    require_chromium()
-    SCREENSHOTS.mkdir(exist_ok=True)
-    made = Browser()
-    yield made
-    made.close()
-
-
-@contextmanager
-def bursar(place, *words):
-    environment = {**os.environ, "BURSAR_HOME": str(place / ".bursar"), "NO_COLOR": "1"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bursar", *words],
-        cwd=place, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.terminate()
-        process.communicate(timeout=60)
 
 
 @contextmanager
@@ -280,13 +252,13 @@ def test_a_simulated_run_shows(dashboard, browser, width, dark):
     rows = "[...document.querySelectorAll('#ledger-table tbody tr')]"
     assert browser.evaluate(f"{rows}.filter(r => r.children[1].textContent === 'lost').length") > 5
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    browser.evaluate(
-        "const pad = document.querySelector('#money-chart svg').lastChild,"
+    moved = (
+        "(() => { const pad = document.querySelector('#money-chart svg').lastChild,"
         " at = pad.getBoundingClientRect(); pad.dispatchEvent(new MouseEvent('mousemove',"
-        " { clientX: at.left + at.width / 2, clientY: at.top + 5, bubbles: true })); 0"
+        " { clientX: at.left + at.width / 2, clientY: at.top + 5, bubbles: true }));"
+        " return document.querySelectorAll('svg .cursor[visibility=visible]').length === 4; })()"
     )
-    marks = "document.querySelectorAll('svg .cursor[visibility=visible]').length"
-    assert browser.evaluate(marks) == 3, "money, tasks, supply: one moment in all charts"
+    browser.wait(moved)  # money, tasks, supply, fleet: one moment in all charts
     assert not browser.evaluate("document.querySelector('.cursor-line').matches('.gone')")
     browser.screenshot(SCREENSHOTS / f"simulated-{width}-{'dark' if dark else 'light'}.png")
     assert browser.problems == []

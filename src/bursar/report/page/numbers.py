@@ -10,6 +10,8 @@ from bursar.model.time import DAY, HOUR, MILLISECOND, MINUTE, SECOND, Time
 
 SPACE: Final = "\u00a0"
 """between a number and its unit, so that no line ends there"""
+_LEAST: Final = Fraction(1, 1_000_000)
+"""less than this is shown as less than this"""
 _CENTS: Final = Fraction(1, 10)
 _WHOLE: Final = 1_000
 _UNITS: Final = ((2 * DAY, DAY, "d"), (2 * HOUR, HOUR, "h"), (2 * MINUTE, MINUTE, "min"))
@@ -38,9 +40,11 @@ def moment(time: Time) -> str:
 def amount(value: Money | Fraction, currency: str) -> str:
     """`$0.87`, `$0.0021`, `$8,329`: cents from 0.10 on, two digits below, whole from 1,000 on."""
     exact = Fraction(value.nanos, NANOS) if isinstance(value, Money) else value
-    size = abs(exact)
+    size, least = abs(exact), ""
     if not exact:
         figure = "0"
+    elif size < _LEAST:
+        figure, least = f"{float(_LEAST):.6f}", f"<{SPACE}"
     elif size >= _WHOLE:
         figure = f"{round(size):,}"
     elif size >= _CENTS:
@@ -48,7 +52,7 @@ def amount(value: Money | Fraction, currency: str) -> str:
     else:
         decimals = next(n for n in range(2, 40) if size * 10**n >= 10 or n == 39)
         figure = f"{float(size):.{decimals}f}"
-    sign = "−" if exact < 0 else ""
+    sign = least + ("−" if exact < 0 else "")
     symbol = SIGNS.get(currency)
     return f"{sign}{symbol}{figure}" if symbol else f"{sign}{figure}{SPACE}{currency}"
 

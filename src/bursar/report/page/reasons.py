@@ -151,7 +151,7 @@ class Reasons:
                 what = f"scale to {format_fleet(fleet) if fleet else 'no machine'}"
                 return "scale", what, event.reason
             case ev.ActionRefused():
-                return "refused", f"refused \0 times: {event.action}", event.why
+                return "refused", f"refused ×\0: {event.action}", event.why
         return None
 
     def _tell_machine(self, event: ev.AnyEvent) -> tuple[Kind, str, str] | None:
@@ -162,7 +162,7 @@ class Reasons:
                 price = amount(offer.price, machines.market.currency)
                 return "rent", f"+\0 {offer.name} at {price} a unit", event.reason
             case ev.LeaseExtended(reason=reason, machine=machine) if reason:
-                return "keep", f"keep {machines.offer_of(machine).name}, \0 times", reason
+                return "keep", f"keep {machines.offer_of(machine).name} ×\0", reason
             case ev.ReleaseMarked(machine=machine):
                 offer_name = machines.offer_of(machine).name
                 what = f"release \0 {offer_name} when the paid time ends"

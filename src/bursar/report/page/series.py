@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -114,11 +115,44 @@ def supply_series(log: MachineLog, now: Time) -> Steps:
 
 
 def noted_series(series: TimeSeries, now: Time) -> Steps:
-    """As it was noted, every few seconds, and as it is."""
-    times = [*(one for one in series.times if one < now), now]
-    values = [series.at(one) for one in times[:-1]] + [series.value]
-    return thinned(np.array(times) / SECOND, values)
+    """Its mean from each of its notes, some seconds apart, to the next; the last is what it is."""
+    times = [0, *(one for one in series.times if 0 < one < now), now]
+    means = [series.mean(one, other) for one, other in pairwise(times) if one < other]
+    return thinned(np.array(times[-len(means) - 1 :]) / SECOND, [*means, series.value])
 
 
 def fleet_series(log: MachineLog) -> Steps:
     return thinned(np.array(log.fleet_at) / SECOND, np.array(log.fleet))
+
+
+class OfferFleet(msgspec.Struct, frozen=True):
+    """Machines of an offer that boot or are up, over time."""
+
+    offer: str
+    most: int
+    steps: Steps
+
+
+def fleets_by_offer(log: MachineLog, now: Time) -> list[OfferFleet]:
+    """In the order of the market; offers of which nothing was rented are left out."""
+    offer, rented, gone = np.array(log.offer), np.array(log.rented), np.array(log.gone)
+    offer[0] = -1  # index 0 is unused
+    found = []
+    for place, name in enumerate(one.name for one in log.market.offers):
+        came = offer == place
+        left = came & (gone != NEVER)
+        if not came.any():
+            continue
+        times = np.concatenate(([0], rented[came], gone[left]))
+        changes = np.concatenate(([0], np.ones(came.sum()), -np.ones(left.sum())))
+        order = np.lexsort((changes, times))
+        count = np.cumsum(changes[order])
+        steps = thinned(np.append(times[order], now) / SECOND, np.append(count, count[-1]), 200)
+        found.append(OfferFleet(name, int(count.max()), steps))
+    return found
+
+
+def tail_begin(columns: AttemptColumns, total: int) -> Time | None:
+    """When the last of all tasks was first started; None: some were not."""
+    tasks, first = np.unique(columns.task, return_index=True)
+    return int(columns.started[first].max()) if total and len(tasks) == total else None

@@ -7,6 +7,7 @@ goes on, one that has ended and one that was simulated. Its size does not grow w
 from __future__ import annotations
 
 import platform
+import shlex
 from fractions import Fraction
 from importlib.metadata import version
 from typing import Final
@@ -17,6 +18,7 @@ from bursar.model.money import NANOS
 from bursar.model.plan import Plan
 from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
+from bursar.model.workflow import Workflow
 from bursar.report.page.graph import WorkflowGraph, workflow_graph
 from bursar.report.page.headline import Headline, PageTile, PageVerdict
 from bursar.report.page.ledger import LedgerTable, ledger_table
@@ -28,22 +30,24 @@ from bursar.report.page.reasons import Reasons, WhyGroup
 from bursar.report.page.runtimes import OfferRunTimes, run_times
 from bursar.report.page.series import (
     AttemptColumns,
+    OfferFleet,
     Steps,
     done_series,
     failed_series,
     fleet_series,
+    fleets_by_offer,
     money_series,
     noted_series,
     running_series,
     supply_series,
+    tail_begin,
 )
+from bursar.report.page.service_headline import ServiceHeadline, takes_work
 from bursar.report.page.tables import (
-    AccountRow,
     FailureGroup,
     LongAttempt,
     OfferRow,
     PromiseRow,
-    accounts,
     exact,
     failures,
     longest,
@@ -53,6 +57,7 @@ from bursar.report.page.tables import (
     tries_failed,
 )
 from bursar.report.page.timeline import MachineTimeline, timeline
+from bursar.report.page.users import AccountRow, account_rows
 from bursar.report.summary import NOT_INCLUDED, STATUS_TEXT, prices_told
 from bursar.state.state import RunState
 from bursar.state.work_plans import FIRST_WORK
@@ -100,6 +105,7 @@ class ChartData(msgspec.Struct, frozen=True):
     failed: Steps
     running: Steps
     fleet: Steps
+    fleets: list[OfferFleet]
     demand: Steps
     """slots that tasks could use ..."""
     supply: Steps
@@ -167,6 +173,8 @@ class AboutRun(msgspec.Struct, frozen=True):
     seed: int
     began: float
     command: str
+    then: str
+    """the command that chose a plan of it; empty: none did"""
     template: str
     version: str
     python: str
@@ -219,7 +227,7 @@ def snapshot(
     ahead = _latest(state, history, is_live=is_live)
     money = _money(split, state.market.currency)
     useful = Fraction(money.parts[PLACES["useful"]].exact) / max(Fraction(1, NANOS), _total(split))
-    head = Headline(state, now, ahead, is_live=is_live, useful=useful)
+    head = _headline(state, now, ahead, is_live=is_live, useful=useful)
     return RunSnapshot(
         run=state.run,
         seq=state.events,
@@ -241,7 +249,7 @@ def snapshot(
         offers=offer_rows(state, columns, machines, split, times),
         ledger=ledger_table(state, columns, machines, now),
         graph=workflow_graph(state),
-        about=_about(state, redact=redact),
+        about=_about(state, now, redact=redact),
     )
 
 
@@ -251,8 +259,15 @@ def headline(
     """The verdict and the tiles of a run that goes on, alone: no time grows with the run."""
     now = max(now, state.now) if state.ended is None and is_live else state.now
     ahead = _latest(state, forecasts_of(state), is_live=is_live)
-    head = Headline(state, now, ahead, is_live=is_live, useful=Fraction(0))
+    head = _headline(state, now, ahead, is_live=is_live, useful=Fraction(0))
     return head.verdict(), head.tiles(), ahead
+
+
+def _headline(
+    state: RunState, now: Time, ahead: RestForecast | None, *, is_live: bool, useful: Fraction
+) -> Headline:
+    made = ServiceHeadline if is_live and takes_work(state) else Headline
+    return made(state, now, ahead, is_live=is_live, useful=useful)
 
 
 def _latest(state: RunState, history: list[RestForecast], *, is_live: bool) -> RestForecast | None:
@@ -270,8 +285,7 @@ def _word(state: RunState, *, is_live: bool) -> str:
 
 
 def _charts(state: RunState, columns: AttemptColumns, machines: MachineLog, now: Time) -> ChartData:
-    budget, plans = state.goal.total_budget, state.plans_of(FIRST_WORK)
-    strategy = plans.strategy
+    budget = state.goal.total_budget
     return ChartData(
         now=now / SECOND,
         total=state.total,
@@ -281,16 +295,27 @@ def _charts(state: RunState, columns: AttemptColumns, machines: MachineLog, now:
         deadline=None if state.goal.deadline is None else state.goal.deadline / SECOND,
         pauses=[(since / SECOND, to / SECOND) for since, to in state.pauses],
         begun=state.begun / SECOND,
-        tail=None if strategy is None else strategy.at / SECOND,
+        tail=_tail(state, columns),
         money=money_series(machines),
         done=done_series(columns),
         failed=failed_series(state),
         running=running_series(columns),
         fleet=fleet_series(machines),
+        fleets=fleets_by_offer(machines, now),
         demand=noted_series(state.demand.whole, now),
         supply=supply_series(machines, now),
         plans=_plan_points(state),
     )
+
+
+def _tail(state: RunState, columns: AttemptColumns) -> float | None:
+    """When the tail of a bag began: by its strategy, or when its last task was first started."""
+    strategy = state.plans_of(FIRST_WORK).strategy
+    if strategy is not None:
+        return strategy.at / SECOND
+    is_bag = len(state.work) == 1 and not isinstance(state.work[0][1].tasks, Workflow)
+    begin = tail_begin(columns, state.total) if is_bag and not state.arrivals_open else None
+    return None if begin is None else begin / SECOND
 
 
 def _plan_points(state: RunState) -> list[PlanPoint]:
@@ -373,8 +398,14 @@ def _failures(state: RunState, columns: AttemptColumns, *, redact: bool) -> Fail
         tries=tries_failed(columns),
         blocked=state.blocked,
         groups=failures(state, redact=redact),
-        retry="" if state.is_of_calls or not state.failed else state.run,
+        retry=_retry(state),
     )
+
+
+def _retry(state: RunState) -> str:
+    """The run whose failed tasks can be tried again; empty: none failed, or they cannot."""
+    is_service = bool(state.goal.accounts) and state.arrivals_open
+    return "" if state.is_of_calls or is_service or not state.failed else state.run
 
 
 def _judged(history: list[RestForecast], state: RunState) -> str:
@@ -392,12 +423,20 @@ def _judged(history: list[RestForecast], state: RunState) -> str:
     within = sum(one.cost[0] <= cost + 1e-9 and cost - 1e-9 <= one.cost[2] for one in history)
     return (
         f"Of {counted(len(history), 'forecast')} on the way, the band from P10 to P90 held the end"
-        f" {held} times and the cost {within} times. They share the luck of one run: whether"
+        f" in {held} and the cost in {within}. They share the luck of one run: whether"
         " bands hold is judged over many."
     )
 
 
-def _about(state: RunState, *, redact: bool) -> AboutRun:
+def _choice(state: RunState) -> str:
+    """Where the plans were offered first and one was chosen later."""
+    plans = state.plans_of(FIRST_WORK)
+    if plans.chosen is None or not state.begun:
+        return ""
+    return f"bursar run {shlex.quote(state.run)} --choose {shlex.quote(plans.chosen.name)}"
+
+
+def _about(state: RunState, now: Time, *, redact: bool) -> AboutRun:
     created = state.created
     assert created is not None  # noqa: S101
     options = created.made_with
@@ -409,9 +448,10 @@ def _about(state: RunState, *, redact: bool) -> AboutRun:
         seed=created.seed,
         began=created.began,
         command="" if redact else options.typed,
+        then=_choice(state) if options.typed and not redact else "",
         template="" if redact else shown_command(state),
         version=version("bursar"),
         python=platform.python_version(),
         promises=promises(state),
-        accounts=accounts(state),
+        accounts=account_rows(state, now),
     )

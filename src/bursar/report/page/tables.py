@@ -1,4 +1,4 @@
-"""Tables of the page: failures, what runs longest, offers, accounts, plan against actual."""
+"""Tables of the page: failures, what runs longest, offers, plan against actual."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from bursar.model.budget_text import format_budget
 from bursar.model.errors import one_line
 from bursar.model.money import NANOS, Money
 from bursar.model.text import cut
@@ -74,21 +73,6 @@ class OfferRow(msgspec.Struct, frozen=True):
     others: str
     money: str
     each: str
-
-
-class AccountRow(msgspec.Struct, frozen=True):
-    account: str
-    budget: str
-    committed: str
-    """in this interval, or in all"""
-    share: float | None
-    machines: int
-    demand: int
-    """slots that its ready and running tasks could use"""
-    supply: int
-    """slots of its machines that are up"""
-    total: str
-    """committed in all intervals"""
 
 
 class PromiseRow(msgspec.Struct, frozen=True):
@@ -206,39 +190,6 @@ def _offers(machines: MachineLog, wanted: Callable[[int], bool]) -> list[int]:
 
 def _or_none(number: int) -> str:
     return f"{number:,}" if number else "–"
-
-
-def accounts(state: RunState) -> list[AccountRow]:
-    """Where a run has several accounts; else none."""
-    ledger = state.ledger
-    if len(ledger.accounts) < 2:
-        return []
-    currency = state.market.currency
-    machines = Counter(machine.account for machine in state.machines.values())
-    totals: dict[str, Money] = {}
-    for charge in ledger.charges():
-        totals[charge.account] = totals.get(charge.account, Money(0)) + charge.amount
-    rows = []
-    for name in ledger.accounts:
-        budget, left = ledger.budget_of(name), ledger.left_of(name, state.now)
-        used = (
-            totals.get(name, Money(0)) if budget is None or left is None else budget.amount - left
-        )
-        told = "no budget" if budget is None else format_budget(budget, currency)
-        part = None if not budget or not budget.amount else used.nanos / budget.amount.nanos
-        rows.append(
-            AccountRow(
-                account=name,
-                budget=told,
-                committed=amount(used, currency),
-                share=part,
-                machines=machines[name],
-                demand=state.demand.now(name),
-                supply=state.supply.now(name),
-                total=amount(totals.get(name, Money(0)), currency),
-            )
-        )
-    return rows
 
 
 def promises(state: RunState) -> list[PromiseRow]:

@@ -72,7 +72,7 @@ def _row(run: RunDir) -> RunRow:
     word, tone = _state(run, digest)
     total, budget, currency = max(1, digest.total), digest.budget, digest.currency
     used = digest.committed if digest.interval is None else digest.interval.committed
-    every = "" if digest.interval is None else f" per {duration(digest.interval.every)}"
+    has_users = digest.accounts > 1
     return RunRow(
         run=run.name,
         state=word,
@@ -84,11 +84,19 @@ def _row(run: RunDir) -> RunRow:
             "failed": (digest.failed + digest.blocked) / total,
             "running": min(digest.attempts, total - digest.settled) / total,
         },
-        used=float(Fraction(used.nanos, budget.nanos)) if budget else None,
+        used=float(Fraction(used.nanos, budget.nanos)) if budget and not has_users else None,
         committed="free" if digest.is_free else amount(digest.committed, currency),
-        budget="none" if budget is None else f"{amount(budget, currency)}{every}",
+        budget=_budget(digest),
         time=duration(digest.elapsed),
     )
+
+
+def _budget(digest: Digest) -> str:
+    """Budgets of several users may be for intervals of their own: they have no sum."""
+    if digest.accounts > 1:
+        return counted(digest.accounts, "user")
+    every = "" if digest.interval is None else f" per {duration(digest.interval.every)}"
+    return "none" if digest.budget is None else f"{amount(digest.budget, digest.currency)}{every}"
 
 
 def _state(run: RunDir, digest: Digest) -> tuple[str, str]:

@@ -68,12 +68,11 @@ function drawPlane(box, data) {
   for (const one of path) { xs.push(one.end[1]); ys.push(one.cost[1]); }
   if (ahead) { xs.push(...ahead.end); ys.push(...ahead.cost); }
   if (actual) { xs.push(actual.t); ys.push(actual.m); }
-  const top = Math.max(...ys), far = Math.max(...xs), hasPlan = plans.length > 0;
-  if (charts.budget && charts.budget < 4 * top) ys.push(charts.budget * 1.08);
-  if (charts.deadline && charts.deadline < 3 * far) xs.push(charts.deadline * 1.05);
-  if (hasPlan) ys.push(0);
+  const top = Math.max(...ys), far = Math.max(...xs);
+  if (charts.budget && charts.budget < 1.6 * top) ys.push(charts.budget * 1.04);
+  if (charts.deadline && charts.deadline < 1.6 * far) xs.push(charts.deadline * 1.03);
   let x0 = Math.min(...xs), x1 = Math.max(...xs), y0 = Math.min(...ys), y1 = Math.max(...ys);
-  const wide = (x1 - x0) || x1 || 1, tall = (y1 - y0) || y1 || 1;
+  const wide = Math.max(x1 - x0, 0.2 * x1) || 1, tall = Math.max(y1 - y0, 0.2 * y1) || 1;
   x0 = Math.max(0, x0 - 0.12 * wide); x1 += 0.12 * wide; y0 = Math.max(0, y0 - 0.1 * tall); y1 += 0.12 * tall;
   const { root, width, height } = canvasFor(box, "Plans and forecasts by time and money. " + data.verdict.text);
   const left = 56, right = width - 8, yTop = 10, bottom = height - 22;
@@ -82,32 +81,50 @@ function drawPlane(box, data) {
   if (charts.deadline && charts.deadline < x1) root.appendChild(svg("rect", { x: x(charts.deadline), y: yTop, width: right - x(charts.deadline), height: bottom - yTop, fill: "var(--shade)" }));
   moneyAxis(root, y, y0, y1, left, right, charts.currency);
   timeAxis(root, x, x0, x1, { top: yTop, bottom }, 4);
-  if (charts.budget && charts.budget < y1) { line(root, left, y(charts.budget), right, y(charts.budget), "var(--ink)", { "stroke-width": 1.5 }); limitLabel(root, left + 4, y(charts.budget) - 5, "budget " + charts.budget_text); }
-  if (charts.deadline && charts.deadline < x1) { line(root, x(charts.deadline), yTop, x(charts.deadline), bottom, "var(--ink)", { "stroke-width": 1.5 }); label(root, x(charts.deadline) - 4, bottom - 5, "deadline " + duration(charts.deadline), "ink", "end"); }
-  for (const one of plans.filter((plan) => !plan.chosen)) {
-    const dot = svg("circle", { cx: x(one.end), cy: y(one.cost), r: 4, fill: "none", stroke: "var(--plan)", "stroke-width": 1.5 });
-    dot.appendChild(svg("title", {}, `${one.name}: ${one.fleet}, ${duration(one.end)}, ${money(one.cost, charts.currency)}`));
-    root.appendChild(dot);
-    const near = plans.find((plan) => plan.chosen && Math.hypot(x(plan.end) - x(one.end), y(plan.cost) - y(one.cost)) < 60);
-    if (!near && /cheapest|fastest|knee/.test(one.name)) label(root, x(one.end) > right - 70 ? x(one.end) - 7 : x(one.end) + 7, y(one.cost) - 6, one.name, "", x(one.end) > right - 70 ? "end" : "start");
-  }
+  const put = labeller(root, left, right, yTop, bottom);
+  if (charts.budget && charts.budget < y1) { line(root, left, y(charts.budget), right, y(charts.budget), "var(--ink)", { "stroke-width": 1.5 }); put([[left + 4, y(charts.budget) - 5, "start"], [right - 4, y(charts.budget) - 5, "end"]], "budget " + charts.budget_text, "ink"); }
+  if (charts.deadline && charts.deadline < x1) { line(root, x(charts.deadline), yTop, x(charts.deadline), bottom, "var(--ink)", { "stroke-width": 1.5 }); put([[x(charts.deadline) - 4, bottom - 5, "end"], [x(charts.deadline) - 4, yTop + 12, "end"]], "deadline " + duration(charts.deadline), "ink"); }
+  const marks = plans.map((one) => [x(one.end), y(one.cost)]);
+  if (actual) marks.push([x(actual.t), y(actual.m)]);
+  if (ahead) marks.push([x(ahead.end[1]), y(ahead.cost[1])]);
+  for (const [px, py] of marks) put.keep(px - 6, py - 6, px + 6, py + 6);
   for (const one of plans.filter((plan) => plan.chosen)) {
     line(root, x(one.end), y(one.cost), x(one.end_upper), y(one.cost), "var(--ink3)", { "stroke-width": 2 });
     line(root, x(one.end), y(one.cost), x(one.end), y(one.cost_upper), "var(--ink3)", { "stroke-width": 2 });
-    root.appendChild(svg("circle", { cx: x(one.end), cy: y(one.cost), r: 5, fill: "var(--ink)" }));
-    const near = x(one.end) < left + 130;
-    label(root, near ? x(one.end) + 2 : x(one.end) - 8, y(one.cost) - (near ? 10 : 4), "chosen: " + one.name, "ink", near ? "start" : "end");
+    const dot = svg("circle", { cx: x(one.end), cy: y(one.cost), r: 5, fill: "var(--ink)" });
+    dot.appendChild(svg("title", {}, `${one.name}: ${one.fleet}, ${duration(one.end)}, ${money(one.cost, charts.currency)}`));
+    root.appendChild(dot);
   }
   if (path.length > 1) root.appendChild(svg("path", { d: path.map((one, n) => (n ? "L" : "M") + x(one.end[1]).toFixed(1) + " " + y(one.cost[1]).toFixed(1)).join(""), fill: "none", stroke: "var(--running)", "stroke-opacity": 0.55 }));
   const diamond = (t, m, fill, text, className) => {
     root.appendChild(svg("path", { d: `M${x(t)} ${y(m) - 6}l6 6l-6 6l-6 -6z`, fill }));
-    const flip = x(t) > right - 84;
-    label(root, flip ? x(t) - 9 : x(t) + 9, y(m) + 16, text, className, flip ? "end" : "start");
+    put.beside(x(t), y(m), text, className);
   };
   if (ahead) {
     root.appendChild(svg("rect", { x: x(ahead.end[0]), y: y(ahead.cost[2]), width: Math.max(1, x(ahead.end[2]) - x(ahead.end[0])), height: Math.max(1, y(ahead.cost[0]) - y(ahead.cost[2])), fill: "var(--fan)" }));
     diamond(ahead.end[1], ahead.cost[1], "var(--running)", "heading here", "blue");
   } else if (actual) diamond(actual.t, actual.m, "var(--useful)", "ended here", "green");
+  for (const one of plans.filter((plan) => plan.chosen)) put.beside(x(one.end), y(one.cost), "chosen: " + one.name, "ink");
+  for (const one of plans.filter((plan) => !plan.chosen)) {
+    const dot = svg("circle", { cx: x(one.end), cy: y(one.cost), r: 4, fill: "none", stroke: "var(--plan)", "stroke-width": 1.5 });
+    dot.appendChild(svg("title", {}, `${one.name}: ${one.fleet}, ${duration(one.end)}, ${money(one.cost, charts.currency)}`));
+    root.appendChild(dot);
+    if (/cheapest|fastest|knee/.test(one.name)) put.beside(x(one.end), y(one.cost), one.name, "");
+  }
+}
+// Puts labels where none is yet: the first of some places that is free, or none at all.
+function labeller(root, left, right, top, bottom) {
+  const kept = [], free = (box) => box[0] >= left - 2 && box[2] <= right + 6 && box[1] >= top - 8 && box[3] <= bottom + 4 && !kept.some((one) => box[0] < one[2] && box[2] > one[0] && box[1] < one[3] && box[3] > one[1]);
+  const put = (places, text, className) => {
+    for (const [px, py, anchor] of places) {
+      const wide = 6.4 * text.length, from = anchor === "end" ? px - wide : px, box = [from, py - 10, from + wide, py + 3];
+      if (!free(box)) continue;
+      kept.push(box); label(root, px, py, text, className, anchor); return;
+    }
+  };
+  put.keep = (...box) => kept.push(box);
+  put.beside = (px, py, text, className) => put([[px + 9, py + 4, "start"], [px - 9, py + 4, "end"], [px + 7, py + 18, "start"], [px - 7, py + 18, "end"], [px + 7, py - 9, "start"], [px - 7, py - 9, "end"], [px + 2, py + 32, "start"], [px - 2, py + 32, "end"], [px, py - 24, "start"], [px, py - 24, "end"]], text, className);
+  return put;
 }
 
 function drawMoney(box, data) {
@@ -189,7 +206,6 @@ function drawSupply(box, data) {
   const x = timeScale(0, end, left, right, charts.pauses), y = linear(0, high, bottom, top), capped = (v) => y(Math.min(v, high));
   for (const value of ticks(0, high, Math.max(1, niceStep(high, 4)))) { line(root, left, y(value), right, y(value), "var(--grid)"); label(root, left - 6, y(value) + 4, fixed(value, 0), "", "end"); }
   timeAxis(root, x, 0, end, { top, bottom }, Math.max(3, Math.floor(width / 140)));
-  pauseMarks(root, x, top, bottom);
   const moments = [...new Set([...demand.t, ...supply.t])].sort((a, b) => a - b);
   for (let n = 0; n < moments.length; n += 1) {
     const from = moments[n], to = n + 1 < moments.length ? moments[n + 1] : end, lacks = valueAt(demand, from) - valueAt(supply, from);
@@ -199,10 +215,30 @@ function drawSupply(box, data) {
   }
   root.appendChild(svg("path", { d: stepPath(demand.t, demand.v, x, capped, end), fill: "none", stroke: "var(--off)", "stroke-width": 1.5, "stroke-dasharray": "5 2" }));
   root.appendChild(svg("path", { d: stepPath(supply.t, supply.v, x, capped, end), fill: "none", stroke: "var(--ink)", "stroke-width": 2 }));
-  const upTo = cut ? `, up to ${fixed(wanted, 0)}` : "";
-  label(root, right, top + 12, width < 600 ? `– – demand${upTo}  — supply` : `– – demand${upTo} (amber: lacking)   — supply (grey: spare)`, "", "end");
+  setText(byId("demand-word"), cut ? `demand, up to ${fixed(wanted, 0)}` : "demand");
+  pauseMarks(root, x, top, bottom);
   nowLine(root, x, charts, top, bottom, data.live);
   hover(root, x, left, right, top, bottom, (t) => t > charts.now ? "" : `${moment(t)}: ${fixed(valueAt(demand, t), 0)} slots wanted, ${fixed(valueAt(supply, t), 0)} up`);
+}
+
+function drawFleet(box, data) {
+  const { charts } = data, rows = charts.fleets.slice(0, 8);
+  if (!rows.length) { emptyState(box, "No machine has been rented yet."); return; }
+  const { root, width, height } = canvasFor(box, "Machines of each offer over time: " + rows.map((one) => `${one.offer}, at most ${one.most}`).join("; "));
+  const end = Math.max(charts.now, 0.001), left = Math.min(110, 34 + 6.3 * Math.max(...rows.map((one) => one.offer.length))), right = width - 8, bottom = height - 22;
+  const x = timeScale(0, end, left, right, charts.pauses), room = (bottom - 6) / rows.length;
+  timeAxis(root, x, 0, end, { top: 6, bottom }, Math.max(3, Math.floor(width / 120)));
+  rows.forEach((one, row) => {
+    const base = 6 + room * (row + 1) - 2, tall = Math.max(4, Math.min(120, room - 14)), y = linear(0, one.most, base, base - tall), drawn = stepPath(one.steps.t, one.steps.v, x, y, end);
+    root.appendChild(svg("path", { d: drawn + `V${base}H${x(0)}Z`, fill: "var(--shade)" }));
+    root.appendChild(svg("path", { d: drawn, fill: "none", stroke: "var(--ink)", "stroke-width": 1.5 }));
+    line(root, left, base, right, base, "var(--line)");
+    label(root, left - 26, base - tall / 2 + 4, one.offer.length > 13 ? one.offer.slice(0, 12) + "…" : one.offer, "", "end");
+    label(root, left - 4, base - tall + 8, fixed(one.most, 0), "", "end");
+  });
+  pauseMarks(root, x, 6, bottom);
+  nowLine(root, x, charts, 6, bottom, data.live);
+  hover(root, x, left, right, 6, bottom, (t) => t > charts.now ? "" : `${moment(t)}: ` + rows.map((one) => `${fixed(valueAt(one.steps, t), 0)} ${one.offer}`).join(", "));
 }
 
 function drawForecasts(box, data) {

@@ -1,11 +1,18 @@
 // The page: what is drawn when, keys, theme, and the live stream.
 const page = { data: null, source: null, heard: 0, ended: false, hidden: false };
-const CHARTS = { plane: drawPlane, "money-chart": drawMoney, "tasks-chart": drawTasks, "forecast-chart": drawForecasts, "runtime-chart": drawRunTimes, "machines-canvas": drawMachines, "supply-chart": drawSupply };
-const NEEDS = { plane: ["charts", "outlook"], "money-chart": ["charts", "outlook"], "tasks-chart": ["charts", "outlook"], "forecast-chart": ["outlook"], "runtime-chart": ["runtimes"], "machines-canvas": ["machines", "charts"], "supply-chart": ["charts"] };
+const CHARTS = { plane: drawPlane, "money-chart": drawMoney, "tasks-chart": drawTasks, "forecast-chart": drawForecasts, "runtime-chart": drawRunTimes, "machines-canvas": drawMachines, "supply-chart": drawSupply, "fleet-chart": drawFleet };
+const NEEDS = { plane: ["charts", "outlook"], "money-chart": ["charts", "outlook"], "tasks-chart": ["charts", "outlook"], "forecast-chart": ["outlook"], "runtime-chart": ["runtimes"], "machines-canvas": ["machines", "charts"], "supply-chart": ["charts"], "fleet-chart": ["charts"] };
 const PANELS = [[["verdict"], showVerdict], [["tiles"], showTiles], [["money", "machines"], showKey], [["money"], showMoney], [["failures"], showFailures], [["why"], showWhy], [["longest"], showLongest], [["offers", "about"], showOffers], [["ledger"], showLedger], [["runtimes"], showRunTimesTold], [["graph"], drawGraph], [["about"], showAbout]];
 
+// A service has neither plans nor an end: what would say so for ever is left out, and the others take its room.
+function arrange(data) {
+  const serves = data.about.accounts.length > 0 && !data.charts.plans.length && !data.outlook.history.length;
+  for (const id of ["time-and-money", "forecasts"]) byId(id).classList.toggle("gone", serves);
+  for (const [id, usual, wide] of [["money", "c4", "c6"], ["tasks", "c4", "c6"], ["run-times", "c6", "c12"]]) { byId(id).classList.toggle(usual, !serves); byId(id).classList.toggle(wide, serves); }
+}
 function draw(changed) {
   const data = page.data, touched = (names) => !changed || names.some((name) => changed.includes(name));
+  if (touched(["about"])) arrange(data);
   for (const id in CHARTS) {
     const box = byId(id);
     if (!box || !touched(NEEDS[id])) continue;

@@ -70,6 +70,7 @@ function showFailures(data) {
     box.appendChild(add(item, el("div", "n", fixed(group.count, 0)), text));
   }
   if (failures.retry) { add(box, command(`bursar resume ${failures.retry} --retry-failed`), el("p", "note", "When the run has ended. What is done stays done; the budget stays.")); }
+  else if (data.about.accounts.length) box.appendChild(el("p", "note", "Their users can submit them again."));
 }
 const chosen = { kind: "", text: "" };
 function showWhy(data) {
@@ -103,7 +104,7 @@ function listWhy(data) {
 }
 function showLongest(data) {
   const box = clear(byId("longest-list")), longest = data.longest;
-  setText(byId("longest-title"), longest.title); setText(byId("longest-sub"), data.live ? "against what such tasks took" : "attempts that counted");
+  setText(byId("longest-title"), longest.title); setText(byId("longest-sub"), longest.title.startsWith("Running") ? "against what such tasks took" : "attempts that counted");
   if (!longest.rows.length) { emptyState(box, data.live ? "No task is running." : "No task was done."); return; }
   const table = el("table"), body = el("tbody"), high = Math.max(...longest.rows.map((one) => Math.max(one.age, (one.p90 || 0) * 1.1)));
   const head = el("tr"); for (const [name, side] of [["task", ""], ["machine", ""], ["with P50 | and P90 ‖", ""], [data.live ? "age" : "took", "r"]]) { const th = el("th", side, name); th.scope = "col"; head.appendChild(th); }
@@ -137,10 +138,16 @@ function showOffers(data) {
   if (data.about.accounts.length) showUsers(clear(users), data.about.accounts);
 }
 function showUsers(box, rows) {
-  const made = table([["user", ""], ["of the budget", ""], ["committed", "r"], ["budget", "r"], ["in all", "r"], ["machines", "r"], ["demand", "r"], ["supply", "r"], ["lacking", "r"]],
-    rows.map((one) => [one.account, "", one.committed, one.budget, one.total, fixed(one.machines, 0), fixed(one.demand, 0), fixed(one.supply, 0), one.demand > one.supply ? fixed(one.demand - one.supply, 0) : "–"]));
-  [...made.querySelectorAll("tbody tr")].forEach((line2, n) => { if (rows[n].share !== null) line2.children[1].appendChild(meter({ ink: rows[n].share })); });
+  const made = table([["user", ""], ["of the budget", ""], ["spent when", ""], ["committed", "r"], ["budget", "r"], ["in all", "r"], ["machines", "r"], ["demand", "r"], ["supply", "r"], ["lacking", "r"]],
+    rows.map((one) => [one.account, "", "", one.committed, one.budget, one.total, fixed(one.machines, 0), fixed(one.demand, 0), fixed(one.supply, 0), one.demand > one.supply ? fixed(one.demand - one.supply, 0) : "–"]));
+  [...made.querySelectorAll("tbody tr")].forEach((line2, n) => { if (rows[n].share !== null) line2.children[1].appendChild(meter({ ink: rows[n].share })); line2.children[2].appendChild(spentStrip(rows[n].spent)); });
   box.appendChild(made);
+}
+function spentStrip(parts) {
+  const drawing = svg("svg", { class: "spent", viewBox: `0 0 ${parts.length} 20`, "aria-hidden": "true", preserveAspectRatio: "none" });
+  drawing.appendChild(svg("path", { d: `M0 19.5H${parts.length}`, stroke: "var(--line)" }));
+  parts.forEach((part, n) => { if (part > 0) { const tall = Math.max(1, 18 * part); drawing.appendChild(svg("rect", { x: n, y: (19 - tall).toFixed(1), width: 0.9, height: tall.toFixed(1), fill: "var(--ink2)" })); } });
+  return drawing;
 }
 function showLedger(data) {
   const ledger = data.ledger, several = ledger.rows.some((one) => one.account);
@@ -192,5 +199,5 @@ function showAbout(data) {
   const text = [about.run, `${fixed(about.events, 0)} events`, about.policies, `seed ${about.seed}`, `bursar ${about.version}`, `Python ${about.python}`, "times since the run began"].filter(Boolean).join(" · ");
   box.appendChild(document.createTextNode(text));
   const again = byId("again");
-  if (again) { clear(again); if (about.command) again.appendChild(command(about.command)); else if (about.template) add(again, el("p", "note", "Its tasks: "), el("code", "", about.template)); else again.appendChild(el("p", "note", "The command is not shown.")); }
+  if (again) { clear(again); if (about.command) add(again, command(about.command), about.then ? command(about.then) : null); else if (about.template) add(again, el("p", "note", "Its tasks: "), el("code", "", about.template)); else again.appendChild(el("p", "note", "The command is not shown.")); }
 }

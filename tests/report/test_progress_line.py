@@ -3,11 +3,11 @@
 import pytest
 from rich.cells import cell_len
 
-from bursar.cli.progress import line
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import MINUTE
 from bursar.report.forecast import Forecast
+from bursar.report.progress_line import line
 from bursar.state import events as ev
 from bursar.testing import Scene
 
