@@ -34,6 +34,7 @@ from bursar.cli.workload_options import (
     refuse_workload_options,
     scaling_of,
     setting_of,
+    workload_of,
     workload_options,
 )
 from bursar.formats.job import Job
@@ -270,13 +271,13 @@ def _simulate_workload(
     if is_scaled(options):
         from bursar.cli.scaling_table import simulate_scaled
 
-        simulate_scaled(path, scaling_of(options), plot, ranked=False, as_json=as_json)
+        workload = workload_of(path, options)
+        simulate_scaled(workload, scaling_of(options), plot, ranked=False, as_json=as_json)
         return
     from bursar.cli.workload_table import show, values, watched  # late: they bring numpy
-    from bursar.formats.workload import read_workload
     from bursar.runs.workload_study import study_workload
 
-    found = study_workload(read_workload(path), setting_of(options), watched)
+    found = study_workload(workload_of(path, options), setting_of(options), watched)
     if as_json:
         print_json(values(found))
     else:

@@ -174,7 +174,7 @@ def policy_for(
         runtimes = LearnedRunTimes()
     elif runtimes is None:
         speeds = {offer.name: offer.speed for offer in setting.market.offers}
-        times = workload.arrays.runtimes if known is None else known
+        times = workload.arrays.taken if known is None else known
         runtimes = GivenRunTimes(times.tolist(), speeds)
     return Policy(
         make_entry("provisioner", provisioner, offered),

@@ -18,7 +18,7 @@ from bursar.model.market import Market
 from bursar.model.time import Time
 from bursar.model.workload import Workload
 from bursar.model.workload_arrays import WorkloadArrays
-from bursar.simulate.faults import ModelledBehaviour, Runtimes, given
+from bursar.simulate.faults import ModelledBehaviour, Runtimes, given, with_transfers
 from bursar.simulate.placing import WorkloadSchedule
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
@@ -87,14 +87,18 @@ def run_scaled(
     runtimes: Runtimes | None = None,
     seed: int = 0,
 ) -> ScaledRun:
-    """Simulate a workload to its end; without `runtimes`, tasks take theirs by an offer's speed."""
+    """Simulate a workload to its end; without `runtimes`, tasks take theirs by an offer's speed.
+
+    Transfers of files, if the workload has a bandwidth, come on top.
+    """
     arrays, log = workload.arrays, StayLog()
+    alone = runtimes or given(arrays.runtimes.tolist())
     state = simulate(
         market,
         goal,
         [ev.WorkArrived(one.at, one.work) for one in workload.arrivals],
         policy,
-        ModelledBehaviour(runtimes or given(arrays.runtimes.tolist())),
+        ModelledBehaviour(with_transfers(alone, arrays.transfers.tolist())),
         seed=seed,
         observers=[log],
     )
