@@ -6,7 +6,7 @@ kept of a run is what metrics need, in arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
@@ -21,6 +21,7 @@ from bursar.model.workload_arrays import WorkloadArrays
 from bursar.simulate.faults import ModelledBehaviour, Runtimes, given, with_transfers
 from bursar.simulate.placing import WorkloadSchedule
 from bursar.simulate.run import simulate
+from bursar.simulate.world import Behaviour
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -85,11 +86,13 @@ def run_scaled(
     policy: Policy,
     *,
     runtimes: Runtimes | None = None,
+    behaviour: Callable[[Runtimes], Behaviour] = ModelledBehaviour,
     seed: int = 0,
 ) -> ScaledRun:
     """Simulate a workload to its end; without `runtimes`, tasks take theirs by an offer's speed.
 
-    Transfers of files, if the workload has a bandwidth, come on top.
+    Transfers of files, if the workload has a bandwidth, come on top. `behaviour` tells what may go
+    wrong with attempts of such run times; by default nothing does.
     """
     arrays, log = workload.arrays, StayLog()
     alone = runtimes or given(arrays.runtimes.tolist())
@@ -98,7 +101,7 @@ def run_scaled(
         goal,
         [ev.WorkArrived(one.at, one.work) for one in workload.arrivals],
         policy,
-        ModelledBehaviour(with_transfers(alone, arrays.transfers.tolist())),
+        behaviour(with_transfers(alone, arrays.transfers.tolist())),
         seed=seed,
         observers=[log],
     )
