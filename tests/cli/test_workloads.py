@@ -54,6 +54,7 @@ def test_programs_get_everything(team):
         (("simulate", "w.jsonl", "--place", "backfil"), "--place: no placer 'backfil'"),
         (("simulate", "w.jsonl", "--utilization", "x"), "--utilization: 'x' is not a number"),
         (("simulate", "w.jsonl", "--machines", "3", "--speeds", "1"), "--machines and --speeds"),
+        (("simulate", "w.jsonl", "--bandwidth", "9"), "--bandwidth: '9' is not a bandwidth; write"),
         (("simulate", "--tasks", "3", "--place", "backfill"), "--place is for workloads; give"),
         (("simulate", "--tasks", "3"), "the market is missing: add --market FILE"),
         (("compare", "market.toml"), "'market.toml' is not a workload file; bursar generate"),

@@ -2,6 +2,7 @@
 
 import gzip
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -87,6 +88,27 @@ def test_toml_says_what_to_draw(tmp_path):
     assert arrays.runtimes.sum() / 12 == pytest.approx(30 * MINUTE, rel=1e-6)
     assert arrays.runtimes.sum() / arrays.arrived[-1] == pytest.approx(5, rel=1e-6)
     assert max(one.work.count for one in workload.arrivals) <= 38
+
+
+def test_files_of_drawn_workflows_take_time_with_a_bandwidth(tmp_path):
+    head = 'kinds = ["cybershake"]\ncount = 6\ntotals = "30m"\n'
+    tail = "arrivals = {utilization = 0.5, machines = 10}\n"
+    plain = read_workload(written(tmp_path, head + tail))
+    slow = read_workload(written(tmp_path, head + 'bandwidth = "280 MB/s"\n' + tail))
+    assert plain.arrays.runtimes.tolist() == slow.arrays.runtimes.tolist()
+    assert not plain.arrays.transfers.any()
+    assert slow.arrays.transfers.sum() > 100 * SECOND
+    taken = slow.arrays.taken.sum()
+    assert taken / slow.arrays.arrived[-1] == pytest.approx(5, rel=1e-6)
+
+
+def test_sizes_of_files_are_in_the_lines_that_are_written(tmp_path):
+    workload = generate(WorkloadSpec(kinds=(("montage", 1.0),), count=3))
+    write_workload(workload, tmp_path / "w.jsonl")
+    found = read_workload(tmp_path / "w.jsonl")
+    moved = [msgspec.structs.replace(one, bandwidth=1e6).arrays for one in (workload, found)]
+    assert moved[0].transfers.any()
+    assert moved[0].transfers.tolist() == moved[1].transfers.tolist()
 
 
 def test_arrivals_may_have_a_rate_or_come_from_a_column(tmp_path):

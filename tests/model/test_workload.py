@@ -53,3 +53,31 @@ def test_a_task_without_a_run_time_is_named():
     workload = Workload((Arrival(0, diamond(1)), Arrival(0, Work(Bag(count=3)))))
     with pytest.raises(InputError, match="work 2 of workload, a bag, has tasks without a run time"):
         _ = workload.arrays
+
+
+def moving():
+    """A task that writes 30 MB, which another reads."""
+    flow = WorkflowBuilder("moving")
+    flow.task("make", runtime=4, writes={"part": 30_000_000})
+    flow.task("use", runtime=4, reads={"part": 30_000_000})
+    return Work.of_dag(flow.build())
+
+
+def test_files_take_time_only_with_a_bandwidth():
+    arrivals = (Arrival(0, moving()),)
+    assert not Workload(arrivals).arrays.transfers.any()
+    arrays = Workload(arrivals, bandwidth=10e6).arrays
+    assert (arrays.transfers / SECOND).tolist() == [3, 3]
+    assert (arrays.taken / SECOND).tolist() == [7, 7]
+
+
+def test_bytes_that_were_measured_count_before_the_sizes_of_files():
+    flow = WorkflowBuilder("measured")
+    flow.task("a", runtime=1, writes={"part": 30_000_000}, volume=(5_000_000, 5_000_000))
+    workload = Workload((Arrival(0, Work.of_dag(flow.build())),), bandwidth=10e6)
+    assert (workload.arrays.transfers / SECOND).tolist() == [1]
+
+
+def test_a_bandwidth_without_any_size_of_a_file_is_refused():
+    with pytest.raises(InputError, match="has a bandwidth, but no task with files of a known size"):
+        _ = Workload((Arrival(0, diamond(1)),), bandwidth=1e6).arrays

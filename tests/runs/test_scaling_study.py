@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import msgspec
 import pytest
 
 from bursar.model.errors import InputError
@@ -118,3 +119,15 @@ def test_budgets_of_users_are_read_with_what_is_wrong():
     ):
         with pytest.raises(InputError, match=why):
             read_users(users, market)
+
+
+@pytest.mark.parametrize("provisioner", ["react", "plan", "pfa"])
+def test_slow_files_take_machines_longer_and_cost_more(provisioner):
+    setting = ScalingSetting(market=MARKET, provisioners=(provisioner,))
+    found = []
+    for bandwidth in (None, 5e6):
+        works = msgspec.structs.replace(workload(), bandwidth=bandwidth)
+        found.append(study_scaling(works, setting).runs[0])
+    without, slow = found
+    assert slow.hours > 1.1 * without.hours
+    assert Money.parse(slow.cost) > Money.parse(without.cost)

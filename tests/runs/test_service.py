@@ -14,8 +14,10 @@ from bursar.journal.runs import Home
 from bursar.model.budget_text import budget_in
 from bursar.model.errors import InputError
 from bursar.model.goal import Account, Goal
+from bursar.model.time import SECOND
 from bursar.model.work import Bag, make_bag
 from bursar.report.decisions import decisions
+from bursar.runs.request import Request
 from bursar.state import events as ev
 from bursar.state.state import fold
 
@@ -249,3 +251,35 @@ def test_a_budget_is_not_lowered_below_what_was_committed(here):
         else:
             with Service.resume("paid", goal=goal) as resumed:
                 assert resumed.state.goal == goal
+
+
+def test_what_unreliable_machines_lose_comes_back_within_the_budgets_of_users():
+    text = (
+        'currency = "USD"\ndate = "2026-01-01"\n'
+        '[[offer]]\nname = "sure"\nprice = "0.05"\nbilling = "1s"\nlimit = 2\n'
+        '[[offer]]\nname = "spot"\nprice = "0.01"\nbilling = "1s"\nlimit = 4\npool = "unreliable"\n'
+    )
+    market = parse_market(text)
+    each = budget_in("USD", "0.3/2s")
+    request = Request(
+        market=market,
+        goal=Goal(accounts=(Account("ann", each), Account("bob", each))),
+        policies={"provisioner": "react", "placer": "priority", "replicator": "none"},
+        sabotage=SECOND // 2,
+        takes_workflows=True,
+        name="spot",
+        seed=1,
+    )
+    with Service.begin(request) as service:
+        for owner in ("ann", "bob"):
+            service.submit(bag(*["sleep 0.2"] * 12), owner=owner)
+        service.wait()
+        assert [work.status for work in service.list()] == ["done", "done"]
+    with JournalReader(Home.of(os.environ).find("spot").journal) as reader:
+        events = list(reader.events())
+    state = fold(events)
+    lost = [one for one in events if isinstance(one, ev.MachineDown) and one.cause == "lost"]
+    assert lost, "machines of a mean life of half a second vanish"
+    for name in ("ann", "bob"):
+        for number in range(state.now // (2 * SECOND) + 1):
+            assert state.ledger.committed_in(name, number) <= each.amount

@@ -20,6 +20,11 @@ class PlainTask:
     estimate: int
     parents: tuple[int, ...] = ()
     kind: int = 0
+    transfer: int = 0
+    """of its files, on any machine"""
+
+    def takes(self, speed):
+        return round(self.runtime / speed) + self.transfer
 
 
 @dataclass
@@ -227,7 +232,7 @@ class PlainSimulation:
             one.half_expected = one.work_left() * one.factor
         one.order.append(task)
         self.begun[work, task] = self.expected(work, task, machine)
-        runtime = round(self.works[work].tasks[task].runtime / self.speeds[machine])
+        runtime = self.works[work].tasks[task].takes(self.speeds[machine])
         self.works[work].started[task] = (self.now, machine)
         self.running[machine] = (self.now + runtime, work, task, self.now)
         self.starts.append((self.now, work, task, machine))

@@ -37,7 +37,8 @@ def plain_works(draw):
             runtime = draw(st.sampled_from([0, 1, 2, 4]))
             estimate = draw(st.sampled_from([runtime, runtime, 0, 1, 3]))
             kind = draw(st.integers(0, 2))
-            tasks.append(PlainTask(runtime, estimate, tuple(sorted(parents)), kind))
+            transfer = draw(st.sampled_from([0, 0, 1, 3]))
+            tasks.append(PlainTask(runtime, estimate, tuple(sorted(parents)), kind, transfer))
         works.append(PlainWork(arrived, tasks))
     return works
 
@@ -58,6 +59,7 @@ def arrays_of_plain(works):
         first=frozen(first, np.int64),
         work=frozen(np.repeat(np.arange(len(works)), np.diff(first)), np.int32),
         runtimes=frozen(np.array([task.runtime for task in tasks]), np.int64),
+        transfers=frozen(np.array([task.transfer for task in tasks]), np.int64),
         parents=grouped(pairs[:, 0], pairs[:, 1], count, count),
         children=grouped(pairs[:, 1], pairs[:, 0], count, count),
     )
@@ -212,7 +214,7 @@ def test_every_task_runs_once_after_its_parents_and_alone_on_its_machine(placer,
     assert len(starts) == sum(len(work.tasks) for work in works)
     spans = {}
     for (work, task), (time, machine) in starts.items():
-        end = time + round(works[work].tasks[task].runtime / speeds[machine])
+        end = time + works[work].tasks[task].takes(speeds[machine])
         spans[work, task] = (time, end)
         assert time >= works[work].arrived
     for (work, task), (time, _) in spans.items():
@@ -228,7 +230,7 @@ def test_no_machine_idles_while_backfill_has_a_task_to_start(works, speeds, seed
     starts = placed(works, speeds, "backfill", seed)
     when = {(work, task): time for time, work, task, _ in starts}
     ends = {
-        (work, task): time + round(works[work].tasks[task].runtime / speeds[machine])
+        (work, task): time + works[work].tasks[task].takes(speeds[machine])
         for time, work, task, machine in starts
     }
     for (work, task), time in when.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from bursar.engine.roles import Policy
@@ -62,3 +63,15 @@ def test_a_task_whose_parents_are_never_done_is_never_wanted():
     every = np.ones(3, dtype=bool)
     demand = demand_at(moments, run.eligible, run.schedule.end, every)
     assert demand.tolist() == [1, 2, 2]
+
+
+def test_machines_are_busy_while_files_are_read_and_written():
+    builder = WorkflowBuilder("pair")
+    builder.task("make", runtime=10, writes={"part": 20_000_000})
+    builder.task("use", runtime=10, reads={"part": 20_000_000})
+    workload = Workload((Arrival(0, Work.of_dag(builder.build())),), bandwidth=10e6)
+    fast = Market("USD", "undated", (msgspec.structs.replace(OFFER, speed=2.0),))
+    policy = Policy(React(fast), BackfillPlacer(seed=1), NoReplicas())
+    run = run_scaled(workload, fast, Goal(), policy)
+    assert (run.schedule.start / SECOND).tolist() == [5, 12], "5 s run and 2 s write, at speed 2"
+    assert (run.schedule.end / SECOND).tolist() == [12, 19]

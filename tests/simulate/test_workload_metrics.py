@@ -53,6 +53,16 @@ def test_two_forks_on_one_machine_by_hand():
     assert (times.response / critical_paths(arrays)).tolist() == [1, 29 / 3]
 
 
+def test_the_critical_path_has_transfers_which_no_speed_shortens():
+    flow = WorkflowBuilder("pair")
+    flow.task("make", runtime=10, writes={"part": 20_000_000})
+    flow.task("use", runtime=10, reads={"part": 20_000_000})
+    arrays = Workload((Arrival(0, Work.of_dag(flow.build())),), bandwidth=10e6).arrays
+    assert critical_paths(arrays).tolist() == [24]
+    assert critical_paths(arrays, 2.0).tolist() == [14]
+    assert alone_makespans(arrays, [2.0]).tolist() == [14]
+
+
 def test_a_work_that_was_not_finished_has_no_times():
     arrays = workload((0, fork("a", 1, 10)), (5, fork("b", 1, 1)))
     schedule = WorkloadSchedule(

@@ -12,7 +12,7 @@ from bursar.model.money import ZERO
 from bursar.model.time import SECOND
 from bursar.model.work import Work
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.faults import ModelledBehaviour, given
+from bursar.simulate.faults import ModelledBehaviour, given, with_transfers
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Rent
@@ -66,5 +66,6 @@ def run_engine(works, speeds, placer, seed=0, *, learns=False):
     fleet = WholeFleet([f"speed-{speed}" for speed in speeds])
     runtimes = LearnedRunTimes() if learns else estimates
     policy = Policy(fleet, placer, NoReplicas(), runtimes=runtimes)
-    behaviour = ModelledBehaviour(given([task.runtime for task in tasks]))
+    times = with_transfers(given([task.runtime for task in tasks]), [t.transfer for t in tasks])
+    behaviour = ModelledBehaviour(times)
     return simulate(market, Goal(), arriving(works), policy, behaviour, seed=seed)

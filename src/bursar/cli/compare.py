@@ -18,7 +18,13 @@ from bursar.cli.options import (
     option,
     settings,
 )
-from bursar.cli.workload_options import is_scaled, scaling_of, setting_of, workload_options
+from bursar.cli.workload_options import (
+    is_scaled,
+    scaling_of,
+    setting_of,
+    workload_of,
+    workload_options,
+)
 from bursar.formats.recognise import is_workload
 from bursar.model.errors import InputError, shown
 from bursar.model.numbers import LAST_SEED
@@ -90,7 +96,6 @@ def command(
     Lyapunov drift.
     """
     from bursar.cli.workload_table import draw, page, show_comparison, values, watched
-    from bursar.formats.workload import read_workload
     from bursar.runs.workload_study import study_workload
     from bursar.simulate.placing import RULES
 
@@ -102,13 +107,14 @@ def command(
         if alone:
             raise InputError("--alone is for placers; leave out --provision, or --alone")
         setting = scaling_of(options)
-        simulate_scaled(workload, setting, plot, ranked=rank, as_json=as_json, html=html)
+        works = workload_of(workload, options)
+        simulate_scaled(works, setting, plot, ranked=rank, as_json=as_json, html=html)
         return
     if rank:
         raise InputError("--rank ranks autoscalers; add for example --provision react,plan")
     everything = ",".join(name for name in RULES if ":" not in name)
     placing = setting_of({**options, "place": options["place"] or everything}, alone=alone)
-    study = study_workload(read_workload(workload), placing, watched)
+    study = study_workload(workload_of(workload, options), placing, watched)
     if as_json:
         print_json(values(study))
     else:

@@ -9,9 +9,9 @@ import msgspec
 
 from bursar.cli.common import print_json, print_table, say, write_text
 from bursar.cli.workload_table import watched
-from bursar.formats.workload import read_workload
 from bursar.model.money import Money, format_money
 from bursar.model.text import counted
+from bursar.model.workload import Workload
 from bursar.report.comparison import ComparedTable, comparison_html
 from bursar.report.plot import Plot, svg
 from bursar.report.workload import demand_plot
@@ -33,7 +33,7 @@ _RANKED: Final = ("rank", "name", "pairwise", "fractional", "elasticity", "user"
 
 
 def simulate_scaled(
-    path: str,
+    workload: Workload,
     setting: ScalingSetting,
     plot: str | None,
     *,
@@ -42,7 +42,7 @@ def simulate_scaled(
     html: str | None = None,
 ) -> None:
     """Simulate a workload with autoscalers, and show what came of it."""
-    study = study_scaling(read_workload(path), setting, watched)
+    study = study_scaling(workload, setting, watched)
     if as_json:
         print_json(values(study, ranked=ranked))
     else:

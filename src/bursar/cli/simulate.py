@@ -34,6 +34,7 @@ from bursar.cli.workload_options import (
     refuse_workload_options,
     scaling_of,
     setting_of,
+    workload_of,
     workload_options,
 )
 from bursar.formats.job import Job
@@ -61,6 +62,11 @@ from bursar.runs.sweep import Sweep, goals_of, sweep
 
 REPORTED_AFTER: Final = 10.0
 """seconds after which somebody wants to know how it goes"""
+FOR_AUTOSCALERS: Final = (
+    *("market", "fleet", "budget", "plot"),
+    *("failing", "mean_life", "spot_traces", "notice"),
+)
+"""options of other work that a workload with autoscalers has, too"""
 MOST_RUNS = 1_000_000
 """Simulated runs of one study."""
 
@@ -146,7 +152,8 @@ MOST_RUNS = 1_000_000
     FAILURES,
     "--mean-life",
     metavar="TIME",
-    help="Mean time after which a machine is lost (default: never).",
+    help="Mean time after which an unreliable machine is lost, or any machine in a market without"
+    " unreliable ones (default: never).",
 )
 @option(
     FAILURES,
@@ -219,7 +226,7 @@ def command(
     pair, with the share of runs that finish.
     """
     if flow is not None and is_workload(flow):
-        allowed = ("market", "fleet", "budget", "plot") if options["provision"] else ()
+        allowed = FOR_AUTOSCALERS if options["provision"] else ()
         refuse_others(("seed", "as_json", *allowed))
         wanted = {**options, "seed": seed, "market": market}
         _simulate_workload(flow, wanted, plot, as_json=as_json)
@@ -270,13 +277,14 @@ def _simulate_workload(
     if is_scaled(options):
         from bursar.cli.scaling_table import simulate_scaled
 
-        simulate_scaled(path, scaling_of(options), plot, ranked=False, as_json=as_json)
+        workload = workload_of(path, options)
+        setting = msgspec.structs.replace(scaling_of(options), faults=_faults(options))
+        simulate_scaled(workload, setting, plot, ranked=False, as_json=as_json)
         return
     from bursar.cli.workload_table import show, values, watched  # late: they bring numpy
-    from bursar.formats.workload import read_workload
     from bursar.runs.workload_study import study_workload
 
-    found = study_workload(read_workload(path), setting_of(options), watched)
+    found = study_workload(workload_of(path, options), setting_of(options), watched)
     if as_json:
         print_json(values(found))
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import rich_click as click
 from click import get_current_context
 from click.core import ParameterSource
@@ -12,6 +13,7 @@ from click.core import ParameterSource
 from bursar.cli.numbers import Whole
 from bursar.cli.options import GOAL, MACHINES, POLICIES, WORK, option, together
 from bursar.formats.market import read_market
+from bursar.model.bandwidth import read_bandwidth
 from bursar.model.budget_text import budget_in
 from bursar.model.errors import InputError
 from bursar.model.fleet import parse_fleet
@@ -21,6 +23,7 @@ from bursar.model.reading import read_duration
 from bursar.model.time import SECOND
 
 if TYPE_CHECKING:
+    from bursar.model.workload import Workload
     from bursar.runs.scaling_study import ScalingSetting
     from bursar.runs.workload_study import StudySetting
 
@@ -32,6 +35,13 @@ workload_options: Final = together(
         "--utilization",
         metavar="SHARE",
         help="Scale a workload's arrivals: 0.9, 0.5,0.9 or 0.5..0.98 (default: as in the file).",
+    ),
+    option(
+        WORK,
+        "--bandwidth",
+        metavar="RATE",
+        help="How fast machines read and write the files of a workload's tasks, e.g. 280MB/s"
+        " (default: as in the file, else files take no time).",
     ),
     option(
         GOAL,
@@ -82,11 +92,20 @@ workload_options: Final = together(
 )
 """What is tried with a workload."""
 NAMES: Final = (
-    *("utilization", "machines", "speeds", "place", "estimates"),
+    *("utilization", "bandwidth", "machines", "speeds", "place", "estimates"),
     *("provision", "interval", "users"),
 )
 FOR_SCALING: Final = ("interval", "users", "market", "fleet", "budget")
 """options that only make sense with autoscalers"""
+
+
+def workload_of(path: str, options: Mapping[str, Any]) -> Workload:
+    """The workload in a file, with the bandwidth that the options ask for."""
+    from bursar.formats.workload import read_workload
+
+    workload = read_workload(path)
+    bandwidth = _read(options, "bandwidth", read_bandwidth, workload.bandwidth)
+    return msgspec.structs.replace(workload, bandwidth=bandwidth)
 
 
 def setting_of(options: Mapping[str, Any], *, alone: bool = False) -> StudySetting:

@@ -7,6 +7,7 @@
     totals = "hyper-gamma"                       # or "generated", or a mean such as "1h"
     owners = ["ann", "bob"]                      # in turn; works have no owner if not given
     priorities = "0-9"                           # each equally likely; 0 if not given
+    bandwidth = "280 MB/s"                       # of files; they take no time if not given
 
     [arrivals]
     utilization = 0.9        # of `machines`; or rate = "97/h"; or file and column; or batch = true
@@ -35,6 +36,7 @@ import msgspec
 
 from bursar.formats.params import read_params
 from bursar.formats.workflow import read_workflow
+from bursar.model.bandwidth import read_bandwidth
 from bursar.model.errors import InputError, instead_of, shown
 from bursar.model.numbers import LAST_SEED, parse_number, parse_whole
 from bursar.model.reading import read_duration, read_flag, read_toml, read_whole, read_words
@@ -61,7 +63,7 @@ Read = TypeVar("Read")
 MOST_MACHINES: Final = 1_000_000
 _DRAWN_KEYS: Final = (
     *("name", "kinds", "count", "seed", "classes", "totals", "arrivals"),
-    *("owners", "priorities"),
+    *("owners", "priorities", "bandwidth"),
 )
 _ARRIVAL_KEYS: Final = ("utilization", "machines", "rate", "file", "column", "batch")
 _WORK_KEYS: Final = ("file", "at", "owner", "priority", "deadline", "number")
@@ -109,6 +111,7 @@ def _spec(table: Mapping[str, Any], directory: Path) -> WorkloadSpec:
         ),
         owners=_read(table, "owners", _read_owners, ()),
         priorities=_read(table, "priorities", _read_priorities, None),
+        bandwidth=_read(table, "bandwidth", read_bandwidth, None),
         name=_read(table, "name", read_words, "workload"),
     )
 
@@ -222,7 +225,7 @@ def _recorded(text: str, source: str, number: int) -> float:
 
 
 def _composed(table: Mapping[str, Any], directory: Path) -> Workload:
-    _check_keys(table, ("name", "works"))
+    _check_keys(table, ("name", "bandwidth", "works"))
     works = table["works"]
     if not isinstance(works, list) or not works:
         raise InputError("works must be tables: write [[works]] with file and at for each")
@@ -233,7 +236,11 @@ def _composed(table: Mapping[str, Any], directory: Path) -> Workload:
         except InputError as error:
             raise InputError(f"work {number}: {error}") from None
     arrivals.sort(key=lambda one: one.at)
-    return Workload(tuple(arrivals), _read(table, "name", read_words, "workload"))
+    return Workload(
+        tuple(arrivals),
+        _read(table, "name", read_words, "workload"),
+        _read(table, "bandwidth", read_bandwidth, None),
+    )
 
 
 def _work(entry: Any, directory: Path) -> Arrival:

@@ -384,7 +384,7 @@ def begin(rule: int, state: PlacingState, task: int) -> None:
     now, work = numbers[ps.NOW], table[row.WORK, task]
     runtime = np.int64(np.rint(table[row.RUNTIME, task] / ratio[row.SPEED, machine]))
     table[row.START, task] = now
-    table[row.END, task] = now + runtime
+    table[row.END, task] = now + runtime + table[row.TRANSFER, task]
     table[row.MACHINE, task] = machine
     if numbers[ps.HISTORY] > 0:
         look_half_way(state, task)

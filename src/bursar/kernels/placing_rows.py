@@ -114,7 +114,9 @@ LAST_TAKEN: Final = 51
 """what the tasks that ended last took ..."""
 LAST_EXPECTED: Final = 52
 """... and were expected to take"""
-ROWS: Final = 53
+TRANSFER: Final = 53
+"""by task: what its files take on any machine"""
+ROWS: Final = 54
 
 # Of `ratio`, with a column for each work, and one more, or for each machine.
 KEY: Final = 0

@@ -276,6 +276,7 @@ def make_state(
         (row.FIRST, arrays.first),
         (row.WORK, arrays.work),
         (row.RUNTIME, arrays.runtimes),
+        (row.TRANSFER, arrays.transfers),
         (row.ESTIMATE, estimates),
         (row.PARENTS_START, arrays.parents.starts),
         (row.CHILDREN_START, arrays.children.starts),

@@ -34,6 +34,9 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
 
     arrivals: tuple[Arrival, ...]
     name: str = "workload"
+    bandwidth: float | None = None
+    """bytes a second at which a machine reads the files of a task before it runs, and writes them
+    afterwards; None: files take no time"""
 
     def __post_init__(self) -> None:
         last = 0

@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.model.dag import Csr, dag_of, frozen
+from bursar.model.dag import Csr, Dag, dag_of, frozen
 from bursar.model.errors import InputError
 from bursar.model.time import SECOND
 from bursar.model.work import Bag
@@ -28,11 +28,19 @@ class WorkloadArrays(msgspec.Struct, frozen=True, eq=False):
     """by task, its work"""
     runtimes: NDArray[np.int64]
     """by task, in microseconds at speed 1"""
+    transfers: NDArray[np.int64]
+    """by task, microseconds for which a machine of any speed reads and writes its files"""
     parents: Csr
     children: Csr
 
     def __len__(self) -> int:
         return len(self.work)
+
+    @property
+    def taken(self) -> NDArray[np.int64]:
+        """By task, microseconds for which it holds a machine of speed 1."""
+        found: NDArray[np.int64] = self.runtimes + self.transfers
+        return found
 
 
 def arrays_of(workload: Workload) -> WorkloadArrays:
@@ -58,9 +66,35 @@ def arrays_of(workload: Workload) -> WorkloadArrays:
         first=frozen(first, np.int64),
         work=frozen(np.repeat(np.arange(len(works)), counts), np.int32),
         runtimes=frozen(np.rint(seconds * SECOND), np.int64),
+        transfers=frozen(_transfers(workload, dags), np.int64),
         parents=_joined([dag.parents for dag in dags], first),
         children=_joined([dag.children for dag in dags], first),
     )
+
+
+def _transfers(workload: Workload, dags: list[Dag]) -> NDArray[np.float64]:
+    """By task, how long its files take; of a file whose size nobody gave, no time."""
+    moved = np.concatenate([_bytes_of(dag) for dag in dags]) if dags else np.zeros(0)
+    if workload.bandwidth is None:
+        return np.zeros(len(moved))
+    if len(moved) and not moved.any():
+        raise InputError(
+            f"{workload.name} has a bandwidth, but no task with files of a known size; give sizes"
+            " of files, or leave the bandwidth out"
+        )
+    return np.rint(moved * (SECOND / workload.bandwidth))
+
+
+def _bytes_of(dag: Dag) -> NDArray[np.int64]:
+    """By task, what it reads and writes: as measured, else by the sizes of its files."""
+    found: NDArray[np.int64] = np.zeros(len(dag), dtype=np.int64)
+    if dag.volumes is not None:
+        found += np.maximum(dag.volumes, 0).sum(axis=1)
+        return found
+    sizes = np.maximum(dag.files.sizes, 0)
+    for files in (dag.files.read, dag.files.written):
+        np.add.at(found, files.rows(), sizes[files.items])
+    return found
 
 
 def _joined(parts: list[Csr], first: NDArray[np.int64]) -> Csr:

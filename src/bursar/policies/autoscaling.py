@@ -12,6 +12,10 @@ Booting machines count as provisioned, so that a boot may take longer than the i
 decide one after the other, in random order: the first ones get what a limit leaves. Where the paid
 time of machines ends together with the interval, as in chapter 5, the decision is made before any
 of them is paid for again: busy ones stay, then idle ones that are wanted, then new ones.
+
+A machine that is lost is replaced at once, while there is demand for it, not at the next decision.
+In a market of both pools, reliable machines are rented for tasks that unreliable ones lost twice
+(`bursar.policies.lost_tasks`).
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from bursar.model.fleet import Fleet
 from bursar.model.market import Market, Offer
 from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
+from bursar.policies.lost_tasks import LostTasks, has_both_pools, with_reliable
 from bursar.policies.reconcile import Target, reconcile
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Scale, Stop, Wake
@@ -102,6 +107,12 @@ class Autoscaler(Provisioner):
         """by offer, machines that accounts before the present one are about to rent"""
         self._seed: int | None = None
         """for what is drawn in the next decision; None: nothing was decided yet"""
+        self._has_pools = has_both_pools(market)
+        self._lost = LostTasks()
+        self._has_losses = False
+        """whether a machine was lost since it was last seen to"""
+        self._replaced: Counter[str] = Counter()
+        """by account, slots that were rented since the last decision for those of lost machines"""
 
     @abstractmethod
     def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
@@ -110,6 +121,8 @@ class Autoscaler(Provisioner):
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if isinstance(event, ev.ScaleDecided):
             self._decided[event.account] = event.fleet
+        elif isinstance(event, ev.MachineDown) and event.cause == "lost":
+            self._has_losses = True
 
     # --- what entries may ask --------------------------------------------------------------------
 
@@ -153,8 +166,10 @@ class Autoscaler(Provisioner):
     ) -> Iterable[Rent | Release | Scale | Wake | Stop]:
         for number in self._idle.take(view):
             self._idle_since[number] = now
-        if now < self._due or view.stopping is not None or not view.total:
+        if view.stopping is not None or not view.total:
             return ()  # the first decision is for the first work
+        if now < self._due:
+            return self._replacements(view, now) if self._has_losses else ()
         if self._seed is None:
             self._seed = rng.getrandbits(62)
         self._decide(view, now, self._seed)
@@ -187,9 +202,11 @@ class Autoscaler(Provisioner):
         self._counts.look(view)
         self._decisions, self._decided_at = [], now
         self._promised.clear()
+        self._replaced.clear()
+        self._has_losses = False
         rng = Random(seed)
         for account in rng.sample(list(view.ledger.accounts), len(view.ledger.accounts)):
-            found = self.wanted(view, now, account, rng)
+            found = self._with_reliable(self.wanted(view, now, account, rng), view, account)
             fleet = self._payable(view, now, account, found.fleet)
             demand, supply = view.demand.now(account), self.supply(account)
             self._decisions.append(FleetDecision(account, found, fleet, demand, supply))
@@ -198,6 +215,39 @@ class Autoscaler(Provisioner):
                 new = count - self.machines(self.market[name], account)
                 self._promised[name] += max(0, new)
         self._promised.clear()
+
+    def _with_reliable(self, found: WantedFleet, view: View, account: str) -> WantedFleet:
+        """What is wanted, with reliable slots for tasks that were lost too often."""
+        if not self._has_pools:
+            return found
+        self._lost.look(view)
+        lost = len(self._lost.of(account, view))
+        fleet = with_reliable(found.fleet, lost, self.market, lambda o: self.most(o, account))
+        if not lost or fleet == found.fleet:
+            return found
+        why = f"{found.reason}; {counted(lost, 'task')} lost before need reliable machines"
+        return msgspec.structs.replace(found, fleet=fleet, reason=why)
+
+    def _replacements(self, view: View, now: Time) -> Iterable[Rent | Release]:
+        """Machines in place of lost ones, as many as demand needs and were decided for.
+
+        Between two decisions no slot is replaced twice: machines that never last are not for us.
+        """
+        self._has_losses = False
+        self._counts.look(view)
+        actions: list[Rent | Release] = []
+        for account, decided in self._decided.items():
+            wanted = self._with_reliable(WantedFleet(decided, ""), view, account).fleet
+            fleet = self._payable(view, now, account, wanted)
+            whole = sum(self.market[name].slots * count for name, count in decided.items())
+            lacking = view.demand.now(account) - self.supply(account)
+            slots = min(lacking, whole - self._replaced[account])
+            target = Target(fleet=fleet, rent="in place of a machine that was lost", slots=slots)
+            for action in reconcile(view, target, now, account):
+                actions.append(action)
+                if isinstance(action, Rent):
+                    self._replaced[account] += self.market[action.offer].slots * action.count
+        return actions
 
     def _scale(self, view: View, now: Time, one: FleetDecision) -> Iterator[Rent | Release | Scale]:
         account, fleet = one.account, one.fleet

@@ -17,9 +17,11 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from bursar.engine.roles import Placer, Policy
+from bursar.engine.roles import Placer, Policy, Provisioner, learns
 from bursar.model.errors import InputError, instead_of, one_line, shown
+from bursar.model.market import Market
 from bursar.policies.advise.none import NoAdvice
+from bursar.policies.lost_tasks import ReliableRetries, has_both_pools
 from bursar.policies.parameters import parameters_of
 from bursar.policies.place_by_account import AccountPlacer, PlacedByAccount
 from bursar.policies.presets import check_accounts, check_together
@@ -205,6 +207,18 @@ def make_placer(name: str, offered: Mapping[str, Any], accounts: int) -> Placer:
     if accounts > 1 and isinstance(made, AccountPlacer):
         return PlacedByAccount(partial(make_entry, "placer", name, offered))
     return made
+
+
+def with_retries(placer: Placer, provisioner: Provisioner, market: Market) -> Placer:
+    """With an autoscaler on both pools, tasks that were lost often go to reliable machines.
+
+    A placer that learns from events stays as it is, such as one that follows plans.
+    """
+    from bursar.policies.autoscaling import Autoscaler  # late: few runs have one
+
+    if not isinstance(provisioner, Autoscaler) or not has_both_pools(market) or learns(placer):
+        return placer
+    return ReliableRetries(placer)
 
 
 def make_policy(

@@ -44,6 +44,8 @@ HYPER_GAMMA: Final = (GammaStage(0.7, 5.0, 323.73), GammaStage(0.3, 45.0, 88.291
 CLASSES: Final = (SizeClass(0.75, 30, 39), SizeClass(0.20, 40, 199), SizeClass(0.05, 200, 600))
 OVERHEAD: Final = 5.0
 """seconds that the system adds to each task"""
+BANDWIDTH: Final = 280e6
+"""bytes a second of files, in the critical paths of SLR; tasks wait for none (section 4.5)"""
 BOOT: Final[Time] = 10 * SECOND
 SLOW_BOOT: Final[Time] = 45 * SECOND
 RATE: Final = 14
@@ -168,7 +170,7 @@ class SetFigures(msgspec.Struct, frozen=True, eq=False):
     """the same where machines are always up"""
     sizes: NDArray[np.int64]
     paths: Floats
-    """of run times without overhead, in seconds"""
+    """of run times without overhead, with transfers of files, in seconds"""
 
     @property
     def elastic(self) -> Floats:
@@ -206,14 +208,15 @@ def run_case(case: AutoscalerCase | None, name: str, works: int, seed: int) -> S
         run = run_scaled(workload, setting.market, Goal(), policy, seed=seed)
         figures = reader.of(case.entry, "backfill", run)
         responses = work_times(workload.arrays, run.schedule).response
-    bare = workload_of(name, works, seed, overhead=0.0).arrays
+    bare = workload_of(name, works, seed, overhead=0.0)
+    bare = msgspec.structs.replace(bare, bandwidth=BANDWIDTH)
     return SetFigures(
         figures,
         _by_rate(figures, 1 if case is None else case.rate),
         responses,
         without,
         np.diff(workload.arrays.first),
-        critical_paths(bare),
+        critical_paths(bare.arrays),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from random import Random
 
 import msgspec
 
 from bursar.model.errors import InputError
-from bursar.model.market import Market
+from bursar.model.market import Market, Offer
 from bursar.model.time import Time
 from bursar.runs.request import Request
 from bursar.simulate.faults import ModelledBehaviour, Runtimes
@@ -19,11 +20,12 @@ from bursar.simulate.world import Behaviour
 class Faults(msgspec.Struct, frozen=True):
     """What is to go wrong."""
 
-    failing: float
-    reliability: float
-    mean_life: Time | None
-    notice: Time
-    traces: tuple[SpotTrace, ...]
+    failing: float = 0.0
+    reliability: float = 1.0
+    mean_life: Time | None = None
+    """of unreliable machines; in a market without any, of all"""
+    notice: Time = 0
+    traces: tuple[SpotTrace, ...] = ()
 
     @property
     def is_none(self) -> bool:
@@ -33,17 +35,8 @@ class Faults(msgspec.Struct, frozen=True):
     def check(self, request: Request) -> None:
         """Refuse what has no effect, and what never ends."""
         words = request.asked
-        offers = [offer for offer in request.market.offers if offer.pool == "unreliable"]
-        if not offers and (self.traces or self.reliability < 1):
-            raise InputError(
-                'no offer of this market is unreliable; write pool = "unreliable" in its file, or'
-                f" leave out {words.option('reliability')} and {words.option('spot_trace')}"
-            )
-        if self.notice and self.mean_life is None and not self.traces:
-            raise InputError(
-                f"{words.option('notice')} needs {words.option('mean_life')} or"
-                f" {words.option('spot_trace')}: otherwise no machine is lost"
-            )
+        self.check_market(request.market, words.option)
+        offers = _unreliable(request.market)
         endless = request.limits.timeout is None and request.goal.deadline is None
         if self.reliability < 1 and endless and not all(offer.price for offer in offers):
             raise InputError(
@@ -51,20 +44,35 @@ class Faults(msgspec.Struct, frozen=True):
                 f" {words.option('timeout')} or {words.option('deadline')}"
             )
 
+    def check_market(self, market: Market, option: Callable[[str], str]) -> None:
+        """Refuse what has no effect in a market; `option` tells what an option is called."""
+        if not _unreliable(market) and (self.traces or self.reliability < 1):
+            raise InputError(
+                'no offer of this market is unreliable; write pool = "unreliable" in its file, or'
+                f" leave out {option('reliability')} and {option('spot_trace')}"
+            )
+        if self.notice and self.mean_life is None and not self.traces:
+            raise InputError(
+                f"{option('notice')} needs {option('mean_life')} or"
+                f" {option('spot_trace')}: otherwise no machine is lost"
+            )
+
     def behaviour(self, market: Market, runtimes: Runtimes, seed: int) -> Behaviour:
-        lives = (
-            {}
-            if self.mean_life is None
-            else {offer.name: self.mean_life for offer in market.offers}
-        )
+        mortal = _unreliable(market) or market.offers
+        life = self.mean_life
+        lives = {} if life is None else {offer.name: life for offer in mortal}
         behaviour: Behaviour = ModelledBehaviour(
             runtimes, failing=self.failing, mean_life=lives, notice=self.notice, seed=seed
         )
         if self.reliability < 1:
             behaviour = UnreliablePool(behaviour, reliability=self.reliability, seed=seed)
         if self.traces:
-            unreliable = [offer.name for offer in market.offers if offer.pool == "unreliable"]
+            unreliable = [offer.name for offer in _unreliable(market)]
             offset = Random(seed).randrange(max(trace.length for trace in self.traces))
             traces = dict.fromkeys(unreliable, self.traces)
             behaviour = TracedMachines(behaviour, traces, offset=offset, notice=self.notice)
         return behaviour
+
+
+def _unreliable(market: Market) -> Sequence[Offer]:
+    return [offer for offer in market.offers if offer.pool == "unreliable"]

@@ -196,11 +196,12 @@ def slotted_workload(
 
 def slotted_times(workload: Workload, setting: OptimumSetting) -> dict[str, list[Time]]:
     """By offer, what each task of the workload takes, in whole slots of at least one."""
-    slot = setting.slot
+    slot, arrays = setting.slot, workload.arrays
+    runtimes, transfers = arrays.runtimes.tolist(), arrays.transfers.tolist()
     return {
         offer.name: [
-            max(1, -(-_time_on(offer, task, time, setting) // slot)) * slot
-            for task, time in enumerate(workload.arrays.runtimes.tolist())
+            max(1, -(-(_time_on(offer, task, time, setting) + moved) // slot)) * slot
+            for task, (time, moved) in enumerate(zip(runtimes, transfers, strict=True))
         ]
         for offer in setting.market.offers
     }

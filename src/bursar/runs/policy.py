@@ -10,7 +10,7 @@ from bursar.beliefs.sampling import sample_size
 from bursar.engine.roles import Advisor, Policy, Provisioner
 from bursar.model.strategy import Strategy
 from bursar.policies.presets import EXPERT, PLANNED, SAMPLING, advisor_for
-from bursar.policies.registry import make_entry, make_placer
+from bursar.policies.registry import make_entry, make_placer, with_retries
 from bursar.runs.request import ASK
 from bursar.state import events as ev
 from bursar.state.run_times import RunTimes
@@ -89,9 +89,10 @@ def policy_of(
         },
     )
     offered["provisioner"] = provisioner
+    placer = make_placer(policies["placer"], offered, len(state.goal.accounts))
     return Policy(
         provisioner,
-        make_placer(policies["placer"], offered, len(state.goal.accounts)),
+        with_retries(placer, provisioner, created.market),
         make_entry("replicator", policies["replicator"], offered),
         _advisors(policies, state, provisioner, ask),
         runtimes,

@@ -25,9 +25,16 @@ from bursar.model.market import Market
 from bursar.model.time import SECOND, Time
 from bursar.model.workload import Workload
 from bursar.policies.presets import SUITED
-from bursar.policies.registry import check_policies, make_entry, make_placer, plain_name
+from bursar.policies.registry import (
+    check_policies,
+    make_entry,
+    make_placer,
+    plain_name,
+    with_retries,
+)
 from bursar.policies.replicate.none import NoReplicas
 from bursar.report.ranking import Scores, rank
+from bursar.runs.faults import Faults
 from bursar.runs.scaling_figures import ALWAYS_UP, FigureReader, ScaledWorkload, moments_of
 from bursar.simulate.estimate_errors import EstimateError
 from bursar.simulate.placing import RULES, WorkloadSchedule, place_workload
@@ -57,6 +64,8 @@ class ScalingSetting(msgspec.Struct, frozen=True):
     """of the run times that entries know"""
     learned: bool = False
     """run times are learned, not known"""
+    faults: Faults = Faults()
+    """what goes wrong with attempts and machines"""
     seed: int = 0
     step: Time = STEP
 
@@ -120,7 +129,18 @@ def study_scaling(
     runs = []
     for provisioner, placer in watched(setting.pairs()):
         policy = policy_for(workload, setting, provisioner, placer, known)
-        runs.append(run_scaled(workload, setting.market, setting.goal, policy, seed=setting.seed))
+        runs.append(
+            run_scaled(
+                workload,
+                setting.market,
+                setting.goal,
+                policy,
+                behaviour=lambda times: setting.faults.behaviour(
+                    setting.market, times, setting.seed
+                ),
+                seed=setting.seed,
+            )
+        )
     size = setting.size() or max(_most_demand(run, setting.step) for run in runs)
     base = always_up(workload, setting, size)
     reader = FigureReader(workload, setting.market, setting.goal, size, setting.step, base)
@@ -137,6 +157,7 @@ def study_scaling(
 
 def _check(workload: Workload, setting: ScalingSetting) -> None:
     accounts = [account.name for account in setting.goal.accounts]
+    setting.faults.check_market(setting.market, lambda name: f"--{name.replace('_', '-')}")
     for provisioner, placer in setting.pairs():
         policies = {"provisioner": provisioner, "placer": placer, "replicator": "none"}
         check_policies(policies, simulated=True, accounts=max(1, len(accounts)))
@@ -174,11 +195,13 @@ def policy_for(
         runtimes = LearnedRunTimes()
     elif runtimes is None:
         speeds = {offer.name: offer.speed for offer in setting.market.offers}
-        times = workload.arrays.runtimes if known is None else known
+        times = workload.arrays.taken if known is None else known
         runtimes = GivenRunTimes(times.tolist(), speeds)
+    autoscaler = make_entry("provisioner", provisioner, offered)
+    made = make_placer(placer, {}, len(setting.goal.accounts))
     return Policy(
-        make_entry("provisioner", provisioner, offered),
-        make_placer(placer, {}, len(setting.goal.accounts)),
+        autoscaler,
+        with_retries(made, autoscaler, setting.market),
         NoReplicas(),
         runtimes=runtimes,
     )

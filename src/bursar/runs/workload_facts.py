@@ -13,7 +13,7 @@ from bursar.simulate.workloads.arrivals import utilization_of
 
 
 class WorkloadFacts(msgspec.Struct, frozen=True):
-    """Sizes are tasks of a workflow; totals are seconds of machine time at speed 1."""
+    """Sizes are tasks of a workflow; totals are seconds on machines of speed 1, with transfers."""
 
     works: int
     tasks: int
@@ -42,5 +42,5 @@ def facts_of(workload: Workload, speed: float) -> WorkloadFacts:
         utilization=utilization_of(arrays, speed),
         size_p50=p50,
         size_p90=p90,
-        total_mean_s=float(arrays.runtimes.sum()) / SECOND / len(sizes),
+        total_mean_s=float(arrays.taken.sum()) / SECOND / len(sizes),
     )

@@ -37,7 +37,7 @@ class EstimateError(msgspec.Struct, frozen=True):
 
     def estimates(self, arrays: WorkloadArrays, rng: np.random.Generator) -> Longs:
         """By task, in microseconds at speed 1; at least one."""
-        times = arrays.runtimes.astype(np.float64)
+        times = arrays.taken.astype(np.float64)
         if self.kind == "static":
             times = times * self.factor
         elif self.kind == "random-1":
@@ -47,7 +47,7 @@ class EstimateError(msgspec.Struct, frozen=True):
         elif self.kind == "random-2":
             times = 2 * self.factor * SECOND * (1 - rng.random(len(arrays)))
         found: Longs = np.maximum(np.rint(times), 1).astype(np.int64)
-        return np.where(arrays.runtimes == 0, 0, found) if self.kind == "none" else found
+        return np.where(arrays.taken == 0, 0, found) if self.kind == "none" else found
 
 
 def parse_error(text: str) -> EstimateError:

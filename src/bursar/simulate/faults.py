@@ -23,6 +23,11 @@ def traced(runtimes: Mapping[str, Sequence[Time]]) -> Runtimes:
     return lambda task, machine: runtimes[machine.offer.name][task - 1]
 
 
+def with_transfers(runtimes: Runtimes, transfers: Sequence[Time]) -> Runtimes:
+    """The same, and what the files of each task take on any machine."""
+    return lambda task, machine: runtimes(task, machine) + transfers[task - 1]
+
+
 def drawn(draw: Callable[[Random], Time], seed: int) -> Runtimes:
     """Run times on a machine of speed 1, drawn once a task and independent of the order."""
 

@@ -84,9 +84,10 @@ def place_workload(
     """Simulate to the end, or until more works than `most_works` (0: any number) are unfinished.
 
     `placer` is a name, perhaps with parameters: `owm:order=highest`. `estimates` are the run times
-    that it knows, by task in microseconds at speed 1; None: the true ones. With `kinds`, which has
-    the kind of each task from 0 on, run times are not known but learned from tasks of the same kind
-    that have ended, and corrected by the work's own (`bursar.beliefs.learned.LearnedRunTimes`).
+    that it knows, by task in microseconds at speed 1, with transfers of files; None: the true ones.
+    With `kinds`, which has the kind of each task from 0 on, run times are not known but learned
+    from tasks of the same kind that have ended, and corrected by the work's own
+    (`bursar.beliefs.learned.LearnedRunTimes`).
     """
     if placer == PLANNED:
         if kinds is not None:
@@ -232,7 +233,7 @@ def _place_by_plans(
 
 def _known(arrays: WorkloadArrays, estimates: NDArray[np.int64] | None) -> NDArray[np.int64]:
     if estimates is None:
-        return arrays.runtimes
+        return arrays.taken
     if len(estimates) != len(arrays):
         raise InputError(f"{len(estimates)} estimates for {len(arrays)} tasks; give one for each")
     return np.array(estimates, np.int64)

@@ -95,7 +95,8 @@ class PlannedPlacement:
                 continue
             task, speed = line.pop(), self._speeds[machine]
             self.start[task], self.machine[task] = now, machine
-            end = now + round(int(self._arrays.runtimes[task]) / speed)
+            takes = round(int(self._arrays.runtimes[task]) / speed)
+            end = now + takes + int(self._arrays.transfers[task])
             self.end[task] = end
             self._expected[task] = now + round(int(self._estimates[task]) / speed)
             self._left[self._arrays.work[task]] -= 1

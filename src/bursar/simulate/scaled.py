@@ -6,7 +6,7 @@ kept of a run is what metrics need, in arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
@@ -18,9 +18,10 @@ from bursar.model.market import Market
 from bursar.model.time import Time
 from bursar.model.workload import Workload
 from bursar.model.workload_arrays import WorkloadArrays
-from bursar.simulate.faults import ModelledBehaviour, Runtimes, given
+from bursar.simulate.faults import ModelledBehaviour, Runtimes, given, with_transfers
 from bursar.simulate.placing import WorkloadSchedule
 from bursar.simulate.run import simulate
+from bursar.simulate.world import Behaviour
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -85,16 +86,22 @@ def run_scaled(
     policy: Policy,
     *,
     runtimes: Runtimes | None = None,
+    behaviour: Callable[[Runtimes], Behaviour] = ModelledBehaviour,
     seed: int = 0,
 ) -> ScaledRun:
-    """Simulate a workload to its end; without `runtimes`, tasks take theirs by an offer's speed."""
+    """Simulate a workload to its end; without `runtimes`, tasks take theirs by an offer's speed.
+
+    Transfers of files, if the workload has a bandwidth, come on top. `behaviour` tells what may go
+    wrong with attempts of such run times; by default nothing does.
+    """
     arrays, log = workload.arrays, StayLog()
+    alone = runtimes or given(arrays.runtimes.tolist())
     state = simulate(
         market,
         goal,
         [ev.WorkArrived(one.at, one.work) for one in workload.arrivals],
         policy,
-        ModelledBehaviour(runtimes or given(arrays.runtimes.tolist())),
+        behaviour(with_transfers(alone, arrays.transfers.tolist())),
         seed=seed,
         observers=[log],
     )

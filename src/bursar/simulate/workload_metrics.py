@@ -58,10 +58,10 @@ def work_times(arrays: WorkloadArrays, schedule: WorkloadSchedule) -> WorkTimes:
 
 
 def critical_paths(arrays: WorkloadArrays, speed: float = 1.0) -> Floats:
-    """By work, the longest path of run times on machines of this speed, in seconds."""
+    """By work, the longest path on machines of this speed, in seconds, with transfers of files."""
     order = topological_order(arrays.children, arrays.parents.counts()).tolist()
     starts, parents = arrays.parents.starts.tolist(), arrays.parents.items.tolist()
-    ends = arrays.runtimes.tolist()
+    ends = (arrays.runtimes + arrays.transfers * speed).tolist()
     for task in order:
         ends[task] += max(
             (ends[one] for one in parents[starts[task] : starts[task + 1]]), default=0
@@ -76,8 +76,8 @@ def alone_makespans(arrays: WorkloadArrays, speeds: Sequence[float], seed: int =
 
     All are simulated one after the other: each arrives when the ones before have surely ended.
     """
-    totals = np.add.reduceat(arrays.runtimes, arrays.first[:-1])
-    lasting = np.ceil(totals / min(speeds)).astype(np.int64) + 1
+    held = arrays.runtimes / min(speeds) + arrays.transfers
+    lasting = np.ceil(np.add.reduceat(held, arrays.first[:-1])).astype(np.int64) + len(arrays)
     arrived = np.concatenate(([0], np.cumsum(lasting)[:-1]))
     apart = msgspec.structs.replace(arrays, arrived=frozen(arrived, np.int64))
     return work_times(apart, place_workload(apart, speeds, "backfill", seed=seed)).makespan

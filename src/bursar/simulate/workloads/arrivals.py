@@ -48,10 +48,11 @@ def utilization_of(arrays: WorkloadArrays, speed: float) -> float:
     """The share of machines' time that all run times fill, from 0 to the last arrival.
 
     Infinite for works that arrive all at the begin. `speed` is that of all machines together.
+    Transfers count as on machines of speed 1.
     """
     if not len(arrays.arrived) or not arrays.arrived[-1]:
         return float("inf")
-    return float(arrays.runtimes.sum()) / (float(arrays.arrived[-1]) * speed)
+    return float(arrays.taken.sum()) / (float(arrays.arrived[-1]) * speed)
 
 
 def at_utilization(arrays: WorkloadArrays, utilization: float, speed: float) -> WorkloadArrays:

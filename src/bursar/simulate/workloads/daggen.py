@@ -2,7 +2,8 @@
 
 About n^fat tasks on each level, more or less by what `regular` leaves open. A task has a parent
 one level up, and up to so many more as `density` tells of that level's width; `jump` says how many
-levels up a parent may stand. A task works on n x n data, in a n^2, a n^2 log(n^2) or n^3 steps.
+levels up a parent may stand. A task works on n x n data, in a n^2, a n^2 log(n^2) or n^3 steps, and
+writes as many numbers of 8 bytes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from bursar.simulate.workloads.drawn import DrawnWorkflow, TaskDrawer
 LEAST: Final = 1
 OPERATIONS: Final = 1e9
 """a second, of a machine of speed 1"""
+WORD: Final = 8
+"""bytes of a number"""
 
 
 class DaggenShape(msgspec.Struct, frozen=True):
@@ -50,9 +53,7 @@ def daggen(size: int, rng: np.random.Generator, shape: DaggenShape | None = None
     drawer = TaskDrawer("daggen", rng)
     levels: list[list[int]] = []
     for width in _widths(size, shape, rng):
-        level = [
-            drawer.task("random", _seconds(rng), _parents(levels, shape, rng)) for _ in range(width)
-        ]
+        level = [drawer.task("random", *_drawn(levels, shape, rng)) for _ in range(width)]
         levels.append(level)
     return drawer.done()
 
@@ -82,10 +83,18 @@ def _parents(levels: list[list[int]], shape: DaggenShape, rng: np.random.Generat
     return found
 
 
-def _seconds(rng: np.random.Generator) -> float:
-    """The run time of a task, by the size of its data and by what it does with it."""
+def _drawn(
+    levels: list[list[int]], shape: DaggenShape, rng: np.random.Generator
+) -> tuple[float, list[int], int]:
+    """Run time, parents and bytes written of a task."""
+    seconds, written = _cost(rng)
+    return seconds, _parents(levels, shape, rng), written
+
+
+def _cost(rng: np.random.Generator) -> tuple[float, int]:
+    """The run time of a task, by the size of its data and by what it does with it; that size."""
     side = 1024.0 * int(rng.integers(2, 12))
     factor = float(rng.uniform(64, 512))
     squared = side * side
     costs = (factor * squared, factor * squared * log2(squared), squared * side)
-    return costs[int(rng.integers(3))] / OPERATIONS
+    return costs[int(rng.integers(3))] / OPERATIONS, int(squared) * WORD

@@ -1,4 +1,4 @@
-"""A workflow as a generator draws it: for each task its kind, its run time and its parents."""
+"""A workflow as a generator draws it: for each task kind, run time, parents and bytes of files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.model.dag import Dag, dag_of, frozen
+from bursar.simulate.workloads.file_sizes import volumes_of
 
 Floats = NDArray[np.float64]
 DIGITS = 6
@@ -24,6 +25,8 @@ class DrawnWorkflow(msgspec.Struct, frozen=True, eq=False):
     runtimes: Floats
     """seconds at speed 1"""
     parents: tuple[tuple[int, ...], ...]
+    volumes: NDArray[np.int64]
+    """[task, 0 or 1]: bytes that it reads and writes"""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -47,6 +50,7 @@ class DrawnWorkflow(msgspec.Struct, frozen=True, eq=False):
             kind_names=tuple(places),
             kinds=frozen(np.array(kinds), np.int32),
             runtimes=frozen(np.round(self.runtimes, DIGITS), np.float64),
+            volumes=frozen(self.volumes, np.int64),
         )
 
 
@@ -58,9 +62,17 @@ class TaskDrawer:
         self._labels: list[str] = []
         self._runtimes: list[float] = []
         self._parents: list[tuple[int, ...]] = []
+        self._written: list[int | None] = []
 
-    def task(self, label: str, runtime: float, parents: Sequence[int] = ()) -> int:
-        """Add a task, and give its number."""
+    def task(
+        self,
+        label: str,
+        runtime: float,
+        parents: Sequence[int] = (),
+        written: int | None = None,
+    ) -> int:
+        """Add a task, and give its number; without bytes written, those of its kind."""
+        self._written.append(written)
         self._labels.append(label)
         self._runtimes.append(runtime)
         self._parents.append(tuple(sorted(set(parents))))
@@ -85,7 +97,10 @@ class TaskDrawer:
 
     def done(self) -> DrawnWorkflow:
         runtimes = np.array(self._runtimes)
-        return DrawnWorkflow(self.kind, tuple(self._labels), runtimes, tuple(self._parents))
+        volumes = volumes_of(self._labels, self._parents, self._written)
+        return DrawnWorkflow(
+            self.kind, tuple(self._labels), runtimes, tuple(self._parents), volumes
+        )
 
 
 def composition(rng: np.random.Generator, total: int, parts: int) -> list[int]:

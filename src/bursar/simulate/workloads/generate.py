@@ -26,7 +26,8 @@ def generate(spec: WorkloadSpec, rng: np.random.Generator | None = None) -> Work
     kinds = _kinds(spec)
     flows = [draw(kind, size, rng) for kind, size in zip(kinds, sizes.tolist(), strict=True)]
     flows = with_totals(flows, spec.totals, rng)
-    totals = np.array([flow.total for flow in flows])
+    moved = 0.0 if spec.bandwidth is None else 1 / spec.bandwidth
+    totals = np.array([flow.total + moved * float(flow.volumes.sum()) for flow in flows])
     times = arrival_times(spec.arrivals, totals, rng)
     priorities = _priorities(spec, rng)
     owners = cycle(spec.owners or ("",))
@@ -36,6 +37,7 @@ def generate(spec: WorkloadSpec, rng: np.random.Generator | None = None) -> Work
             for at, flow, owner, priority in zip(times.tolist(), flows, owners, priorities)  # noqa: B905 -- owners take turns without end
         ),
         spec.name,
+        spec.bandwidth,
     )
 
 

@@ -104,6 +104,8 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True):
     """work by work they take turns; none: works have no owner"""
     priorities: tuple[int, int] | None = None
     """from and to, each equally likely; None: all works have the same"""
+    bandwidth: float | None = None
+    """see `Workload`"""
     name: str = "workload"
 
     def __post_init__(self) -> None:
