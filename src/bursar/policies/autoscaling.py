@@ -15,7 +15,7 @@ of them is paid for again: busy ones stay, then idle ones that are wanted, then 
 
 A machine that is lost is replaced at once, while there is demand for it, not at the next decision.
 In a market of both pools, reliable machines are rented for tasks that unreliable ones lost twice
-(`bursar.policies.lost_tasks`).
+(`bursar.policies.reliable_retries`).
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from bursar.model.fleet import Fleet
 from bursar.model.market import Market, Offer
 from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
-from bursar.policies.lost_tasks import LostTasks, has_both_pools, with_reliable
 from bursar.policies.reconcile import Target, reconcile
+from bursar.policies.reliable_retries import RepeatedLosses, has_both_pools, with_reliable
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Scale, Stop, Wake
 from bursar.state.fleet_counts import FleetCounts, IdleChanges
@@ -108,7 +108,7 @@ class Autoscaler(Provisioner):
         self._seed: int | None = None
         """for what is drawn in the next decision; None: nothing was decided yet"""
         self._has_pools = has_both_pools(market)
-        self._lost = LostTasks()
+        self._lost = RepeatedLosses()
         self._has_losses = False
         """whether a machine was lost since it was last seen to"""
         self._replaced: Counter[str] = Counter()

@@ -21,10 +21,10 @@ from bursar.engine.roles import Placer, Policy, Provisioner, learns
 from bursar.model.errors import InputError, instead_of, one_line, shown
 from bursar.model.market import Market
 from bursar.policies.advise.none import NoAdvice
-from bursar.policies.lost_tasks import ReliableRetries, has_both_pools
 from bursar.policies.parameters import parameters_of
 from bursar.policies.place_by_account import AccountPlacer, PlacedByAccount
 from bursar.policies.presets import check_accounts, check_together
+from bursar.policies.reliable_retries import ReliableRetries, has_both_pools
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints

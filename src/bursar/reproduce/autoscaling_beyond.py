@@ -83,13 +83,13 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
             f"(c) {len(asked)} fresh sets of {works} workflows of each chapter; by the hour idle"
             " machines leave at once, as in the thesis, and run times are known; within budgets"
             " they are learned, and the placer has priorities",
-            f"(d) {len(spot)} fresh sets of {works} workflows of each chapter; as many spot machines"
-            f" as reliable ones, of each offer, at {SPOT_PRICE:g} of the price; each lives for an"
+            f"(d) {len(spot)} fresh sets of {works} workflows of each chapter; as many spot"
+            f" machines as reliable ones, of each offer, at {SPOT_PRICE:g} of the price; each lives for an"
             " exponentially distributed time. Without a budget 50 machines are billed by the"
             " minute, boots take 10 s, and run times are known; budgets are 100 a minute for each"
             " user",
             "(d) tried on other sets and left out: reliable machines after the first loss (slower),"
-            " a premium on spot prices by what was wasted (dearer in three of four cases), long"
+            " a premium on spot prices by what was wasted (more expensive in three of four cases), long"
             " tasks on reliable machines (no clear difference)",
             data_told(),
         ),

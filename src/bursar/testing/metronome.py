@@ -1,6 +1,6 @@
 """How late a thread wakes here that only sleeps: what load adds to anything that is timed.
 
-A contract that says "no order takes longer" speaks of the renter, not of the computer that tests it.
+A contract that says "no order takes longer" is about the renter, not about a busy computer.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work
-from bursar.policies.lost_tasks import RETRIES, ReliableRetries, with_reliable
 from bursar.policies.place.backfill import BackfillPlacer
 from bursar.policies.place.fifo import FifoPlacer
 from bursar.policies.place.priority import PriorityPlacer
 from bursar.policies.provision.react import React
+from bursar.policies.reliable_retries import RETRIES, ReliableRetries, with_reliable
 from bursar.policies.replicate.none import NoReplicas
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate

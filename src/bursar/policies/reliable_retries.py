@@ -30,7 +30,7 @@ def has_both_pools(market: Market) -> bool:
     return len({offer.pool for offer in market.offers}) > 1
 
 
-class LostTasks:
+class RepeatedLosses:
     """Tasks that unreliable machines lost often enough. Follows what changed: `look` first."""
 
     def __init__(self, most: int = RETRIES) -> None:
@@ -85,7 +85,7 @@ class ReliableRetries(Placer):
 
     def __init__(self, inner: Placer, most: int = RETRIES) -> None:
         self._inner = inner
-        self._lost = LostTasks(most)
+        self._lost = RepeatedLosses(most)
 
     def next_task(self, view: View, rng: Random) -> int | None:
         task = self._inner.next_task(view, rng)
