@@ -9,7 +9,14 @@ from typing import Any, Final
 import msgspec
 import rich_click as click
 
-from bursar.cli.common import home, print_json, print_table, refuse_given, say
+from bursar.cli.common import (
+    home,
+    print_json,
+    print_table,
+    refuse_given,
+    say,
+    typed_command,
+)
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.options import (
     FAILURES,
@@ -332,6 +339,7 @@ def _request(market: Market, goal: Goal, options: Mapping[str, Any]) -> Request:
         best_effort=bool(options["best_effort"]),
         prefer=options["prefer"],
         strategy=options["strategy"],
+        typed=typed_command(),
         asked=COMMAND_LINE,
     )
 
