@@ -188,7 +188,7 @@ function drawTasks(box, data) {
   root.appendChild(svg("path", { d: stepPath(charts.done.t, charts.done.v, x, y, charts.now), fill: "none", stroke: "var(--useful)", "stroke-width": 2 }));
   const failures = charts.failed.t.slice(1);
   for (const t of failures.slice(-60)) label(root, x(t), top + 3, "×", "red", "middle");
-  if (charts.tail !== null && charts.tail !== undefined) { line(root, x(charts.tail), top, x(charts.tail), middle, "var(--off)", { "stroke-dasharray": "3 2" }); label(root, x(charts.tail) - 3, top + 26, "tail", "amber", "end"); }
+  if (charts.tail !== null && charts.tail !== undefined) { line(root, x(charts.tail), top, x(charts.tail), middle, "var(--off)", { "stroke-dasharray": "3 2" }); label(root, x(charts.tail) - 3, top + 38, "tail", "amber", "end"); }
   if (ahead) fan(root, x, y, charts.now, charts.done.v[charts.done.v.length - 1], ahead.end, [charts.total, charts.total, charts.total]);
   nowLine(root, x, charts, top, bottom, data.live);
   deadlineLine(root, x, charts, end, top, middle);
