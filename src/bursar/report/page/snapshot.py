@@ -19,6 +19,7 @@ from bursar.model.plan import Plan
 from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
 from bursar.model.workflow import Workflow
+from bursar.report.page.demand import demand_series
 from bursar.report.page.graph import WorkflowGraph, workflow_graph
 from bursar.report.page.headline import Headline, PageTile, PageVerdict
 from bursar.report.page.ledger import LedgerTable, ledger_table
@@ -37,7 +38,6 @@ from bursar.report.page.series import (
     fleet_series,
     fleets_by_offer,
     money_series,
-    noted_series,
     running_series,
     supply_series,
     tail_begin,
@@ -302,7 +302,7 @@ def _charts(state: RunState, columns: AttemptColumns, machines: MachineLog, now:
         running=running_series(columns),
         fleet=fleet_series(machines),
         fleets=fleets_by_offer(machines, now),
-        demand=noted_series(state.demand.whole, now),
+        demand=demand_series(state, columns, now),
         supply=supply_series(machines, now),
         plans=_plan_points(state),
     )
