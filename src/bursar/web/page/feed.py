@@ -204,7 +204,7 @@ class RunFeed:
     async def _drive(self) -> None:
         """Look at the journal while somebody looks at the page.
 
-        Whoever writes a journal may be in the way for a moment, most likely when it closes it.
+        The process that writes a journal may be in the way for a moment, most likely at its end.
         """
         failures = 0
         while self.viewers and not self.is_over and failures < MOST_FAILURES:
