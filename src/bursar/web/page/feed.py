@@ -220,7 +220,7 @@ class RunFeed:
             self._changed.notify_all()
 
     def _forget(self) -> None:
-        """In the thread: the journal is opened anew the next time."""
+        """In the thread: the journal is opened again at the next look."""
         watch, self._watch = self._watch, None
         if watch is not None:
             watch.close()
