@@ -93,8 +93,8 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
             " minute, boots take 10 s, and run times are known; budgets are 100 a minute for each"
             " user",
             "(d) tried on other sets and left out: reliable machines after the first loss (slower),"
-            " a premium on spot prices by what was wasted (dearer in three of four cases), long"
-            " tasks on reliable machines (no clear difference)",
+            " a premium on spot prices by what was wasted (more expensive in three of four cases),"
+            " long tasks on reliable machines (no clear difference)",
             data_told(),
         ),
     )
