@@ -9,7 +9,7 @@ both pools work at the same time: no machine is given back before a better one i
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, sqrt
 from typing import Final
 
 import numpy as np
@@ -36,7 +36,7 @@ class LastMoment:
     """
 
     def __init__(self) -> None:
-        self._results, self._total = 0, 0.0
+        self._results, self._total, self._squares = 0, 0.0, 0.0
         self.longest = 0.0
         """microseconds at speed 1 of the longest attempt so far"""
 
@@ -47,6 +47,7 @@ class LastMoment:
         work = (event.at - state.log.started[event.attempt]) * offer.speed
         self._results += event.outcome == "success"
         self._total += work
+        self._squares += work * work
         self.longest = max(self.longest, work)
 
     def saw_before(self, view: View) -> None:
@@ -61,10 +62,11 @@ class LastMoment:
         work = (known.ended - known.started) * speeds[known.offers]
         self._results = int((known.outcomes == SUCCESS).sum())
         self._total, self.longest = float(work.sum()), float(work.max(initial=0.0))
+        self._squares = float((work * work).sum())
 
     def work_left(self, view: View) -> float:
         """Microseconds at speed 1, as if nothing were done yet of what runs."""
-        return (view.total - view.done - view.failed) * self._mean
+        return (view.total - view.done - view.failed) * self.mean
 
     @property
     def is_known(self) -> bool:
@@ -72,11 +74,21 @@ class LastMoment:
         return self._results >= FEW
 
     @property
-    def _mean(self) -> float:
+    def mean(self) -> float:
+        """What a task takes, in microseconds at speed 1."""
         return self._total / self._results if self._results else 0.0
 
-    def at(self, view: View, fleet: Fleet) -> Time | None:
-        """From then on the fleet's reliable machines are all needed; None: there is no deadline."""
+    @property
+    def _error(self) -> float:
+        """The standard error of the mean."""
+        spread = max(0.0, self._squares / self._results - self.mean**2)
+        return sqrt(spread / self._results)
+
+    def at(self, view: View, fleet: Fleet, doubt: float = 0.0) -> Time | None:
+        """From then on the fleet's reliable machines are all needed; None: there is no deadline.
+
+        With a doubt, tasks may prove longer on average by so many standard errors.
+        """
         deadline = view.goal.deadline
         offers = [
             offer
@@ -92,7 +104,8 @@ class LastMoment:
         slowest = min(offer.speed for offer in offers)
         left = view.total - view.done - view.failed
         rounds = 1 + ceil(left / slots)  # the last tasks may be the longest
-        lasts = ceil((rounds * self._mean + self.longest) / slowest)
+        mean = self.mean + (doubt * self._error if doubt else 0.0)
+        lasts = ceil((rounds * mean + self.longest) / slowest)
         return deadline - CHANGEOVERS * boot - lasts
 
 

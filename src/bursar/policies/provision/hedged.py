@@ -32,10 +32,11 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.release import is_long
 from bursar.model.time import Time
-from bursar.policies.deadline_help import LastMoment
+from bursar.policies.deadline_help import CHANGEOVERS, LastMoment
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.frontier import Frontier
 from bursar.policies.reconcile import Target, give_back, is_refused, reconcile
+from bursar.policies.spot_wait import SpotWait
 from bursar.policies.suited import follows_frontier
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
@@ -49,6 +50,8 @@ Terms = Mapping[str, tuple[int, int | None]]
 SAVING: Final = 0.1
 """What unreliable machines must save of the price of work, to be worth their risk."""
 
+WAITING: Final = "unreliable machines may do its work for less; there is time to wait for them"
+LATE: Final = "the deadline needs it: unreliable machines may be gone at any time"
 SILENT: Final = "machines of this kind often return nothing"
 AGAIN: Final = "to see whether there are such machines again"
 WASTED: Final = 1.3
@@ -80,6 +83,10 @@ class Hedged(Provisioner):
         self._spot = [one for one in market.offers if one.pool == "unreliable"]
         self._value = SpotValue()
         self._last = LastMoment()
+        self._wait = SpotWait(self._reliable, self._last)
+        self._woken: Time = -1
+        self._was_late = False
+        """whether reliable machines had to do all that was left, when somebody last asked"""
         self._asked: set[int] = set()
         """machines that no plan counts on before they are up"""
         self._least = min(map(_price_of_work, self._reliable), default=None)
@@ -130,7 +137,57 @@ class Hedged(Provisioner):
             # Too late for a deadline that leaves time for losses; not for the one that counts.
             shown = self._seen(view, market, view.goal)
             actions = list(self.inner.provision(shown, now, rng))
-        return [*actions, *self._ask_again(view, now), *self._leave(view, now)]
+        actions = [*actions, *self._ask_again(view, now), *self._leave(view, now)]
+        if self.is_late(view, now):
+            return self._without_releases(actions, view)
+        begin = self._waits_until(view, now)
+        return actions if begin is None else self._waiting(actions, begin, view, now)
+
+    def _without_releases(
+        self, actions: list[Rent | Release | Wake | Stop], view: View
+    ) -> list[Rent | Release | Wake | Stop]:
+        """No reliable machine leaves while tasks wait: the others may be gone at any time."""
+        if not view.ready:
+            return actions
+        return [
+            one
+            for one in actions
+            if not isinstance(one, Release) or not self._is_reliable(one.machine, view)
+        ]
+
+    def _is_reliable(self, number: int, view: View) -> bool:
+        return view.machines[number].offer.pool == "reliable"
+
+    def _waits_until(self, view: View, now: Time) -> Time | None:
+        """When reliable machines are needed, where others may do their work until then."""
+        is_wanted = any(self._may_rent(o, self._value.premium(o), view, now) for o in self._spot)
+        if not (is_wanted and view.ready):
+            return None
+        return self._wait.look(view, now, sum(map(self._value.losses, self._spot)))
+
+    def _waiting(
+        self,
+        actions: list[Rent | Release | Wake | Stop],
+        begin: Time,
+        view: View,
+        now: Time,
+    ) -> list[Rent | Release | Wake | Stop]:
+        """Without reliable machines; those that are there leave as soon as that saves money."""
+        names = {offer.name for offer in self._reliable}
+        kept = [one for one in actions if not (isinstance(one, Rent) and one.offer in names)]
+        leaving = {one.machine for one in kept if isinstance(one, Release)}
+        idle = [
+            number
+            for number in view.idle
+            if view.machines[number].offer.name in names and number not in leaving
+        ]
+        moments = [begin, *(one.over for one in view.refusals.values())]
+        soon = min((moment for moment in moments if moment > now), default=begin)
+        wakes = []
+        if not now < self._woken <= soon:
+            self._woken = soon
+            wakes = [Wake(soon)]
+        return [*kept, *give_back(view, idle, now, WAITING), *wakes]
 
     def _leave(self, view: View, now: Time) -> list[Release]:
         """Machines without a task that fall silent too often to get another one."""
@@ -144,12 +201,16 @@ class Hedged(Provisioner):
 
         Never more than tasks that wait.
         """
+        is_late = self.is_late(view, now)
+        if is_late and _slots(view, self._spot) >= _slots(view, self._reliable):
+            return []
         asked = [
             offer
             for offer in self._spot
-            if offer.name in view.refusals
+            if (is_late or offer.name in view.refusals)
             and not is_refused(view, offer.name, now)
-            and self._may_rent(offer, self._value.premium(offer), view, now)
+            and self._is_worth(offer, self._value.premium(offer))
+            and not self.is_silent
         ]
         fleet = {offer.name: view.fleet.get(offer.name, 0) + 1 for offer in asked}
         slots = len(view.ready)
@@ -158,6 +219,8 @@ class Hedged(Provisioner):
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if self.is_silent and machine.offer.pool == "unreliable" and not machine.attempts:
             return Release(machine.id, reason=SILENT)
+        if view.ready and machine.offer.pool == "reliable" and self.is_late(view, now):
+            return Extend(machine.id, reason=LATE)
         if isinstance(self.inner, Frontier):  # which looks at neither market nor goal for this
             return self.inner.renew(machine, view, now)
         market = self._market(view, now)
@@ -235,7 +298,12 @@ class Hedged(Provisioner):
             return False
         fleet = {one.name: view.total if one.limit is None else one.limit for one in self._reliable}
         last = self._last.at(view, fleet)
-        return last is not None and now >= last
+        if last is None:
+            return False
+        if self._was_late:  # until the work has gained enough on that moment again
+            last -= CHANGEOVERS * max(one.boot for one in self._reliable)
+        self._was_late = now >= last
+        return self._was_late
 
     def _goal(self, view: View, market: Market) -> Goal:
         """With a deadline that leaves time to do again what is lost last."""
@@ -267,3 +335,7 @@ def _with_terms(market: Market, terms: Terms) -> Market:
 
 def _price_of_work(offer: Offer) -> float:
     return offer.price.nanos / (offer.billing * offer.slots * offer.speed)
+
+
+def _slots(view: View, offers: Iterable[Offer]) -> int:
+    return sum(view.fleet.get(offer.name, 0) * offer.slots for offer in offers)
