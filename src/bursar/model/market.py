@@ -82,6 +82,24 @@ class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The least a machine of this offer can cost."""
         return self.charge(0)
 
+    @property
+    def machine_type(self) -> str:
+        """As its provider knows it."""
+        return (self.place.instance_type if self.place else "") or self.name
+
+    @property
+    def zone(self) -> str:
+        """Where its machines are; empty: anywhere."""
+        return self.place.zone if self.place else ""
+
+
+def have_in_common(one: Offer, other: Offer) -> int:
+    """Of what decides when machines are taken away, so much: a type, and a zone if both tell it.
+
+    Machines of one type in one zone vanish together, as it is there that they get scarce.
+    """
+    return (one.machine_type == other.machine_type) + (one.zone == other.zone != "")
+
 
 class Market(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The offers, with a currency and the date of the prices. Names are unique."""

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from bursar.beliefs.past import LOST, SUCCESS, past_attempts
+from bursar.beliefs.past import LOST, SUCCESS, lost_machines, past_attempts
 from bursar.model.fleet import Fleet
 from bursar.model.time import Time
 from bursar.state import events as ev
@@ -39,13 +39,27 @@ class LastMoment:
         self._results, self._total, self._squares = 0, 0.0, 0.0
         self.longest = 0.0
         """microseconds at speed 1 of the longest attempt so far"""
+        self._running: dict[int, set[int]] = {}
+        """by unreliable machine, attempts that run there"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        if not isinstance(event, ev.AttemptEnded) or event.outcome not in ("success", "lost"):
-            return
-        offer = state.market[state.offer_of(state.log.machine[event.attempt])]
-        work = (event.at - state.log.started[event.attempt]) * offer.speed
-        self._results += event.outcome == "success"
+        if type(event) is ev.AttemptStarted:
+            if state.machines[event.machine].offer.pool == "unreliable":
+                self._running.setdefault(event.machine, set()).add(event.attempt)
+        elif type(event) is ev.AttemptEnded:
+            machine = state.log.machine[event.attempt]
+            self._running.get(machine, set()).discard(event.attempt)
+            if event.outcome in ("success", "lost"):
+                self._results += event.outcome == "success"
+                self._add(event.attempt, event.at, state)
+        elif type(event) is ev.MachineDown:
+            gone = self._running.pop(event.machine, ())
+            for attempt in gone if event.cause == "lost" else ():
+                self._add(attempt, event.at if event.ended is None else event.ended, state)
+
+    def _add(self, attempt: int, end: Time, state: View) -> None:
+        offer = state.market[state.offer_of(state.log.machine[attempt])]
+        work = (end - state.log.started[attempt]) * offer.speed
         self._total += work
         self._squares += work * work
         self.longest = max(self.longest, work)
@@ -53,11 +67,15 @@ class LastMoment:
     def saw_before(self, view: View) -> None:
         """Learn what happened before anybody watched."""
         past = past_attempts(view)
-        # What went with its machine did not end by itself.
+        # What went with a machine that was given back did not end by itself.
         gone = {charge.machine: charge.end for charge in view.ledger.charges()}
         last = np.array([gone.get(machine, 0) for machine in past.machines.tolist()])
-        by_itself = (past.outcomes == LOST) & (past.ended < last)
-        known = past.among((past.outcomes == SUCCESS) | by_itself)
+        taken = np.isin(past.machines, list(lost_machines(view)))
+        is_lost = (past.outcomes == LOST) & ((past.ended < last) | taken)
+        known = past.among((past.outcomes == SUCCESS) | is_lost)
+        for attempt in view.attempts.values():
+            if attempt.machine.offer.pool == "unreliable":
+                self._running.setdefault(attempt.machine.id, set()).add(attempt.id)
         speeds = np.array([offer.speed for offer in view.market.offers])
         work = (known.ended - known.started) * speeds[known.offers]
         self._results = int((known.outcomes == SUCCESS).sum())
@@ -79,15 +97,22 @@ class LastMoment:
         return self._total / self._results if self._results else 0.0
 
     @property
-    def _error(self) -> float:
-        """The standard error of the mean."""
-        spread = max(0.0, self._squares / self._results - self.mean**2)
-        return sqrt(spread / self._results)
+    def results(self) -> int:
+        """How many tasks have ended."""
+        return self._results
 
-    def at(self, view: View, fleet: Fleet, doubt: float = 0.0) -> Time | None:
+    @property
+    def deviation(self) -> float:
+        """Of run times, by their mean."""
+        mean = self.mean
+        return sqrt(max(0.0, self._squares / self._results - mean**2)) / mean if mean else 0.0
+
+    def at(
+        self, view: View, fleet: Fleet, *, mean: float | None = None, longest: float | None = None
+    ) -> Time | None:
         """From then on the fleet's reliable machines are all needed; None: there is no deadline.
 
-        With a doubt, tasks may prove longer on average by so many standard errors.
+        `mean` and `longest` are what is expected of run times, if not what was seen so far.
         """
         deadline = view.goal.deadline
         offers = [
@@ -104,8 +129,9 @@ class LastMoment:
         slowest = min(offer.speed for offer in offers)
         left = view.total - view.done - view.failed
         rounds = 1 + ceil(left / slots)  # the last tasks may be the longest
-        mean = self.mean + (doubt * self._error if doubt else 0.0)
-        lasts = ceil((rounds * mean + self.longest) / slowest)
+        mean = self.mean if mean is None else mean
+        longest = self.longest if longest is None else longest
+        lasts = ceil((rounds * mean + longest) / slowest)
         return deadline - CHANGEOVERS * boot - lasts
 
 

@@ -12,8 +12,8 @@ loses nothing, and the rest of the slack is worth most at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import ceil
+from collections.abc import Sequence
+from math import ceil, exp, log, sqrt
 from typing import Final
 
 from bursar.model.fleet import Fleet
@@ -24,6 +24,8 @@ from bursar.state.view import View
 
 NO_MORE: Final = 0.01
 """What costs more by this share costs no more."""
+ENOUGH: Final = 10
+"""Results without which nobody waits: the first to end are the shortest tasks."""
 SURE: Final = 2.0
 """Standard errors by which tasks may prove longer than those so far."""
 
@@ -47,9 +49,11 @@ class SpotWait:
         return until if self.is_on else None
 
     def _until(self, view: View, now: Time, losses: int) -> Time | None:
-        if view.goal.deadline is None or not self._last.is_known or not self._offers:
+        last = self._last
+        if view.goal.deadline is None or last.results < ENOUGH or not self._offers:
             return None
-        begin = self._last.at(view, self._fleet(view), doubt=SURE)
+        mean = last.mean * (1 + SURE * last.deviation / sqrt(last.results))
+        begin = last.at(view, self._fleet(view), mean=mean, longest=self._longest(view))
         return None if begin is None else begin - self._changeovers(view, now, losses)
 
     def _fleet(self, view: View) -> Fleet:
@@ -67,11 +71,18 @@ class SpotWait:
             count = min(limit, int(spare / waste) if waste else limit)
             if not fleet:
                 count = max(1, count)
-            if not count:
+            if count <= 0:
                 break
             fleet[offer.name] = count
             spare -= count * waste
         return fleet
+
+    def _longest(self, view: View) -> float:
+        """What the longest task left takes, were run times lognormal: those seen are but a few."""
+        last, left = self._last, view.total - view.done - view.failed
+        sigma = sqrt(log(1 + last.deviation**2))
+        among = sqrt(2 * log(max(1, left)))
+        return max(last.longest, last.mean * exp(sigma * among - sigma**2 / 2))
 
     def _wasted(self, offer: Offer) -> float:
         """The time that one more machine is paid for and does nothing."""
@@ -88,7 +99,3 @@ class SpotWait:
 
 def _price_of_work(offer: Offer) -> float:
     return offer.price.nanos / (offer.billing * offer.slots * offer.speed)
-
-
-def slots_of(offers: Iterable[Offer], fleet: Fleet) -> int:
-    return sum(fleet.get(offer.name, 0) * offer.slots for offer in offers)

@@ -19,7 +19,7 @@ a bag, and for money as well as for time.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from math import ceil
+from math import ceil, inf
 from random import Random
 from typing import Final
 
@@ -97,17 +97,17 @@ class Hedged(Provisioner):
         """the same of the last view"""
 
     def learns_from(self) -> Collection[type]:
-        """Most events are of two kinds; nothing here learns from them, and the entry within may."""
+        """Many events are of a kind that nothing here learns from; the entry within may."""
         few = kinds_learned(self.inner)
-        many = (ev.AttemptStarted, ev.LeaseExtended)
-        return {kind for kind in ev.KINDS if kind not in many or few is None or kind in few}
+        is_needed = few is None or ev.LeaseExtended in few
+        return {kind for kind in ev.KINDS if is_needed or kind is not ev.LeaseExtended}
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         self.inner.saw(event, state)
-        if type(event) in (ev.AttemptStarted, ev.LeaseExtended):
+        if type(event) is ev.LeaseExtended:
             return
-        self._value.saw(event, state)
         self._last.saw(event, state)
+        self._value.saw(event, state)
         if isinstance(event, ev.MachineRented) and event.reason == AGAIN:
             self._asked.add(event.machine)
         elif isinstance(event, ev.MachineDown) and event.machine not in self._asked:
@@ -138,25 +138,34 @@ class Hedged(Provisioner):
             shown = self._seen(view, market, view.goal)
             actions = list(self.inner.provision(shown, now, rng))
         actions = [*actions, *self._ask_again(view, now), *self._leave(view, now)]
-        if self.is_late(view, now):
-            return self._without_releases(actions, view)
+        if self.is_late(view, now) and _slots(view, self._spot):
+            return self._kept_to_the_end(actions, view, now)
         begin = self._waits_until(view, now)
         return actions if begin is None else self._waiting(actions, begin, view, now)
 
-    def _without_releases(
-        self, actions: list[Rent | Release | Wake | Stop], view: View
+    def _kept_to_the_end(
+        self, actions: list[Rent | Release | Wake | Stop], view: View, now: Time
     ) -> list[Rent | Release | Wake | Stop]:
-        """No reliable machine leaves while tasks wait: the others may be gone at any time."""
-        if not view.ready:
-            return actions
-        return [
-            one
-            for one in actions
-            if not isinstance(one, Release) or not self._is_reliable(one.machine, view)
-        ]
+        """No reliable machine leaves that the rest needs: the others may be gone at any time."""
+        found: list[Rent | Release | Wake | Stop] = []
+        spare = _slots(view, self._reliable) - self._needed(view, now)
+        for one in actions:
+            offer = view.machines[one.machine].offer if isinstance(one, Release) else None
+            if offer is not None and offer.pool == "reliable":
+                spare -= offer.slots
+                if spare < 0:
+                    continue
+            found.append(one)
+        return found
 
-    def _is_reliable(self, number: int, view: View) -> bool:
-        return view.machines[number].offer.pool == "reliable"
+    def _needed(self, view: View, now: Time) -> int:
+        """Reliable slots that do all that is left by the deadline."""
+        deadline = view.goal.deadline
+        if deadline is None or not view.ready:
+            return 0
+        left = max(1.0, deadline - now - self._last.longest)
+        slowest = min(one.speed for one in self._reliable)
+        return min(len(view.ready), ceil(self._last.work_left(view) / slowest / left))
 
     def _waits_until(self, view: View, now: Time) -> Time | None:
         """When reliable machines are needed, where others may do their work until then."""
@@ -209,7 +218,7 @@ class Hedged(Provisioner):
             for offer in self._spot
             if (is_late or offer.name in view.refusals)
             and not is_refused(view, offer.name, now)
-            and self._is_worth(offer, self._value.premium(offer))
+            and self._is_worth(offer, self._premium(offer, view, now))
             and not self.is_silent
         ]
         fleet = {offer.name: view.fleet.get(offer.name, 0) + 1 for offer in asked}
@@ -219,8 +228,14 @@ class Hedged(Provisioner):
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if self.is_silent and machine.offer.pool == "unreliable" and not machine.attempts:
             return Release(machine.id, reason=SILENT)
-        if view.ready and machine.offer.pool == "reliable" and self.is_late(view, now):
-            return Extend(machine.id, reason=LATE)
+        if (
+            machine.offer.pool == "reliable"
+            and self.is_late(view, now)
+            and _slots(view, self._spot)
+        ):
+            others = _slots(view, self._reliable) - machine.offer.slots
+            if others < self._needed(view, now):
+                return Extend(machine.id, reason=LATE)
         if isinstance(self.inner, Frontier):  # which looks at neither market nor goal for this
             return self.inner.renew(machine, view, now)
         market = self._market(view, now)
@@ -280,10 +295,10 @@ class Hedged(Provisioner):
     def _may_be_lost(self, offer: Offer, view: View) -> int:
         """Machines whose unit may be paid in vain, and reliable ones still do all that is left."""
         left = view.ledger.left
-        if left is None or self._least is None:
-            return view.total
         if not self._last.is_known:
             return 0
+        if left is None or self._least is None:
+            return view.total
         spare = left.nanos - WASTED * self._least * self._last.work_left(view)
         return max(0, int(spare / max(1, offer.entry_charge.nanos)))
 
@@ -291,6 +306,15 @@ class Hedged(Provisioner):
         """Whether work costs enough less there than on the cheapest reliable machine."""
         least = self._least
         return least is None or premium * _price_of_work(offer) <= (1 - SAVING) * least
+
+    def _premium(self, offer: Offer, view: View, now: Time) -> float:
+        """With the boot and the end of one that is rented close to the deadline."""
+        premium, deadline = self._value.premium(offer), view.goal.deadline
+        if deadline is None:
+            return premium
+        left = max(1, deadline - now)
+        lost = offer.boot + self._last.mean / offer.speed
+        return premium * left / (left - lost) if lost < left else inf
 
     def is_late(self, view: View, now: Time) -> bool:
         """Whether reliable machines must do all that is left."""
