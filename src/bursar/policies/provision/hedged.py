@@ -131,7 +131,7 @@ class Hedged(Provisioner):
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
         market = self._market(view, now)
-        goal = self._goal(view, market)
+        goal = self._goal(view)
         actions = list(self.inner.provision(self._seen(view, market, goal), now, rng))
         if goal != view.goal and any(isinstance(action, Stop) for action in actions):
             # Too late for a deadline that leaves time for losses; not for the one that counts.
@@ -239,7 +239,7 @@ class Hedged(Provisioner):
         if isinstance(self.inner, Frontier):  # which looks at neither market nor goal for this
             return self.inner.renew(machine, view, now)
         market = self._market(view, now)
-        return self.inner.renew(machine, self._seen(view, market, self._goal(view, market)), now)
+        return self.inner.renew(machine, self._seen(view, market, self._goal(view)), now)
 
     @property
     def is_silent(self) -> bool:
@@ -308,13 +308,18 @@ class Hedged(Provisioner):
         return least is None or premium * _price_of_work(offer) <= (1 - SAVING) * least
 
     def _premium(self, offer: Offer, view: View, now: Time) -> float:
-        """With the boot and the end of one that is rented close to the deadline."""
+        """Of one that is rented now, with its boot and with what is paid beyond the end."""
         premium, deadline = self._value.premium(offer), view.goal.deadline
-        if deadline is None:
+        if not self._last.is_known:
             return premium
-        left = max(1, deadline - now)
-        lost = offer.boot + self._last.mean / offer.speed
-        return premium * left / (left - lost) if lost < left else inf
+        slots = offer.slots + sum(map(len, (view.attempts, view.idle)))
+        left = self._last.work_left(view) / slots / offer.speed
+        left = left if deadline is None else min(left, deadline - now)
+        used = left - offer.boot - self._last.mean / offer.speed / 2
+        if used <= 0:
+            return inf
+        paid = offer.charge(ceil(left)).nanos / offer.price.nanos * offer.billing
+        return premium * paid / used
 
     def is_late(self, view: View, now: Time) -> bool:
         """Whether reliable machines must do all that is left."""
@@ -329,13 +334,12 @@ class Hedged(Provisioner):
         self._was_late = now >= last
         return self._was_late
 
-    def _goal(self, view: View, market: Market) -> Goal:
+    def _goal(self, view: View) -> Goal:
         """With a deadline that leaves time to do again what is lost last."""
         goal, deadline = view.goal, view.goal.deadline
         if deadline is None or not self._reliable:
             return goal
-        may_rent = any(view.fleet.get(o.name) or market[o.name].limit != 0 for o in self._spot)
-        if not (may_rent or self._value.has_lost):
+        if not (_slots(view, self._spot) or self._value.has_lost):
             return goal
         boot = max(one.boot for one in self._reliable)
         again = self._last.longest / min(one.speed for one in self._reliable)
