@@ -55,6 +55,10 @@ class LostTasks:
             if machine in gone and task in view.ready:
                 self._lost[task] = gone[machine]
 
+    def lost_on(self, task: int) -> str | None:
+        """The offer whose machine was lost with a task last; None: none was."""
+        return self._lost.get(task)
+
     def deal(self, slots: Sequence[int], view: View, rng: Random) -> list[Start]:
         """A ready task for each of these slots, as far as there are any; at random, but for those
         that were lost.

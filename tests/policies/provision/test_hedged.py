@@ -43,7 +43,7 @@ BUDGET_ONLY = Goal(budget=Money.parse("1.5"))
 
 def case(fate, *, spot=SPOT, market=MARKET, budget="1.2", deadline=HOUR):
     """A hundred tasks of five minutes: 0.83 where they cost least."""
-    life = SpotFate(0.0, 1.0, None, 0, (), fate, 6 * MINUTE)
+    life = SpotFate(0.0, 1.0, None, 0, (), kind=fate, life=6 * MINUTE)
     money = Money.parse(budget)
     return SpotCase("a", "", market, spot, life, 100, 5 * MINUTE, 0.2, money, deadline)
 

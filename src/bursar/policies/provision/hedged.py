@@ -312,7 +312,7 @@ class Hedged(Provisioner):
         premium, deadline = self._value.premium(offer), view.goal.deadline
         if not self._last.is_known:
             return premium
-        slots = offer.slots + sum(map(len, (view.attempts, view.idle)))
+        slots = offer.slots + len(view.attempts) + len(view.idle)
         left = self._last.work_left(view) / slots / offer.speed
         left = left if deadline is None else min(left, deadline - now)
         used = left - offer.boot - self._last.mean / offer.speed / 2
