@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from bursar.beliefs.past import lost_machines, past_attempts
+from bursar.beliefs.past import LOST, lost_machines, past_attempts
 from bursar.model.market import Offer, have_in_common
 from bursar.state import events as ev
 from bursar.state.actions import Start
@@ -42,7 +42,8 @@ class LostTasks:
         elif type(event) is ev.MachineDown:
             tasks, name = self._running.pop(event.machine, ()), self._offers.pop(event.machine, "")
             if event.cause == "lost":
-                self._lost.update(dict.fromkeys(sorted(tasks), name))
+                lost = (task for task in sorted(tasks) if not state.winners[task])
+                self._lost.update(dict.fromkeys(lost, name))
 
     def saw_before(self, view: View) -> None:
         """Learn what happened before anybody watched."""
@@ -51,8 +52,9 @@ class LostTasks:
                 self._offers[attempt.machine.id] = attempt.machine.offer.name
                 self._running.setdefault(attempt.machine.id, set()).add(attempt.task)
         past, gone = past_attempts(view), lost_machines(view)
+        past = past.among(past.outcomes == LOST)
         for task, machine in zip(past.tasks.tolist(), past.machines.tolist(), strict=True):
-            if machine in gone and task in view.ready:
+            if machine in gone and not view.winners[task]:
                 self._lost[task] = gone[machine]
 
     def lost_on(self, task: int) -> str | None:

@@ -295,9 +295,11 @@ class Hedged(Provisioner):
     def _may_be_lost(self, offer: Offer, view: View) -> int:
         """Machines whose unit may be paid in vain, and reliable ones still do all that is left."""
         left = view.ledger.left
+        if self._least is None:
+            return view.total
         if not self._last.is_known:
             return 0
-        if left is None or self._least is None:
+        if left is None:
             return view.total
         spare = left.nanos - WASTED * self._least * self._last.work_left(view)
         return max(0, int(spare / max(1, offer.entry_charge.nanos)))
