@@ -83,6 +83,11 @@ class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.charge(0)
 
     @property
+    def price_of_work(self) -> float:
+        """Of a microsecond of work at speed 1, in billionths, where every slot is used."""
+        return self.price.nanos / (self.billing * self.slots * self.speed)
+
+    @property
     def machine_type(self) -> str:
         """As its provider knows it."""
         return (self.place.instance_type if self.place else "") or self.name

@@ -34,7 +34,7 @@ class SpotWait:
     """Tells until when the reliable machines of a run need not work."""
 
     def __init__(self, reliable: Sequence[Offer], last: LastMoment) -> None:
-        self._offers = sorted(reliable, key=_price_of_work)
+        self._offers = sorted(reliable, key=lambda one: one.price_of_work)
         self._last = last
         """which knows run times"""
         self.is_on = False
@@ -59,11 +59,11 @@ class SpotWait:
     def _fleet(self, view: View) -> Fleet:
         """As many machines as cost no more than one does all that is left."""
         work = self._last.work_left(view)
-        least = _price_of_work(self._offers[0])
+        least = self._offers[0].price_of_work
         spare = NO_MORE * work * least
         fleet: dict[str, int] = {}
         for offer in self._offers:
-            more = _price_of_work(offer) / least - 1
+            more = offer.price_of_work / least - 1
             waste = offer.price.nanos / offer.billing * self._wasted(offer)
             if more > NO_MORE:
                 break
@@ -95,7 +95,3 @@ class SpotWait:
             return 0
         each = max(offer.boot for offer in self._offers) + self._last.mean / 2
         return ceil(each * losses * max(0, deadline - now) / now)
-
-
-def _price_of_work(offer: Offer) -> float:
-    return offer.price.nanos / (offer.billing * offer.slots * offer.speed)

@@ -89,7 +89,7 @@ class Hedged(Provisioner):
         """whether reliable machines had to do all that was left, when somebody last asked"""
         self._asked: set[int] = set()
         """machines that no plan counts on before they are up"""
-        self._least = min(map(_price_of_work, self._reliable), default=None)
+        self._least = min((one.price_of_work for one in self._reliable), default=None)
         """of reliable machines"""
         self._made: tuple[Market, Terms, Market] | None = None
         """the last market that was made, and what it was made of"""
@@ -307,7 +307,7 @@ class Hedged(Provisioner):
     def _is_worth(self, offer: Offer, premium: float) -> bool:
         """Whether work costs enough less there than on the cheapest reliable machine."""
         least = self._least
-        return least is None or premium * _price_of_work(offer) <= (1 - SAVING) * least
+        return least is None or premium * offer.price_of_work <= (1 - SAVING) * least
 
     def _premium(self, offer: Offer, view: View, now: Time) -> float:
         """Of one that is rented now, with its boot and with what is paid beyond the end."""
@@ -361,10 +361,6 @@ def _with_terms(market: Market, terms: Terms) -> Market:
     ]
     made = msgspec.structs.replace(market, offers=tuple(offers))
     return market if made == market else made
-
-
-def _price_of_work(offer: Offer) -> float:
-    return offer.price.nanos / (offer.billing * offer.slots * offer.speed)
 
 
 def _slots(view: View, offers: Iterable[Offer]) -> int:
