@@ -59,6 +59,9 @@ WASTED: Final = 1.3
 TRIED, MORE = 1, 2
 """Where a whole hour is lost with a machine, so many are rented at first, and so many more for each
 hour that one has stayed; one less for each that was taken away."""
+FIRST_TRIED: Final = 2
+"""The same where units are short and the money is limited: so many at first, and so many more for
+each task that one has done in each slot, less for each that was taken away."""
 MARGIN: Final = 6
 """The time kept for what is lost last is at most one part in so many of the whole."""
 
@@ -279,10 +282,9 @@ class Hedged(Provisioner):
         """The price of an unreliable offer, in billionths, and its limit."""
         premium = self._value.premium(offer)
         limit = offer.limit if self._may_rent(offer, premium, view, now) else 0
-        if limit != 0 and is_long(offer):
-            lasted = self._value.units_lasted(offer, now)
-            trusted = max(0, TRIED + MORE * lasted - self._value.losses(offer))
-            trusted = min(trusted, self._may_be_lost(offer, view))
+        is_limited = view.ledger.left is not None or is_long(offer)
+        if limit != 0 and is_limited and self._least is not None:
+            trusted = self._trusted(offer, view, now)
             limit = trusted if limit is None else min(limit, trusted)
         if limit != 0 and offer.name in view.refusals:  # there are no more, as far as is known
             limit = view.fleet.get(offer.name, 0)
@@ -292,17 +294,33 @@ class Hedged(Provisioner):
         is_worth = self._is_worth(offer, premium) and not self.is_silent
         return is_worth and not self.is_late(view, now)
 
+    def _trusted(self, offer: Offer, view: View, now: Time) -> int:
+        """Machines of an offer that may be lost all at once, by how they have proved so far."""
+        losses = self._value.losses(offer)
+        if is_long(offer):
+            lasted = self._value.units_lasted(offer, now)
+            trusted = TRIED + MORE * lasted - losses
+        else:
+            done = self._value.successes(offer) // offer.slots
+            trusted = FIRST_TRIED + MORE * (done - losses)
+        return max(0, min(trusted, self._may_be_lost(offer, view)))
+
     def _may_be_lost(self, offer: Offer, view: View) -> int:
-        """Machines whose unit may be paid in vain, and reliable ones still do all that is left."""
-        left = view.ledger.left
-        if self._least is None:
-            return view.total
+        """Machines that may be paid in vain, and reliable ones still do all that is left.
+
+        What is lost with one is its unit, or its boot and its task where that is longer.
+        """
+        left, is_short = view.ledger.left, not is_long(offer)
         if not self._last.is_known:
-            return 0
+            return FIRST_TRIED if is_short else 0
         if left is None:
             return view.total
-        spare = left.nanos - WASTED * self._least * self._last.work_left(view)
-        return max(0, int(spare / max(1, offer.entry_charge.nanos)))
+        spare = left.nanos - WASTED * (self._least or 0.0) * self._last.work_left(view)
+        lost = offer.entry_charge.nanos
+        if is_short:
+            time = offer.boot + self._last.mean / offer.speed
+            lost = max(lost, round(offer.price.nanos * time / offer.billing))
+        return max(0, int(spare / max(1, lost)))
 
     def _is_worth(self, offer: Offer, premium: float) -> bool:
         """Whether work costs enough less there than on the cheapest reliable machine."""
