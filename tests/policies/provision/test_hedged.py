@@ -11,7 +11,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.frontier import Frontier
-from bursar.policies.provision.hedged import AGAIN, Hedged
+from bursar.policies.provision.hedged import AGAIN, FIRST_TRIED, Hedged
 from bursar.reproduce.spot_added import (
     BUDGET,
     DEADLINE,
@@ -26,7 +26,8 @@ from bursar.reproduce.spot_added import (
 from bursar.runs.faults import Faults
 from bursar.runs.request import Request
 from bursar.runs.study import bag_subject, study
-from bursar.testing import check_provisioner
+from bursar.simulate.spot_trace import SpotTrace
+from bursar.testing import Scene, check_provisioner
 
 
 def offer(name, hourly, *, billing=SECOND, pool="reliable", boot=30, limit=10):
@@ -148,3 +149,45 @@ def test_machines_that_were_refused_are_asked_for_one_at_a_time():
     again = [at for at, reason in rented if reason == AGAIN]
     assert len(rented) - len(again) == 1, "only the first plan counted on them"
     assert len(again) == len(set(again)) > 2
+
+
+def one_at_a_time(trace, *, slack, boot=6 * MINUTE):
+    """Eight hours of work on one spot machine, which is there at times, and one other."""
+    sure = offer("sure", 0.30, boot=boot // SECOND, limit=1)
+    spot = offer("spot", 0.10, boot=boot // SECOND, limit=1, pool="unreliable")
+    request = Request(
+        market=Market("USD", "undated", (spot, sure)), goal=Goal(deadline=8 * HOUR + slack)
+    )
+    subject = bag_subject(request, 160, 3 * MINUTE, 0)
+    return study(subject, Faults(traces=(trace,)), range(3)).runs
+
+
+def test_it_waits_for_spot_machines_while_there_is_time():
+    often = SpotTrace(HOUR, (1, 0) * 12)
+    long, short = (one_at_a_time(often, slack=slack) for slack in (12 * HOUR, HOUR))
+    assert {one.status for one in (*long, *short)} == {"done"}
+    assert all(
+        one.money.committed < 0.6 * other.money.committed
+        for one, other in zip(long, short, strict=True)
+    )
+
+
+def test_it_goes_back_to_spot_machines_close_to_the_deadline():
+    late = SpotTrace(HOUR, (0,) * 5 + (1,) * 19)
+    for one in one_at_a_time(late, slack=2 * HOUR):
+        assert one.status == "done"
+        assert float(one.money.committed) < 0.3 * 8, "less than without spot machines"
+
+
+def test_with_a_budget_few_spot_machines_are_tried_before_any_has_proved():
+    hedged = Hedged(Market("USD", "undated", (SURE, SPOT)), BUDGET_ONLY)
+    scene = Scene(SURE, SPOT, tasks=50, budget="1.5")
+    assert hedged._market(scene.state, 0)["spot"].limit == FIRST_TRIED
+    machine = scene.machine("spot", stay=HOUR)
+    for task in range(1, 5):
+        attempt = scene.start(task, machine)
+        scene.pass_time(MINUTE)
+        scene.end(attempt)
+    later = Hedged(Market("USD", "undated", (SURE, SPOT)), BUDGET_ONLY)
+    later.saw_before(scene.state)
+    assert later._market(scene.state, scene.at)["spot"].limit > FIRST_TRIED

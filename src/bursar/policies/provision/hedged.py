@@ -1,15 +1,18 @@
 """`hedged`: unreliable machines where they help, and never at the cost of the goal.
 
 The fleet is that of `frontier` or `bats`, whichever suits the goal without unreliable machines.
-Those are offers like others to it, with three differences:
+Those are offers like others to it, with some differences:
 
 - their price is what they prove to cost, with what was wasted on those that were taken away
   (`beliefs.spot_value`). While a task costs more there than on the cheapest reliable machine, none
   is rented, so that they never raise the cost of a run;
 - what was refused is not counted on before one of it is up, nor what often falls silent;
+- where units are long, or the money is limited, few are tried first, and more as they prove to
+  last, so that the money left pays reliable machines for the rest whatever is lost;
+- with a deadline, reliable machines wait for them while that costs no more (`policies.spot_wait`);
 - a plan that counts on them ends earlier than the deadline, by the time in which what is lost can
   be done again. From the last moment at which reliable machines can do all that is left
-  (`policies.deadline_help`), no other is rented.
+  (`policies.deadline_help`), those do, and others only work beside them, until enough is gained.
 
 So a goal that reliable machines alone would reach stays within reach: the same entry goes on
 without the others. This is the safety net of "Can't Be Late" (Wu et al., NSDI 2024, section 4) for
