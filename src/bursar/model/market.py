@@ -84,7 +84,7 @@ class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def price_of_work(self) -> float:
-        """Of a microsecond of work at speed 1, in billionths, where every slot is used."""
+        """What a microsecond of work at speed 1 costs, in billionths, where every slot is used."""
         return self.price.nanos / (self.billing * self.slots * self.speed)
 
     @property
@@ -99,7 +99,7 @@ class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def have_in_common(one: Offer, other: Offer) -> int:
-    """Of what decides when machines are taken away, so much: a type, and a zone if both tell it.
+    """How much decides when machines of both are taken away: a type, and a zone if both tell it.
 
     Machines of one type in one zone vanish together, as it is there that they get scarce.
     """

@@ -103,7 +103,7 @@ class LastMoment:
 
     @property
     def deviation(self) -> float:
-        """Of run times, by their mean."""
+        """The standard deviation of run times, by their mean."""
         mean = self.mean
         return sqrt(max(0.0, self._squares / self._results - mean**2)) / mean if mean else 0.0
 

@@ -331,7 +331,7 @@ class Hedged(Provisioner):
         return least is None or premium * offer.price_of_work <= (1 - SAVING) * least
 
     def _premium(self, offer: Offer, view: View, now: Time) -> float:
-        """Of one that is rented now, with its boot and with what is paid beyond the end."""
+        """The premium of one that is rented now, with its boot and what is paid beyond the end."""
         premium, deadline = self._value.premium(offer), view.goal.deadline
         if not self._last.is_known:
             return premium
