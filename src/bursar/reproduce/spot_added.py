@@ -268,6 +268,8 @@ def rows_of(kind: str, every: Sequence[SpotOutcome]) -> Iterator[Row]:
         round(fmean(costs.values()), 3),
         between(0.0, 1.0, "at no more cost"),
         note=f"by that without the spot offer; median {median(costs.values()):.2f}",
+        why="money that is within the budget buys time, which see; and the first machines that are"
+        " lost are paid in vain",
     )
     worst = max(costs, key=lambda case: costs[case])
     more = sum(ratio > COSTS_MORE for ratio in costs.values())
