@@ -164,6 +164,12 @@ MOST_RUNS = 1_000_000
 )
 @option(
     FAILURES,
+    "--lost-together",
+    is_flag=True,
+    help="With --mean-life: unreliable machines of one type in one zone are lost at the same time.",
+)
+@option(
+    FAILURES,
     "--spot-trace",
     "spot_traces",
     metavar="FILE",
@@ -352,6 +358,7 @@ def _faults(options: Mapping[str, Any]) -> Faults:
         mean_life=None if life is None else read_duration(life, least=1),
         notice=parse_duration(options["notice"]),
         traces=tuple(read_spot_trace(path) for path in options["spot_traces"]),
+        together=options["lost_together"],
     )
 
 
