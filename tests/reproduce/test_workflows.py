@@ -11,7 +11,6 @@ from bursar.simulate.estimate_errors import EstimateError
 from bursar.simulate.placing import place_workload
 from bursar.simulate.workloads.arrivals import at_utilization, utilization_of
 
-
 SETS = (64_101,)
 """one set; four others are judged on the page"""
 

@@ -58,17 +58,17 @@ NO_READING: Final = (
 ALL_THREE: Final = (
     "SR, FES 2 and FES 1 are alike for Montage, as the text says, and all are above what was"
     " published. None of the six readings of tokens and reservations gives 0.60, and no way to"
-    " judge stability would: at 0.65 waits are those that table 2.2 has at the maxima of other placers"
-    " (526 to 938 s), at 0.55 a fraction of them (rows below)"
+    " judge stability would: at 0.65 waits are those that table 2.2 has at the maxima of other"
+    " placers (526 to 938 s), at 0.55 a fraction of them (rows below)"
 )
 ASSUMED: Final = (
     "stable: in most of three sets, works in the system in the last tenth of the time are at most"
     " 4 % of all. The thesis does not say how chapter 2 judges; Wieland's test of chapter 3 rejects"
     " stable runs of 3,000 works, and the mean drift accepts queues of 600",
     "of three readings of tokens, `stay` (a token stays until all children have theirs) fits FES"
-    " with depth 1 and was chosen for the rows by that fit on other sets; `gen` (section 1.4) is shown"
-    " beside; `echo`, and reservations that stay until their work has its turn (`lazy`), are shown"
-    " for FES with depth 1",
+    " with depth 1 and was chosen for the rows by that fit on other sets; `gen` (section 1.4) is"
+    " shown beside; `echo`, and reservations that stay until their work has its turn (`lazy`), are"
+    " shown for FES with depth 1",
     NO_READING,
 )
 Cell = tuple[str, str, str]
