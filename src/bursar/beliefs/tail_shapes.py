@@ -78,12 +78,12 @@ MOST_MISSING: Final = 0.3
 HALF_MISSING: Final = 1.5
 """... and half of it where so many are."""
 SHORT_TAIL: Final = 0.1
-"""Below this shape a tail makes no allowance for much longer tasks: that none is missing is then
-all that keeps tasks short, and it is doubted up to ..."""
+"""Below this shape a tail makes no allowance for much longer tasks, ..."""
+NEARLY_ENDS, ENDS = -0.3, -0.6
+"""... and from the first of these to the second it ends with the sample: that no kind is missing is
+then all that keeps tasks short, and it is doubted up to ..."""
 MOST_DOUBTED: Final = 2.0
-"""... so many times as much, for a tail that ends ..."""
-ENDS: Final = -0.4
-"""... as one of this shape does."""
+"""... so many times as much."""
 FEW_TO_END: Final = 15
 """So few tasks do not tell that a tail ends, twice as many do."""
 MISSING_SHAPE: Final = 0.55
@@ -167,7 +167,7 @@ def _doubt(sample: Floats) -> float:
 
     Few tasks do not tell whether it does.
     """
-    ended = min(max((SHORT_TAIL - usual_shape(sample)) / (SHORT_TAIL - ENDS), 0.0), 1.0)
+    ended = min(max((NEARLY_ENDS - usual_shape(sample)) / (NEARLY_ENDS - ENDS), 0.0), 1.0)
     told = min(max(len(sample) / FEW_TO_END - 1, 0.0), 1.0)
     return 1 + (MOST_DOUBTED - 1) * ended * told
 
