@@ -119,7 +119,6 @@ TRANSFER: Final = 53
 PATH_LEFT: Final = 54
 """by work: critical path of the tasks that have not been started, where keys change with time"""
 ROWS: Final = 55
-ROWS: Final = 54
 
 # Of `ratio`, with a column for each work, and one more, or for each machine.
 KEY: Final = 0
