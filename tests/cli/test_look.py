@@ -8,10 +8,10 @@ import time
 import pytest
 
 
-def eventually(check, patience=60):
+def eventually(check, limit=60):
     begin = time.monotonic()
     while not (found := check()):
-        assert time.monotonic() - begin < patience
+        assert time.monotonic() - begin < limit
         time.sleep(0.05)
     return found
 

@@ -74,18 +74,18 @@ def test_a_trace_is_read_as_its_publishers_write_it(path, tmp_path):
         ('{"metadata": {"gap_seconds": 1}, "data": [0, 0]}', "no instance is ever available"),
     ],
 )
-def test_what_is_no_trace_is_told_in_one_line(text, message, tmp_path):
+def test_what_is_no_trace_is_reported_in_one_line(text, message, tmp_path):
     path = tmp_path / "bad.json"
     path.write_text(text)
     with pytest.raises(InputError) as error:
         read_spot_trace(path)
-    told = str(error.value)
-    assert message in told
-    assert told.startswith(f"{path}: ")
-    assert "\n" not in told
+    reported = str(error.value)
+    assert message in reported
+    assert reported.startswith(f"{path}: ")
+    assert "\n" not in reported
 
 
-def test_a_trace_that_is_not_there_is_told_in_one_line(tmp_path):
+def test_a_trace_that_is_not_there_is_reported_in_one_line(tmp_path):
     with pytest.raises(InputError, match="cannot read the spot trace: No such file"):
         read_spot_trace(tmp_path / "none.json")
 

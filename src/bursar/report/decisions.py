@@ -140,8 +140,8 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             return f"work {event.work} is cancelled", event.why
         case ev.PriorityChanged():
             before = state.work[event.work - 1][1].priority
-            told = f"work {event.work} has priority {event.priority}"
-            return told, f"requested; it was {before}"
+            decided = f"work {event.work} has priority {event.priority}"
+            return decided, f"requested; it was {before}"
         case ev.PlanChosen():
             cost = format_money(event.cost_upper, state.market.currency)
             promise = f"{format_duration(event.makespan_upper)} and {cost} at most"

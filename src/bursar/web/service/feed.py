@@ -86,11 +86,11 @@ class Feed:
             self._machines[event.machine] = event.account
         elif isinstance(event, ev.WorkArrived):
             self._owners.append(event.work.owner)
-        told = decision_of(event, state)
-        if told is not None:
+        decision = decision_of(event, state)
+        if decision is not None:
             user = self.user_of(event)
             known = "" if user == EVERYBODY else user
-            line = WhyLine(state.events + 1, event.at / SECOND, told.what, told.why, known)
+            line = WhyLine(state.events + 1, event.at / SECOND, decision.what, decision.why, known)
             self._lines.setdefault(user, deque(maxlen=KEPT)).append(line)
         return False
 
