@@ -19,7 +19,7 @@ TIMEOUT = 4_000
 def pool(*, bad=0.0, silent=0.0, growth=0.0, machines=100, until=3_500, seed=1):
     """Machines that work one task after another; of a bad one nothing returns.
 
-    Whoever fell silent is given up and replaced. The first tasks take 1,000 on average.
+    A machine that fell silent is given up and replaced. The first tasks take 1,000 on average.
     """
     rng, instances = Random(seed), []
     for _ in range(machines):

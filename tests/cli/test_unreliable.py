@@ -38,7 +38,7 @@ def test_silent_attempts_cost_time_and_end_by_their_timeout(mixed):
     assert silent["makespan_s"]["p50"] > 1.2 * calm["makespan_s"]["p50"]
 
 
-def test_spot_traces_say_when_machines_are_to_be_had(mixed):
+def test_spot_traces_say_when_machines_are_available(mixed):
     trace = {"metadata": {"gap_seconds": 20}, "data": [0, 0, 1, 3, 3, 1, 0]}
     mixed.write("trace.json", json.dumps(trace))
     words = ("--spot-trace", "trace.json", "--notice", "5s")

@@ -300,10 +300,10 @@ def test_machines_that_leave_or_never_were_are_gone(kind):
     assert stage.refusal(kind(99)) == "the machine is gone"
 
 
-# --- machines that are not to be had, or not for long ---------------------------------------------
+# --- machines that are not available, or not for long ---------------------------------------------
 
 
-def test_an_offer_that_was_not_to_be_had_is_asked_for_after_a_pause():
+def test_an_offer_that_was_not_available_is_asked_for_after_a_pause():
     stage = GuardedScene(HOURLY, FREE, tasks=1)
     stage.scene.down(stage.rent(up=False), "refused")
     assert "after a pause" in stage.refusal(act.Rent("hourly"))

@@ -1,4 +1,4 @@
-"""Whoever of bursar, the warden and its keeper is killed, tasks end, whatever they did to hide."""
+"""Whichever of bursar, the warden and its keeper is killed, tasks end, whatever they do to hide."""
 
 from __future__ import annotations
 

@@ -290,7 +290,7 @@ plain_events = [
 
 
 def test_whatever_is_written_of_odd_values_is_read_again(path):
-    """Whoever made an event may have put anything into it: it is refused, or comes back."""
+    """An author of events may have put anything into it: it is refused, or comes back."""
     written = []
     with JournalWriter.create(path, "r") as writer:
 

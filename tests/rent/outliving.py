@@ -20,7 +20,7 @@ class Instance:
 
 
 class Provider:
-    """What is rented, by token, whoever rented it."""
+    """What is rented, by token, no matter who rented it."""
 
     def __init__(self) -> None:
         self.instances: dict[str, Instance] = {}

@@ -114,7 +114,7 @@ def faulty(tmp_path, monkeypatch):
     sys.modules.pop("faulty_policies", None)
 
 
-def test_a_bug_in_a_policy_reaches_the_calls_and_whoever_shuts_down(home, faulty):
+def test_a_bug_in_a_policy_reaches_the_calls_and_those_who_shut_down(home, faulty):
     pool = BudgetExecutor(PAID, "1", name="amber", policies=faulty)
     future = pool.submit(abs, -2)
     reported = str(future.exception(30))

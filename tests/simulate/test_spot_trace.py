@@ -164,7 +164,7 @@ def run(*values, fleet, tasks=30, gap=10 * MINUTE, notice=0, budget="50"):
     return state, auditor.events
 
 
-def test_a_run_waits_for_machines_that_are_not_to_be_had():
+def test_a_run_waits_for_machines_that_are_not_available():
     state, events = run(0, 0, 0, 2, 2, 0, fleet={"spot": 4}, notice=2 * MINUTE)
     refused = [e for e in events if isinstance(e, ev.MachineDown) and e.cause == "refused"]
     up = next(e for e in events if isinstance(e, ev.MachineUp))
@@ -176,7 +176,7 @@ def test_a_run_waits_for_machines_that_are_not_to_be_had():
     assert state.ledger.committed == sum((c.amount for c in state.ledger.charges()), Money(0))
 
 
-def test_machines_that_are_to_be_had_do_the_work_meanwhile():
+def test_machines_that_are_available_do_the_work_meanwhile():
     state, events = run(0, 0, 0, 0, 0, 1, fleet={"spot": 4, "sure": 1}, tasks=8)
     assert state.ended.status == "done"
     assert state.last_settled <= 45 * MINUTE

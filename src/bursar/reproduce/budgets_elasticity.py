@@ -16,7 +16,7 @@ from bursar.reproduce.budgets_setting import (
     BudgetSets,
     runs_of,
 )
-from bursar.reproduce.budgets_slowdown import told_of
+from bursar.reproduce.budgets_slowdown import assumed_of
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
 
 EQUAL: Final = ("60", "100", "120")
@@ -71,7 +71,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title=f"Within budgets: {kind}",
         source=f"workload thesis, figure {figure}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, *told_of(size)),
+        assumed=(*ASSUMED, *assumed_of(size)),
         plots=(plot,),
     )
 

@@ -63,12 +63,12 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title=f"Slowdowns within budgets, workload {workload}",
         source=f"workload thesis, figure {figure}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, *told_of(size)),
+        assumed=(*ASSUMED, *assumed_of(size)),
         plots=(plot,),
     )
 
 
-def told_of(size: BudgetSets) -> tuple[str, ...]:
+def assumed_of(size: BudgetSets) -> tuple[str, ...]:
     return (f"{len(size.seeds)} sets of {size.works} workflows", data_text())
 
 
@@ -127,7 +127,7 @@ def _table(name: str, size: BudgetSets) -> Reproduction:
         assumed=(
             *ASSUMED[:2],
             "sizes of files, printed as MB and TB, must be KB and GB: transfers take no time",
-            *told_of(size),
+            *assumed_of(size),
         ),
     )
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from bursar.reproduce.budgets_setting import ASSUMED, THREE, BudgetSets, runs_of
-from bursar.reproduce.budgets_slowdown import told_of
+from bursar.reproduce.budgets_slowdown import assumed_of
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
 
 BUDGET: Final = "100"
@@ -46,5 +46,9 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Processor time of decisions" if name.endswith("5.3") else "Steps of decisions",
         source=f"workload thesis, figure {name[-3:]}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, f"equal budgets of {BUDGET}; Python on one processor", *told_of(size)),
+        assumed=(
+            *ASSUMED,
+            f"equal budgets of {BUDGET}; Python on one processor",
+            *assumed_of(size),
+        ),
     )

@@ -26,7 +26,7 @@ _MISTAKES: Final = {
     409: "the key was used for something else",
     413: "too large for one submission",
     421: "the server does not answer to this name",
-    422: "a mistake in what was submitted, told in one line",
+    422: "a mistake in what was submitted, said in one line",
     429: "too much at once: try again after Retry-After seconds",
     503: "the service is stopping",
 }
