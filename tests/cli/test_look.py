@@ -11,10 +11,10 @@ from bursar.journal.replay import load_digest
 from bursar.model.errors import BursarError
 
 
-def eventually(check, patience=60):
+def eventually(check, limit=60):
     begin = time.monotonic()
     while not (found := check()):
-        assert time.monotonic() - begin < patience
+        assert time.monotonic() - begin < limit
         time.sleep(0.05)
     return found
 

@@ -436,7 +436,7 @@ def _show(study: Study, request: Request) -> None:
     columns = ("ended", "runs", "done", "time-P50", "time-P90", "cost-P50", "cost-P90")
     print_table(columns, rows, right=" ".join(columns[1:]))
     for status in sorted({one.status for one in study.runs if one.status not in (None, "done")}):
-        whys = list(dict.fromkeys(one.told_why for one in study.runs if one.status == status))
+        whys = list(dict.fromkeys(one.why_text for one in study.runs if one.status == status))
         others = "" if len(whys) == 1 else f" (so the first of them, and {len(whys) - 1} differ)"
         say(f"{status}: {whys[0]}{others}")
     note = FREE if request.market.is_free else NOT_INCLUDED

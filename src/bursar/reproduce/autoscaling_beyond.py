@@ -30,7 +30,7 @@ from bursar.reproduce.autoscaling_setting import (
 )
 from bursar.reproduce.budgets_setting import MARKET, goal_of, set_of
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.reproduce.workflows_setting import data_told
+from bursar.reproduce.workflows_setting import data_text
 from bursar.runs.faults import Faults
 from bursar.runs.scaling_figures import FigureReader, ScaledWorkload
 from bursar.runs.scaling_study import STEP, ScalingSetting, always_up, policy_for
@@ -95,7 +95,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
             "(d) tried on other sets and left out: reliable machines after the first loss (slower),"
             " a premium on spot prices by what was wasted (more expensive in three of four cases),"
             " long tasks on reliable machines (no clear difference)",
-            data_told(),
+            data_text(),
         ),
     )
 

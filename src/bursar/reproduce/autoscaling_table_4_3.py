@@ -18,7 +18,7 @@ from bursar.reproduce.autoscaling_setting import (
     runs_of,
 )
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
-from bursar.reproduce.workflows_setting import data_told
+from bursar.reproduce.workflows_setting import data_text
 
 ELASTICITY: Final = {
     "a_U": "under",
@@ -117,7 +117,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
 
 def _told(size: SetSize) -> list[str]:
     sets = f"means over {len(size.seeds)} sets of {size.works} workflows"
-    return [sets, data_told()]
+    return [sets, data_text()]
 
 
 def _elasticity_rows(

@@ -22,7 +22,7 @@ from bursar.reproduce.workflows_setting import (
     ALIKE,
     MIXTURE,
     RunSize,
-    data_told,
+    data_text,
     mixed_workload,
     task_kinds,
 )
@@ -112,7 +112,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Slowdowns by the placer `stretch`, with right, learned and useless estimates",
         source="not published: our own demands, beside the placers of the workflow thesis",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told(), *(["quick: one set of 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_text(), *(["quick: one set of 900 workflows"] if quick else [])),
     )
 
 

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from typing import Final
 
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
-from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_told, workload_one
+from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_text, workload_one
 from bursar.simulate.placing import place_workload
 from bursar.simulate.stability import in_system
 from bursar.simulate.workload_metrics import work_times
@@ -91,7 +91,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Maximal utilizations",
         source="workflow thesis, table 2.1",
         rows=(*_cells(found), *_orders(found), *_other_readings(found), *_waits(size)),
-        assumed=(*ASSUMED, data_told(), *(["quick: one set of 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_text(), *(["quick: one set of 900 workflows"] if quick else [])),
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.reproduce.result import Reproduction, Row, around, checked, judged, shown_only
 from bursar.reproduce.result import between as within
-from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_told, workload_one
+from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_text, workload_one
 from bursar.reproduce.workflows_table_2_1 import PLACERS, placer_of
 from bursar.simulate.placing import place_workload
 from bursar.simulate.workload_metrics import alone_makespans, steady_finished, work_times
@@ -65,7 +65,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Mean wait and makespan by size, mixture",
         source="workflow thesis, table 2.2",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told(), *(["quick: 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_text(), *(["quick: 900 workflows"] if quick else [])),
     )
 
 

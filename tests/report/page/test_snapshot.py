@@ -301,7 +301,7 @@ def test_a_service_says_who_lacks_machines_and_why():
     assert tile(found, "chance").more == "without money now: bob"
 
 
-def test_money_of_users_is_told_by_time_on_one_scale():
+def test_money_of_users_is_reported_by_time_on_one_scale():
     scene = Service()
     scene.submit("ann", 1)
     for _ in range(4):

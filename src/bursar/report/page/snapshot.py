@@ -58,7 +58,7 @@ from bursar.report.page.tables import (
 )
 from bursar.report.page.timeline import MachineTimeline, timeline
 from bursar.report.page.users import AccountRow, account_rows
-from bursar.report.summary import NOT_INCLUDED, STATUS_TEXT, prices_told
+from bursar.report.summary import NOT_INCLUDED, STATUS_TEXT, prices_text
 from bursar.state.state import RunState
 from bursar.state.work_plans import FIRST_WORK
 
@@ -444,7 +444,7 @@ def _about(state: RunState, now: Time, *, redact: bool) -> AboutRun:
         run=state.run,
         events=state.events,
         policies=", ".join(f"{role} {entry}" for role, entry in created.policies.items()),
-        prices=prices_told(state.market, first=False),
+        prices=prices_text(state.market, first=False),
         seed=created.seed,
         began=created.began,
         command="" if redact else options.typed,
