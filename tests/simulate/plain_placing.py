@@ -298,7 +298,7 @@ class PlainSimulation:
         if len({self.speeds[machine] for machine in idle}) > 1 or not self.running:
             return False
         free = {
-            machine: max(self.now, start + self.expected(other, one, machine))
+            machine: max(self.now, start + self.begun[other, one])
             for machine, (_, other, one, start) in self.running.items()
         }
         soonest = min(free, key=lambda machine: (free[machine], machine))
