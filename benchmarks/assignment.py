@@ -57,9 +57,11 @@ class Given(msgspec.Struct, frozen=True):
 def read_workflows() -> list[Given]:
     found = []
     for path in sorted(DATA.glob("*.json.gz")):
-        told = msgspec.json.decode(gzip.decompress(path.read_bytes()))
-        volumes = (np.array(told["read"]) + np.array(told["written"])) / 1e6
-        found.append(Given(told["kind"], told["parents"], np.array(told["runtime"]), volumes))
+        reported = msgspec.json.decode(gzip.decompress(path.read_bytes()))
+        volumes = (np.array(reported["read"]) + np.array(reported["written"])) / 1e6
+        found.append(
+            Given(reported["kind"], reported["parents"], np.array(reported["runtime"]), volumes)
+        )
     return found or [make_layers()]
 
 

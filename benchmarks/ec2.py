@@ -146,14 +146,14 @@ class _Cloud:
 
     def rent_barely(self) -> Taken:
         with self._timed() as taken:
-            told = self._client.run_instances(
+            reported = self._client.run_instances(
                 ImageId=self._image,
                 InstanceType="c5.large",
                 MinCount=MACHINES,
                 MaxCount=MACHINES,
                 ClientToken=str(time.time()),
             )
-        ids = [one["InstanceId"] for one in told["Instances"]]
+        ids = [one["InstanceId"] for one in reported["Instances"]]
         self._client.terminate_instances(InstanceIds=ids)
         return taken
 

@@ -167,10 +167,10 @@ def plan_with_saga(python: str, problems: list[Problem]) -> list[Planned]:
         ],
     }
     side = Path(__file__).with_name("saga_side.py")
-    told = subprocess.run(
+    reported = subprocess.run(
         [python, str(side)], input=json.dumps(asked).encode(), stdout=subprocess.PIPE, check=True
     )
-    return msgspec.json.decode(told.stdout, type=list[Planned])
+    return msgspec.json.decode(reported.stdout, type=list[Planned])
 
 
 # --- the measuring --------------------------------------------------------------------------------

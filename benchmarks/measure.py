@@ -2,7 +2,8 @@
 
 A shared machine is noisy, and noise only ever makes things slower. Taking turns lets all rivals
 meet the same weather; the best of several rounds is the figure with the least weather in it.
-Processor time is told too: who is kept from running takes longer, but hardly more of that.
+Processor time is shown, too: a process that is kept from running takes longer, but hardly more of
+that.
 """
 
 from __future__ import annotations

@@ -3,13 +3,15 @@
 The journal is that of a run whose machines are taken away now and then. Each opening is a process
 of its own; its time is that of the processor, which others at work do not change. A live run is
 looked at, too, while it writes a thousand events a second: what the feed takes of a processor, and
-how old the figures are that it sends.
+how old the figures are that it sends. And the same calls run with a page open and with none, in
+turn: what that costs the process of the run.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 import sys
@@ -19,9 +21,11 @@ from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
 from random import Random
+from statistics import median
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 from benchmarks.measure import Goal, Line, Result
 
@@ -41,6 +45,11 @@ LIVE_S = 8.0
 """... for so long"""
 MOST_SHARE = 0.1
 MOST_AGE_S = 1.0
+CALLS = 12_000
+"""of a run that is looked at or not; it takes some seconds"""
+PAIRS = 8
+"""of such runs for each round; the median of their ratios counts"""
+MOST_SLOWER = 0.02
 
 
 def measure(rounds: int) -> Result:
@@ -49,6 +58,7 @@ def measure(rounds: int) -> Result:
         _in_process("write", path)
         found = [_in_process("open", path) for _ in range(rounds)]
         live = [_in_process("live", Path(directory) / f"live-{n}") for n in range(rounds)]
+        slower = _slower(Path(directory) / "home", PAIRS * rounds)
     for one, other in zip(found, live, strict=True):
         one.update(other)
     best = {name: min(one[name] for one in found) for name in found[0]}
@@ -61,6 +71,12 @@ def measure(rounds: int) -> Result:
             Line("a report", best["megabytes"], "MB"),
             Line("live", 100 * best["share"], "%", f"of a processor, at {RATE:,} events/s"),
             Line("age of figures", best["age"], "s", "nine in ten are younger, at that rate"),
+            Line(
+                "a run with its page open",
+                100 * slower,
+                "%",
+                f"more of its processor time, median of {PAIRS * rounds} pairs",
+            ),
         ],
         goals=[
             Goal("to open it", best["open"], "<=", MOST_OPEN_S, "s"),
@@ -68,6 +84,7 @@ def measure(rounds: int) -> Result:
             Goal("a report", best["megabytes"], "<=", MOST_MB, "MB"),
             Goal("live", best["share"], "<=", MOST_SHARE, "of a processor"),
             Goal("age of figures", best["age"], "<=", MOST_AGE_S, "s"),
+            Goal("a run with its page open", slower, "<=", MOST_SLOWER, "more"),
         ],
     )
 
@@ -255,7 +272,71 @@ def _live(place: Path) -> dict[str, float]:
     return {"share": took / LIVE_S, "age": sorted(ages)[int(0.9 * len(ages))]}
 
 
+# --- a run that is looked at, and one that is not ------------------------------------------------
+
+
+def _slower(home: Path, pairs: int) -> float:
+    """By which part the process of a run takes more processor time while its page is open."""
+    environment = {**os.environ, "BURSAR_HOME": str(home), "NO_COLOR": "1"}
+    words = [sys.executable, "-m", "bursar", "dashboard", "--port", "0"]
+    with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            link = re.search(r"http://\S+/", server.stderr.readline())
+            assert link is not None
+            ratios = []
+            for number in range(pairs):
+                took = {}
+                for is_open in (True, False) if number % 2 else (False, True):
+                    run = f"run-{number}-{'open' if is_open else 'alone'}"
+                    took[is_open] = _calls_of(run, environment, link[0] if is_open else None)
+                ratios.append(took[True] / took[False])
+        finally:
+            server.terminate()
+    return median(ratios) - 1
+
+
+def _calls_of(run: str, environment: dict[str, str], link: str | None) -> float:
+    """Processor time of the process of a run; `link`: of the dashboard on which somebody looks."""
+    words = [sys.executable, "-m", __name__, "calls", run]
+    with subprocess.Popen(
+        words, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stdin is not None
+        process.stdout.readline()  # the run is there
+        reader = Thread(target=_look_at, args=(f"{link}run/{run}/events",))
+        if link is not None:
+            reader.start()
+            time.sleep(0.5)  # the page has the journal
+        process.stdin.close()  # now it may begin
+        took = float(json.loads(process.stdout.readline())["processor"])
+    if link is not None:
+        reader.join()
+    return took
+
+
+def _look_at(address: str) -> None:
+    """As a browser does: read what is sent, to the end."""
+    with urlopen(address, timeout=120) as stream:  # noqa: S310 -- our own address
+        while stream.read1(65_536):
+            pass
+
+
+def _calls(run: Path) -> dict[str, float]:
+    """A run of Python calls; the first output says that it is there, an end of input begins it."""
+    from bursar import BudgetExecutor
+
+    with BudgetExecutor(max_workers=2, name=run.name) as pool:
+        pool.submit(abs, 0).result()
+        print("{}", flush=True)
+        sys.stdin.read()
+        began = time.process_time()
+        for _ in pool.map(abs, range(CALLS)):
+            pass
+        return {"processor": time.process_time() - began}
+
+
+PARTS = {"write": _write, "open": _open, "live": _live, "calls": _calls}
+
 if __name__ == "__main__":
-    print(
-        json.dumps({"write": _write, "open": _open, "live": _live}[sys.argv[1]](Path(sys.argv[2])))
-    )
+    print(json.dumps(PARTS[sys.argv[1]](Path(sys.argv[2]))), flush=True)

@@ -118,8 +118,8 @@ class Server:
             time.sleep(max(0.0, due - time.perf_counter()))
             connection.request("POST", "/api/v1/workflows?filename=a.yaml", FLOW, headers)
             response = connection.getresponse()
-            told = json.loads(response.read())
-            assert response.status == 201, told
+            reported = json.loads(response.read())
+            assert response.status == 201, reported
             latencies.append(time.perf_counter() - due)
         connection.close()
 

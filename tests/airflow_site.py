@@ -80,7 +80,7 @@ class AirflowSite:
 
     def _settings(self):
         port = self.url.rpartition(":")[2]
-        told = {
+        reported = {
             "CORE__EXECUTOR": "bursar.airflow.executor.BursarExecutor",
             "CORE__DAGS_FOLDER": str(self.place / "dags"),
             "CORE__LOAD_EXAMPLES": "False",
@@ -104,7 +104,7 @@ class AirflowSite:
             "AIRFLOW_HOME": str(self.place / "airflow"),
             "PYTHONPATH": str(ROOT / "src"),
             "NO_COLOR": "1",
-            **{f"AIRFLOW__{name}": value for name, value in told.items()},
+            **{f"AIRFLOW__{name}": value for name, value in reported.items()},
         }
 
     # --- processes -------------------------------------------------------------------------------
@@ -218,10 +218,10 @@ class AirflowSite:
         self.change("PATCH", path, {"new_state": state})
 
     def clear(self, dag, run, task):
-        told = {"dry_run": False, "task_ids": [task], "dag_run_id": run, "only_failed": False}
-        self.change("POST", f"/api/v2/dags/{dag}/clearTaskInstances", told)
+        reported = {"dry_run": False, "task_ids": [task], "dag_run_id": run, "only_failed": False}
+        self.change("POST", f"/api/v2/dags/{dag}/clearTaskInstances", reported)
 
-    def told(self, dag):
+    def reported(self, dag):
         """What the executor has written into the log of events."""
         found = self.ask("GET", f"/api/v2/eventLogs?dag_id={dag}&event=bursar&limit=100")
         return [one["extra"] for one in found["event_logs"]]

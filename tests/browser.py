@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
-PATIENCE = 60.0
+TIMEOUT = 60.0
 SCREENSHOTS = Path(__file__).parents[1] / ".screenshots"
 """what pages looked like in the tests, to be looked at"""
 
@@ -80,9 +80,9 @@ class Browser:
                 assert "error" not in answer, (method, answer["error"])
                 return answer["result"]
 
-    def _next(self, patience=PATIENCE):
+    def _next(self, limit=TIMEOUT):
         while b"\0" not in self._rest:
-            assert select.select([self._from], [], [], patience)[0], "Chromium does not answer"
+            assert select.select([self._from], [], [], limit)[0], "Chromium does not answer"
             self._rest += os.read(self._from, 1 << 20)
         text, self._rest = self._rest.split(b"\0", 1)
         message = json.loads(text)
@@ -120,10 +120,10 @@ class Browser:
         assert "exceptionDetails" not in found, (script, found["exceptionDetails"])
         return found["result"].get("value")
 
-    def wait(self, script, patience=PATIENCE):
+    def wait(self, script, limit=TIMEOUT):
         begin = time.monotonic()
         while not self.evaluate(script):
-            assert time.monotonic() - begin < patience, f"never true: {script}"
+            assert time.monotonic() - begin < limit, f"never true: {script}"
             time.sleep(0.05)
 
     def text(self, selector):

@@ -254,8 +254,10 @@ class Player:
 
     def _begin(self, instance: dict) -> None:
         id_ = instance["InstanceId"]
-        told = self._moto.client.describe_instance_attribute(InstanceId=id_, Attribute="userData")
-        script = base64.b64decode(told["UserData"]["Value"]).decode()
+        reported = self._moto.client.describe_instance_attribute(
+            InstanceId=id_, Attribute="userData"
+        )
+        script = base64.b64decode(reported["UserData"]["Value"]).decode()
         url = f"http://127.0.0.1:{self._metadata.server_port}"
         machine = _Played(instance, script, self._place / id_, url)
         self.machines[id_] = machine
@@ -266,10 +268,10 @@ class Player:
         machine.power_off()
         del self.machines[machine.id]
         attribute = "instanceInitiatedShutdownBehavior"
-        told = self._moto.client.describe_instance_attribute(
+        reported = self._moto.client.describe_instance_attribute(
             InstanceId=machine.id, Attribute=attribute
         )
-        if told["InstanceInitiatedShutdownBehavior"]["Value"] == "terminate":
+        if reported["InstanceInitiatedShutdownBehavior"]["Value"] == "terminate":
             self._moto.client.terminate_instances(InstanceIds=[machine.id])
         else:
             self._moto.client.stop_instances(InstanceIds=[machine.id])

@@ -159,12 +159,12 @@ class FaultProxy:
             return 200, self._requests()
         if fault == "unknown" and any(self._is_new(one) for one in _ids(words)):
             return _error("unknown")
-        status, told = self._forward(urlencode(words).encode(), headers)
+        status, reported = self._forward(urlencode(words).encode(), headers)
         if action == "TerminateInstances" and status == 200:
             self._ended.update(_ids(words))
         if action == "DescribeInstances" and status == 200:
-            told = self._as_seen(told, hides=fault == "hidden")
-        return status, told
+            reported = self._as_seen(reported, hides=fault == "hidden")
+        return status, reported
 
     def _rent(self, words: dict[str, str], headers: dict[str, str], fault: str) -> Answer:
         """The same token gets the same answer, where it was given one."""
@@ -209,11 +209,11 @@ class FaultProxy:
     def _is_new(self, instance: str) -> bool:
         return time.monotonic() - self._began.get(instance, 0.0) < HIDDEN
 
-    def _as_seen(self, told: bytes, *, hides: bool) -> bytes:
+    def _as_seen(self, reported: bytes, *, hides: bool) -> bytes:
         """Instances boot for a while, and may not be listed at first."""
         if not (self.boot or hides or self._interrupted):
-            return told
-        tree = ElementTree.fromstring(told)  # noqa: S314 (of moto)
+            return reported
+        tree = ElementTree.fromstring(reported)  # noqa: S314 (of moto)
         for group in tree.iterfind(".//{*}instancesSet"):
             for item in list(group):
                 name = item.findtext("{*}instanceId") or ""

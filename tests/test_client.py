@@ -7,12 +7,12 @@ from bursar.model.errors import InputError
 
 
 @pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http://x:port", "http://x:99999"])
-def test_a_wrong_address_is_told(url):
+def test_a_wrong_address_is_reported(url):
     with pytest.raises(InputError, match="http://HOST:PORT"):
         Client(url)
 
 
-def test_a_service_that_is_not_there_is_told(tmp_path):
+def test_a_service_that_is_not_there_is_reported(tmp_path):
     (tmp_path / "token").write_text("secret\n")
     with Client("127.0.0.1:9", token_file=tmp_path / "token", patience=0) as client:
         with pytest.raises(ServiceError, match="does not answer") as error:

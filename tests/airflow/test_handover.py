@@ -67,7 +67,7 @@ def telling(command, account="ann"):
     return task_file(account, 0, f'"{command}"'.encode())
 
 
-def test_what_is_handed_over_runs_for_its_account_and_its_end_is_told(site):
+def test_what_is_handed_over_runs_for_its_account_and_its_end_is_reported(site):
     handover = site.handover()
     handover.hand("good", telling("true", "ann"))
     handover.hand("bad", telling("exit 3", "bob"))
@@ -169,7 +169,7 @@ def test_without_an_answer_everything_stays_as_it_is(site):
     assert site.ended(handover, {"one": "running"}) == {"one": Fate.ENDED}
 
 
-def test_a_file_that_was_removed_is_told(site):
+def test_a_file_that_was_removed_is_reported(site):
     handover = site.handover()
     handover.hand("one", telling("true"))
     site.files.remove("one")

@@ -89,7 +89,7 @@ def test_dags_run_within_the_budgets_of_their_owners_also_if_the_scheduler_is_ki
     # All of a long DAG runs. Bob has money for one machine: half of his DAG waits and says so. On a
     # busy computer his machine may have to go before its task has ended, which is then retried.
     assert eventually(lambda: all(begun(site, name) for name in LONG), SLOW), site.last()
-    assert eventually(lambda: any("waits for money" in one for one in site.told("pair")), SLOW)
+    assert eventually(lambda: any("waits for money" in one for one in site.reported("pair")), SLOW)
     assert {one["owner"] for one in site.client.works()} == {"ann", "bob"}
 
     site.kill("scheduler")
@@ -120,7 +120,7 @@ def test_dags_run_within_the_budgets_of_their_owners_also_if_the_scheduler_is_ki
     }
     assert [tasks[name]["try_number"] for name in LONG] == [1, 2, 1]
     assert [len(begun(site, name)) for name in LONG] == [1, 2, 1]  # nothing ran twice
-    (line,) = site.told("stranger")
+    (line,) = site.reported("stranger")
     assert line == "bursar refuses it: no user 'carol'; there are ann, bob"
     assert eventually(lambda: not list((site.place / "airflow" / "bursar").iterdir()), SLOW)
 

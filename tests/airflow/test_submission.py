@@ -28,12 +28,12 @@ def test_a_task_may_name_its_account():
     "config",
     [{"bursar": "bob"}, {"bursar": {"acount": "bob"}}, {"bursar": {"account": 7}}],
 )
-def test_a_wrong_account_is_told(config):
+def test_a_wrong_account_is_reported(config):
     with pytest.raises(InputError, match="account"):
         account_of(config, "ann")
 
 
-def test_a_task_that_nobody_owns_is_told():
+def test_a_task_that_nobody_owns_is_reported():
     with pytest.raises(InputError, match="name of a user"):
         account_of(None, "")
 
@@ -61,7 +61,7 @@ def test_a_work_that_goes_on_is_left_alone(state):
 @pytest.mark.parametrize(
     "state", ["success", "failed", "running", "deferred", "up_for_retry", None]
 )
-def test_the_end_of_a_process_is_told_whatever_airflow_has(state):
+def test_the_end_of_a_process_is_reported_whatever_airflow_has(state):
     assert fate("done", state) is Fate.ENDED
     assert fate("failed", state) is Fate.BROKEN
     assert fate("cancelled", state) is Fate.BROKEN

@@ -37,7 +37,7 @@ def test_a_directory_that_others_can_reach_is_refused(tmp_path):
         HandedFiles(tmp_path / "tasks")
 
 
-def test_a_directory_that_cannot_be_made_is_told(tmp_path):
+def test_a_directory_that_cannot_be_made_is_reported(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="task_files"):
         HandedFiles(tmp_path / "file" / "tasks")
@@ -57,7 +57,7 @@ def test_what_was_half_written_before_a_crash_is_not_seen(tmp_path):
     assert list(files.idents()) == ["one"]
 
 
-def test_a_file_that_is_no_task_is_told(tmp_path):
+def test_a_file_that_is_no_task_is_reported(tmp_path):
     (tmp_path / "x.json").write_text("[]")
     with pytest.raises(InputError, match="does not hold a task"):
         read_task(tmp_path / "x.json")

@@ -112,21 +112,21 @@ def test_a_few_short_ones_do_not_hide_that_others_may_be_long():
 
 
 def test_an_offer_whose_short_tasks_have_ended_does_not_seem_fast():
-    told = {"old": 1.0, "new": 1.0}
+    reported = {"old": 1.0, "new": 1.0}
     seen = {"old": ended([100.0, 140.0, 60.0] * 20), "new": ended([60.0] * 10)}
-    hasty, _ = learn_speeds(told, seen, 0.35, given=False)
+    hasty, _ = learn_speeds(reported, seen, 0.35, given=False)
     fair, _ = learn_speeds(
-        told, seen, 0.35, given=False, under_way={"new": np.array([100.0, 140.0] * 10)}
+        reported, seen, 0.35, given=False, under_way={"new": np.array([100.0, 140.0] * 10)}
     )
     assert hasty["new"] / hasty["old"] > 1.3
     assert fair["new"] / fair["old"] == pytest.approx(1.0, abs=0.05)
 
 
-def test_speeds_that_nobody_told_are_learned_and_given_ones_hold():
+def test_speeds_that_nobody_reported_are_learned_and_given_ones_hold():
     seen = {"slow": ended([100.0 + n % 5 for n in range(40)]), "fast": ended([50.0] * 40)}
-    told = {"slow": 1.0, "fast": 1.0, "other": 1.0}
-    speeds, doubts = learn_speeds(told, seen, 0.3, given=False)
+    reported = {"slow": 1.0, "fast": 1.0, "other": 1.0}
+    speeds, doubts = learn_speeds(reported, seen, 0.3, given=False)
     assert speeds["fast"] / speeds["slow"] == pytest.approx(2.0, rel=0.1)
     assert doubts["other"] > 3 * doubts["fast"]
-    given, _ = learn_speeds(told, seen, 0.3, given=True)
+    given, _ = learn_speeds(reported, seen, 0.3, given=True)
     assert given["fast"] / given["slow"] < 1.1

@@ -29,7 +29,7 @@ def tasks_until_alarm(actuals):
     return None, None
 
 
-def test_false_alarms_are_as_rare_as_told():
+def test_false_alarms_are_as_rare_as_reported():
     """Tasks at the very limit of what the prediction allows: a tenth above, a tenth below."""
     rng = np.random.default_rng(0)
     low, high = band(TIMES)
@@ -57,9 +57,9 @@ def test_a_wrong_prediction_is_found_soon(factor, side, late):
     for _ in range(60):
         actuals = TIMES.sample(rng, late + 300)
         actuals[late:] *= factor
-        number, told = tasks_until_alarm(actuals)
+        number, reported = tasks_until_alarm(actuals)
         if number is not None and number > late:
-            assert told == side
+            assert reported == side
             found.append(number - late)
     assert len(found) >= 58
     assert np.median(found) <= 40

@@ -41,7 +41,7 @@ def test_a_size_is_the_first_that_is_narrow_enough(width, variation, confidence)
     assert size == 2 or deviation_width(size - 1, confidence) > width
 
 
-def test_what_no_sample_can_do_is_told_in_one_line():
+def test_what_no_sample_can_do_is_reported_in_one_line():
     with pytest.raises(InputError, match="more than 10,000,000 tasks"):
         size_for_deviation(1e-6)
     with pytest.raises(InputError, match="must be above 0"):

@@ -37,7 +37,7 @@ def test_one_task_says_little_and_many_say_all():
     assert means[-1] == pytest.approx(2.0, rel=0.01)
 
 
-def test_a_kind_without_tasks_of_its_own_is_told_by_its_offer():
+def test_a_kind_without_tasks_of_its_own_is_reported_by_its_offer():
     book = taught(("a", "x", 2.0, 100), ("b", "x", 2.2, 100))
     assert book.factor("c", "x").mean == pytest.approx(2.1, rel=0.05)
     assert book.factor("c", "x").seen == 0
@@ -62,7 +62,7 @@ def test_a_factor_lies_between_what_was_seen_and_1(own, others):
     assert 0 <= found.spread <= 100
 
 
-def test_the_weights_are_as_told():
+def test_the_weights_are_as_reported():
     found = taught(("a", "x", 4.0, 3)).factor("a", "x")
     of_offer = (3 * 4.0 + PRIOR) / (3 + PRIOR)
     assert found.mean == pytest.approx((3 * 4.0 + PRIOR * of_offer) / (3 + PRIOR))

@@ -34,14 +34,14 @@ class Watch(CppPlacer):
 
     def __init__(self):
         super().__init__()
-        self.told = {}
+        self.reported = {}
 
     def follow(self, view, now, rng, done):
         for place in range(len(view.work)):
             first = view.work.before(place) + 1
             time = view.runtimes.at_speed_one(first)
             if time is not None:
-                self.told.setdefault(place, (time, view.runtimes.correction(place)))
+                self.reported.setdefault(place, (time, view.runtimes.correction(place)))
 
 
 def test_tasks_of_a_kind_tell_about_each_other_and_about_their_work():
@@ -50,10 +50,10 @@ def test_tasks_of_a_kind_tell_about_each_other_and_about_their_work():
     works = [PlainWork(0, one), PlainWork(100, alike), PlainWork(200, alike)]
     placer = Watch()
     run_engine(works, [1.0, 1.0], placer, learns=True)
-    assert placer.told[0] == (1_000_000, 1.0)
-    assert placer.told[1][0] == 40
-    assert placer.told[2][0] == 30
-    assert placer.told[2][1] < 1.0  # works that were expected to take about as much took less
+    assert placer.reported[0] == (1_000_000, 1.0)
+    assert placer.reported[1][0] == 40
+    assert placer.reported[2][0] == 30
+    assert placer.reported[2][1] < 1.0  # works that were expected to take about as much took less
 
 
 def test_nothing_is_kept_of_works_that_are_done():

@@ -41,9 +41,9 @@ def test_offers_that_differ_clearly_are_kept_apart():
 def test_given_speeds_are_believed_until_the_samples_contradict_them():
     speeds = [1.0, 2.0]
     agreeing = samples_of([1.0, 0.5], 2)
-    told = draw_scales(agreeing, speeds, 400, np.random.default_rng(0))
+    reported = draw_scales(agreeing, speeds, 400, np.random.default_rng(0))
     untold = draw_scales(agreeing, [1.0, 1.0], 400, np.random.default_rng(0))
-    assert told.drawn.std() < untold.drawn.std()
+    assert reported.drawn.std() < untold.drawn.std()
     wrong = samples_of([1.0, 2.0], 2, size=200, spread=0.2)
     one, other = draw_scales(wrong, speeds, 400, np.random.default_rng(0)).usual
     assert other - one == pytest.approx(np.log(2), abs=0.2)

@@ -217,27 +217,27 @@ def test_a_history_without_a_result_is_refused_unless_turnaround_times_are_given
     lost = History.of([Instance(n, until=n + 5) for n in range(9)])
     with pytest.raises(InputError, match=r"none of 9 attempts .* returned a result"):
         Characterisation.from_history(lost)
-    told = Characterisation.from_history(lost, turnarounds=np.array([10, 20]))
-    assert told.mean == 15
-    assert told.gamma.after == pytest.approx(0.05)
+    reported = Characterisation.from_history(lost, turnarounds=np.array([10, 20]))
+    assert reported.mean == 15
+    assert reported.gamma.after == pytest.approx(0.05)
     with pytest.raises(InputError, match="nothing was sent"):
         Characterisation.from_instances([])
 
 
-def test_one_result_is_taken_for_all_and_people_are_told():
+def test_one_result_is_taken_for_all_and_people_are_reported():
     found = Characterisation.from_instances([Instance(0, 10)])
     assert list(found.turnarounds) == [10]
     assert found.gamma.after == 0.75
     assert any("1 result cannot show" in caution for caution in found.cautions)
 
 
-def test_a_history_without_losses_is_told_to_say_little():
+def test_a_history_without_losses_is_reported_to_say_little():
     found = Characterisation.from_instances([Instance(n, 10) for n in range(99)])
     assert found.gamma.after == pytest.approx(99.5 / 100)
     assert any("no attempt was lost" in caution for caution in found.cautions)
 
 
-def test_a_history_shorter_than_a_deadline_is_told():
+def test_a_history_shorter_than_a_deadline_is_reported():
     found = Characterisation.from_instances([Instance(n, 10 + n) for n in range(5)], now=12)
     assert found.results == 2
     assert any("shorter than a deadline" in caution for caution in found.cautions)

@@ -13,13 +13,13 @@ from bursar.beliefs.reliability import History, Instance, LastEnding
 
 UNTRIED, RETURNED, FAILED = LastEnding
 NOBODY = Awaited(np.zeros(0), np.zeros(0))
-PATIENCE = 4_000
+TIMEOUT = 4_000
 
 
 def pool(*, bad=0.0, silent=0.0, growth=0.0, machines=100, until=3_500, seed=1):
     """Machines that work one task after another; of a bad one nothing returns.
 
-    Whoever fell silent is given up and replaced. The first tasks take 1,000 on average.
+    A machine that fell silent is given up and replaced. The first tasks take 1,000 on average.
     """
     rng, instances = Random(seed), []
     for _ in range(machines):
@@ -27,8 +27,8 @@ def pool(*, bad=0.0, silent=0.0, growth=0.0, machines=100, until=3_500, seed=1):
         while sent < until:
             takes = round(rng.randint(600, 1_400) * (1 + growth * sent / until))
             if is_bad or rng.random() < silent:
-                instances.append(Instance(sent, until=sent + PATIENCE, standing=standing))
-                takes, standing, is_bad = PATIENCE, FAILED, rng.random() < bad
+                instances.append(Instance(sent, until=sent + TIMEOUT, standing=standing))
+                takes, standing, is_bad = TIMEOUT, FAILED, rng.random() < bad
             else:
                 instances.append(Instance(sent, takes, standing=standing))
                 standing = RETURNED
@@ -39,7 +39,7 @@ def pool(*, bad=0.0, silent=0.0, growth=0.0, machines=100, until=3_500, seed=1):
 def test_machines_that_returned_a_result_are_trusted_more_than_others():
     history = pool(bad=0.3, machines=300)
     found = foresee(history, 3_500)
-    assert current_reliability(history, 3_500, PATIENCE).after < 0.95
+    assert current_reliability(history, 3_500, TIMEOUT).after < 0.95
     assert found.gamma.after > 0.99
     stuck = found.gamma.at(int(history.sent[0]))
     assert stuck == pytest.approx(0.7, abs=0.08), "of the untried ones"
@@ -51,12 +51,12 @@ def test_losses_among_those_under_way_are_foreseen_better_than_by_the_mean_of_al
         history = pool(bad=0.15, silent=0.02, growth=0.3, seed=seed)
         seen = history.seen_at(now)
         is_under_way = (history.sent < now) & (history.ended > now)
-        lost = int((history.ended - history.sent == PATIENCE)[is_under_way].sum())
+        lost = int((history.ended - history.sent == TIMEOUT)[is_under_way].sum())
         sent = seen.sent[is_under_way[: len(seen)]]
         found = foresee(history, now)
         ours.append(expected_losses(sent, now, found.gamma, found.turnarounds) - lost)
         times = Incidence.of(seen, now).turnarounds()
-        gamma = current_reliability(history, now, PATIENCE)
+        gamma = current_reliability(history, now, TIMEOUT)
         before.append(expected_losses(sent, now, gamma, times) - lost)
     assert abs(np.mean(ours)) < 1.5
     assert np.mean(np.abs(ours)) < 0.5 * np.mean(np.abs(before))
@@ -112,8 +112,8 @@ def test_of_those_that_were_sent_together_gamma_is_the_mean():
 def test_what_is_silent_for_longer_than_any_result_took_is_lost():
     awaited = Awaited.of(np.array([5, 30]), np.array([10, 20]), np.zeros(0, dtype=np.int64))
     assert list(awaited.hopes(0.9)) == pytest.approx([0.9, 0.0])
-    told = Awaited.of(np.array([15]), np.array([10, 20]), np.array([12]))
-    assert list(told.hopes(0.9)) == pytest.approx([1.0]), "a loss would be known"
+    reported = Awaited.of(np.array([15]), np.array([10, 20]), np.array([12]))
+    assert list(reported.hopes(0.9)) == pytest.approx([1.0]), "a loss would be known"
 
 
 def test_what_was_called_back_tells_nothing():

@@ -123,6 +123,17 @@ def test_a_skewed_sample_may_have_missed_long_tasks():
     assert high > sample.mean() + 400
 
 
+@pytest.mark.parametrize("long", [1, 2, 3, 4, 6])
+def test_a_rare_kind_of_long_tasks_counts_as_often_as_it_was_seen(long):
+    """No tail fits two kinds; that must not make the longer one shorter than it was."""
+    rng = np.random.default_rng(long)
+    sample = np.append(rng.normal(1000, 150, 60 - long), rng.normal(8000, 1200, long))
+    found = means(sample.astype(np.int64), 4000)
+    assert np.median(found) == pytest.approx(sample.mean(), rel=0.06)
+    likely = np.quantile(np.random.default_rng(0).beta(long, 61 - long, 4000), 0.9)
+    assert np.quantile(found, 0.9) > 1000 + 5000 * likely
+
+
 def test_some_draws_have_tasks_much_longer_than_all_of_an_odd_sample():
     """Three tasks like no other: a kind of long ones may be missing; of like tasks none is."""
     rng = np.random.default_rng(7)

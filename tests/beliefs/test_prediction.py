@@ -143,7 +143,7 @@ def test_a_large_fleet_is_charged_in_proportion_to_the_machines_that_stand_for_i
     assert float(made.cost()) == pytest.approx(1_000_000 * price_of_task, rel=0.02)
 
 
-def test_people_are_told_once_when_a_sample_cannot_carry_a_promise():
+def test_people_are_reported_once_when_a_sample_cannot_carry_a_promise():
     def cautions(times, machines=None, tasks=10_000):
         return predict(fleet(times, machines or {"A": 2, "B": 2}), tasks, rng()).cautions
 
@@ -159,12 +159,12 @@ def test_people_are_told_once_when_a_sample_cannot_carry_a_promise():
     assert "times the median" in long
 
 
-def test_people_are_told_when_a_kind_of_long_tasks_may_be_missing():
+def test_people_are_reported_when_a_kind_of_long_tasks_may_be_missing():
     """Tasks that are like no other, all of them short, are of kinds of which more may exist."""
     odd = (np.append([1, 1.5, 2.2, 3.2, 4.6], np.linspace(7, 20, 25)) * MINUTE).astype(np.int64)
-    (told,) = predict(fleet(odd, {"A": 4}), 970, rng()).cautions
-    assert "unlike each other, but none is much longer than the rest" in told
-    assert "rarer than one in 14, may be missing, and the bounds would not hold." in told
+    (reported,) = predict(fleet(odd, {"A": 4}), 970, rng()).cautions
+    assert "unlike each other, but none is much longer than the rest" in reported
+    assert "rarer than one in 14, may be missing, and the bounds would not hold." in reported
 
 
 def test_tasks_of_two_kinds_that_are_seen_often_need_no_caution():

@@ -59,7 +59,7 @@ def test_an_outlier_is_left_out_and_named():
         pytest.param([(x, 0.0) for x in TIMES], id="no time at all"),
     ],
 )
-def test_offers_that_do_not_follow_a_line_are_not_converted_and_people_are_told(odd):
+def test_offers_that_do_not_follow_a_line_are_not_converted_and_people_are_reported(odd):
     relation = relate(odd, "small", "large")
     assert relation.line is None
     assert "do not follow" in relation.caution
@@ -86,7 +86,7 @@ def test_two_points_are_too_few_to_doubt_a_line_so_there_is_none(count):
     assert f"Only {count} task" in relation.caution
 
 
-def test_where_there_is_no_line_people_are_told_why():
+def test_where_there_is_no_line_people_are_reported_why():
     with pytest.raises(InputError, match="no line"):
         least_squares([(5, 1), (5, 2)])
     with pytest.raises(InputError, match="two points"):

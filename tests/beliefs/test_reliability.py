@@ -196,7 +196,7 @@ def test_gamma_of_no_pieces_is_what_comes_after():
     assert Reliability((), (), 0.5).at(7) == 0.5
 
 
-def test_gamma_can_be_told_from_another_moment_on_and_kept_above_a_limit():
+def test_gamma_can_be_reported_from_another_moment_on_and_kept_above_a_limit():
     gamma = Reliability((20, 40), (0.0, 0.5), 0.7)
     later = gamma.since(30)
     assert [later.at(time - 30) for time in range(60)] == [gamma.at(time) for time in range(60)]
@@ -212,7 +212,7 @@ def test_gamma_can_be_told_from_another_moment_on_and_kept_above_a_limit():
         Instance(5, turnaround=-1),
     ],
 )
-def test_impossible_times_are_told_in_one_line(wrong):
+def test_impossible_times_are_reported_in_one_line(wrong):
     with pytest.raises(InputError, match="check its times"):
         History.of([wrong])
 

@@ -24,12 +24,12 @@ def test_run_times_on_a_line_are_converted_by_it_without_a_word():
     assert known.cautions(OFFERS) == []
 
 
-def test_run_times_that_fall_where_others_rise_are_converted_by_their_means_and_people_are_told():
+def test_run_times_that_fall_where_others_rise_are_converted_by_their_means_and_that_is_said():
     known = book({1: 10, 2: 20, 3: 30, 4: 40}, {1: 9, 2: 6, 3: 3})
     assert list(known.samples(OFFERS)["large"]) == [9, 6, 3, 40 * 18 // 60]
-    (told,) = known.cautions(OFFERS)
-    assert "large do not follow those on small" in told
-    assert "in proportion to the means" in told
+    (reported,) = known.cautions(OFFERS)
+    assert "large do not follow those on small" in reported
+    assert "in proportion to the means" in reported
 
 
 def test_equal_run_times_are_converted_by_their_ratio():

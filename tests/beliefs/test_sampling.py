@@ -43,13 +43,13 @@ def test_an_impossible_sample_is_refused(wrong):
         sample_size(*wrong)
 
 
-def test_people_are_told_when_a_bag_is_small_for_its_sample():
+def test_people_are_reported_when_a_bag_is_small_for_its_sample():
     assert size_caution(1000, 30) is None
     assert "24 of 100" in size_caution(100, 24)
     assert "no plan can save that" in size_caution(100, 24)
     assert "no fleet to choose" in size_caution(5, 5)
 
 
-def test_people_are_told_when_a_sample_ended_early():
+def test_people_are_reported_when_a_sample_ended_early():
     assert missing_caution(30, 30) is None
     assert "Only 14 of the 30 tasks" in missing_caution(30, 14)

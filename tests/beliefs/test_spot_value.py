@@ -16,10 +16,10 @@ SURE = Offer("sure", Money.parse("0.20"), HOUR)
 
 
 def value_of(scene):
-    value, told = SpotValue(), Scene(SPOT, SURE, tasks=20)
-    for event in scene.events[len(told.events) :]:
-        told.tell(event)
-        value.saw(event, told.state)
+    value, reported = SpotValue(), Scene(SPOT, SURE, tasks=20)
+    for event in scene.events[len(reported.events) :]:
+        reported.tell(event)
+        value.saw(event, reported.state)
     return value
 
 

@@ -71,6 +71,7 @@ def test_tasks_like_no_other_tell_that_long_ones_may_be_missing():
     assert chance_of_missing(odd) > 0.15
     tails = draw_tails(odd, 4000, np.random.default_rng(0))
     goes_on = tails.longest == 0
+    assert usual_shape(odd) > 0.1
     assert np.mean(goes_on) == pytest.approx(chance_of_missing(odd), abs=0.03)
     assert (tails.scale[goes_on] == MISSING_SHAPE).all()
 
@@ -78,6 +79,16 @@ def test_tasks_like_no_other_tell_that_long_ones_may_be_missing():
 def test_run_times_far_apart_tell_the_same():
     kinds = np.sort(np.concatenate([np.linspace(1, 1.2, 15), np.linspace(50, 60, 15)]))
     assert chance_of_missing(kinds) > 0.1
+
+
+def test_more_draws_go_on_where_the_tail_would_end_with_the_sample():
+    """Two kinds far apart, and nothing beyond: a third may be missing. 15 tasks do not tell."""
+    rng = np.random.default_rng(3)
+    ended = np.sort(np.concatenate([np.linspace(1, 30, 25), np.full(5, 31.0), np.full(10, 0.2)]))
+    assert usual_shape(ended) < -0.5
+    for sample, times in ((ended, 1.5), (ended[::2], 0.9)):
+        goes_on = np.mean(draw_tails(sample, 4000, rng).longest == 0)
+        assert times < goes_on / chance_of_missing(sample) < times + 0.6
 
 
 def test_a_large_sample_is_not_likely_to_miss_a_kind():

@@ -121,7 +121,7 @@ def test_lines_are_drawn_anew_as_more_becomes_known():
     assert known.convert(60, "slow", "fast") == 12, "a mean of 12 by now"
 
 
-def test_an_offer_without_a_line_is_told_by_one_that_has_one():
+def test_an_offer_without_a_line_is_reported_by_one_that_has_one():
     """Tasks take as long on both, so `new` is as fast as `known` was said to be."""
     known = UnifiedRuntimes({"known": 2_000_000, "base": 1_000_000})
     known.learn("new", 50)

@@ -67,11 +67,11 @@ def test_a_plan_is_run_as_it_says_and_a_goal_that_fails_says_what_would_do(place
     words = ("-m", "market.toml", "--name", "p", "sleep 0.02{}", ":::", *map(str, range(60)))
     _, err = place.bursar("plan", *words)
     spent = re.search(r"kept in .*, \$([\d.]+)", err)[1]
-    _, told = place.bursar("plan", "p", "--budget", f"{spent}1", code=USAGE)
-    least = re.search(r"\$([\d.]+)", told.partition("at least")[2])[1]
+    _, reported = place.bursar("plan", "p", "--budget", f"{spent}1", code=USAGE)
+    least = re.search(r"\$([\d.]+)", reported.partition("at least")[2])[1]
     place.bursar("plan", "p", "--budget", least)
-    _, told = place.bursar("plan", "p", "--deadline", "1ms", code=USAGE)
-    soonest = re.search(r"([\d.]+ (ms|s))", told.partition("1 ms")[2])[1]
+    _, reported = place.bursar("plan", "p", "--deadline", "1ms", code=USAGE)
+    soonest = re.search(r"([\d.]+ (ms|s))", reported.partition("1 ms")[2])[1]
     place.bursar("plan", "p", "--deadline", soonest)
     _, err = follow(place, err)
     assert "60 of 60 tasks done" in err

@@ -78,7 +78,7 @@ def test_a_run_on_two_pools_may_go_without_advice(place):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         (("--advisor", "oracel"), "no advisor 'oracel'; there are none, oracle, replan, tail"),
         (("--advisor", "replan"), "the advisor 'replan' goes with the provisioner 'prob' only"),
@@ -93,7 +93,7 @@ def test_a_run_on_two_pools_may_go_without_advice(place):
         ),
     ],
 )
-def test_what_makes_no_sense_together_is_refused_in_one_line(place, options, told):
+def test_what_makes_no_sense_together_is_refused_in_one_line(place, options, reported):
     _, refused = place.bursar("simulate", "-m", "mixed.toml", *SIMULATED, *options, code=2)
-    assert told in refused
+    assert reported in refused
     assert len(refused.splitlines()) == 1

@@ -29,8 +29,8 @@ ADVICE = Advice(
 def test_a_number_chooses_and_nothing_means_the_knee(typed, place, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
     assert ask_for_strategy(ADVICE) == place
-    told = capsys.readouterr()
-    assert "<- knee" in told.err
-    assert "$16.00" in told.err
-    assert not told.out
-    assert ("is not a number from 1 to 3" in told.err) == typed.startswith("9")
+    reported = capsys.readouterr()
+    assert "<- knee" in reported.err
+    assert "$16.00" in reported.err
+    assert not reported.out
+    assert ("is not a number from 1 to 3" in reported.err) == typed.startswith("9")

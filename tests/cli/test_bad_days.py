@@ -26,8 +26,8 @@ def one_line(err):
     return lines[0]
 
 
-def wait_for(path, patience=30.0):
-    end = time.monotonic() + patience
+def wait_for(path, limit=30.0):
+    end = time.monotonic() + limit
     while not path.exists():
         assert time.monotonic() < end, f"{path} never came"
         time.sleep(0.01)
@@ -47,7 +47,7 @@ def spoil(journal, kind):
     journal.write_bytes(data)
 
 
-def test_a_damaged_journal_is_told_and_the_other_runs_are_shown(place):
+def test_a_damaged_journal_is_reported_and_the_other_runs_are_shown(place):
     for name in ("good", "bad"):
         place.bursar("run", "-q", "--name", name, "true", ":::", "1", "2")
     spoil(place.path / ".bursar" / "bad" / "journal.db", "schema")
@@ -62,7 +62,7 @@ def test_a_damaged_journal_is_told_and_the_other_runs_are_shown(place):
         assert "restore" in one_line(place.bursar(verb, "bad", code=1)[1])
 
 
-def test_a_damaged_event_is_told_by_all_who_read_the_events(place):
+def test_a_damaged_event_is_reported_by_all_who_read_the_events(place):
     place.bursar("run", "-q", "--name", "bad", "true", ":::", "1", "2")
     spoil(place.path / ".bursar" / "bad" / "journal.db", "record")
     assert "2/2" in place.bursar("status")[0], "the digest is whole"
@@ -74,7 +74,7 @@ def test_a_damaged_event_is_told_by_all_who_read_the_events(place):
 
 
 @pytest.mark.parametrize("left", ["nothing", "lock", "empty", "no-events"])
-def test_a_run_killed_before_its_first_commit_is_started_again_as_it_is_told(place, left):
+def test_a_run_killed_before_its_first_commit_is_started_again_as_it_is_reported(place, left):
     run = place.path / ".bursar" / "r"
     run.mkdir(parents=True)
     if left != "nothing":
@@ -108,8 +108,11 @@ def test_a_run_whose_directory_is_deleted_meanwhile_says_so_and_ends(place, what
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1, err
     assert "Traceback" not in err
-    told = one_line(err)
-    assert "was deleted while the run was executed" in told or "cannot write in its dir" in told
+    reported = one_line(err)
+    assert (
+        "was deleted while the run was executed" in reported
+        or "cannot write in its dir" in reported
+    )
     assert not (place.path / ".bursar" / "r").exists() or what == "outputs"
 
 
@@ -127,15 +130,15 @@ def fill_inodes(directory):
         fillers.append(filler)
 
 
-def test_inodes_that_are_used_up_before_a_run_are_told(place, small_disk):
+def test_inodes_that_are_used_up_before_a_run_are_reported(place, small_disk):
     disk = small_disk(inodes=30)
     place.environment["BURSAR_HOME"] = str(disk / "home")
     (disk / "home").mkdir()
     fillers = fill_inodes(disk)
     for spare in range(4):
         _, err = place.bursar("run", "-q", "--name", "r", "--shell", "echo {}", ":::", "1", code=1)
-        told = one_line(err)
-        assert "inodes" in told or "No space left" in told, spare
+        reported = one_line(err)
+        assert "inodes" in reported or "No space left" in reported, spare
         fillers.pop().unlink()
     for filler in fillers:
         filler.unlink()
@@ -163,8 +166,8 @@ def test_inodes_that_are_used_up_during_a_run_fail_no_task(place, small_disk):
     for filler in fillers:
         filler.unlink()
     subprocess.run(["mount", "-o", "remount,nr_inodes=1000", str(disk)], check=True)
-    told = json.loads(place.bursar("resume", "r", "--json", code=3)[0])
-    assert told["tasks"] == {"total": 20, "done": 15, "failed": 5}
+    reported = json.loads(place.bursar("resume", "r", "--json", code=3)[0])
+    assert reported["tasks"] == {"total": 20, "done": 15, "failed": 5}
     for task in range(1, 16):
         assert (run / "outputs" / str(task) / "stdout").read_text() == f"{task - 1}\n"
 
@@ -227,8 +230,8 @@ def asked_by_nobody(home, *words):
 
     child, reader = as_nobody(do)
     with os.fdopen(reader) as pipe:
-        told = pipe.read()
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), told
+        reported = pipe.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), reported
 
 
 @two_users
@@ -241,19 +244,19 @@ def test_to_stop_the_run_of_another_user_is_refused_in_one_line(place, shared_pl
         for path in (shared_place / "r", *(shared_place / "r").iterdir()):
             path.chmod(0o755)
     try:
-        code, told = asked_by_nobody(shared_place, "stop", "r")
-        assert (code, one_line(told)) == (
+        code, reported = asked_by_nobody(shared_place, "stop", "r")
+        assert (code, one_line(reported)) == (
             2,
             "bursar: run r belongs to root: ask them, or do it as that user",
         )
         assert process.poll() is None
         if not open_to_all:
-            code, told = asked_by_nobody(shared_place, "status", "--json")
+            code, reported = asked_by_nobody(shared_place, "status", "--json")
             assert code == 0
-            assert "permission denied" in told
-            code, told = asked_by_nobody(shared_place, "status", "r")
+            assert "permission denied" in reported
+            code, reported = asked_by_nobody(shared_place, "status", "r")
             assert code == 2
-            assert "permission denied" in one_line(told)
+            assert "permission denied" in one_line(reported)
     finally:
         place.bursar("stop", "--now", "r")
         process.communicate(timeout=30)

@@ -14,7 +14,7 @@ def measured(place, offer="local", file=".bursar/performance.json"):
     return read_performance(place.path / file)[offer]
 
 
-def test_rounds_are_added_and_told(place):
+def test_rounds_are_added_and_reported(place):
     out, err = place.bursar("calibrate", *QUICK)
     lines = [line.split() for line in out.splitlines()]
     assert lines[0] == ["resource", "P10", "P50", "P90", "unit"]
@@ -41,7 +41,7 @@ def test_json_has_bytes_a_second(place):
     ]
 
 
-def test_rounds_in_memory_are_told_as_such(place):
+def test_rounds_in_memory_are_reported_as_such(place):
     _, err = place.bursar("calibrate", *QUICK, "--directory", "/dev/shm")
     assert "note: in 3 rounds the file could not be dropped from memory in /dev/shm" in err
 
@@ -56,11 +56,11 @@ def test_it_measures_for_a_time_and_at_intervals(place):
 def test_the_network_to_a_peer_is_measured(place):
     server = place.popen("calibrate", "--serve", "--bind", "0.0.0.0:0", "--json")
     try:
-        told = json.loads(server.stdout.readline())
-        address = told["address"].replace("0.0.0.0", "127.0.0.1")  # noqa: S104
-        found = place.json("calibrate", *QUICK, "--peer", address, "--token", told["token"])
+        reported = json.loads(server.stdout.readline())
+        address = reported["address"].replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+        found = place.json("calibrate", *QUICK, "--peer", address, "--token", reported["token"])
         assert found["peer"] == address
-        place.environment["BURSAR_TOKEN"] = told["token"]
+        place.environment["BURSAR_TOKEN"] = reported["token"]
         place.bursar("calibrate", *QUICK, "--peer", address)
         place.environment["BURSAR_TOKEN"] = "wrong"
         _, err = place.bursar("calibrate", *QUICK, "--peer", address, code=2)
@@ -113,7 +113,7 @@ def test_a_peer_elsewhere_wants_a_token_before_anything_is_measured(place):
     assert err == "bursar: --token: another machine asks for the token that its --serve printed\n"
 
 
-def test_mistakes_are_told_in_one_line(place):
+def test_mistakes_are_reported_in_one_line(place):
     for words, message in (
         (("--rounds", "2", "--for", "1s"), "leave out one"),
         (("--serve", "--peer", "a:1"), "leave out --peer and --rounds"),

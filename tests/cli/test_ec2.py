@@ -91,8 +91,8 @@ def test_a_killed_run_is_resumed_on_its_machines_and_nothing_leaks(cloud):
     secrets = [SECRET, *keys, *cloud.batch_secrets()]
     assert not processes_that_show(secrets, cloud.processes_of_machines())
     assert not files_that_show([SECRET, *keys], cloud.directory, *cloud.machine_places())
-    told = cloud.call("resume", "bag")
-    assert "30 of 30 tasks done" in told
+    reported = cloud.call("resume", "bag")
+    assert "30 of 30 tasks done" in reported
     assert cloud.outputs("bag") == expected(30)
     assert not cloud.moto.living()
     assert len(cloud.player.played) == 2, "machines were adopted"
@@ -100,7 +100,7 @@ def test_a_killed_run_is_resumed_on_its_machines_and_nothing_leaks(cloud):
     assert not files_that_show([SECRET], cloud.directory, *cloud.machine_places())
     assert not files_that_show(keys, cloud.directory, *cloud.machine_places())
     assert not files_that_show(secrets, cloud.directory)
-    assert not any(secret in told for secret in secrets)
+    assert not any(secret in reported for secret in secrets)
     assert not outputs_that_show(secrets, cloud, "bag")
 
 
@@ -122,8 +122,8 @@ def test_machines_of_a_killed_run_end_by_their_leases_if_nobody_resumes(cloud):
 
 def test_the_files_of_a_workflow_travel_with_its_tasks(cloud):
     (cloud.directory / "flow.yaml").write_text(FLOW)
-    told = cloud.call("run", *ON_EC2, "--name", "flow", "flow.yaml")
-    assert "4 of 4 tasks done" in told
+    reported = cloud.call("run", *ON_EC2, "--name", "flow", "flow.yaml")
+    assert "4 of 4 tasks done" in reported
     both = (cloud.directory / ".bursar/flow/outputs/files/both").read_text().split()
     assert sorted(map(int, both)) == list(range(1, 13))
     assert not cloud.moto.living()

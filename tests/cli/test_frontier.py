@@ -85,7 +85,7 @@ def test_nothing_beats_what_is_called_the_cheapest_or_the_fastest(place, words):
             assert better["makespan_s"] <= one["makespan_s"]
 
 
-def test_fractions_of_a_cent_can_be_told_apart(place):
+def test_fractions_of_a_cent_can_be_reported_apart(place):
     words = ("--turnaround", "0.1s~0.02s", "--unreliable-price", "0.01/h/s")
     out, err = place.bursar(*BAG, "--reliability", "0.8", *words, *QUICK)
     costs = [line.split()[-2:] for line in out.splitlines() if line[:1].isdigit()][1:]
@@ -154,8 +154,8 @@ def test_a_job_log_tells_reliability_and_turnaround_times(place):
     found = place.json(*BAG, *QUICK, "--history", "old.log")
     assert found["reliability"] == 0.75
     assert found["mean_turnaround_s"] == 90
-    told = place.json(*BAG, *QUICK, "--history", "old.log", "--reliability", "0.9")
-    assert told["reliability"] == 0.9
+    reported = place.json(*BAG, *QUICK, "--history", "old.log", "--reliability", "0.9")
+    assert reported["reliability"] == 0.9
     place.write("times.txt", "1m\n\n120s\n")
     same = place.json(*BAG, *QUICK, "--turnaround", "times.txt", "--reliability", "0.75")
     assert same["mean_turnaround_s"] == 90
@@ -225,7 +225,7 @@ def test_without_a_limit_the_pool_is_as_large_as_it_was(place):
     )
 
 
-def test_people_are_told_what_a_history_cannot_tell(place):
+def test_people_are_reported_what_a_history_cannot_tell(place):
     place.write("old.log", log([(60.0, 0, 0)] * 5))
     out, err = place.bursar(*BAG, "--history", "old.log", *QUICK)
     assert "note: no attempt was lost" in err
@@ -261,7 +261,7 @@ def test_the_refined_search_finds_what_the_grids_miss(place):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         ((), "--turnaround"),
         (("--turnaround", "34m"), "--reliability 0.8"),
@@ -307,7 +307,7 @@ def test_the_refined_search_finds_what_the_grids_miss(place):
         (("--turnaround", "34m", "--reliability", "1", "--reliable-time", "0s"), "between 1 us"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(place, words, told):
+def test_a_mistake_is_reported_in_one_line(place, words, reported):
     place.write("none.log", log([(5.0, 1, 0)]))
     place.write("one.log", log([(5.0, 1, 0), (6.0, 0, 0)]))
     place.write("bad.txt", "1m\nsoon\n")
@@ -316,6 +316,6 @@ def test_a_mistake_is_told_in_one_line(place, words, told):
     place.write("mixed.toml", MIXED)
     place.write("spot.toml", MIXED.partition('[[offer]]\nname = "own"')[0])
     out, err = place.bursar(*BAG, *words, code=2)
-    assert told in err
+    assert reported in err
     assert len(err.strip().splitlines()) == 1
     assert out == ""

@@ -17,27 +17,27 @@ def test_a_workload_is_written_with_what_was_asked_for(place):
 
 def test_people_see_one_line_and_no_file_is_overwritten(place):
     words = ("generate", "--count", "3", "--out", "w.jsonl")
-    told = place.bursar(*words)[1].splitlines()
-    assert len(told) == 1
-    assert told[0].startswith("w.jsonl: 3 workflows, ")
+    reported = place.bursar(*words)[1].splitlines()
+    assert len(reported) == 1
+    assert reported[0].startswith("w.jsonl: 3 workflows, ")
     assert "'w.jsonl': exists already" in place.bursar(*words, code=2)[1]
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("--kind", "lego"), "--kind: no kind of workflows 'lego'; did you mean 'ligo'?"),
         (("--classes", "x"), "--classes: 'x' is not a class of sizes; write for example 30-38:75"),
         (("--totals", "x"), '--totals: must be "hyper-gamma", "generated" or the mean'),
     ],
 )
-def test_mistakes_are_one_line_with_the_option(place, words, told):
+def test_mistakes_are_one_line_with_the_option(place, words, reported):
     _, printed = place.bursar("generate", *words, "--out", "w.jsonl", code=2)
-    assert printed.startswith(f"bursar: {told}")
+    assert printed.startswith(f"bursar: {reported}")
     assert len(printed.splitlines()) == 1
 
 
-def test_a_workload_cannot_be_run_and_that_is_told(place):
+def test_a_workload_cannot_be_run_and_that_is_reported(place):
     place.bursar("generate", "--count", "2", "--out", "w.jsonl")
-    told = "w.jsonl: is a workload, which can only be simulated: bursar simulate w.jsonl"
-    assert told in place.bursar("run", "w.jsonl", code=2)[1]
+    reported = "w.jsonl: is a workload, which can only be simulated: bursar simulate w.jsonl"
+    assert reported in place.bursar("run", "w.jsonl", code=2)[1]

@@ -185,8 +185,10 @@ def is_installed():
     """Another program has the same name."""
     if which("parallel") is None:
         return False
-    told = subprocess.run(["parallel", "--version"], capture_output=True, text=True, check=False)
-    return told.stdout.startswith("GNU parallel")
+    reported = subprocess.run(
+        ["parallel", "--version"], capture_output=True, text=True, check=False
+    )
+    return reported.stdout.startswith("GNU parallel")
 
 
 @pytest.fixture(scope="module")
@@ -289,11 +291,11 @@ def test_job_logs_tell_the_same(here):
     run = ["run", "-q", "--name", "r", *words]
     for line in (run, ["export", "r", "--joblog", "ours"]):
         subprocess.run([sys.executable, "-m", "bursar", *line], check=True)
-    told = [
+    reported = [
         {row.seq: (shlex.split(row.command), row.exitval) for row in read_joblog(here / name)}
         for name in ("theirs", "ours")
     ]
-    assert told[0] == told[1]
+    assert reported[0] == reported[1]
 
 
 def test_no_two_tasks_that_run_at_once_have_the_same_slot(here):

@@ -67,8 +67,8 @@ def test_a_default_that_click_fills_in_is_named_in_the_text(verb):
 def test_the_verbs_stand_in_groups():
     text = page()
     assert panels(text) == [*VERB_GROUPS, "Output"]
-    for verb, told in VERBS.items():
-        assert re.search(rf"^│ {verb} +{re.escape(told)} +│$", text, re.MULTILINE), verb
+    for verb, reported in VERBS.items():
+        assert re.search(rf"^│ {verb} +{re.escape(reported)} +│$", text, re.MULTILINE), verb
 
 
 def test_help_is_quick():

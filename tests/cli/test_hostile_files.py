@@ -24,8 +24,8 @@ def one_line(err):
     return err
 
 
-def wait_for(path, patience=30.0):
-    end = time.monotonic() + patience
+def wait_for(path, limit=30.0):
+    end = time.monotonic() + limit
     while not path.exists():
         assert time.monotonic() < end, f"{path} never came"
         time.sleep(0.01)
@@ -184,19 +184,19 @@ def test_of_two_runs_with_one_output_the_second_is_refused_before_it_is_made(pla
     script = 'echo $BURSAR_RUN > "$BURSAR_OUTPUT_DIR/who"; sleep 1; : {}'
     words = ["--output", "out", "--shell", script, ":::", "1", "2", "3"]
     pair = [place.popen("run", "-q", "--name", name, *words) for name in ("one", "two")]
-    told = {p.args[6]: (p.communicate(timeout=60)[1], p.returncode) for p in pair}
-    codes = sorted(code for _, code in told.values())
-    assert codes == [0, 2], told
-    (loser,) = [name for name, (_, code) in told.items() if code == 2]
+    reported = {p.args[6]: (p.communicate(timeout=60)[1], p.returncode) for p in pair}
+    codes = sorted(code for _, code in reported.values())
+    assert codes == [0, 2], reported
+    (loser,) = [name for name, (_, code) in reported.items() if code == 2]
     (winner,) = {"one", "two"} - {loser}
-    assert "choose another directory" in one_line(told[loser][0])
+    assert "choose another directory" in one_line(reported[loser][0])
     assert not (place.path / ".bursar" / loser).exists()
     who = {(place.path / "out" / str(task) / "who").read_text() for task in (1, 2, 3)}
     assert who == {f"{winner}\n"}
 
 
 @pytest.mark.parametrize("kind", ["file", "below-a-file", "full", "in-a-run"])
-def test_an_output_that_cannot_be_used_is_told_before_the_run_is_made(place, kind):
+def test_an_output_that_cannot_be_used_is_reported_before_the_run_is_made(place, kind):
     place.write("file", "")
     place.bursar("run", "-q", "--name", "before", "true", ":::", "1")
     output = {
@@ -280,6 +280,6 @@ def test_a_relative_home_is_found_from_another_directory(place):
     words = [*start, "resume", "r", "--retry-failed"]
     done = subprocess.run(words, cwd=place.path, check=False, **options)
     assert done.returncode == 0, done.stderr
-    told = Path(place.path / "home" / "r" / "outputs" / "1" / "stdout").read_text()
-    assert told == f"{place.path / 'work'}\n"
+    reported = Path(place.path / "home" / "r" / "outputs" / "1" / "stdout").read_text()
+    assert reported == f"{place.path / 'work'}\n"
     assert [path.name for path in (place.path / "work").iterdir()] == ["go"]

@@ -33,10 +33,10 @@ def place(place):
 
 
 def test_a_run_sleeps_until_there_is_money_and_says_what_it_was_limited_to(place):
-    _, told = place.bursar("run", *FIXED, "--budget", "0.16/3s", "--name", "slow", *SLEEPS)
-    assert "budget $0.16/3 s (storage and transfer are not included)" in told
-    assert "5 of 5 tasks done" in told
-    assert "committed within $0.16/3 s" in told
+    _, reported = place.bursar("run", *FIXED, "--budget", "0.16/3s", "--name", "slow", *SLEEPS)
+    assert "budget $0.16/3 s (storage and transfer are not included)" in reported
+    assert "5 of 5 tasks done" in reported
+    assert "committed within $0.16/3 s" in reported
     why, _ = place.bursar("why", "slow")
     assert "run created   $0.16/3 s;" in why
     assert "a new interval of the budget has begun   $0.16/3 s;" in why
@@ -50,8 +50,8 @@ def test_a_run_sleeps_until_there_is_money_and_says_what_it_was_limited_to(place
 def test_a_run_goes_on_with_a_budget_for_each_interval(place):
     place.bursar("run", *FIXED, "--budget", "0.10", "--name", "tight", *SLEEPS, code=4)
     _, refused = place.bursar("resume", "tight", "--budget", "0.01/h", code=2)
-    told = "$0.08 is committed already in one interval: a budget of $0.01/h would be below it"
-    assert told in refused
+    reported = "$0.08 is committed already in one interval: a budget of $0.01/h would be below it"
+    assert reported in refused
     _, resumed = place.bursar("resume", "tight", "--budget", "1 USD/h")
     assert "budget $1.00/h" in resumed
     assert "budget is now $1.00/h" in place.bursar("why", "tight")[0]
@@ -68,7 +68,7 @@ def test_plans_are_for_the_money_of_a_whole_run(place):
     (place.path / "flow.yaml").write_text("tasks:\n  a: {run: 'true', runtime: 1s}\n")
     flow = ("run", "flow.yaml", *MARKET, "--budget", "1/h")
     place.bursar(*flow)
-    for words, told in (
+    for words, reported in (
         (("plan", *MARKET, "-b", "5/h", "true", ":::", "1"), "plans are for the money of a whole"),
         ((*flow, "--provisioner", "prob"), "'prob' plans with the money of a whole run"),
         ((*flow, "--choose", "knee"), "with a budget for the whole run, have plans to choose"),
@@ -77,7 +77,7 @@ def test_plans_are_for_the_money_of_a_whole_run(place):
             "the published algorithm spends the money of a whole run",
         ),
     ):
-        assert told in place.bursar(*words, code=2)[1]
+        assert reported in place.bursar(*words, code=2)[1]
 
 
 @pytest.mark.parametrize("provisioner", ["bats", "fixed"])

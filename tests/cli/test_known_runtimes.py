@@ -28,8 +28,10 @@ def by_second(place):
 
 
 def test_a_run_keeps_what_is_known_of_run_times(place):
-    told = ("--runtime", "100ms", "--deviation", "20%")
-    place.bursar("run", "-m", "market.toml", "-b", "2", "--name", "r", *told, "true", ":::", "1")
+    reported = ("--runtime", "100ms", "--deviation", "20%")
+    place.bursar(
+        "run", "-m", "market.toml", "-b", "2", "--name", "r", *reported, "true", ":::", "1"
+    )
     events = place.bursar("export", "r", "--events", "-")[0]
     created = json.loads(events.splitlines()[0])
     assert created["options"]["runtime"] == 100_000
@@ -71,14 +73,16 @@ COMMANDS = ("--runtime", "1m", "--deviation", "10s", "true", ":::", *map(str, ra
 
 
 @pytest.mark.parametrize(
-    ("budget", "told"), [("3", "will do (over 99 %)"), ("0.8", "will not do: about $")]
+    ("budget", "reported"), [("3", "will do (over 99 %)"), ("0.8", "will not do: about $")]
 )
-def test_a_dry_run_tells_whether_the_budget_will_do_and_with_which_fleet(by_second, budget, told):
+def test_a_dry_run_tells_whether_the_budget_will_do_and_with_which_fleet(
+    by_second, budget, reported
+):
     out, err = by_second.bursar("run", "-m", "market.toml", "-b", budget, "--dry-run", *COMMANDS)
     assert len(out.splitlines()) == 60
     first, second = err.splitlines()[-2:]
     assert first.startswith(f"60 tasks, budget ${budget}")
-    assert told in first
+    assert reported in first
     assert " quad; time " in second
     assert not (by_second.path / ".bursar").exists()
 
@@ -102,7 +106,7 @@ def test_a_run_tells_it_in_its_first_line_and_spends_nothing_on_no_chance(by_sec
         (("simulate", "--known", "fan.yaml"), "--known is for bags"),
     ],
 )
-def test_a_mistake_is_told(place, words, message):
+def test_a_mistake_is_reported(place, words, message):
     place.write("fan.yaml", "tasks:\n  one: {run: 'true', runtime: 1s}\n")
     _, err = place.bursar(*words, "-m", "market.toml", "-b", "5", code=2)
     assert message in err

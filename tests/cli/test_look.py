@@ -7,11 +7,14 @@ import time
 
 import pytest
 
+from bursar.journal.replay import load_digest
+from bursar.model.errors import BursarError
 
-def eventually(check, patience=60):
+
+def eventually(check, limit=60):
     begin = time.monotonic()
     while not (found := check()):
-        assert time.monotonic() - begin < patience
+        assert time.monotonic() - begin < limit
         time.sleep(0.05)
     return found
 
@@ -99,10 +102,31 @@ def test_a_simulated_run_is_kept_and_looked_at_like_a_real_one(place):
     assert "what-if  done" in place.bursar("status")[0]
     shown = place.json("report", "what-if")
     assert shown["tiles"][0]["value"] == "40"
+    assert shown["about"]["command"].startswith("bursar simulate --market market.toml --tasks 40")
     assert (
         "there is a run what-if already"
         in place.bursar("simulate", *words, "--keep", "what-if", code=2)[1]
     )
+
+
+def test_a_simulation_that_was_cut_off_can_be_removed(place):
+    words = ["--market", "market.toml", "--tasks", "40000", "--runtime", "3s", "--budget", "90000"]
+    process = place.popen("simulate", *words, "--runs", "1", "--fleet", "small=1", "--keep", "cut")
+    journal = place.path / ".bursar" / "cut" / "journal.db"
+
+    def has_machines():
+        try:
+            return load_digest(journal).machines
+        except BursarError:  # it is being made
+            return 0
+
+    try:
+        assert eventually(has_machines, 120)
+    finally:
+        process.kill()
+        process.communicate()
+    assert load_digest(journal).status is None, "it was cut off"
+    assert "removed cut" in place.bursar("rm", "--yes", "cut")[1]
 
 
 def test_defaults_of_the_user_count_where_nothing_else_is_given(place):

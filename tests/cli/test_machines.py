@@ -117,8 +117,8 @@ def test_the_scheduler_is_killed_and_no_attempt_is_lost(lab):
     assert eventually(lambda: len(lab.processes("task.sh")) >= 2, 60)
     (scheduler,) = lab.processes("dask_scheduler")
     os.kill(scheduler, signal.SIGKILL)
-    told, _ = run.communicate(timeout=120)
-    assert run.returncode == 0, told
+    reported, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, reported
     assert lab.outputs("s") == expected(12)
     attempts = lab.call("export", "s", "--joblog", "-").splitlines()[1:]
     assert len(attempts) == 12, "some were executed twice"
@@ -131,8 +131,8 @@ def test_a_frozen_carrier_is_replaced_and_no_attempt_is_lost(lab):
     assert eventually(lambda: len(lab.processes("task.sh")) >= 1, 60)
     (carrier,) = lab.processes("dask_worker")
     os.kill(carrier, signal.SIGSTOP)
-    told, _ = run.communicate(timeout=180)
-    assert run.returncode == 0, told
+    reported, _ = run.communicate(timeout=180)
+    assert run.returncode == 0, reported
     assert lab.outputs("f") == expected(6)
     attempts = lab.call("export", "f", "--joblog", "-").splitlines()[1:]
     assert len(attempts) == 6
@@ -148,8 +148,8 @@ def test_an_agent_is_killed_and_its_tasks_run_elsewhere(lab):
         int((place / "lock").read_text()) for place in sorted((lab.directory / "m").iterdir())
     ]
     os.kill(agents[0], signal.SIGKILL)
-    told, _ = run.communicate(timeout=120)
-    assert run.returncode == 0, told
+    reported, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, reported
     assert lab.outputs("a") == expected(12)
     assert lab.all_end(15)
 
@@ -238,8 +238,8 @@ def test_hosts_that_ssh_cannot_reach_any_more_go_on_and_end_with_their_leases(
         assert eventually((lab.directory / ".bursar/h/outputs/1").exists, 60)
     finally:
         server.stop()
-    told, _ = run.communicate(timeout=120)
-    assert run.returncode == 0, told
+    reported, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, reported
     assert lab.outputs("h") == expected(8)
     assert not [one for host in server.hosts for one in server.machine_dir(host).glob("*")]
 
@@ -293,8 +293,8 @@ def test_a_node_whose_daemons_were_killed_leaves_nothing_behind(slurm, tmp_path)
     run = lab.start("run", *ON_SLURM, *market, *words)
     assert eventually(lambda: len(lab.processes("task.sh")) >= 4, 60)
     slurm.kill_node("small-1")
-    told, _ = run.communicate(timeout=200)
-    assert run.returncode == 0, told
+    reported, _ = run.communicate(timeout=200)
+    assert run.returncode == 0, reported
     assert lab.outputs("n") == expected(30)
     assert lab.all_end(15)
 
@@ -306,9 +306,9 @@ def test_clean_releases_what_a_killed_run_left_and_nothing_of_a_live_one(lab):
     assert eventually(lambda: lab.processes("sleep 100") and lab.processes("sleep 101"), 60)
     dead.kill()
     dead.communicate()
-    told = lab.call("clean", "--dry-run")
-    assert "dead" in told
-    assert "1 machine found" in told
+    reported = lab.call("clean", "--dry-run")
+    assert "dead" in reported
+    assert "1 machine found" in reported
     assert lab.processes("sleep 100"), "it only had to list them"
     assert "1 machine released" in lab.call("clean")
     assert not lab.processes("sleep 100")

@@ -16,7 +16,7 @@ def one_line(err):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("--market", "none.toml", "--budget", "1", "true", ":::", "1"), "none.toml"),
         (("--market", "market.toml", "true", ":::", "1"), "--budget"),
@@ -48,13 +48,13 @@ def one_line(err):
         (("--market", "negative.toml", "--budget", "1", "true", ":::", "1"), "negative"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_in_one_line_before_anything_runs(place, words, told):
+def test_a_mistake_is_reported_in_one_line_before_anything_runs(place, words, reported):
     place.write("grid.csv", "alpha\n1\n")
     place.write("broken.jsonl", '{"a": 1}\n{"a": \n')
     place.write("broken.toml", "command = \n")
     place.write("negative.toml", '[[offer]]\nname = "a"\nprice = "-1"\n')
     out, err = place.bursar("run", *words, code=2)
-    assert told in one_line(err)
+    assert reported in one_line(err)
     assert out == ""
     assert not (place.path / ".bursar").exists(), "no run is made by a mistake"
 
@@ -67,8 +67,10 @@ def test_an_entry_of_another_package_that_cannot_be_imported(place):
     place.write("elsewhere_policies.py", "raise RuntimeError('two\\nlines')\n")
     place.environment["PYTHONPATH"] = str(place.path)
     _, err = place.bursar("run", "--placer", "mine", "true", ":::", "1", code=2)
-    told = "the placer 'mine' of the package elsewhere-policies cannot be imported: RuntimeError"
-    assert told in one_line(err)
+    reported = (
+        "the placer 'mine' of the package elsewhere-policies cannot be imported: RuntimeError"
+    )
+    assert reported in one_line(err)
 
 
 def test_an_unknown_option_is_a_usage_error(place):
@@ -139,7 +141,7 @@ def test_a_journal_that_cannot_be_read_does_not_hide_the_other_runs(place):
 
 
 def test_a_budget_in_another_currency_is_refused_wherever_it_is_given(place):
-    told = "an amount in 'EUR', but the prices are in 'USD'; write it in that currency"
+    reported = "an amount in 'EUR', but the prices are in 'USD'; write it in that currency"
     market = ("--market", "market.toml")
     place.bursar(*RUN[:-1], "$2.50", "--name", "r", "-q", "true", ":::", "1")
     for words in (
@@ -151,4 +153,4 @@ def test_a_budget_in_another_currency_is_refused_wherever_it_is_given(place):
         ("resume", "r", "--budget", "5 EUR"),
     ):
         _, err = place.bursar(*words, code=2)
-        assert told in one_line(err), words
+        assert reported in one_line(err), words

@@ -38,6 +38,6 @@ def test_a_market_file_is_on_stdout_and_its_age_beside_it():
         (("--cloud", "ec2", "c99.*"), "no machine of ec2 is 'c99"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(words, complaint):
+def test_what_cannot_be_is_reported_in_one_line(words, complaint):
     with pytest.raises(InputError, match=complaint):
         CliRunner().invoke(command, words, catch_exceptions=False)

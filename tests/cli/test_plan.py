@@ -112,9 +112,9 @@ def test_an_ordinary_log_of_gnu_parallel_tells_run_times_at_speed_1(place):
     found = place.json(*words)
     assert "taken as those of speed 1" in found["cautions"][0]
     assumed = place.json(*words[:-2], "--assume", "small=9s~0.83s,large=4.5s~0.42s")
-    learned, told = found["plans"][-1], assumed["plans"][-1]
-    assert learned["fleet"] == told["fleet"]
-    assert learned["makespan_s"]["p50"] == pytest.approx(told["makespan_s"]["p50"], rel=0.05)
+    learned, reported = found["plans"][-1], assumed["plans"][-1]
+    assert learned["fleet"] == reported["fleet"]
+    assert learned["makespan_s"]["p50"] == pytest.approx(reported["makespan_s"]["p50"], rel=0.05)
     spot = '[[offer]]\nname = "spot"\nprice = "0.001"\nbilling = "1s"\npool = "unreliable"\n'
     place.write("mixed.toml", (place.path / "market.toml").read_text() + spot)
     mixed = ("plan", "-m", "mixed.toml", *words[3:])
@@ -160,7 +160,7 @@ def test_an_offer_on_which_every_task_fails_is_left_out_of_all_plans(place):
     assert "every task failed on large" in found["cautions"]
 
 
-def test_run_times_that_fall_where_others_rise_are_told(place):
+def test_run_times_that_fall_where_others_rise_are_reported(place):
     place.script("odd.sh", "test $BURSAR_OFFER = small && sleep 0.$1 || sleep 0.$((60 - $1))")
     words = ("./odd.sh {}", ":::", *map(str, range(10, 50)))
     _, err = place.bursar("plan", "-m", "market.toml", "--sample-workers", "2", *words)
@@ -247,7 +247,7 @@ def test_the_list_is_a_frontier_with_terms_names_and_what_is_over_the_budget(pla
 def test_mistakes_of_planning(place):
     place.write("ec2.toml", EC2)
     base = ("plan", "-m", "ec2.toml", "--tasks", "100")
-    for words, told in [
+    for words, reported in [
         ((*base,), "--assume"),
         ((*base, "--assume", "m1.tiny=1m"), "no offer"),
         ((*base, "--assume", "m1.small"), "is not a run time"),
@@ -263,5 +263,5 @@ def test_mistakes_of_planning(place):
         (("run", "nothing", "--choose", "knee"), "no run"),
     ]:
         _, err = place.bursar(*words, code=2)
-        assert told in err
+        assert reported in err
         assert len(err.strip().splitlines()) == 1

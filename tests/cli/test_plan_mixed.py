@@ -134,7 +134,7 @@ def test_a_real_sample_of_a_mixed_market_is_planned_chosen_and_run_within_its_bu
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("-m", "mixed.toml", *KNOWN), "--reliability 0.9"),
         (
@@ -151,8 +151,8 @@ def test_a_real_sample_of_a_mixed_market_is_planned_chosen_and_run_within_its_bu
         (("-m", "mixed.toml", *KNOWN, "--reliability", "0.9", "-b", "0.1"), "give at least $"),
     ],
 )
-def test_mistakes_are_told_in_one_line(mixed, words, told):
+def test_mistakes_are_reported_in_one_line(mixed, words, reported):
     _, err = mixed.bursar("plan", *words, code=2)
-    assert told in err
+    assert reported in err
     said = [line for line in err.strip().splitlines() if "compiling" not in line]
     assert len(said) == 1

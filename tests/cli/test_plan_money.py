@@ -28,15 +28,17 @@ def test_a_sample_spends_no_more_than_the_budget_that_was_written(place):
 def test_a_sample_that_may_cost_much_of_the_budget_is_asked_for(place):
     words = ("plan", "-m", "market.toml", "--name", "p", "--budget", "0.30")
     _, err = place.bursar(*words, *BAG, code=2)
-    told = "the sample may cost $0.16 of the budget of $0.30: confirm with --yes, or set a limit"
-    assert err == f"bursar: {told} with --sample-budget\n"
+    reported = (
+        "the sample may cost $0.16 of the budget of $0.30: confirm with --yes, or set a limit"
+    )
+    assert err == f"bursar: {reported} with --sample-budget\n"
     assert "no runs here yet" in place.bursar("status")[1], "nothing was run"
     place.bursar(*words, "--sample-budget", "0.10", *BAG)
     assert money(place.json("status", "p")["money"]["committed"]) <= money("0.10")
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         (("--budget", "1", "--sample-budget", "2"), "more than the budget of $1.00"),
         (("--budget", "0.001", "--yes"), "buys no machine"),
@@ -44,9 +46,9 @@ def test_a_sample_that_may_cost_much_of_the_budget_is_asked_for(place):
         (("--sample-budget", "-1"), "--sample-budget: -1.00 is negative"),
     ],
 )
-def test_what_a_sample_may_not_cost_is_told_in_a_line(place, options, told):
+def test_what_a_sample_may_not_cost_is_reported_in_a_line(place, options, reported):
     _, err = place.bursar("plan", "-m", "market.toml", *options, *BAG, code=2)
-    assert told in err
+    assert reported in err
     assert len(err.splitlines()) == 1
 
 
@@ -85,11 +87,11 @@ def test_the_deadline_of_a_chosen_plan_counts_from_its_run(place):
     place.bursar("plan", "-m", "market.toml", "--name", "p", *BAG)
     out, _ = place.bursar("run", "p", "--choose", "fastest", "--deadline", "0.2s", "--json", code=5)
     assert json.loads(out)["status"] == "deadline"
-    told = [
+    reported = [
         json.loads(line) for line in place.bursar("export", "p", "--events", "-")[0].splitlines()
     ]
-    chosen = next(event for event in told if event["type"] == "PlanChosen")
-    (changed,) = [event for event in told if event["type"] == "GoalChanged"]
+    chosen = next(event for event in reported if event["type"] == "PlanChosen")
+    (changed,) = [event for event in reported if event["type"] == "GoalChanged"]
     assert changed["goal"]["deadline"] == chosen["at"] + 200_000
     assert "deadline is now 200 ms" in place.bursar("why", "p")[0]
     _, err = place.bursar("resume", "p", "--quiet", code=5)

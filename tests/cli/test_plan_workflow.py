@@ -36,19 +36,19 @@ def test_the_plan_screen_shows_choices_and_who_goes_where(fan):
 
 
 def test_json_has_an_offer_for_each_task_and_the_distribution_of_the_makespan(fan):
-    told = fan.json("plan", "fan.yaml", "-m", "market.toml", "-b", "5", "--deviation", "30%")
-    assert set(told["offers"]) == {"begin", "work-1", "work-2", "work-3", "end"}
-    best = told["plans"][told["chosen"] - 1]
+    reported = fan.json("plan", "fan.yaml", "-m", "market.toml", "-b", "5", "--deviation", "30%")
+    assert set(reported["offers"]) == {"begin", "work-1", "work-2", "work-3", "end"}
+    best = reported["plans"][reported["chosen"] - 1]
     assert best["fits"]
     assert best["chance_within_budget"] >= 0.9
     spans = best["distribution_s"]
     assert spans["p1"] < spans["p50"] < spans["p90"] < spans["p99"]
     assert best["makespan_s"]["p50"] == spans["p50"]
-    assert [caution for caution in told["cautions"] if "processor" not in caution] == []
-    assert json.dumps(told)
+    assert [caution for caution in reported["cautions"] if "processor" not in caution] == []
+    assert json.dumps(reported)
 
 
-def test_a_budget_that_buys_no_plan_is_told_and_nothing_is_run(fan):
+def test_a_budget_that_buys_no_plan_is_reported_and_nothing_is_run(fan):
     out, err = fan.bursar("plan", "fan.yaml", "-m", "market.toml", "-b", "0.05", code=4)
     assert "does not fit" in out
     assert "No plan stays within a budget of $0.05" in err
@@ -62,11 +62,11 @@ def test_tasks_without_run_times_are_named_with_what_to_do(place):
     err = place.bursar("plan", "bare.yaml", "-m", "market.toml", "-b", "5", code=2)[1]
     assert "'a'" in err
     assert "runtime" in err
-    told = place.json("run", "bare.yaml", "-m", "market.toml", "-b", "5", "--fleet", "small=1")
-    assert told["tasks"]["done"] == 2
+    reported = place.json("run", "bare.yaml", "-m", "market.toml", "-b", "5", "--fleet", "small=1")
+    assert reported["tasks"]["done"] == 2
 
 
-def test_a_plan_by_name_is_run_and_its_promise_told(fan):
+def test_a_plan_by_name_is_run_and_its_promise_reported(fan):
     words = ("run", "fan.yaml", "-m", "market.toml", "-b", "5", "--name", "chosen")
     _, err = fan.bursar(*words, "--choose", "cheapest")
     assert "plan 'cheapest': predicted" in err
@@ -82,18 +82,18 @@ def test_a_planned_run_that_was_cut_goes_on_with_its_plan(fan):
         assert process.poll() is None
     process.kill()
     process.communicate(timeout=30)
-    told = fan.json("resume", "cut")
-    assert told["tasks"] == {"total": 5, "done": 5, "failed": 0}
+    reported = fan.json("resume", "cut")
+    assert reported["tasks"] == {"total": 5, "done": 5, "failed": 0}
 
 
 def test_wishes_that_make_no_sense_are_refused(fan):
     base = ("plan", "fan.yaml", "-m", "market.toml", "-b", "5")
-    for words, told in (
+    for words, reported in (
         (("--deviation", "much"), "must be a share of a run time"),
         (("--budget-as", "guess"), "percentile"),
         (("--performance", "nowhere.json"), "nowhere.json"),
     ):
-        assert told in fan.bursar(*base, *words, code=2)[1]
+        assert reported in fan.bursar(*base, *words, code=2)[1]
 
 
 # --- simulating ----------------------------------------------------------------------------------
@@ -101,11 +101,11 @@ def test_wishes_that_make_no_sense_are_refused(fan):
 
 def test_a_thousand_simulated_runs_of_a_plan_keep_its_budget(fan):
     words = ("simulate", "fan.yaml", "-m", "market.toml", "-b", "3.5", "--runs", "1000")
-    told = fan.json(*words)
-    assert len(told["runs"]) == 1000
-    done = [run for run in told["runs"] if run["status"] == "done"]
+    reported = fan.json(*words)
+    assert len(reported["runs"]) == 1000
+    done = [run for run in reported["runs"] if run["status"] == "done"]
     assert len(done) >= 880
-    assert all(float(run["money"]["committed"]) <= 3.5 for run in told["runs"])
+    assert all(float(run["money"]["committed"]) <= 3.5 for run in reported["runs"])
 
 
 def test_fast_simulation_and_engine_tell_the_same(fan):
@@ -130,9 +130,11 @@ def test_slower_run_times_are_planned_for_anew(place):
 
 
 def test_a_workflow_on_machines_that_one_chose_needs_no_plan(fan):
-    told = fan.json("simulate", "fan.yaml", "-m", "market.toml", "-b", "50", "--fleet", "small=2")
-    assert {run["status"] for run in told["runs"]} == {"done"}
-    assert told["fleet"] == {"small": 2}
+    reported = fan.json(
+        "simulate", "fan.yaml", "-m", "market.toml", "-b", "50", "--fleet", "small=2"
+    )
+    assert {run["status"] for run in reported["runs"]} == {"done"}
+    assert reported["fleet"] == {"small": 2}
 
 
 def test_a_simulation_is_of_a_bag_or_of_a_workflow(fan):
@@ -148,10 +150,10 @@ def test_other_planners_are_shown_beside_the_plan(fan):
     words = ("plan", "fan.yaml", "-m", "market.toml", "-b", "5", "--deviation", "0", "--compare")
     out, _ = fan.bursar(*words)
     assert "if every task took its mean time:" in out
-    told = {one["planner"]: one for one in fan.json(*words)["compared"]}
-    own = next(one for name, one in told.items() if name.startswith("bursar, "))
-    assert set(told) >= {"HEFT", "Hybrid.BMCT", "IC-PCP", "SPSS", "DPDS"}
-    assert told["HEFT"]["makespan_s"] == pytest.approx(own["makespan_s"], rel=0.1)
-    assert told["IC-PCP"]["makespan_s"] <= own["makespan_s"] + 1e-6
+    reported = {one["planner"]: one for one in fan.json(*words)["compared"]}
+    own = next(one for name, one in reported.items() if name.startswith("bursar, "))
+    assert set(reported) >= {"HEFT", "Hybrid.BMCT", "IC-PCP", "SPSS", "DPDS"}
+    assert reported["HEFT"]["makespan_s"] == pytest.approx(own["makespan_s"], rel=0.1)
+    assert reported["IC-PCP"]["makespan_s"] <= own["makespan_s"] + 1e-6
     for name in ("SPSS", "DPDS"):
-        assert told[name]["cost"] is None or float(told[name]["cost"]) <= 5
+        assert reported[name]["cost"] is None or float(reported[name]["cost"]) <= 5

@@ -60,12 +60,12 @@ def test_the_plan_within_the_budget_can_be_chosen_and_keeps_the_budget(place):
     out, _ = place.bursar("run", "p", "--choose", "budget", "--json")
     [chosen] = events(place, "p", "PlanChosen")
     assert is_of(chosen, within)
-    told = json.loads(out)["money"]
-    assert float(told["committed"]) <= float(told["budget"]) <= 2
-    assert told["budget"] == within["cap"]
+    reported = json.loads(out)["money"]
+    assert float(reported["committed"]) <= float(reported["budget"]) <= 2
+    assert reported["budget"] == within["cap"]
 
 
-def test_another_budget_than_the_plans_were_made_for_holds_and_is_told_in_a_line(place):
+def test_another_budget_than_the_plans_were_made_for_holds_and_is_reported_in_a_line(place):
     place.bursar("plan", "-m", "market.toml", "--name", "p", "-b", "2", "-y", *BAG)
     out, err = place.bursar("run", "p", "--choose", "knee", "-b", "3", "--json")
     assert "note: the plans were made for a budget of $2.00; this one is run as it was" in err
@@ -139,9 +139,9 @@ def test_a_workflow_that_waits_for_a_choice_cannot_be_resumed_without_one(fan):
     assert fan.json("status", "p")["status"] == "planned"
     err = fan.bursar("resume", "p", code=2)[1]
     assert "waits for a choice among its plans: bursar run p --choose knee" in err
-    told = fan.json("run", "p", "--choose", "cheapest")
-    assert told["tasks"]["done"] == 4
-    assert told["money"]["budget"] == "5.00"
+    reported = fan.json("run", "p", "--choose", "cheapest")
+    assert reported["tasks"]["done"] == 4
+    assert reported["money"]["budget"] == "5.00"
     assert events(fan, "p", "AssignmentChanged") == [], "the choice is no reason to plan anew"
 
 

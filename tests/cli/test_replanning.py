@@ -5,7 +5,7 @@ from __future__ import annotations
 CLAIMED, REAL = 0.1, 0.35
 
 
-def test_a_real_run_is_planned_anew_when_tasks_take_longer_than_told(place):
+def test_a_real_run_is_planned_anew_when_tasks_take_longer_than_reported(place):
     tasks = [f"  t-{n}: {{run: sleep {REAL}, needs: t-{n - 3}}}" for n in range(3, 36)]
     first = [f"  t-{n}: {{run: sleep {REAL}}}" for n in range(3)]
     text = "\n".join([f"defaults: {{runtime: {CLAIMED}s}}", "tasks:", *first, *tasks])
@@ -16,5 +16,5 @@ def test_a_real_run_is_planned_anew_when_tasks_take_longer_than_told(place):
     assert "tasks are slower than predicted" in err
     why = place.bursar("why", "late")[0]
     assert "plan changed:" in why
-    told = place.json("status", "late")
-    assert "0.6" in str(told)
+    reported = place.json("status", "late")
+    assert "0.6" in str(reported)

@@ -59,7 +59,7 @@ def test_without_a_market_this_computer_is_free(place):
     assert result["money"] == {"budget": None, "committed": "0.00", "currency": "USD"}
 
 
-def test_a_failing_task_never_stops_the_bag_and_is_told_at_the_end(place):
+def test_a_failing_task_never_stops_the_bag_and_is_reported_at_the_end(place):
     place.script("odd.sh", 'test $1 != 3 || { echo "three is bad" >&2; exit 7; }')
     out, err = place.bursar(
         "run", *BUDGET, "--retries", "1", "./odd.sh", ":::", "1", "2", "3", "4", code=3
@@ -154,8 +154,8 @@ def test_why_tells_decisions_with_reasons(place):
     assert "+1 small" in out
     assert "the plan has more" in out
     assert "run ended: done" in out
-    told = place.json("why", "r")
-    assert {"at_s", "what", "why"} == set(told[0])
+    reported = place.json("why", "r")
+    assert {"at_s", "what", "why"} == set(reported[0])
     out, _ = place.bursar("why", "r", "--task", "2")
     assert "task 2 (true 2): done" in out
 
@@ -258,13 +258,13 @@ def test_a_greeting_fits_on_narrow_lines_and_free_runs_have_no_cap_to_explain(pl
 
 def test_a_new_budget_is_checked_even_if_nothing_is_left_to_do(place):
     place.bursar("run", *BUDGET, "true", ":::", "1")
-    for budget, told in [
+    for budget, reported in [
         ("much", "not an amount"),
         ("-1", "negative"),
         ("0.001", "committed already"),
     ]:
         _, err = place.bursar("resume", "r", "--budget", budget, code=2)
-        assert told in err
+        assert reported in err
     place.bursar("resume", "r", "--budget", "3")
 
 

@@ -66,9 +66,9 @@ def test_so_many_tasks_run_at_once(place):
     count = "echo $(ls -d run-* 2>/dev/null | wc -l) {%}"
     script = f"mkdir run-{{#}}; sleep 0.4; {count}; sleep 0.4; rmdir run-{{#}}"
     place.bursar("run", "-j", "3", "--name", "r", "-q", "--shell", script, ":::", *"abcdef")
-    told = [line.split() for line in printed(place, "r")]
-    assert max(int(at_once) for at_once, _ in told) == 3
-    assert {slot for _, slot in told} == {"1", "2", "3"}
+    reported = [line.split() for line in printed(place, "r")]
+    assert max(int(at_once) for at_once, _ in reported) == 3
+    assert {slot for _, slot in reported} == {"1", "2", "3"}
 
 
 @pytest.mark.parametrize("jobs", ["x", "-x", "1.5", "1e3", "1001", "٣", "", "9999999%"])
@@ -84,7 +84,7 @@ def test_a_market_has_its_own_number_of_machines(place):
     assert "-j is for this computer; with a market or a cluster, use --fleet" in err
 
 
-def test_options_behind_the_arguments_are_told_of(place):
+def test_options_behind_the_arguments_are_reported_of(place):
     _, err = place.bursar("run", "--name", "r", "echo", ":::", "a", "--retries", "5", "-j", "--x")
     assert "note: --retries, -j after ':::' is an argument of tasks; options of bursar come" in err
     assert printed(place, "r") == ["a\n", "--retries\n", "5\n", "-j\n", "--x\n"]

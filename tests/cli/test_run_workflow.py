@@ -20,10 +20,10 @@ def hundred_tasks():
     lines = ["name: digest", "tasks:"]
 
     def add(name, run, reads, writes):
-        told = (
+        task = (
             f"run: {json.dumps(run)}, files: {{in: {json.dumps(reads)}, out: {json.dumps(writes)}}}"
         )
-        lines.append(f"  {name}: {{{told}}}")
+        lines.append(f"  {name}: {{{task}}}")
 
     parts = [f"part-{n:02}" for n in range(WIDTH)]
     add("split", f"split -n r/{WIDTH} -d -a 2 text part-", ["text"], parts)
@@ -91,13 +91,13 @@ def test_a_failure_stops_only_what_needs_it_and_can_be_mended(place):
         "tasks: {bad: {run: test -e mended}, after: {run: 'true', needs: bad},"
         " later: {run: 'true', needs: after}, good: {run: 'true'}}",
     )
-    told = place.json("run", "flow.yaml", "--name", "half", code=3)
-    assert told["tasks"] == {"total": 4, "done": 1, "failed": 1, "blocked": 2}
+    reported = place.json("run", "flow.yaml", "--name", "half", code=3)
+    assert reported["tasks"] == {"total": 4, "done": 1, "failed": 1, "blocked": 2}
     _, err = place.bursar("resume", "half", code=3)
     assert "not started: 2 tasks that need a failed one" in err
     place.write("mended", "")
-    told = place.json("resume", "half", "--retry-failed")
-    assert told["tasks"] == {"total": 4, "done": 4, "failed": 0}
+    reported = place.json("resume", "half", "--retry-failed")
+    assert reported["tasks"] == {"total": 4, "done": 4, "failed": 0}
 
 
 def test_a_task_that_does_not_write_its_file_has_failed(place):
@@ -107,7 +107,7 @@ def test_a_task_that_does_not_write_its_file_has_failed(place):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("tasks: {a: {run: 'true', needs: b}, b: {run: 'true', needs: a}}", "wait for each other"),
         ("tasks: {a: {run: cat x, files: {in: x}}}", "'a' reads 'x', which no task writes"),
@@ -116,10 +116,10 @@ def test_a_task_that_does_not_write_its_file_has_failed(place):
         ("tasks: {a: {run: [no-such-program]}}", "'no-such-program' does not exist"),
     ],
 )
-def test_a_workflow_that_cannot_work_is_refused_in_one_line(place, text, told):
+def test_a_workflow_that_cannot_work_is_refused_in_one_line(place, text, reported):
     place.write("flow.yaml", text)
     _, err = place.bursar("run", "flow.yaml", code=2)
-    assert told in err
+    assert reported in err
     assert err.count("\n") == 1
     assert not (place.path / ".bursar").exists()
 

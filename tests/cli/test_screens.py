@@ -46,7 +46,7 @@ def cloud(place):
     return place
 
 
-def test_the_plans_for_a_cloud_fit_and_their_costs_can_be_told_apart(cloud):
+def test_the_plans_for_a_cloud_fit_and_their_costs_can_be_reported_apart(cloud):
     words = ("plan", "-m", "cloud.toml", "--tasks", "9000", "--assume", TIMES, "--choices", "3")
     out, err = cloud.bursar(*words)
     assert max(map(len, out.splitlines())) <= 100
@@ -83,7 +83,7 @@ def plans(*figures):
 
 
 @pytest.mark.parametrize(
-    ("others", "told"),
+    ("others", "reported"),
     [
         ((("fastest", "", "3.00", "3.00"),), "cheapest, cushion $0.0123, risk +3"),
         ((("fastest", "", "1.50", "2.90"),), "cheapest, by its bound, "),
@@ -91,12 +91,12 @@ def plans(*figures):
         ((("mixed-knee", STRATEGY, "1.00", "1.00"),), "cheapest, of reliable machines, "),
     ],
 )
-def test_a_plan_that_another_beats_says_in_which_sense_it_is_the_cheapest(others, told, capsys):
+def test_a_plan_that_another_beats_says_in_which_sense_it_is_the_cheapest(others, reported, capsys):
     market = Market("USD", "2026-01-01", (Offer("small", Money.parse("1")),))
     show(plans(("cheapest", "", "2.00", "2.50"), *others), market, first=False)
     printed = capsys.readouterr()
     first, *below = printed.out.splitlines()[2:]
-    assert first.startswith(f"1  {told}")
+    assert first.startswith(f"1  {reported}")
     assert "   4 small + 1 large" in below
     assert "cushion: money set aside" in printed.err
     assert "not included" not in printed.out + printed.err
@@ -113,8 +113,10 @@ def test_a_plan_says_if_it_needs_more_than_this_computer_has():
     pair = Offer("pair", Money.parse("1"), slots=2)
     market = Market("USD", "undated", (pair,))
     assert slots_caution([{"pair": usable_cpus() // 2}], market) is None
-    told = slots_caution([{"pair": 1}, {"pair": usable_cpus()}], market)
-    assert told.startswith(f"plans use up to {2 * usable_cpus():,} slots, and this computer has ")
+    reported = slots_caution([{"pair": 1}, {"pair": usable_cpus()}], market)
+    assert reported.startswith(
+        f"plans use up to {2 * usable_cpus():,} slots, and this computer has "
+    )
 
 
 def test_a_saved_plan_and_a_workflow_say_it_too(place):

@@ -28,8 +28,8 @@ def bursar(place, monkeypatch, capsys):
 PAID = ["--market", "market.toml", "--port", "0"]
 
 
-def test_mistakes_are_told_before_anything_is_made(place, bursar):
-    for words, told in (
+def test_mistakes_are_reported_before_anything_is_made(place, bursar):
+    for words, reported in (
         (["--port", "0"], "give users, for example --user ann=5/h"),
         ([*PAID, "--user", "ann"], "this market costs money: give 'ann' a budget, such as 5/h"),
         ([*PAID, "--user", "ann=5"], "the budget of 'ann' needs an interval"),
@@ -48,7 +48,7 @@ def test_mistakes_are_told_before_anything_is_made(place, bursar):
         (["--resume", "x", "--user", "ann=5/h"], "leave out --user"),
     ):
         _, err = bursar("serve", *words, code=2)
-        assert told in err and len(err.splitlines()) == 1, err
+        assert reported in err and len(err.splitlines()) == 1, err
     assert not (place.path / ".bursar").exists() or not any((place.path / ".bursar").iterdir())
 
 

@@ -68,7 +68,7 @@ def test_levels_alike_are_one_line(place):
     assert out.splitlines()[-1].split() == ["1-40", "1", "#" * 24, "1", "step"]
 
 
-def test_a_cycle_is_told_in_one_line(place):
+def test_a_cycle_is_reported_in_one_line(place):
     place.write("flow.yaml", "tasks: {a: {needs: b}, b: {needs: a}}")
     out, err = place.bursar("show", "flow.yaml", code=2)
     assert out == ""

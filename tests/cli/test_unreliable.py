@@ -38,7 +38,7 @@ def test_silent_attempts_cost_time_and_end_by_their_timeout(mixed):
     assert silent["makespan_s"]["p50"] > 1.2 * calm["makespan_s"]["p50"]
 
 
-def test_spot_traces_say_when_machines_are_to_be_had(mixed):
+def test_spot_traces_say_when_machines_are_available(mixed):
     trace = {"metadata": {"gap_seconds": 20}, "data": [0, 0, 1, 3, 3, 1, 0]}
     mixed.write("trace.json", json.dumps(trace))
     words = ("--spot-trace", "trace.json", "--notice", "5s")
@@ -59,7 +59,7 @@ def test_spot_traces_say_when_machines_are_to_be_had(mixed):
         (("-m", "free.toml", "--reliability", "0.5"), "give --timeout or --deadline"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_one_line(mixed, words, message):
+def test_what_makes_no_sense_is_reported_in_one_line(mixed, words, message):
     mixed.write("free.toml", '[[offer]]\nname = "a"\nbilling = "free"\npool = "unreliable"\n')
     _, err = mixed.bursar("simulate", *words, *BAG, code=2)
     assert message in err
@@ -92,7 +92,7 @@ def test_a_run_that_is_resumed_is_still_sabotaged(mixed):
     assert mixed.bursar("why", "s")[0].count("was taken away") > before > 0
 
 
-def test_a_real_bag_survives_a_saboteur_with_every_task_done_once_and_each_loss_told(mixed):
+def test_a_real_bag_survives_a_saboteur_with_every_task_done_once_and_each_loss_reported(mixed):
     market = MIXED.replace("limit = 3", "limit = 6").replace("limit = 1", "limit = 2")
     mixed.write("real.toml", market)
     words = ("--market", "real.toml", "--budget", "7.5", "--prefer", "makespan*cost")
@@ -101,8 +101,8 @@ def test_a_real_bag_survives_a_saboteur_with_every_task_done_once_and_each_loss_
     done = mixed.json("status", "rough")
     assert (done["status"], done["tasks"]["done"]) == ("done", 60)
     assert float(done["money"]["committed"]) <= 7.5
-    told = mixed.bursar("export", "rough", "--events", "-")[0].splitlines()
-    events = [json.loads(line) for line in told]
+    reported = mixed.bursar("export", "rough", "--events", "-")[0].splitlines()
+    events = [json.loads(line) for line in reported]
     sent = [event for event in events if event["type"] == "AttemptStarted"]
     wins = [event for event in events if event.get("outcome") == "success"]
     lost = [event for event in events if event.get("cause") == "lost"]

@@ -153,7 +153,7 @@ def test_the_log_of_an_earlier_run_tells_whether_the_budget_will_do(place):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("flow.yaml", "--tasks", "5"), "a workflow has its own tasks"),
         (("--tasks", "5", "--assume", "small=1s", "--name", "x"), "leave out --name"),
@@ -161,8 +161,8 @@ def test_the_log_of_an_earlier_run_tells_whether_the_budget_will_do(place):
         (("--assume", "small=1s", "true", ":::", "1"), "leave out --assume"),
     ],
 )
-def test_an_option_of_plan_that_would_have_no_effect_is_refused(place, words, told):
+def test_an_option_of_plan_that_would_have_no_effect_is_refused(place, words, reported):
     (place.path / "flow.yaml").write_text(FLOW)
     _, err = place.bursar("plan", "-m", "market.toml", *words, code=2)
-    assert told in err
+    assert reported in err
     assert len(err.strip().splitlines()) == 1

@@ -12,7 +12,7 @@ def team(place):
 
 
 def test_a_workload_is_simulated_with_several_placers(team):
-    printed, told = team.bursar(
+    printed, reported = team.bursar(
         "simulate", "w.jsonl", "--place", "backfill,owm", "--utilization", "0.5..0.6",
         "--machines", "10",
     )  # fmt: skip
@@ -23,18 +23,18 @@ def test_a_workload_is_simulated_with_several_placers(team):
     assert [line.split()[:2] for line in lines[1:]] == [
         [placer, share] for placer in ("backfill", "owm") for share in ("0.500", "0.550", "0.600")
     ]
-    assert "60 works, " in told
+    assert "60 works, " in reported
 
 
 def test_a_comparison_has_fairness_and_fits_100_columns(team):
-    printed, told = team.bursar(
+    printed, reported = team.bursar(
         "compare", "w.jsonl", "--utilization", "0.5,0.9", "--machines", "10", "--plot", "p.svg"
     )
     lines = printed.splitlines()
     assert "Jain" in lines[0]
     assert max(map(len, lines)) <= 100
     assert len(lines) == 1 + 2 * len({line.split()[1] for line in lines[1:]})
-    assert "Stable up to: backfill " in told
+    assert "Stable up to: backfill " in reported
     assert (team.path / "p.svg").read_text().startswith("<svg")
 
 
@@ -48,7 +48,7 @@ def test_programs_get_everything(team):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("simulate", "w.jsonl", "--tasks", "3"), "--tasks is not for workloads; leave it out"),
         (("simulate", "w.jsonl", "--place", "backfil"), "--place: no placer 'backfil'"),
@@ -62,9 +62,9 @@ def test_programs_get_everything(team):
         (("compare", "w.jsonl", "--plot", "no/p.svg"), "no/p.svg: cannot write there"),
     ],
 )
-def test_mistakes_are_one_line(team, words, told):
+def test_mistakes_are_one_line(team, words, reported):
     _, printed = team.bursar(*words, code=2)
-    assert f"bursar: {told}" in printed
+    assert f"bursar: {reported}" in printed
     assert printed.splitlines()[-1].startswith("bursar: ")
 
 
@@ -98,7 +98,7 @@ def users(place):
 
 
 def test_autoscalers_serve_users_within_their_budgets(users):
-    printed, told = users.bursar(
+    printed, reported = users.bursar(
         "simulate", "w.toml", "--provision", "react,pfa", "--market", "m.toml",
         "--user", "ann=8/min", "--user", "bob=9/min",
     )  # fmt: skip
@@ -111,7 +111,7 @@ def test_autoscalers_serve_users_within_their_budgets(users):
     assert len(shares) == 4
     assert all(0 < share <= 100 for share in shares)
     assert max(map(len, printed.splitlines())) <= 100
-    assert "6 works, " in told
+    assert "6 works, " in reported
 
 
 def test_autoscalers_are_ranked_and_drawn(users):
@@ -128,7 +128,7 @@ def test_autoscalers_are_ranked_and_drawn(users):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("--provision", "recat"), "--provision: no provisioner 'recat'"),
         (("--provision", "bats"), "--provision: 'bats' is no autoscaler"),
@@ -146,7 +146,7 @@ def test_autoscalers_are_ranked_and_drawn(users):
         (("--provision", "react", "--place", "follow"), "the placer 'follow' goes with"),
     ],
 )
-def test_mistakes_about_autoscalers_are_one_line(users, words, told):
+def test_mistakes_about_autoscalers_are_one_line(users, words, reported):
     _, printed = users.bursar("simulate", "w.toml", *words, code=2)
-    assert f"bursar: {told}" in printed
+    assert f"bursar: {reported}" in printed
     assert printed.splitlines()[-1].startswith("bursar: ")

@@ -26,33 +26,33 @@ SMALL = Offer("small", Money.parse("0.10"), limit=2)
 class RecordingWorld(SimulatedWorld):
     """The simulated world, with a list of what it is told."""
 
-    def __init__(self, state, behaviour, told):
+    def __init__(self, state, behaviour, reported):
         super().__init__(state, behaviour)
-        self.told = told
+        self.reported = reported
 
     def perform(self, decisions):
-        self.told.extend(("perform", decision) for decision in decisions)
+        self.reported.extend(("perform", decision) for decision in decisions)
         super().perform(decisions)
 
     def settle(self, task, attempt, fate):
-        self.told.append(("settle", (task, attempt, fate)))
+        self.reported.append(("settle", (task, attempt, fate)))
 
     def close(self):
-        self.told.append(("close", None))
+        self.reported.append(("close", None))
 
 
 class RecordingJournal:
     """A journal in memory, with a list of what it is told."""
 
-    def __init__(self, told):
-        self.told = told
+    def __init__(self, reported):
+        self.reported = reported
 
     def append(self, event):
         assert READER.decode(encode(event)) == event, "what is written can be read"
-        self.told.append(("append", event))
+        self.reported.append(("append", event))
 
     def commit(self, *, safely):
-        self.told.append(("commit", safely))
+        self.reported.append(("commit", safely))
 
 
 class Fates:
@@ -133,9 +133,9 @@ class Stage:
         think=at_once,
     ):
         offers = offers or (SMALL,)
-        self.told = []
+        self.reported = []
         self.state = RunState()
-        self.world = RecordingWorld(self.state, fates or Fates(), self.told)
+        self.world = RecordingWorld(self.state, fates or Fates(), self.reported)
         self.policy = Policy(
             provisioner or Fixed({offer.name: offer.limit or 1 for offer in offers}),
             placer or RandomPlacer(),
@@ -144,7 +144,7 @@ class Stage:
         )
         self.world.lead = lead if callable(lead) else lambda offer: lead
         self.world.ahead = ahead
-        self.journal = RecordingJournal(self.told)
+        self.journal = RecordingJournal(self.reported)
         if not ahead:  # the auditor knows nothing of attempts that wait at a machine
             observers = [Auditor(), *observers]
         self.engine = Engine(
@@ -167,10 +167,10 @@ class Stage:
         return ended
 
     def events(self, kind=ev.Event):
-        return [e for told, e in self.told if told == "append" and isinstance(e, kind)]
+        return [e for reported, e in self.reported if reported == "append" and isinstance(e, kind)]
 
     def performed(self, kind):
-        return [d for told, d in self.told if told == "perform" and isinstance(d, kind)]
+        return [d for reported, d in self.reported if reported == "perform" and isinstance(d, kind)]
 
     def fates(self):
-        return [fate for told, fate in self.told if told == "settle"]
+        return [fate for reported, fate in self.reported if reported == "settle"]

@@ -85,7 +85,7 @@ def test_a_sleeping_run_ends_with_its_deadline():
     assert (state.ended.status, state.ended.at) == ("deadline", 90 * MINUTE)
 
 
-def test_a_policy_that_gives_up_for_lack_of_money_is_told_to_wait():
+def test_a_policy_that_gives_up_for_lack_of_money_is_reported_to_wait():
     state, guard = guarded(Goal(Money.parse("1"), every=HOUR), HOURLY, works=[Work(Bag(2))])
     assert isinstance(guard.review(act.Stop("hopeless"), 0), ev.StopRequested)
     state.apply(guard.review(act.Rent("hourly"), 0))

@@ -16,75 +16,75 @@ from bursar.state import events as ev
 
 
 def test_an_attempt_gets_the_next_number():
-    desk = GuardedScene(HOURLY, budget="1", tasks=2)
-    machine = desk.rent()
-    desk.scene.end(desk.ask(act.Start(2, machine)).attempt)
-    assert desk.ask(act.Start(1, machine, "next")) == ev.AttemptStarted(0, 2, 1, machine, "next")
+    stage = GuardedScene(HOURLY, budget="1", tasks=2)
+    machine = stage.rent()
+    stage.scene.end(stage.ask(act.Start(2, machine)).attempt)
+    assert stage.ask(act.Start(1, machine, "next")) == ev.AttemptStarted(0, 2, 1, machine, "next")
 
 
 def test_an_attempt_needs_a_machine_that_is_up_and_has_a_free_slot():
-    desk = GuardedScene(HOURLY, budget="1", tasks=2)
-    booting, machine = desk.rent(up=False), desk.rent()
-    assert desk.refusal(act.Start(1, booting)) == "the machine has no free slot"
-    desk.ask(act.Start(2, machine))
-    desk.scene.pass_time(1)
-    assert desk.refusal(act.Start(2, machine)) == "the machine has no free slot"
+    stage = GuardedScene(HOURLY, budget="1", tasks=2)
+    booting, machine = stage.rent(up=False), stage.rent()
+    assert stage.refusal(act.Start(1, booting)) == "the machine has no free slot"
+    stage.ask(act.Start(2, machine))
+    stage.scene.pass_time(1)
+    assert stage.refusal(act.Start(2, machine)) == "the machine has no free slot"
 
 
 @pytest.mark.parametrize("task", [0, -1, 3, 10**9])
 def test_there_are_only_the_tasks_there_are(task):
-    desk = GuardedScene(HOURLY, budget="1", tasks=2)
-    assert desk.refusal(act.Start(task, desk.rent())) == "there is no such task"
+    stage = GuardedScene(HOURLY, budget="1", tasks=2)
+    assert stage.refusal(act.Start(task, stage.rent())) == "there is no such task"
 
 
 def test_what_is_settled_is_not_started_again_except_to_measure():
-    desk = GuardedScene(HOURLY, budget="1", tasks=2)
-    machine = desk.rent()
-    desk.scene.end(desk.scene.start(1, machine))
-    desk.scene.end(desk.scene.start(2, machine), "failed")
-    assert desk.refusal(act.Start(1, machine)) == "the task is done"
-    assert desk.refusal(act.Start(2, machine)) == "the task is failed"
-    measured = desk.ask(act.Start(1, machine, measure=True))
+    stage = GuardedScene(HOURLY, budget="1", tasks=2)
+    machine = stage.rent()
+    stage.scene.end(stage.scene.start(1, machine))
+    stage.scene.end(stage.scene.start(2, machine), "failed")
+    assert stage.refusal(act.Start(1, machine)) == "the task is done"
+    assert stage.refusal(act.Start(2, machine)) == "the task is failed"
+    measured = stage.ask(act.Start(1, machine, measure=True))
     assert isinstance(measured, ev.AttemptStarted)
     assert measured.measure
 
 
 def test_a_running_task_may_get_another_attempt():
-    desk = GuardedScene(HOURLY, budget="1", tasks=1)
-    first, second = desk.rent(), desk.rent()
-    desk.ask(act.Start(1, first))
-    assert desk.ask(act.Start(1, second)).attempt == 2
+    stage = GuardedScene(HOURLY, budget="1", tasks=1)
+    first, second = stage.rent(), stage.rent()
+    stage.ask(act.Start(1, first))
+    assert stage.ask(act.Start(1, second)).attempt == 2
 
 
 def test_the_only_attempt_of_a_task_is_never_cancelled():
-    desk = GuardedScene(HOURLY, budget="1", tasks=1)
-    first, second = desk.rent(), desk.rent()
-    one, two = desk.ask(act.Start(1, first)).attempt, desk.ask(act.Start(1, second)).attempt
-    assert desk.ask(act.Cancel(one, "slow")) == ev.CancelOrdered(0, one, "slow")
-    assert desk.refusal(act.Cancel(two)) == "it is the only attempt of its task"
+    stage = GuardedScene(HOURLY, budget="1", tasks=1)
+    first, second = stage.rent(), stage.rent()
+    one, two = stage.ask(act.Start(1, first)).attempt, stage.ask(act.Start(1, second)).attempt
+    assert stage.ask(act.Cancel(one, "slow")) == ev.CancelOrdered(0, one, "slow")
+    assert stage.refusal(act.Cancel(two)) == "it is the only attempt of its task"
 
 
 def test_an_attempt_of_a_task_that_is_done_may_be_cancelled():
-    desk = GuardedScene(HOURLY, budget="1", tasks=1)
-    first, second = desk.rent(), desk.rent()
-    one, two = desk.ask(act.Start(1, first)).attempt, desk.ask(act.Start(1, second)).attempt
-    desk.scene.end(one)
-    assert isinstance(desk.ask(act.Cancel(two)), ev.CancelOrdered)
-    assert desk.refusal(act.Cancel(two)) == "the attempt has ended"
-    assert desk.refusal(act.Cancel(one)) == "the attempt has ended"
+    stage = GuardedScene(HOURLY, budget="1", tasks=1)
+    first, second = stage.rent(), stage.rent()
+    one, two = stage.ask(act.Start(1, first)).attempt, stage.ask(act.Start(1, second)).attempt
+    stage.scene.end(one)
+    assert isinstance(stage.ask(act.Cancel(two)), ev.CancelOrdered)
+    assert stage.refusal(act.Cancel(two)) == "the attempt has ended"
+    assert stage.refusal(act.Cancel(one)) == "the attempt has ended"
 
 
 # --- refusing ------------------------------------------------------------------------------------
 
 
-def test_a_refusal_is_told_once_until_its_reason_changes():
-    desk = GuardedScene(HOURLY, budget="0.10")
-    assert desk.refusal(act.Rent("gold")) == "the market has no such offer"
-    assert desk.ask(act.Rent("gold")) is None
-    assert desk.refusal(act.Rent("silver")) == "the market has no such offer"
-    desk.scene.tell(ev.StopRequested(0, "interrupted", "Ctrl-C"))
-    assert desk.refusal(act.Rent("gold")) == "the run is stopping"
-    assert desk.ask(act.Rent("gold")) is None
+def test_a_refusal_is_reported_once_until_its_reason_changes():
+    stage = GuardedScene(HOURLY, budget="0.10")
+    assert stage.refusal(act.Rent("gold")) == "the market has no such offer"
+    assert stage.ask(act.Rent("gold")) is None
+    assert stage.refusal(act.Rent("silver")) == "the market has no such offer"
+    stage.scene.tell(ev.StopRequested(0, "interrupted", "Ctrl-C"))
+    assert stage.refusal(act.Rent("gold")) == "the run is stopping"
+    assert stage.ask(act.Rent("gold")) is None
 
 
 @pytest.mark.parametrize(
@@ -107,32 +107,32 @@ def test_what_is_no_action_is_refused():
 
 
 def test_reviewing_changes_nothing_by_itself():
-    desk = GuardedScene(HOURLY, budget="1", tasks=1)
-    machine = desk.rent()
-    before = len(desk.scene.events)
+    stage = GuardedScene(HOURLY, budget="1", tasks=1)
+    machine = stage.rent()
+    before = len(stage.scene.events)
     for action in (act.Rent("hourly"), act.Start(1, machine), act.Release(machine)):
-        assert desk.review(action) == desk.review(action)
-    assert len(desk.scene.events) == before
-    assert len(desk.scene.state.machines) == 1
+        assert stage.review(action) == stage.review(action)
+    assert len(stage.scene.events) == before
+    assert len(stage.scene.state.machines) == 1
 
 
 # --- starting ahead ------------------------------------------------------------------------------
 
 
 def test_a_start_ahead_waits_at_a_busy_machine_only():
-    desk = GuardedScene(HOURLY, tasks=3, budget="5")
-    booting, machine = desk.rent(up=False), desk.rent()
-    assert desk.refusal(act.Start(1, booting, ahead=True)) == "the machine has no free slot"
-    assert isinstance(desk.ask(act.Start(1, machine)), ev.AttemptStarted)
-    assert desk.refusal(act.Start(2, machine)) == "the machine has no free slot"
-    assert isinstance(desk.ask(act.Start(2, machine, ahead=True)), ev.AttemptStarted)
+    stage = GuardedScene(HOURLY, tasks=3, budget="5")
+    booting, machine = stage.rent(up=False), stage.rent()
+    assert stage.refusal(act.Start(1, booting, ahead=True)) == "the machine has no free slot"
+    assert isinstance(stage.ask(act.Start(1, machine)), ev.AttemptStarted)
+    assert stage.refusal(act.Start(2, machine)) == "the machine has no free slot"
+    assert isinstance(stage.ask(act.Start(2, machine, ahead=True)), ev.AttemptStarted)
 
 
 def test_the_only_attempt_of_a_task_is_cancelled_only_to_give_it_up():
-    desk = GuardedScene(HOURLY, tasks=1, budget="5")
-    attempt = desk.ask(act.Start(1, desk.rent())).attempt
-    assert desk.refusal(act.Cancel(attempt)) == "it is the only attempt of its task"
-    verdict = desk.ask(act.Cancel(attempt, "too late", give_up=True))
+    stage = GuardedScene(HOURLY, tasks=1, budget="5")
+    attempt = stage.ask(act.Start(1, stage.rent())).attempt
+    assert stage.refusal(act.Cancel(attempt)) == "it is the only attempt of its task"
+    verdict = stage.ask(act.Cancel(attempt, "too late", give_up=True))
     assert verdict == ev.CancelOrdered(0, attempt, "too late", give_up=True)
 
 
@@ -140,53 +140,53 @@ def test_the_only_attempt_of_a_task_is_cancelled_only_to_give_it_up():
 
 
 def test_replicas_do_not_multiply_the_retries_of_a_task_that_fails():
-    desk = GuardedScene(HOURLY, tasks=1, budget="5", retries=1)
-    first, second, third = (desk.rent() for _ in range(3))
-    one = desk.ask(act.Start(1, first)).attempt
-    two = desk.ask(act.Start(1, second)).attempt
-    desk.scene.end(one, "failed")
-    told = "the task has failed, and its retries are under way or used up"
-    assert desk.refusal(act.Start(1, third)) == told, "the other attempt is its retry"
-    desk.scene.end(two, "failed")
-    assert desk.scene.state.failed == 1
+    stage = GuardedScene(HOURLY, tasks=1, budget="5", retries=1)
+    first, second, third = (stage.rent() for _ in range(3))
+    one = stage.ask(act.Start(1, first)).attempt
+    two = stage.ask(act.Start(1, second)).attempt
+    stage.scene.end(one, "failed")
+    reported = "the task has failed, and its retries are under way or used up"
+    assert stage.refusal(act.Start(1, third)) == reported, "the other attempt is its retry"
+    stage.scene.end(two, "failed")
+    assert stage.scene.state.failed == 1
 
 
 def test_a_retry_that_was_lost_is_made_up_for():
-    desk = GuardedScene(HOURLY, tasks=1, budget="5", retries=1)
-    first, second = desk.rent(), desk.rent()
-    desk.scene.end(desk.ask(act.Start(1, first)).attempt, "failed")
-    desk.ask(act.Start(1, first))
-    desk.scene.down(first, "lost")
-    assert isinstance(desk.ask(act.Start(1, second)), ev.AttemptStarted)
+    stage = GuardedScene(HOURLY, tasks=1, budget="5", retries=1)
+    first, second = stage.rent(), stage.rent()
+    stage.scene.end(stage.ask(act.Start(1, first)).attempt, "failed")
+    stage.ask(act.Start(1, first))
+    stage.scene.down(first, "lost")
+    assert isinstance(stage.ask(act.Start(1, second)), ev.AttemptStarted)
 
 
 def test_a_task_that_may_fail_more_often_may_have_replicas_within_its_retries():
-    desk = GuardedScene(HOURLY, tasks=1, budget="5", retries=3)
-    first, second, third = (desk.rent() for _ in range(3))
-    one = desk.ask(act.Start(1, first)).attempt
-    desk.ask(act.Start(1, second))
-    desk.scene.end(one, "failed")
-    assert isinstance(desk.ask(act.Start(1, third)), ev.AttemptStarted)
+    stage = GuardedScene(HOURLY, tasks=1, budget="5", retries=3)
+    first, second, third = (stage.rent() for _ in range(3))
+    one = stage.ask(act.Start(1, first)).attempt
+    stage.ask(act.Start(1, second))
+    stage.scene.end(one, "failed")
+    assert isinstance(stage.ask(act.Start(1, third)), ev.AttemptStarted)
 
 
 # --- scaling -------------------------------------------------------------------------------------
 
 
-def test_a_fleet_that_is_wanted_is_told_and_moves_no_money():
-    desk = GuardedScene(HOURLY, tasks=3, budget="9")
-    told = desk.ask(act.Scale({"hourly": 2}, 3, 1, "", {"load": 3.0}, "the load"))
-    assert told == ev.ScaleDecided(0, {"hourly": 2}, 3, 1, "", {"load": 3.0}, "the load")
-    assert desk.scene.state.machines == {}
-    assert desk.scene.state.ledger.committed == ZERO
+def test_a_fleet_that_is_wanted_is_reported_and_moves_no_money():
+    stage = GuardedScene(HOURLY, tasks=3, budget="9")
+    reported = stage.ask(act.Scale({"hourly": 2}, 3, 1, "", {"load": 3.0}, "the load"))
+    assert reported == ev.ScaleDecided(0, {"hourly": 2}, 3, 1, "", {"load": 3.0}, "the load")
+    assert stage.scene.state.machines == {}
+    assert stage.scene.state.ledger.committed == ZERO
 
 
-def test_what_is_told_of_a_fleet_can_be_journaled_whatever_it_was_made_of():
-    desk = GuardedScene(HOURLY, tasks=3, budget="9")
+def test_what_is_reported_of_a_fleet_can_be_journaled_whatever_it_was_made_of():
+    stage = GuardedScene(HOURLY, tasks=3, budget="9")
     mine = {"hourly": np.int64(2)}
-    told = desk.ask(act.Scale(mine, np.int32(3), 1, "", {"load": np.float32(2.5)}, "a\nb"))
+    reported = stage.ask(act.Scale(mine, np.int32(3), 1, "", {"load": np.float32(2.5)}, "a\nb"))
     mine["hourly"] = "changed later"
-    assert msgspec.json.decode(msgspec.json.encode(told), type=ev.AnyEvent) == told
-    assert told.fleet == {"hourly": 2}
+    assert msgspec.json.decode(msgspec.json.encode(reported), type=ev.AnyEvent) == reported
+    assert reported.fleet == {"hourly": 2}
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_a_world_with_nothing_more_to_tell_is_not_asked_for_ever():
     stage = Stage(tasks=0, arrivals_end=False)
     with pytest.raises(InvariantError, match="nothing more can happen"):
         stage.run()
-    assert stage.told[-1] == ("close", None)
+    assert stage.reported[-1] == ("close", None)
 
 
 # --- the roles -----------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def test_the_first_success_wins_and_its_rivals_are_cancelled():
     assert stage.fates() == [(1, 2, "keep"), (1, 1, "drop")]
 
 
-def test_of_two_successes_in_the_same_instant_the_first_told_wins():
+def test_of_two_successes_in_the_same_instant_the_first_reported_wins():
     stage = Stage(tasks=1, provisioner=Two(), replicator=Twice())
     assert stage.run() == ev.RunEnded(MINUTE, "done")
     assert stage.state.winners[1] == 1

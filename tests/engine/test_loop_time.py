@@ -116,7 +116,7 @@ def test_what_the_world_does_is_committed_before():
     stage = Stage(tasks=6, retries=1, fates=Fates({2: (MINUTE, "failed")}, lives={1: 150 * SECOND}))
     stage.run()
     pending, committed = [], []
-    for kind, what in stage.told:
+    for kind, what in stage.reported:
         if kind == "append":
             pending.append(what)
         elif kind == "commit":
@@ -134,7 +134,7 @@ def test_what_the_world_does_is_committed_before():
 def test_results_are_in_place_before_anything_new_begins():
     stage = Stage(Offer("small", Money.parse("0.10"), limit=1), tasks=3)
     stage.run()
-    acts = [kind for kind, _ in stage.told if kind in ("settle", "perform")]
+    acts = [kind for kind, _ in stage.reported if kind in ("settle", "perform")]
     # the machine, then three tasks, each settled before the next is begun, then the release
     assert acts == ["perform", "perform", *["settle", "perform"] * 3]
 
@@ -142,12 +142,12 @@ def test_results_are_in_place_before_anything_new_begins():
 def test_money_moves_only_after_a_safe_commit_and_others_are_cheap():
     stage = Stage(tasks=4)
     stage.run()
-    commits = [index for index, (kind, _) in enumerate(stage.told) if kind == "commit"]
+    commits = [index for index, (kind, _) in enumerate(stage.reported) if kind == "commit"]
     kinds = set()
     for begin, end in pairwise([-1, *commits]):
-        events = [e for kind, e in stage.told[begin + 1 : end] if kind == "append"]
+        events = [e for kind, e in stage.reported[begin + 1 : end] if kind == "append"]
         moves_money = any(isinstance(e, ev.MONEY_EVENTS) for e in events)
-        assert stage.told[end][1] == moves_money
+        assert stage.reported[end][1] == moves_money
         kinds.add(moves_money)
     assert kinds == {True, False}
 
@@ -184,10 +184,10 @@ def test_machines_are_given_back_and_the_run_ends_when_an_entry_raises(role):
     )
     with pytest.raises(
         PolicyError, match="is faulty: ZeroDivisionError: a bug in a policy"
-    ) as told:
+    ) as reported:
         stage.engine.run()
-    assert isinstance(told.value.__cause__, ZeroDivisionError)
-    assert stage.told[-1] == ("close", None)
+    assert isinstance(reported.value.__cause__, ZeroDivisionError)
+    assert stage.reported[-1] == ("close", None)
     assert stage.state.ended.status == "failed"
     assert "ZeroDivisionError: a bug in a policy" in stage.state.ended.why
     assert not stage.state.machines
@@ -203,4 +203,4 @@ def test_nothing_is_done_that_could_not_be_written():
     with pytest.raises(OSError, match="the disk is full"):
         stage.engine.run()
     assert stage.performed(ev.Event) == []
-    assert stage.told[-1] == ("close", None)
+    assert stage.reported[-1] == ("close", None)

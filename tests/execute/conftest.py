@@ -26,7 +26,7 @@ from bursar.runs.worlds import local_world
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
-PATIENCE = 20.0
+TIMEOUT = 20.0
 
 
 class Census:
@@ -78,8 +78,8 @@ def _is_sentinel(pid: int) -> bool:
         return False
 
 
-def eventually(holds: Callable[[], bool], patience: float = PATIENCE) -> bool:
-    end = time.monotonic() + patience
+def eventually(holds: Callable[[], bool], timeout: float = TIMEOUT) -> bool:
+    end = time.monotonic() + timeout
     while time.monotonic() < end:
         if holds():
             return True
@@ -169,7 +169,7 @@ class Lab:
 
     def await_one(self, kind: type[Any]) -> Any:
         """The next event of this kind; others before it are applied too."""
-        end = self.world.now() + round(PATIENCE * SECOND)
+        end = self.world.now() + round(TIMEOUT * SECOND)
         while self.world.now() < end:
             happened = self.world.wait(end)
             for event in happened:

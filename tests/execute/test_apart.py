@@ -41,6 +41,6 @@ def test_a_file_system_that_knows_no_such_thing_makes_a_plain_one(tmp_path, monk
     assert [path.name for path in tmp_path.iterdir()] == ["many"]
 
 
-def test_one_that_cannot_be_made_is_told(tmp_path):
+def test_one_that_cannot_be_made_is_reported(tmp_path):
     with pytest.raises(FileNotFoundError):
         make_apart(tmp_path / "missing" / "many")

@@ -160,7 +160,7 @@ def test_a_call_that_cannot_be_pickled_is_a_failure_with_a_reason(lab, calls):
     assert fine.result() == 1
 
 
-def test_an_exception_that_cannot_be_unpickled_is_told_in_words(lab, calls):
+def test_an_exception_that_cannot_be_unpickled_is_reported_in_words(lab, calls):
     def fail():
         class OddError(Exception):
             def __init__(self, a, b):
@@ -262,10 +262,10 @@ def test_a_call_sees_its_environment_and_its_output_directory(lab, calls):
     futures = [calls.add(1, write, ("made",)), calls.add(2, lambda: None)]
     run = lab(2, calls=calls, name="amber-finch")
     assert run.run().status == "done"
-    told = futures[0].result()
+    reported = futures[0].result()
     wanted = {"BURSAR_RUN": "amber-finch", "BURSAR_TASK": "1", "BURSAR_MACHINE": "1"}
-    assert wanted.items() <= told.items()
-    assert {"BURSAR_ATTEMPT", "BURSAR_OFFER", "BURSAR_SPEED", "BURSAR_SLOT"} <= set(told)
+    assert wanted.items() <= reported.items()
+    assert {"BURSAR_ATTEMPT", "BURSAR_OFFER", "BURSAR_SPEED", "BURSAR_SLOT"} <= set(reported)
     assert [entry.name for entry in run.outputs.iterdir()] == ["1"]
     assert (run.outputs / "1/made").read_text() == "kept"
 

@@ -75,7 +75,7 @@ def test_a_clock_that_was_set_back_during_a_restart_is_doubtful(boot):
     assert not RunClock(5 * SECOND, (0, Clocks(then.wall - 60, boot, 0))).is_doubtful
 
 
-def test_boots_are_told_apart_by_the_kernel(monkeypatch, tmp_path):
+def test_boots_are_reported_apart_by_the_kernel(monkeypatch, tmp_path):
     assert len(read_clocks().boot) == 36
     monkeypatch.setattr("bursar.execute.clock.BOOT_ID", tmp_path / "missing")
     assert read_clocks().boot == ""

@@ -95,7 +95,7 @@ def test_one_left_behind_by_a_warden_that_died_is_used(place):
     assert sorted(path.name for path in place.iterdir()) == ["3"]
 
 
-def test_a_directory_that_cannot_be_made_is_told_when_it_is_needed(place):
+def test_a_directory_that_cannot_be_made_is_reported_when_it_is_needed(place):
     directories = AttemptDirectories(str(place / "missing" / "file"))
     (place / "missing").write_text("a file, not a directory")
     with pytest.raises(OSError, match="directory"):

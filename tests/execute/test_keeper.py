@@ -1,4 +1,4 @@
-"""Whoever of bursar, the warden and its keeper is killed, tasks end, whatever they did to hide."""
+"""Whichever of bursar, the warden and its keeper is killed, tasks end, whatever they do to hide."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def drive(place: Path, *commands: str, prefix: list[str]):
             driver.kill()
 
 
-def wait_for(holds, what, patience=20.0):
-    end = time.monotonic() + patience
+def wait_for(holds, what, timeout=20.0):
+    end = time.monotonic() + timeout
     while not holds():
         assert time.monotonic() < end, what
         time.sleep(0.005)
@@ -162,6 +162,6 @@ def test_a_task_waits_while_the_system_refuses_processes(tmp_path):
         assert not (tmp_path / "began").exists()
         for process in fillers:
             process.wait()
-        told = driver.communicate()[0].splitlines()
-    assert told[-1] == "ended done "
-    assert sum(line.startswith("AttemptStarted") for line in told) == 1
+        reported = driver.communicate()[0].splitlines()
+    assert reported[-1] == "ended done "
+    assert sum(line.startswith("AttemptStarted") for line in reported) == 1

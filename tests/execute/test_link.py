@@ -30,7 +30,7 @@ TOLD = "may open no more than 40 files; allow more with ulimit -n, or use fewer 
 
 
 @pytest.mark.parametrize(
-    ("soft", "hard", "fill", "told"),
+    ("soft", "hard", "fill", "reported"),
     [
         (256, 512, 0, "20 (256, 512)"),
         (64, 512, 30, "20 (512, 512)"),
@@ -49,8 +49,8 @@ TOLD = "may open no more than 40 files; allow more with ulimit -n, or use fewer 
         ),
     ],
 )
-def test_the_limit_of_open_files_is_raised_as_far_as_it_goes(soft, hard, fill, told):
+def test_the_limit_of_open_files_is_raised_as_far_as_it_goes(soft, hard, fill, reported):
     argv = [sys.executable, "-c", CODE, str(soft), str(hard), str(fill)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    assert done.stdout.strip().endswith(told)
+    assert done.stdout.strip().endswith(reported)
     assert done.stderr == ""

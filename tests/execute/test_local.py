@@ -36,14 +36,14 @@ def test_a_command_that_succeeds_leaves_what_it_wrote_in_its_task_s_directory(la
     assert [entry.name for entry in run.outputs.iterdir()] == ["1"]
 
 
-def test_a_task_is_told_what_it_is_and_where_it_runs(lab, tmp_path, monkeypatch):
+def test_a_task_is_reported_what_it_is_and_where_it_runs(lab, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = lab([sh("env | grep BURSAR_; pwd; cat; tty")], name="amber-finch", slots=2)
     machine = run.rent()
     run.start(1, machine)
     assert run.await_one(ev.AttemptEnded).exit_code == 1  # tty: there is none
     lines = (run.outputs / ".attempts/1/stdout").read_text().splitlines()
-    told = dict(line.split("=", 1) for line in lines if "=" in line)
+    reported = dict(line.split("=", 1) for line in lines if "=" in line)
     wanted = {
         "BURSAR_RUN": "amber-finch",
         "BURSAR_TASK": "1",
@@ -54,7 +54,7 @@ def test_a_task_is_told_what_it_is_and_where_it_runs(lab, tmp_path, monkeypatch)
         "BURSAR_SLOT": "1",
         "BURSAR_OUTPUT_DIR": str(run.outputs / ".attempts-1/1"),
     }
-    assert wanted.items() <= told.items()
+    assert wanted.items() <= reported.items()
     assert lines[-2:] == [str(tmp_path), "not a tty"]
 
 
@@ -78,12 +78,14 @@ def test_the_job_slots_of_all_machines_differ_and_are_used_again(lab):
     assert (first, second, third) == (1, 2, 3)
     for task, machine in ((1, second), (2, second), (3, third), (4, third)):
         run.start(task, machine)
-    told = {run.await_one(ev.AttemptEnded).attempt for _ in range(4)}
-    slots = [(run.outputs / f".attempts/{attempt}/stdout").read_text() for attempt in sorted(told)]
+    reported = {run.await_one(ev.AttemptEnded).attempt for _ in range(4)}
+    slots = [
+        (run.outputs / f".attempts/{attempt}/stdout").read_text() for attempt in sorted(reported)
+    ]
     assert [slot.strip() for slot in slots] == ["3", "4", "1", "2"]
 
 
-def test_a_failure_is_told_with_the_end_of_stderr_and_kept_apart(lab):
+def test_a_failure_is_reported_with_the_end_of_stderr_and_kept_apart(lab):
     run = lab([sh("seq 1000 1>&2; echo 'no such \\351l\\303\\251ment' >&2; exit 3")])
     assert run.run().status == "failed"
     failure = run.state.failed_tasks[1]
@@ -309,7 +311,7 @@ def test_nothing_comes_from_a_world_where_nothing_is_under_way(lab):
     assert lab(0).world.wait(None) == []
 
 
-def test_an_output_directory_that_cannot_be_made_is_told_in_one_line(lab, tmp_path):
+def test_an_output_directory_that_cannot_be_made_is_reported_in_one_line(lab, tmp_path):
     run = lab([("true",)])
     (tmp_path / "out").write_text("a file")
     with pytest.raises(InputError, match=r"out: cannot write outputs there: .*directory"):

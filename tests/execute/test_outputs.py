@@ -66,8 +66,8 @@ def test_a_later_failure_stands_in_front_and_older_ones_are_kept(outputs):
         write(outputs, attempt, stderr=str(attempt))
         outputs.keep_failure(3, attempt)
     outputs.close()
-    told = {path.name: (path / "stderr").read_text() for path in outputs.root.glob("failed/*")}
-    assert told == {"3": "9", "3-2": "7", "3-3": "8"}
+    reported = {path.name: (path / "stderr").read_text() for path in outputs.root.glob("failed/*")}
+    assert reported == {"3": "9", "3-2": "7", "3-3": "8"}
 
 
 # --- links in the place of directories ------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_stderr_that_is_a_pipe_or_a_link_is_not_waited_for(outputs, precious):
     assert [outputs.tail(7), outputs.tail(8)] == ["", ""]
 
 
-def test_outputs_that_were_deleted_meanwhile_are_told(outputs):
+def test_outputs_that_were_deleted_meanwhile_are_reported(outputs):
     write(outputs, 7)
     outputs.drop(7)
     shutil.rmtree(outputs.root)

@@ -74,7 +74,7 @@ def test_a_frame_without_room_is_not_sent_at_all(pair):
     assert take_back(theirs) == list(range(sent))
 
 
-def test_an_end_that_is_closed_is_told(pair):
+def test_an_end_that_is_closed_is_reported(pair):
     ours, theirs = pair
     ours.close()
     assert read_frame(theirs, memoryview(bytearray(LARGEST_PACKET))) is None

@@ -128,7 +128,7 @@ def test_a_command_that_does_not_exist_fails_as_in_a_shell(place):
     assert "no-such-program" in done.stderr
 
 
-def test_an_input_that_vanished_is_told(place):
+def test_an_input_that_vanished_is_reported(place):
     directory, outputs, scene = place
     (directory / "seed").unlink()
     staging = staging_of(scene.state, "copied", directory, outputs)
@@ -290,7 +290,7 @@ def test_a_copy_that_was_cut_off_is_not_taken_for_the_file(tmp_path, monkeypatch
     assert [path.name for path in target.parent.iterdir()] == ["made"]
 
 
-def test_what_cannot_be_published_is_told_in_one_line(tmp_path):
+def test_what_cannot_be_published_is_reported_in_one_line(tmp_path):
     place, staging = stage_for(tmp_path, "copied", ("echo 1 > made", [], ["made"]))
     (place[1].root / "files").write_text("in the way")
     perform(place, staging, 1)

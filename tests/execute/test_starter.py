@@ -32,7 +32,7 @@ def run(program: str) -> list[str]:
 
 
 def test_an_end_of_the_lifeline_ties_the_next_process_when_all_of_the_last_have_ended():
-    told = run("""
+    reported = run("""
 first, end = start("true")
 wait(first)
 starter.ended(end, wholly=True)
@@ -40,11 +40,11 @@ second, same = start("sleep", "100")
 os.close(line._writer)
 print(same == end, wait(second))
 """)
-    assert told == ["True", "-9"]
+    assert reported == ["True", "-9"]
 
 
 def test_what_still_runs_stays_tied_to_its_end():
-    told = run("""
+    reported = run("""
 first, end = start("sh", "-c", "sleep 100 & exit")
 wait(first)
 starter.ended(end, wholly=False)
@@ -60,18 +60,18 @@ for _ in range(500):
         break
     time.sleep(0.01)
 """)
-    assert told == ["ended"]
+    assert reported == ["ended"]
 
 
 def test_many_processes_take_few_descriptors():
-    told = run("""
+    reported = run("""
 before = len(os.listdir("/proc/self/fd"))
 started = [start("sleep", "100")[0] for _ in range(MOST_ENDS + 4)]
 print(len(os.listdir("/proc/self/fd")) - before)
 os.close(line._writer)
 print(*{wait(pid) for pid in started})
 """)
-    assert told == [str(MOST_ENDS), "-9"]
+    assert reported == [str(MOST_ENDS), "-9"]
 
 
 def test_a_program_that_has_moved_is_found_again(tmp_path, monkeypatch):
@@ -81,7 +81,7 @@ def test_a_program_that_has_moved_is_found_again(tmp_path, monkeypatch):
     program.write_text("#!/bin/sh\nexit 7\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/one:{tmp_path}/two:/bin:/usr/bin")
-    told = run(f"""
+    reported = run(f"""
 print(wait(start("tool")[0]))
 os.rename({str(program)!r}, {str(tmp_path / "two" / "tool")!r})
 print(wait(start("tool")[0]))
@@ -91,4 +91,4 @@ try:
 except FileNotFoundError:
     print("gone")
 """)
-    assert told == ["7", "7", "gone"]
+    assert reported == ["7", "7", "gone"]

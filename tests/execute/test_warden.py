@@ -40,8 +40,8 @@ def up(tmp_path):
     return tmp_path / "up"
 
 
-def wait_for(holds, what, patience=20.0):
-    end = time.monotonic() + patience
+def wait_for(holds, what, timeout=20.0):
+    end = time.monotonic() + timeout
     while not holds():
         assert time.monotonic() < end, what
         time.sleep(0.005)
@@ -195,7 +195,7 @@ def test_a_run_outlives_its_warden(lab, census, tmp_path):
     assert sorted(entry.name for entry in run.outputs.iterdir()) == ["1", "2", "3", "4", "5"]
 
 
-def test_a_warden_that_does_not_start_is_told_at_once(lab, monkeypatch, tmp_path):
+def test_a_warden_that_does_not_start_is_reported_at_once(lab, monkeypatch, tmp_path):
     broken = tmp_path / "python"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
@@ -230,10 +230,10 @@ def test_nothing_survives_a_killed_driver_that_had_forked(tmp_path, census, up, 
     monkeypatch.setenv("DRIVER_FORKS", "1")
     with drive(tmp_path, 60, f"{DAEMON} {up}; sleep 100") as driver:
         wait_for(up.exists, "no daemon")
-        told = ""
-        while not told.startswith("forked"):
-            told = driver.stdout.readline()
-        child = int(told.split()[1])
+        reported = ""
+        while not reported.startswith("forked"):
+            reported = driver.stdout.readline()
+        child = int(reported.split()[1])
         driver.kill()
         driver.wait()
         try:
@@ -248,10 +248,10 @@ def test_a_lease_ends_while_the_driver_is_stopped(tmp_path, census, up):
         driver.send_signal(signal.SIGSTOP)
         wait_for(lambda: not [pid for pid in census.others() if pid != driver.pid], "alive", 5)
         driver.send_signal(signal.SIGCONT)
-        told = ""
-        while "MachineDown" not in told:
-            told = driver.stdout.readline()
-        assert told == "MachineDown expired\n"
+        reported = ""
+        while "MachineDown" not in reported:
+            reported = driver.stdout.readline()
+        assert reported == "MachineDown expired\n"
 
 
 def test_a_run_within_a_task_ends_with_the_task(lab, census, tmp_path, up):
@@ -293,8 +293,8 @@ def test_tasks_get_signals_as_a_shell_would_give_them(lab):
 def test_tasks_inherit_no_descriptor_but_the_lifeline(lab):
     run = lab([("ls", "/proc/self/fd")])
     assert run.run().status == "done"
-    told = (run.outputs / "1/stdout").read_text().split()
-    assert told == ["0", "1", "2", "3", str(NUMBER)]  # 3: to list them
+    reported = (run.outputs / "1/stdout").read_text().split()
+    assert reported == ["0", "1", "2", "3", str(NUMBER)]  # 3: to list them
 
 
 def test_quick_tasks_leave_no_zombie_and_no_descriptor(lab, census):

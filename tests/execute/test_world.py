@@ -153,7 +153,7 @@ def test_a_machine_that_is_released_is_down_when_both_say_so():
     assert (down.cause, down.ended) == ("released", 2), "it cost money until the later time"
 
 
-def test_what_runs_on_a_machine_that_is_taken_away_is_ended_before_that_is_told():
+def test_what_runs_on_a_machine_that_is_taken_away_is_ended_before_that_is_reported():
     stand = Stand()
     stand.up()
     (announced,) = stand.tell(renter=[Announced(1, MINUTE)])
@@ -173,7 +173,7 @@ def test_a_machine_that_the_runner_has_lost_is_given_back_and_paid_until_then():
     assert (down.cause, down.ended, down.why) == ("lost", 5, "it fell silent")
 
 
-def test_a_lease_is_told_to_both_and_bounds_what_is_charged():
+def test_a_lease_is_reported_to_both_and_bounds_what_is_charged():
     stand = Stand()
     stand.up()
     stand.do(ev.LeaseExtended(stand.scene.state.now, 1, 2 * HOUR))

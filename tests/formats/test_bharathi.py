@@ -48,14 +48,14 @@ def test_many_stand_one_a_line():
         ({"name": [], "runtime": [], "parents": [], "read": [], "written": []}, "no tasks"),
     ],
 )
-def test_mistakes_are_told_in_a_line_that_says_where(changes, words):
+def test_mistakes_are_reported_in_a_line_that_says_where(changes, words):
     with pytest.raises(InputError) as refusal:
         parse_bharathi(json.dumps({**SMALL, **changes}), "x.json")
     assert str(refusal.value).startswith("x.json: ")
     assert words in str(refusal.value)
 
 
-def test_the_line_of_a_mistake_is_told():
+def test_the_line_of_a_mistake_is_reported():
     with pytest.raises(InputError, match="f, line 2: not a compact workflow"):
         list(parse_bharathi_lines(f"{json.dumps(SMALL)}\n{{}}\n".encode(), "f"))
 

@@ -175,7 +175,7 @@ def test_operators_of_a_shell_are_fine_between_quotes(command):
         (["x", *([":::", *"abcdefghij"] * 8)], {}, "the arguments give 100,000,000 tasks"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(words, options, message):
+def test_a_mistake_is_reported_in_one_line(words, options, message):
     with pytest.raises(InputError) as refusal:
         parse_words(words, **options)
     assert message in str(refusal.value)

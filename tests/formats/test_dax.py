@@ -22,7 +22,7 @@ DAX = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-def told(text):
+def reported(text):
     with pytest.raises(InputError) as refusal:
         parse_dax(text, "x.dax")
     assert str(refusal.value).isprintable()
@@ -54,8 +54,8 @@ def test_other_encodings_are_read():
 
 def test_entities_are_refused_before_they_grow():
     bomb = '<!DOCTYPE adag [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><adag name="&b;"/>'
-    assert "line 1: document types and entities are not supported" in told(bomb)
-    assert "not supported" in told('<!DOCTYPE adag SYSTEM "file:///etc/passwd"><adag/>')
+    assert "line 1: document types and entities are not supported" in reported(bomb)
+    assert "not supported" in reported('<!DOCTYPE adag SYSTEM "file:///etc/passwd"><adag/>')
 
 
 @pytest.mark.parametrize(
@@ -75,5 +75,5 @@ def test_entities_are_refused_before_they_grow():
         ("UTF-8", "klingon", "not valid XML"),
     ],
 )
-def test_mistakes_are_told_in_a_line_that_says_where(old, new, words):
-    assert words in told(DAX.replace(old, new, 1).encode())
+def test_mistakes_are_reported_in_a_line_that_says_where(old, new, words):
+    assert words in reported(DAX.replace(old, new, 1).encode())

@@ -36,8 +36,8 @@ def dax(jobs, edges=(), version="2.1", edges_first=False):
     key = "name" if version == "3.6" else "file"
 
     def job(name, attributes, uses):
-        told = "".join(f" {k}={quoteattr(v)}" for k, v in attributes.items())
-        lines = [f'  <{prefix}job id="{name}" namespace="T" version="1.0"{told}>']
+        reported = "".join(f" {k}={quoteattr(v)}" for k, v in attributes.items())
+        lines = [f'  <{prefix}job id="{name}" namespace="T" version="1.0"{reported}>']
         for file, link, size in uses:
             sized = "" if size is None else f' size="{size}"'
             lines.append(
@@ -141,7 +141,7 @@ def test_the_edges_of_real_shapes_are_the_given_ones(make, version, edges_first)
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "reported"),
     [
         (montage, "2 files with several writers ('fit.0.1.txt' is written by 'D0' and by 'D6')"),
         (sipht, "2 files with several writers ('findterm.err' is written by 'F0' and by 'F3')"),
@@ -150,9 +150,9 @@ def test_the_edges_of_real_shapes_are_the_given_ones(make, version, edges_first)
         (epigenomics, "7 sizes below 0, taken as not known; the first is in line 6"),
     ],
 )
-def test_what_is_odd_is_told_once(make, told):
+def test_what_is_odd_is_reported_once(make, reported):
     cautions = parse_dax(dax(*make())).cautions
-    assert sum(told in caution for caution in cautions) == 1, cautions
+    assert sum(reported in caution for caution in cautions) == 1, cautions
 
 
 def test_a_plain_workflow_has_no_cautions():

@@ -22,27 +22,27 @@ def test_a_dash_is_standard_input(monkeypatch):
     assert read_text("-", "file") == "größe"
 
 
-def test_a_closed_standard_input_is_told(monkeypatch):
+def test_a_closed_standard_input_is_reported(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(InputError, match="standard input: cannot read the list: it is closed"):
         read_text("-", "list")
 
 
-def test_a_missing_file_and_a_directory_are_told(tmp_path):
+def test_a_missing_file_and_a_directory_are_reported(tmp_path):
     with pytest.raises(InputError, match=r"no\.txt: cannot read the list: No such file"):
         read_text(tmp_path / "no.txt", "list")
     with pytest.raises(InputError, match="cannot read the list: Is a directory"):
         read_text(tmp_path, "list")
 
 
-def test_a_name_with_strange_characters_is_told_on_one_line():
+def test_a_name_with_strange_characters_is_reported_on_one_line():
     with pytest.raises(InputError, match=r"a\\x00b: this is not a file name"):
         read_text("a\0b", "list")
     with pytest.raises(InputError, match=r"a\\nb: cannot read the list"):
         read_text("a\nb", "list")
 
 
-def test_bytes_that_are_no_text_are_told_with_their_line(tmp_path):
+def test_bytes_that_are_no_text_are_reported_with_their_line(tmp_path):
     path = tmp_path / "latin.txt"
     path.write_bytes(b"one\ntwo\nf\xfcnf\n")
     with pytest.raises(InputError, match=r"latin\.txt, line 3: the list is not UTF-8 text"):

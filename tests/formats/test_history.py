@@ -19,16 +19,16 @@ def row(seq, start, runtime, exitval=0, signal=0, host="spot-1"):
 
 
 def fates(rows, market=None):
-    told = from_joblog(rows, "log", market)
-    return [InstanceEnd(fate) for fate in told.history.fates]
+    reported = from_joblog(rows, "log", market)
+    return [InstanceEnd(fate) for fate in reported.history.fates]
 
 
-def test_a_job_log_is_told_in_the_order_of_sending_and_from_its_first_moment_on():
-    told = from_joblog([row(2, 5, 3, exitval=1), row(1, 2, 60), row(3, 6, 4, signal=9)], "log")
-    assert list(told.history.sent) == [0, 3 * SECOND, 4 * SECOND]
-    assert list(told.history.fates) == [InstanceEnd.RESULT, InstanceEnd.LOST, InstanceEnd.LOST]
-    assert list(told.history.turnarounds()) == [60 * SECOND]
-    assert told.now == 60 * SECOND + 1
+def test_a_job_log_is_reported_in_the_order_of_sending_and_from_its_first_moment_on():
+    reported = from_joblog([row(2, 5, 3, exitval=1), row(1, 2, 60), row(3, 6, 4, signal=9)], "log")
+    assert list(reported.history.sent) == [0, 3 * SECOND, 4 * SECOND]
+    assert list(reported.history.fates) == [InstanceEnd.RESULT, InstanceEnd.LOST, InstanceEnd.LOST]
+    assert list(reported.history.turnarounds()) == [60 * SECOND]
+    assert reported.now == 60 * SECOND + 1
 
 
 def test_an_attempt_cut_short_when_its_task_was_done_was_called_back():
@@ -43,7 +43,7 @@ def test_an_attempt_cut_short_when_its_task_was_done_was_called_back():
     assert fates([won, timed_out]) == [InstanceEnd.RESULT, InstanceEnd.LOST]
 
 
-def test_with_a_market_reliable_machines_are_told_apart_by_their_names():
+def test_with_a_market_reliable_machines_are_reported_apart_by_their_names():
     rows = [
         row(1, 0, 60),
         row(2, 0, 30, host="on-demand-3"),
@@ -51,21 +51,21 @@ def test_with_a_market_reliable_machines_are_told_apart_by_their_names():
         row(4, 0, 99, exitval=1, host="on-demand-4"),
         row(5, 0, 70, host="elsewhere"),
     ]
-    told = from_joblog(rows, "log", MARKET)
-    assert list(told.history.turnarounds()) == [60 * SECOND, 70 * SECOND]
-    assert told.reliable_time == 25 * SECOND
+    reported = from_joblog(rows, "log", MARKET)
+    assert list(reported.history.turnarounds()) == [60 * SECOND, 70 * SECOND]
+    assert reported.reliable_time == 25 * SECOND
     assert len(from_joblog(rows, "log").history) == 5
 
 
 def test_the_size_of_the_pool_is_that_before_the_tail():
     full = [row(10 * step + place, 60 * step, 60) for step in range(10) for place in range(10)]
     tail = [row(99, 600, 60, exitval=1), row(99, 3000, 60, exitval=1), row(99, 3060, 60)]
-    told = from_joblog([one for one in full if one.seq != 99] + tail, "log")
-    assert told.throughput_end == 600 * SECOND
-    assert told.characterise().machines == 10
+    reported = from_joblog([one for one in full if one.seq != 99] + tail, "log")
+    assert reported.throughput_end == 600 * SECOND
+    assert reported.characterise().machines == 10
 
 
-def test_a_job_log_is_read_from_disk_and_its_mistakes_are_told_with_its_name(tmp_path):
+def test_a_job_log_is_read_from_disk_and_its_mistakes_are_reported_with_its_name(tmp_path):
     path, home = tmp_path / "old.log", Home(tmp_path / "runs")
     path.write_text(format_joblog([row(1, 0, 60), row(2, 0, 5, exitval=1)]))
     assert len(read_history(str(path), home).history) == 2

@@ -180,7 +180,7 @@ def test_a_mistake_in_an_option_names_the_option():
         assert message in str(refusal.value)
 
 
-def test_a_job_file_that_cannot_be_read_is_told(tmp_path):
+def test_a_job_file_that_cannot_be_read_is_reported(tmp_path):
     with pytest.raises(InputError, match=r"no\.toml: cannot read the job file: No such file"):
         Job.from_command_line([str(tmp_path / "no.toml")], {})
 
@@ -245,7 +245,7 @@ def test_a_job_file_that_cannot_be_read_is_told(tmp_path):
         ("json = 0", "json: must be true or false"),
     ],
 )
-def test_a_mistake_is_told_in_one_line_that_says_where(text, message):
+def test_a_mistake_is_reported_in_one_line_that_says_where(text, message):
     with pytest.raises(InputError) as refusal:
         Job.parse(text)
     assert message in str(refusal.value)
@@ -265,7 +265,7 @@ def test_a_mistake_is_told_in_one_line_that_says_where(text, message):
         ("command = 'x'\nparams = 'nowhere.csv'", "job.toml: nowhere.csv: cannot read"),
     ],
 )
-def test_a_job_that_gives_no_tasks_is_told_with_its_file(text, message):
+def test_a_job_that_gives_no_tasks_is_reported_with_its_file(text, message):
     with pytest.raises(InputError) as refusal:
         Job.parse(text).bag()
     assert message in str(refusal.value)

@@ -105,7 +105,7 @@ LINE = "1\t:\t1.0\t1.0\t0\t0\t0\t0\tx"
     ],
     ids=lambda value: value[-30:],
 )
-def test_a_mistake_is_told_with_its_line(text, message):
+def test_a_mistake_is_reported_with_its_line(text, message):
     with pytest.raises(InputError) as refusal:
         parse_joblog(text, "log")
     assert message in str(refusal.value)

@@ -198,7 +198,7 @@ def offer_text(**changes):
     ],
     ids=lambda value: value[-40:],
 )
-def test_a_mistake_is_told_in_one_line_that_says_where(text, message):
+def test_a_mistake_is_reported_in_one_line_that_says_where(text, message):
     with pytest.raises(InputError) as refusal:
         parse_market(text)
     assert message in str(refusal.value)

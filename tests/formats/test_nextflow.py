@@ -13,7 +13,7 @@ TRACE = f"""{HEADER}
 """
 
 
-def told(text):
+def reported(text):
     with pytest.raises(InputError) as refusal:
         parse_nextflow(text, "trace.txt")
     assert str(refusal.value).isprintable()
@@ -48,5 +48,5 @@ def test_raw_traces_have_milliseconds():
         (TRACE.replace("FASTQC (one)", ""), "line 2: task 1: the name is empty"),
     ],
 )
-def test_mistakes_are_told_with_their_line(text, words):
-    assert words in told(text)
+def test_mistakes_are_reported_with_their_line(text, words):
+    assert words in reported(text)

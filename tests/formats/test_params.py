@@ -38,7 +38,7 @@ def test_a_csv_file_has_a_header_and_rows(read):
     assert params.rows == (("0.10", "8"), ("1,5", 'a "b"\nc'))
 
 
-def test_a_file_separated_by_tabs_is_told_by_its_name(read):
+def test_a_file_separated_by_tabs_is_reported_by_its_name(read):
     assert read("a.tsv", "a\tb\n1,5\t2\n").rows == (("1,5", "2"),)
 
 
@@ -92,7 +92,7 @@ def test_standard_input_is_recognised(text, rows, monkeypatch):
     ],
     ids=lambda value: value[:30],
 )
-def test_a_mistake_in_csv_is_told_with_its_line(read, text, message):
+def test_a_mistake_in_csv_is_reported_with_its_line(read, text, message):
     assert message in refused(read, "a.csv", text)
 
 
@@ -118,7 +118,7 @@ def test_a_mistake_in_csv_is_told_with_its_line(read, text, message):
     ],
     ids=lambda value: value[:30],
 )
-def test_a_mistake_in_json_lines_is_told_with_its_line(read, text, message):
+def test_a_mistake_in_json_lines_is_reported_with_its_line(read, text, message):
     assert message in refused(read, "a.jsonl", text)
 
 
@@ -132,11 +132,11 @@ def test_a_mistake_in_json_lines_is_told_with_its_line(read, text, message):
         ('[{"a": 1},\n {"a": ]', "a.json, line 2, column 8: not valid JSON"),
     ],
 )
-def test_a_mistake_in_a_json_array_is_told_with_its_place(read, text, message):
+def test_a_mistake_in_a_json_array_is_reported_with_its_place(read, text, message):
     assert message in refused(read, "a.json", text)
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path):
+def test_a_file_that_cannot_be_read_is_reported(tmp_path):
     with pytest.raises(InputError, match=r"no\.csv: cannot read the parameter file: No such file"):
         read_params(str(tmp_path / "no.csv"))
 

@@ -104,18 +104,18 @@ def file_of(rows, version=1):
         ('{"version": 1, "offers": {"a\\nb": {"cpu": [[1, -2]]}}}', r"a\\nb, cpu"),
     ],
 )
-def test_a_bad_file_is_told_in_one_line(tmp_path, text, message):
+def test_a_bad_file_is_reported_in_one_line(tmp_path, text, message):
     path = tmp_path / "performance.json"
     path.write_text(text)
     for use in (read_performance, lambda one: add_measurements(one, "small", {})):
-        with pytest.raises(InputError, match=message) as told:
+        with pytest.raises(InputError, match=message) as reported:
             use(path)
-        assert str(told.value).startswith(str(path))
-        assert "\n" not in str(told.value)
+        assert str(reported.value).startswith(str(path))
+        assert "\n" not in str(reported.value)
     assert path.read_text() == text
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_file_that_is_not_there_is_reported(tmp_path):
     with pytest.raises(InputError, match="cannot read the performance file: No such file"):
         read_performance(tmp_path / "none.json")
 
@@ -130,7 +130,7 @@ def test_measurements_that_cannot_be_are_not_added(tmp_path, offer, row):
     assert not path.exists()
 
 
-def test_a_directory_that_cannot_be_is_told(tmp_path):
+def test_a_directory_that_cannot_be_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write the performance file"):
         add_measurements(tmp_path / "file" / "performance.json", "small", {})

@@ -59,7 +59,7 @@ def test_values_are_what_they_look_like(text, value):
         ("a: \ud800", "not Unicode"),
     ],
 )
-def test_what_is_not_read_is_told_with_its_line(text, words):
+def test_what_is_not_read_is_reported_with_its_line(text, words):
     with pytest.raises(InputError) as refusal:
         read_yaml(text, "f")
     assert words in str(refusal.value)

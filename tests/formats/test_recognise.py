@@ -95,7 +95,7 @@ def test_what_is_not_there_is_known_by_its_name(word, kind):
     assert named_kind(word) == kind
 
 
-def test_a_broken_file_is_told_by_the_reader_that_its_name_asks_for(here):
+def test_a_broken_file_is_reported_by_the_reader_that_its_name_asks_for(here):
     (here / "flow.yaml").write_text("taskz: 3")
     (here / "job.toml").write_text("command = \n")
     assert named_kind("flow.yaml") == "workflow"

@@ -140,16 +140,16 @@ def test_bursar_takes_what_wfcommons_generates(verdicts):
     assert len(made) == 3
     for path in made:
         dag = read_workflow(path)
-        told = json.loads(path.read_text())["workflow"]["specification"]
-        assert list(dag.names) == [task["id"] for task in told["tasks"]]
-        assert dag.edges == sum(len(task["parents"]) for task in told["tasks"])
+        reported = json.loads(path.read_text())["workflow"]["specification"]
+        assert list(dag.names) == [task["id"] for task in reported["tasks"]]
+        assert dag.edges == sum(len(task["parents"]) for task in reported["tasks"])
         assert dag.cautions == ()
 
 
 @pytest.mark.parametrize("name", workflows())
 def test_every_file_of_a_task_is_declared_with_a_size(name):
-    told = json.loads(write_wfformat(workflows()[name]))["workflow"]["specification"]
-    declared = {file["id"]: file["sizeInBytes"] for file in told.get("files", ())}
-    for task in told["tasks"]:
+    reported = json.loads(write_wfformat(workflows()[name]))["workflow"]["specification"]
+    declared = {file["id"]: file["sizeInBytes"] for file in reported.get("files", ())}
+    for task in reported["tasks"]:
         for file in (*task.get("inputFiles", ()), *task.get("outputFiles", ())):
             assert declared[file] >= 0

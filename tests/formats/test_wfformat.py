@@ -46,7 +46,7 @@ def instance(version="1.5", **changes):
     return json.dumps({**whole, **changes})
 
 
-def told(text):
+def reported(text):
     with pytest.raises(InputError) as refusal:
         parse_wfformat(text, "x.json")
     assert str(refusal.value).isprintable()
@@ -71,7 +71,7 @@ def test_an_instance_is_read(version):
     assert dag.volumes.tolist() == [[100, -1], [-1, -1], [-1, -1]]
 
 
-def test_an_edge_may_be_told_by_either_end():
+def test_an_edge_may_be_reported_by_either_end():
     assert parse_wfformat(instance()).children.of(0).tolist() == [1, 2]
 
 
@@ -83,9 +83,9 @@ def test_a_workflow_that_never_ran_is_read():
     assert parse_wfformat(write_wfformat(dag)) == dag
 
 
-def test_other_versions_are_told():
-    assert "version '1.4'" in told(instance("1.4"))
-    assert "without a schemaVersion" in told("{}")
+def test_other_versions_are_reported():
+    assert "version '1.4'" in reported(instance("1.4"))
+    assert "without a schemaVersion" in reported("{}")
     with pytest.raises(InputError, match=r"version '2.0'.*1.5 and 1.6"):
         write_wfformat(parse_wfformat(instance()), "2.0")
 
@@ -106,10 +106,10 @@ def test_other_versions_are_told():
         (lambda whole: (tasks(whole).clear(), ran(whole).clear()), "no tasks"),
     ],
 )
-def test_mistakes_are_told_in_a_line_that_says_where(change, words):
+def test_mistakes_are_reported_in_a_line_that_says_where(change, words):
     whole = json.loads(instance())
     change(whole)
-    assert words in told(json.dumps(whole))
+    assert words in reported(json.dumps(whole))
 
 
 def tasks(whole):

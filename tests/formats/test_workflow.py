@@ -53,7 +53,7 @@ needs = ["align-a", "split"]
 COMPACT = {"kind": "tiny", "name": ["a"], "runtime": [1.0], "parents": [[]]}
 
 
-def told(text, source="f.yaml"):
+def reported(text, source="f.yaml"):
     with pytest.raises(InputError) as refusal:
         parse_workflow(text.encode(), source)
     assert str(refusal.value).isprintable()
@@ -118,8 +118,8 @@ def test_yaml_toml_and_json_say_the_same():
         ("tasks: {a: {needs: b}, b: {needs: a}}", "a -> b -> a"),
     ],
 )
-def test_mistakes_are_told_in_a_line_that_says_where(text, words):
-    assert words in told(text)
+def test_mistakes_are_reported_in_a_line_that_says_where(text, words):
+    assert words in reported(text)
 
 
 def test_a_workflow_without_a_name_has_that_of_its_file(tmp_path):
@@ -178,7 +178,7 @@ CUT = gzip.compress(b"tasks: {a: }", mtime=0)[:-4]
         pytest.param(b'{"tasks": ' * 100_000, "not valid JSON", id="deep tables"),
     ],
 )
-def test_files_that_are_nothing_are_told(tmp_path, data, words):
+def test_files_that_are_nothing_are_reported(tmp_path, data, words):
     path = tmp_path / "flow"
     path.write_bytes(data)
     with pytest.raises(InputError) as refusal:
@@ -187,6 +187,6 @@ def test_files_that_are_nothing_are_told(tmp_path, data, words):
     assert str(path) in str(refusal.value)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_file_that_is_not_there_is_reported(tmp_path):
     with pytest.raises(InputError, match="cannot read the workflow"):
         read_workflow(tmp_path / "none.yaml")

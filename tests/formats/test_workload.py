@@ -25,9 +25,9 @@ def written(tmp_path, text, name="workload.toml"):
 
 
 def mistake(tmp_path, text):
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         read_workload(written(tmp_path, text))
-    line = str(told.value).removeprefix(f"{tmp_path}/")
+    line = str(reported.value).removeprefix(f"{tmp_path}/")
     assert "\n" not in line
     return line
 
@@ -149,7 +149,7 @@ def test_toml_may_name_workflow_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("count = 3", "no works; add kinds and count, or [[works]] with file and at"),
         ('kinds = ["ligo"]', "no count; add the number of workflows, for example count = 3000"),
@@ -172,12 +172,12 @@ def test_toml_may_name_workflow_files(tmp_path):
          "a montage workflow has at least 13 tasks; 5 are too few"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_line(tmp_path, text, told):
-    assert mistake(tmp_path, text) == f"workload.toml: {told}"
+def test_a_mistake_is_one_line(tmp_path, text, reported):
+    assert mistake(tmp_path, text) == f"workload.toml: {reported}"
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reported"),
     [
         (b'{"at": -1, "workflow": %s}' % FLOW, "w, line 1: at is -1; write seconds, 0 or more"),
         (b'{"at": 1}', "w, line 1: not a work of a workload: Object missing required field"),
@@ -186,10 +186,10 @@ def test_a_mistake_is_one_line(tmp_path, text, told):
         (b"", "w: the workload has no works; give it at least one"),
     ],
 )  # fmt: skip
-def test_a_wrong_line_is_named(line, told):
+def test_a_wrong_line_is_named(line, reported):
     with pytest.raises(InputError) as error:
         parse_workload_lines(line, "w")
-    assert str(error.value).startswith(told)
+    assert str(error.value).startswith(reported)
 
 
 @settings(max_examples=60, deadline=None)

@@ -60,7 +60,7 @@ def start_writer(tmp_path):
             [sys.executable, "-c", WRITER, *files, str(tasks), str(pause)], stdin=subprocess.PIPE
         )
         processes.append(process)
-        while told(tmp_path) == 0:
+        while reported(tmp_path) == 0:
             assert process.poll() is None
             time.sleep(0.001)
         return process
@@ -71,7 +71,7 @@ def start_writer(tmp_path):
         process.communicate()
 
 
-def told(tmp_path):
+def reported(tmp_path):
     """How many events the writer says it has committed."""
     path = tmp_path / "told"
     return int.from_bytes(path.read_bytes(), sys.byteorder) if path.exists() else 0
@@ -83,7 +83,7 @@ def test_what_was_committed_is_there_after_the_writer_was_killed(start_writer, t
     time.sleep(Random(seed).uniform(0, 0.4))
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    committed = told(tmp_path)
+    committed = reported(tmp_path)
 
     path = tmp_path / "journal.db"
     with Follower(path) as follower:
@@ -117,4 +117,4 @@ def test_a_run_is_followed_from_another_process_to_its_end(start_writer, tmp_pat
         follower.state.check()
     assert process.wait() == 0
     assert follower.state.settled == 500
-    assert follower.seen == told(tmp_path)
+    assert follower.seen == reported(tmp_path)

@@ -218,7 +218,7 @@ def test_a_later_writer_goes_on_where_the_earlier_one_stopped(path):
     assert read(path) == ups(4)
 
 
-def test_of_two_writers_one_is_told(path):
+def test_of_two_writers_one_is_reported(path):
     with JournalWriter.create(path, "r") as one, JournalWriter(path) as other:
         for writer in (one, other):
             writer.append(ups(1)[0])
@@ -290,7 +290,7 @@ plain_events = [
 
 
 def test_whatever_is_written_of_odd_values_is_read_again(path):
-    """Whoever made an event may have put anything into it: it is refused, or comes back."""
+    """An author of events may have put anything into it: it is refused, or comes back."""
     written = []
     with JournalWriter.create(path, "r") as writer:
 

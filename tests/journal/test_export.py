@@ -122,13 +122,13 @@ def test_a_journal_goes_through_json_lines_unchanged(play, path, tmp_path):
     assert fold(iter(events)).ledger.spent == load_state(path).ledger.spent
 
 
-def test_a_line_that_is_no_event_is_told_with_its_number():
+def test_a_line_that_is_no_event_is_reported_with_its_number():
     good = b'{"type":"MachineUp","at":1,"machine":1}\n'
     with pytest.raises(JournalError, match=r"x.jsonl: line 2 cannot be read"):
         list(read_json_lines([good, b"{}\n"], "x.jsonl"))
 
 
 @pytest.mark.parametrize(("cause", "signal"), [("lost", 0), ("released", 1), ("expired", 1)])
-def test_attempts_on_machines_that_were_given_back_are_told_from_lost_ones(path, cause, signal):
+def test_attempts_on_machines_that_were_given_back_are_reported_from_lost_ones(path, cause, signal):
     write(path, (*OPENING, ev.MachineDown(20 * SECOND, 1, cause)))
     assert [(row.exitval, row.signal) for row in ended_attempts(path)] == [(-1, signal)]

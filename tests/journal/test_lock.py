@@ -78,7 +78,7 @@ def test_nobody_owns_a_lock_that_was_never_taken(path):
     assert lock.owner(path) is None
 
 
-def test_the_owner_is_told_by_its_process_number(path, start):
+def test_the_owner_is_reported_by_its_process_number(path, start):
     holder = start(HOLDER)
     assert holder.stdout.readline() == "True\n"
     assert lock.owner(path) == holder.pid

@@ -69,7 +69,7 @@ def tamper(path, statement, *values):
 # --- files that are no journals, or no longer ----------------------------------------------------
 
 
-def test_a_missing_journal_is_told(path):
+def test_a_missing_journal_is_reported(path):
     assert complaint_of(path, InputError) == "no such journal; bursar status shows the runs"
 
 
@@ -77,12 +77,12 @@ def test_a_directory_is_no_journal(tmp_path):
     assert complaint_of(tmp_path, InputError).startswith("is not a file")
 
 
-def test_an_empty_file_is_told(path):
+def test_an_empty_file_is_reported(path):
     path.touch()
     assert complaint_of(path, JournalError).startswith("is empty, so the run never began")
 
 
-def test_a_file_that_is_not_sqlite_is_told(path):
+def test_a_file_that_is_not_sqlite_is_reported(path):
     path.write_text("seq,at,kind\n" * 100)
     assert complaint_of(path, JournalError).startswith("is not a bursar journal")
 
@@ -90,7 +90,7 @@ def test_a_file_that_is_not_sqlite_is_told(path):
 @pytest.mark.parametrize(
     "schema", ["CREATE TABLE t (x)", "CREATE TABLE meta (key, value)", "CREATE TABLE meta (x)"]
 )
-def test_another_sqlite_file_is_told(path, schema):
+def test_another_sqlite_file_is_reported(path, schema):
     connection = sqlite3.connect(path)
     connection.execute(schema)
     connection.close()
@@ -98,7 +98,7 @@ def test_another_sqlite_file_is_told(path, schema):
 
 
 @pytest.mark.parametrize("kept", [50, 3_000, 5_000, 60_000])
-def test_a_truncated_journal_is_told(journal, kept):
+def test_a_truncated_journal_is_reported(journal, kept):
     data = journal.read_bytes()
     assert len(data) > kept
     journal.write_bytes(data[:kept])
@@ -106,7 +106,7 @@ def test_a_truncated_journal_is_told(journal, kept):
     assert message.startswith(("the journal is damaged", "is not a bursar journal"))
 
 
-def test_a_damaged_page_is_told(journal):
+def test_a_damaged_page_is_reported(journal):
     data = bytearray(journal.read_bytes())
     data[60_000:70_000] = b"\xa5" * 10_000
     journal.write_bytes(data)
@@ -135,7 +135,7 @@ def test_a_journal_of_a_newer_version_is_left_alone(journal):
         b"\xff",
     ],
 )
-def test_a_record_that_does_not_decode_is_told_with_its_place(journal, record):
+def test_a_record_that_does_not_decode_is_reported_with_its_place(journal, record):
     data = record.encode() if isinstance(record, str) else record
     change = "UPDATE event SET record = ?, crc = ? WHERE seq = 17"
     tamper(journal, change, record, zlib.crc32(data, 17))
@@ -157,7 +157,7 @@ def test_a_record_that_does_not_decode_is_told_with_its_place(journal, record):
         "DELETE FROM event WHERE seq = 17",
     ],
 )
-def test_a_record_that_was_changed_is_told_with_its_place(journal, change):
+def test_a_record_that_was_changed_is_reported_with_its_place(journal, change):
     tamper(journal, change)
     assert complaint_of(journal, JournalError).startswith("event 17 is damaged: restore the file")
 
@@ -177,7 +177,7 @@ def test_no_flipped_byte_passes_unnoticed(path):
     good, rng = path.read_bytes(), Random(5)
     places = {*range(0, len(good), 4096), *rng.sample(range(len(good)), 1_500)}
     places |= {page + offset for page in range(0, len(good), 4096) for offset in range(12)}
-    told = 0
+    reported = 0
     for place in sorted(places):
         bad = bytearray(good)
         bad[place] ^= 1 << rng.randrange(8)
@@ -187,8 +187,8 @@ def test_no_flipped_byte_passes_unnoticed(path):
                 assert list(reader.events()) == events, place
         except BursarError as error:
             assert "\n" not in str(error)
-            told += 1
-    assert told > len(places) / 5
+            reported += 1
+    assert reported > len(places) / 5
 
 
 def test_text_in_a_damaged_schema_is_no_reason_for_a_traceback(journal):
@@ -228,7 +228,7 @@ def test_a_journal_without_checksums_is_read_and_gone_on_with(path):
 # --- rights --------------------------------------------------------------------------------------
 
 
-def test_a_journal_that_one_may_not_read_is_told(public_directory, as_ordinary_user):
+def test_a_journal_that_one_may_not_read_is_reported(public_directory, as_ordinary_user):
     path = public_directory / "journal.db"
     JournalWriter.create(path, "r").close()
     path.chmod(0o000)
@@ -236,7 +236,7 @@ def test_a_journal_that_one_may_not_read_is_told(public_directory, as_ordinary_u
         assert complaint_of(path, InputError).startswith("permission denied: ask its owner")
 
 
-def test_a_directory_that_one_may_not_enter_is_told(public_directory, as_ordinary_user):
+def test_a_directory_that_one_may_not_enter_is_reported(public_directory, as_ordinary_user):
     inner = public_directory / "run"
     inner.mkdir()
     JournalWriter.create(inner / "journal.db", "r").close()
@@ -245,7 +245,7 @@ def test_a_directory_that_one_may_not_enter_is_told(public_directory, as_ordinar
         assert complaint_of(inner / "journal.db", InputError).startswith("permission denied")
 
 
-def test_a_journal_that_one_may_not_write_is_told(public_directory, as_ordinary_user):
+def test_a_journal_that_one_may_not_write_is_reported(public_directory, as_ordinary_user):
     path = public_directory / "journal.db"
     JournalWriter.create(path, "r").close()
     path.chmod(0o444)
@@ -372,7 +372,7 @@ def test_whoever_may_only_read_a_journal_keeps_nobody_from_writing_it(
 
 
 @pytest.mark.parametrize("again", [True, False])
-def test_a_journal_that_is_deleted_while_it_is_written_is_told(tmp_path, again):
+def test_a_journal_that_is_deleted_while_it_is_written_is_reported(tmp_path, again):
     path = tmp_path / "run" / "journal.db"
     path.parent.mkdir()
     with JournalWriter.create(path, "r") as writer:
@@ -391,7 +391,7 @@ def test_a_journal_that_is_deleted_while_it_is_written_is_told(tmp_path, again):
 # --- a full disk ---------------------------------------------------------------------------------
 
 
-def test_inodes_that_are_used_up_are_told(small_disk):
+def test_inodes_that_are_used_up_are_reported(small_disk):
     path = small_disk(inodes=20) / "journal.db"
     with JournalWriter.create(path, "r") as writer:
         fill(writer, 5)
@@ -410,7 +410,7 @@ def use_up(directory):
             (directory / f"filler-{number}").touch()
 
 
-def test_a_full_disk_is_told_and_what_was_committed_stays(path):
+def test_a_full_disk_is_reported_and_what_was_committed_stays(path):
     with JournalWriter.create(path, "r") as writer:
         fill(writer, 50)
         writer._connection.execute("PRAGMA max_page_count=20")
@@ -455,7 +455,7 @@ def run_limited(path, limit):
 
 
 @pytest.mark.parametrize("limit", [60_000, 1_000_000])
-def test_what_the_system_refuses_to_write_is_told_and_what_was_committed_stays(path, limit):
+def test_what_the_system_refuses_to_write_is_reported_and_what_was_committed_stays(path, limit):
     done = run_limited(path, limit)
     assert done.returncode == 0, done.stderr
     committed, _, message = done.stdout.partition(" ")

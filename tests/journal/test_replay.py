@@ -145,7 +145,7 @@ def test_a_follower_keeps_up_with_a_run_step_by_step(new_engine, tmp_path):
         ),
     ],
 )
-def test_events_that_do_not_fold_are_told_in_one_line(tmp_path, events, complaint):
+def test_events_that_do_not_fold_are_reported_in_one_line(tmp_path, events, complaint):
     path = tmp_path / "journal.db"
     with JournalWriter.create(path, "r") as writer:
         for event in events:

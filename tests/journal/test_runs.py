@@ -40,7 +40,7 @@ def make(home, *names):
     return made
 
 
-def test_the_home_is_told_by_the_environment_or_is_beside_the_work():
+def test_the_home_is_reported_by_the_environment_or_is_beside_the_work():
     assert Home.of({"BURSAR_HOME": "/somewhere"}).path.as_posix() == "/somewhere"
     assert Home.of({}).path.as_posix() == Home.of({"BURSAR_HOME": ""}).path.as_posix() == ".bursar"
 
@@ -129,7 +129,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(home):
         home.find("")
 
 
-def test_a_home_that_is_a_file_is_told(home):
+def test_a_home_that_is_a_file_is_reported(home):
     home.path.touch()
     with pytest.raises(InputError, match="home: file exists"):
         home.create("one")
@@ -137,7 +137,7 @@ def test_a_home_that_is_a_file_is_told(home):
         home.list()
 
 
-def test_a_home_that_one_may_not_write_is_told(public_directory, as_ordinary_user):
+def test_a_home_that_one_may_not_write_is_reported(public_directory, as_ordinary_user):
     public_directory.chmod(0o555)
     with as_ordinary_user():
         with pytest.raises(InputError, match="permission denied"):
@@ -277,7 +277,7 @@ def test_whoever_may_only_read_the_lock_of_a_run_does_not_hold_it(public_directo
 
 
 @two_users
-def test_the_runs_of_others_are_listed_and_told_to_be_theirs(public_directory, as_ordinary_user):
+def test_the_runs_of_others_are_listed_and_said_to_be_theirs(public_directory, as_ordinary_user):
     make(Home(public_directory), "amber")
     with as_ordinary_user():
         assert [found.name for found in Home(public_directory).list()] == ["amber"]

@@ -81,7 +81,7 @@ def test_an_old_journal_gives_its_state(old):
     assert state.describe(4) == "second: cat f"
 
 
-def test_what_a_workflow_told_of_its_owner_is_told_by_its_work(tmp_path):
+def test_what_a_workflow_reported_of_its_owner_is_reported_by_its_work(tmp_path):
     state = load_state(stored(tmp_path / "journal.db", WITH_OWNERS))
     state.check()
     (_, first), (_, second) = state.work

@@ -136,7 +136,7 @@ def test_the_burdens_of_all_tasks_are_the_makespan(number):
     assert softer[np.arange(len(offers)), offers].sum() <= lanes.makespans.mean() + 1e-9
 
 
-def shares_told_plainly(workflow, lanes, lane, softness):
+def shares_in_plain_words(workflow, lanes, lane, softness):
     """The part of each task in one lane, from the end of all backwards."""
     tasks, dag = len(workflow.dag), workflow.dag
     flow = np.zeros(tasks)
@@ -164,7 +164,7 @@ def test_a_burden_is_that_of_a_plain_reference(number, softness):
     lanes = Lanes(workflow, offers_of(rng, workflow))
     burden, flow = lanes.burden(softness)
     for lane in (0, 7, LANES - 1):
-        plain = shares_told_plainly(workflow, lanes, lane, softness)
+        plain = shares_in_plain_words(workflow, lanes, lane, softness)
         assert flow[:, lane] == pytest.approx(plain, abs=1e-9)
     assert burden == pytest.approx((flow[:, None, :] * lanes.drawn).sum(axis=2))
 

@@ -26,15 +26,15 @@ def test_a_stamp_tells_sources_apart():
 
 def test_the_first_compilation_is_announced_once_and_what_is_kept_is_not(tmp_path, monkeypatch):
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
-    told = []
-    on_compilation(lambda: told.append("compiling"))
+    reported = []
+    on_compilation(lambda: reported.append("compiling"))
     first, second = compile_kept(double, "first"), compile_kept(double, "second")
-    assert not told
+    assert not reported
     assert (first(3), second(3)) == (6, 6)
-    assert told == ["compiling"]
-    on_compilation(lambda: told.append("again"))
+    assert reported == ["compiling"]
+    on_compilation(lambda: reported.append("again"))
     assert compile_kept(double, "first")(3) == 6
-    assert told == ["compiling"], "it was kept"
+    assert reported == ["compiling"], "it was kept"
 
 
 def increased(number):

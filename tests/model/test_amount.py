@@ -47,8 +47,8 @@ def test_what_is_no_amount_is_refused_in_one_line(text):
 def test_a_currency_must_be_that_of_the_market():
     assert money_in("USD", "5 usd") == money_in("USD", "5") == Money.parse(5)
     assert money_in("credits", "5 credits") == Money.parse(5)
-    told = "an amount in 'EUR', but the prices are in 'USD'; write it in that currency"
-    with pytest.raises(InputError, match=told):
+    reported = "an amount in 'EUR', but the prices are in 'USD'; write it in that currency"
+    with pytest.raises(InputError, match=reported):
         money_in("USD", "5.00 EUR")
 
 
@@ -109,11 +109,11 @@ def test_a_market_has_prices_as_they_are_published():
 def test_the_currency_of_a_market_is_that_of_its_prices():
     offers = '[[offer]]\nname = "a"\nprice = "€0.08/h"\n[[offer]]\nname = "b"\nprice = "0.1"\n'
     assert parse_market(offers).currency == "EUR"
-    told = r"offer 1 \('a'\): price: an amount in 'EUR', but the prices are in 'USD'"
-    with pytest.raises(InputError, match=told):
+    reported = r"offer 1 \('a'\): price: an amount in 'EUR', but the prices are in 'USD'"
+    with pytest.raises(InputError, match=reported):
         parse_market('currency = "USD"\n' + offers)
-    told = r"offer 2 \('b'\): price: an amount in 'USD', but the prices are in 'EUR'"
-    with pytest.raises(InputError, match=told):
+    reported = r"offer 2 \('b'\): price: an amount in 'USD', but the prices are in 'EUR'"
+    with pytest.raises(InputError, match=reported):
         parse_market(offers.replace('"0.1"', '"0.1 USD/h"'))
 
 

@@ -33,7 +33,7 @@ def test_a_budget_is_read_with_its_interval(text, amount, every):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("5/", "an empty duration"),
         ("/h", "''"),
@@ -45,10 +45,10 @@ def test_a_budget_is_read_with_its_interval(text, amount, every):
         (True, "must be an amount"),
     ],
 )
-def test_what_is_no_budget_is_refused_in_one_line(text, told):
+def test_what_is_no_budget_is_refused_in_one_line(text, reported):
     with pytest.raises(InputError) as refusal:
         budget_in("USD", text)
-    assert told in str(refusal.value)
+    assert reported in str(refusal.value)
     assert str(refusal.value).isprintable()
 
 

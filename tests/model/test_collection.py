@@ -48,7 +48,7 @@ def test_the_same_calls_give_the_same_order(initial, steps):
     assert run() == run()
 
 
-def test_what_is_no_member_is_told_so_whatever_it_is():
+def test_what_is_no_member_is_reported_so_whatever_it_is():
     indexed = IndexedSet([0, 3])
     assert 3 in indexed
     assert all(other not in indexed for other in (-1, 1, 4, 2**80, 3.5, "3", None))

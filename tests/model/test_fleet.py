@@ -41,7 +41,7 @@ def test_a_fleet_is_read_as_it_is_written(small, large):
         ("small=0", "the fleet has no machine"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(text, message):
+def test_a_mistake_is_reported_in_one_line(text, message):
     with pytest.raises(InputError) as refusal:
         parse_fleet(text, MARKET)
     assert message in str(refusal.value)

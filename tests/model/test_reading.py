@@ -81,6 +81,6 @@ def test_numbers_with_a_point_stay_exact():
     assert read_toml("price = 0.10", "x") == {"price": Decimal("0.10")}
 
 
-def test_the_place_of_a_mistake_in_toml_is_told():
+def test_the_place_of_a_mistake_in_toml_is_reported():
     with pytest.raises(InputError, match=r"a\.toml: not valid TOML: .*\(at line 2, column 5\)"):
         read_toml("a = 1\nb = ?", "a.toml")

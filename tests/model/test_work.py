@@ -36,15 +36,15 @@ def test_tasks_are_numbered_from_one():
     ]
 
 
-def test_the_place_where_a_task_runs_is_told_by_its_environment():
+def test_the_place_where_a_task_runs_is_reported_by_its_environment():
     for template, shell in (
         (["printf", "%s,%s|", "x{%}y", "{%}", "{}", "a'{}'{%}"], False),
         (["printf %s,%s\\| x{%}y {%} {} \"a'\"{}\\''{%}'"], True),
     ):
         bag = make_bag(template, [("1 $x",), ("",)], shell=shell)
         run = partial(subprocess.run, capture_output=True, text=True, check=True)
-        told = run(bag.command(0), env={**os.environ, "BURSAR_JOB_SLOT": "7"}).stdout
-        assert told == "x7y,7|1 $x,a'1 $x'7|"
+        reported = run(bag.command(0), env={**os.environ, "BURSAR_JOB_SLOT": "7"}).stdout
+        assert reported == "x7y,7|1 $x,a'1 $x'7|"
         assert bag.describe(0).startswith("printf")
         assert "{%}" in bag.describe(0)
 
@@ -109,7 +109,7 @@ def test_a_bag_without_commands_is_described_by_its_label():
         (["x"], [("caf\udce9",)], (), r"an argument of task 1 is not UTF-8 text: 'caf\udce9'"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(template, rows, columns, message):
+def test_a_mistake_is_reported_in_one_line(template, rows, columns, message):
     for shell in (False, True):
         with pytest.raises(InputError) as refusal:
             make_bag(template, rows, columns, shell=shell)
@@ -127,7 +127,7 @@ def test_a_mistake_is_told_in_one_line(template, rows, columns, message):
         ([], 2, "there is no command"),
     ],
 )
-def test_a_mistake_in_a_repeated_bag_is_told_in_one_line(template, count, message):
+def test_a_mistake_in_a_repeated_bag_is_reported_in_one_line(template, count, message):
     with pytest.raises(InputError) as refusal:
         repeated_bag(template, count)
     assert message in str(refusal.value)

@@ -52,8 +52,8 @@ def test_a_task_has_a_command_files_and_a_line_for_people():
     assert flow.command(1) == ("./align", "a fa")
     assert flow.reads(0) == ["in.fa"]
     assert flow.writes(0) == ["a.fa", "b.fa"]
-    told = [flow.describe(task) for task in range(4)]
-    assert told == ["split: ./split in.fa", "align-1: ./align 'a fa'", "align-2", "merge"]
+    reported = [flow.describe(task) for task in range(4)]
+    assert reported == ["split: ./split in.fa", "align-1: ./align 'a fa'", "align-2", "merge"]
 
 
 @pytest.mark.parametrize("task", [0, 1])
@@ -66,7 +66,7 @@ def test_a_workflow_without_commands_or_files_has_none(task):
     assert flow.reads(task) == flow.writes(task) == []
 
 
-def test_what_a_file_tells_of_owner_priority_and_deadline_is_told_by_the_work():
+def test_what_a_file_tells_of_owner_priority_and_deadline_is_reported_by_the_work():
     work = Work.of_dag(variants())
     assert (work.owner, work.priority, work.deadline) == ("ann", 3, 2 * HOUR)
     assert work.tasks is work.workflow
@@ -74,7 +74,7 @@ def test_what_a_file_tells_of_owner_priority_and_deadline_is_told_by_the_work():
     assert Work(Bag(1)).workflow is None
 
 
-def test_the_deadline_of_a_work_is_the_goal_unless_another_is_told():
+def test_the_deadline_of_a_work_is_the_goal_unless_another_is_reported():
     work = Work.of_dag(variants())
     assert work.goal(Goal()).deadline == 2 * HOUR
     assert work.goal(Goal(deadline=HOUR)).deadline == HOUR

@@ -30,7 +30,7 @@ def built(count, edges, **options):
     return flow.build()
 
 
-def told(call):
+def reported(call):
     with pytest.raises(InputError) as refusal:
         call()
     assert str(refusal.value).isprintable()
@@ -68,7 +68,7 @@ def test_who_reads_a_file_needs_who_writes_it():
     assert dag.task(0).reads == {"x": 7}
 
 
-def test_a_run_time_may_be_told_in_parts():
+def test_a_run_time_may_be_reported_in_parts():
     flow = WorkflowBuilder()
     flow.task("a", runtime={"cpu": 40, "network": "5s"})
     flow.task("b", runtime=1.5)
@@ -98,12 +98,12 @@ def test_parents_and_children_hold_the_same_edges(graph):
 
 
 @given(graphs(), st.data())
-def test_a_cycle_is_told_whole(graph, data):
+def test_a_cycle_is_reported_whole(graph, data):
     count, edges = graph
     length = data.draw(st.integers(2, 5))
     ring = {(count + step, count + (step + 1) % length) for step in range(length)}
     entry = {(count, task) for task in range(count)} if data.draw(st.booleans()) else set()
-    error = told(lambda: built(count + length, edges | ring | entry))
+    error = reported(lambda: built(count + length, edges | ring | entry))
     names = error.partition(": ")[2].partition(";")[0].split(" -> ")
     assert names[0] == names[-1]
     assert len(set(names)) == len(names) - 1 == length
@@ -112,13 +112,13 @@ def test_a_cycle_is_told_whole(graph, data):
 
 
 def test_of_a_long_cycle_the_middle_is_left_out():
-    error = told(lambda: built(500, {(task, (task + 1) % 500) for task in range(500)}))
+    error = reported(lambda: built(500, {(task, (task + 1) % 500) for task in range(500)}))
     assert "489 more" in error
     assert len(error) < 300
 
 
 def test_a_workflow_needs_a_task():
-    assert "no tasks" in told(WorkflowBuilder().build)
+    assert "no tasks" in reported(WorkflowBuilder().build)
 
 
 def test_one_task_is_a_workflow():
@@ -128,11 +128,11 @@ def test_one_task_is_a_workflow():
     assert math.isnan(dag.runtimes[0])
 
 
-def test_a_need_that_is_no_task_is_told_with_the_nearest_name():
+def test_a_need_that_is_no_task_is_reported_with_the_nearest_name():
     flow = WorkflowBuilder()
     flow.task("align")
     flow.task("report", needs=["algin"])
-    assert told(flow.build) == (
+    assert reported(flow.build) == (
         "task 'report' needs 'algin', which is not a task; did you mean 'align'?"
     )
 
@@ -142,32 +142,32 @@ def test_the_nearest_name_is_found_among_very_many():
     for number in range(30_000):
         flow.task(f"align-{number}")
     flow.task("report", needs=["align-29_999"])
-    assert "did you mean 'align-29999'" in told(flow.build)
+    assert "did you mean 'align-29999'" in reported(flow.build)
     flow = WorkflowBuilder()
     flow.task("a", needs=["quite different"])
-    assert "which is not a task; add it" in told(flow.build)
+    assert "which is not a task; add it" in reported(flow.build)
 
 
 def test_names_are_unique():
     flow = WorkflowBuilder()
     flow.task("a")
-    assert told(lambda: flow.task("a")) == "two tasks are named 'a'; rename one"
+    assert reported(lambda: flow.task("a")) == "two tasks are named 'a'; rename one"
 
 
 def test_nothing_needs_itself():
     flow = WorkflowBuilder()
     flow.task("a", needs="a")
-    assert "task 'a' needs itself" in told(flow.build)
+    assert "task 'a' needs itself" in reported(flow.build)
     flow = WorkflowBuilder()
     flow.task("a", reads=["x"], writes=["x"])
-    assert "task 'a' reads and writes the file 'x'" in told(flow.build)
+    assert "task 'a' reads and writes the file 'x'" in reported(flow.build)
 
 
 def test_a_file_has_one_writer():
     flow = WorkflowBuilder()
     flow.task("a", writes=["x", "y", "y"])
     flow.task("b", writes=["z", "x"])
-    error = told(flow.build)
+    error = reported(flow.build)
     assert "'x' is written by 'a' and by 'b'" in error
 
 
@@ -191,8 +191,8 @@ def test_a_file_has_one_writer():
         ({"volume": (1, -2)}, "bytes"),
     ],
 )
-def test_what_a_task_cannot_have_is_told_with_its_name(options, words):
-    error = told(lambda: WorkflowBuilder().task("align", **options))
+def test_what_a_task_cannot_have_is_reported_with_its_name(options, words):
+    error = reported(lambda: WorkflowBuilder().task("align", **options))
     assert error.startswith("task 'align': ")
     assert words in error
 
@@ -210,12 +210,12 @@ def test_a_task_that_was_refused_leaves_no_trace():
 
 @pytest.mark.parametrize("name", ["", "a\nb", None, 7, "\ud800"])
 def test_names_are_text_that_can_be_printed(name):
-    assert "task 1: the name" in told(lambda: WorkflowBuilder().task(name))
+    assert "task 1: the name" in reported(lambda: WorkflowBuilder().task(name))
 
 
 def test_a_deadline_is_a_time():
     for deadline in (0, -1, 1.5, True, "soon"):
-        assert told(lambda given=deadline: WorkflowBuilder(deadline=given))
+        assert reported(lambda given=deadline: WorkflowBuilder(deadline=given))
 
 
 def test_kinds_are_names_without_their_number():
@@ -254,4 +254,4 @@ def test_two_hundred_thousand_tasks_are_built_and_a_deep_cycle_among_them_is_fou
     dag = flow.build()
     assert np.array_equal(dag.order, np.arange(count))
     assert dag.edges == 2 * (count - 1) - 2
-    assert "wait for each other" in told(broken.build)
+    assert "wait for each other" in reported(broken.build)

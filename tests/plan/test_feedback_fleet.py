@@ -46,3 +46,19 @@ def test_no_fleet_costs_more_than_the_budget(budget, offers, wanted):
 
 def test_without_a_share_nothing_is_bought():
     assert profile(BUDGET, PRICES, {"small": 0.0, "large": 0.0}) == {"small": 0, "large": 0}
+
+
+def test_machines_that_do_least_for_their_money_go_first_where_that_is_wanted():
+    prices = {"small": Money.parse("1"), "large": Money.parse("5")}
+    bought = {"small": 16, "large": 16}
+    alike = {"small": 0.5, "large": 0.5}
+    given_up = corrected(bought, 20, Money.parse("100"), prices, worth=alike)
+    assert given_up == {"small": 16, "large": 4}, "equally fast, and five times as dear"
+    faster = {"small": 0.1, "large": 0.9}
+    assert corrected(bought, 20, Money.parse("100"), prices, worth=faster) == {
+        "small": 4,
+        "large": 16,
+    }
+    assert corrected(bought, 40, Money.parse("100"), prices, worth=alike) == corrected(
+        bought, 40, Money.parse("100"), prices
+    )

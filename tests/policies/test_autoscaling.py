@@ -59,10 +59,10 @@ def test_an_autoscaler_keeps_the_contract_of_a_provisioner(name):
     check_provisioner(make, several_accounts=True, worlds=5)
 
 
-def test_a_decision_is_told_with_what_was_seen_and_why():
+def test_a_decision_is_reported_with_what_was_seen_and_why():
     scene = Scene(SECONDS, tasks=5, arrivals_open=True)
-    told, rent, wake = actions(Wish(market_of(SECONDS), seconds=3), scene)
-    assert told == Scale({"seconds": 3}, 5, 0, "", {"moon": 1.0}, "wished for")
+    reported, rent, wake = actions(Wish(market_of(SECONDS), seconds=3), scene)
+    assert reported == Scale({"seconds": 3}, 5, 0, "", {"moon": 1.0}, "wished for")
     assert rent == Rent("seconds", 3, reason="wished for")
     assert wake == Wake(30 * SECOND)
 
@@ -157,9 +157,11 @@ def test_the_fleet_follows_demand_up_and_down():
     between = [e for e in events if isinstance(e, ev.ScaleDecided) and 15 < e.at / MINUTE < 59]
     assert {event.supply for event in between} == {2}, "no task, but two slots to spare"
     assert max(event.supply for event in events if isinstance(event, ev.ScaleDecided)) == 9
-    told = [one.line for one in decisions(events) if one.line.what.startswith("scale")]
-    assert told[0].what == "scale to 9 seconds"
-    assert told[0].why == "the load, and 2 slots to spare; demand 10, supply 0, load 10, target 12"
+    reported = [one.line for one in decisions(events) if one.line.what.startswith("scale")]
+    assert reported[0].what == "scale to 9 seconds"
+    assert (
+        reported[0].why == "the load, and 2 slots to spare; demand 10, supply 0, load 10, target 12"
+    )
 
 
 def test_an_account_gets_what_its_budget_pays_in_each_interval():

@@ -34,8 +34,8 @@ class Digest:
 
     def append(self, event):
         if isinstance(event, DECIDED):
-            told = [getattr(event, field, None) for field in TOLD]
-            self.hash.update(repr((type(event).__name__, *told)).encode())
+            reported = [getattr(event, field, None) for field in TOLD]
+            self.hash.update(repr((type(event).__name__, *reported)).encode())
 
     def commit(self, safely=False):
         pass

@@ -42,10 +42,10 @@ class Counts:
         return OfferCounts(attempts=self.attempts.get(offer, 0))
 
 
-def rescue(patience=None, fleet=FLEET, counts=None):
-    patience = patience or PoolTimeout()
-    patience.watch(1, 0)
-    return EarlyHelp(fleet, 2, patience, counts or Counts())
+def rescue(timeout=None, fleet=FLEET, counts=None):
+    timeout = timeout or PoolTimeout()
+    timeout.watch(1, 0)
+    return EarlyHelp(fleet, 2, timeout, counts or Counts())
 
 
 def test_a_few_tasks_are_tried_on_reliable_machines_when_the_first_limit_has_passed_in_vain():
@@ -72,21 +72,21 @@ def test_nothing_is_given_up_while_a_reliable_machine_is_about_to_tell():
 def test_where_the_time_of_tasks_is_known_no_test_is_made():
     known = PoolTimeout()
     known.returned_surely(MINUTE)
-    for patience in (known, PoolTimeout(given=MINUTE)):
-        assert not rescue(patience).tests(view(), 9 * FIRST)
+    for timeout in (known, PoolTimeout(given=MINUTE)):
+        assert not rescue(timeout).tests(view(), 9 * FIRST)
 
 
 def test_a_pool_is_barren_after_two_rounds_without_a_result():
-    patience = PoolTimeout()
-    one = rescue(patience)
+    timeout = PoolTimeout()
+    one = rescue(timeout)
     for _ in range(ROUNDS * 2):
         one.look(view(), FIRST, [None])
         assert not one.is_barren
-        patience.gave_up(1)
+        timeout.gave_up(1)
     one.look(view(), FIRST, [None])
     assert one.is_barren
     assert one.limit == 2
-    patience.returned(MINUTE)
+    timeout.returned(MINUTE)
     one.look(view(), FIRST, [None])
     assert not one.is_barren
 

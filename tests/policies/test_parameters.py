@@ -28,7 +28,7 @@ def test_a_parameter_is_written_behind_the_name():
     ],
 )
 def test_what_is_no_parameter_is_refused_in_one_line(text, complaint):
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as reported:
         check_policies({"placer": text})
-    assert complaint in str(told.value)
-    assert "\n" not in str(told.value)
+    assert complaint in str(reported.value)
+    assert "\n" not in str(reported.value)

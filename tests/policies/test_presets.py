@@ -22,7 +22,7 @@ def test_every_provisioner_with_partners_of_its_own_has_a_preset():
 
 
 @pytest.mark.parametrize(
-    ("preset", "other", "told"),
+    ("preset", "other", "reported"),
     [
         # Nothing would ever be started: `pooled` leaves that to `ntdmr`.
         (EXPERT, {"replicator": "none"}, "'mixed' goes with the replicator 'ntdmr' only"),
@@ -42,7 +42,7 @@ def test_every_provisioner_with_partners_of_its_own_has_a_preset():
         (EXPERT, {"advisor": "replan"}, "'replan' goes with the provisioner 'prob' only"),
     ],
 )
-def test_a_combination_that_does_nothing_of_use_is_refused_in_one_line(preset, other, told):
+def test_a_combination_that_does_nothing_of_use_is_refused_in_one_line(preset, other, reported):
     with pytest.raises(InputError) as refused:
         check_policies({**preset, **other})
-    assert str(refused.value).endswith(f"{told}; choose another")
+    assert str(refused.value).endswith(f"{reported}; choose another")

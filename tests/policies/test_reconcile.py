@@ -134,8 +134,10 @@ def test_a_provisioner_that_knows_no_accounts_serves_one_and_refuses_several():
     here.tell(ev.GoalChanged(0, Goal(accounts=(Account("ann"),))))
     assert reconcile(here.state, target, 0) == [Rent("small", 1, "ann", "wanted")]
     here.tell(ev.GoalChanged(0, Goal(accounts=tuple(Account(name) for name in names))))
-    told = "the run has 2 accounts, and this provisioner rents for one; fixed, .* can serve several"
-    with pytest.raises(InputError, match=told):
+    reported = (
+        "the run has 2 accounts, and this provisioner rents for one; fixed, .* can serve several"
+    )
+    with pytest.raises(InputError, match=reported):
         reconcile(here.state, target, 0)
 
 

@@ -78,11 +78,11 @@ class Decisions:
         self._digest = hashlib.sha256()
 
     def append(self, event):
-        told = self._told(event)
-        if told is not None:
+        reported = self._reported(event)
+        if reported is not None:
             kind = type(event).__name__
             self.seen[kind] += 1
-            self._digest.update(f"{event.at} {kind} {told}\n".encode())
+            self._digest.update(f"{event.at} {kind} {reported}\n".encode())
 
     def commit(self, *, safely):
         pass
@@ -91,7 +91,7 @@ class Decisions:
         return self._digest.hexdigest()[:12]
 
     @staticmethod
-    def _told(event):
+    def _reported(event):
         match event:
             case ev.MachineRented():
                 return event.machine, event.offer

@@ -113,7 +113,7 @@ def test_no_other_package_can_take_the_name_of_an_entry_of_bursar(elsewhere):
     assert names("placer").count("random") == 1
 
 
-def test_an_unknown_entry_is_told_with_those_there_are(elsewhere):
+def test_an_unknown_entry_is_reported_with_those_there_are(elsewhere):
     with pytest.raises(InputError, match=r"no replicator 'eldest'; there are .*oldest"):
         make_policy(replicator="eldest", options={"provisioner": {"fleet": {}}})
 
@@ -123,7 +123,7 @@ def test_without_that_package_its_entry_is_unknown():
         find("replicator", "oldest")
 
 
-def test_an_unknown_role_is_told_with_the_nearest():
+def test_an_unknown_role_is_reported_with_the_nearest():
     with pytest.raises(InputError, match=r"no role 'plazer'; did you mean 'placer'\?"):
         find("plazer", "random")
 
@@ -136,7 +136,9 @@ def test_an_unknown_role_is_told_with_the_nearest():
         ("seven", "is elsewhere_policies:SEVEN, which cannot be called"),
     ],
 )
-def test_an_entry_that_its_package_does_not_hold_is_told_with_the_package(elsewhere, name, problem):
+def test_an_entry_that_its_package_does_not_hold_is_reported_with_the_package(
+    elsewhere, name, problem
+):
     with pytest.raises(InputError, match=f"'{name}' of the package elsewhere-policies {problem}"):
         find("replicator", name)
 
@@ -172,11 +174,11 @@ def test_an_entry_is_found_by_the_name_that_older_journals_have():
 def test_entries_that_serve_one_account_are_refused_where_there_are_several():
     check_policies({"provisioner": "fixed", "placer": "fifo", "replicator": "none"}, accounts=2)
     check_policies({"provisioner": "bats", "placer": "random", "replicator": "none"}, accounts=1)
-    told = "the provisioner 'bats' serves one account, and the run has 2; choose fixed"
-    with pytest.raises(InputError, match=told):
+    reported = "the provisioner 'bats' serves one account, and the run has 2; choose fixed"
+    with pytest.raises(InputError, match=reported):
         check_policies({"provisioner": "bats", "placer": "fifo", "replicator": "none"}, accounts=2)
-    told = "the placer 'assigned' serves one account, and the run has 3; choose fifo or random"
-    with pytest.raises(InputError, match=told):
+    reported = "the placer 'assigned' serves one account, and the run has 3; choose fifo or random"
+    with pytest.raises(InputError, match=reported):
         check_policies({"provisioner": "fixed", "placer": "assigned"}, accounts=3)
 
 
@@ -197,7 +199,7 @@ def test_an_advisor_of_another_package_is_chosen_by_its_name(elsewhere):
 
 @pytest.mark.parametrize(("advisor", "provisioner"), [("tail", "mixed"), ("replan", "prob")])
 def test_an_advisor_that_knows_one_provisioner_goes_with_it_alone(advisor, provisioner):
-    told = f"the advisor '{advisor}' goes with the provisioner '{provisioner}' only"
-    with pytest.raises(InputError, match=told):
+    reported = f"the advisor '{advisor}' goes with the provisioner '{provisioner}' only"
+    with pytest.raises(InputError, match=reported):
         check_policies({**ROUND_ROBIN, "advisor": advisor})
     check_policies({**ROUND_ROBIN, "advisor": "none"})

@@ -1,4 +1,4 @@
-"""Attempts under way in arrays: whoever follows changes sees what somebody new sees."""
+"""Attempts under way in arrays: one that follows changes sees what a new one sees."""
 
 from __future__ import annotations
 

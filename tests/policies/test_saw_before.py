@@ -18,6 +18,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work
 from bursar.policies.advise.tail import TailAdvisor
 from bursar.policies.advise.workflow import WorkflowAdvisor
+from bursar.policies.lost_tasks import LostTasks
 from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.place.fifo import FifoPlacer
 from bursar.policies.place.kept import KeptPlacer
@@ -193,6 +194,13 @@ def known_of_hedged(hedged):
     }
 
 
+def known_of_lost(lost):
+    return {
+        "lost": lost._lost,
+        "running": {one: some for one, some in lost._running.items() if some},
+    }
+
+
 def known_of_silent(silent):
     return {
         "results": (silent._results, silent._total, silent._longest),
@@ -211,7 +219,7 @@ class SilentTwin(Twin):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_hedged_and_silent_learn_from_the_view_what_events_teach(seed):
-    goal, rng = Goal(Money.parse("40")), Random(seed)
+    goal, rng = Goal(Money.parse("60")), Random(seed)
 
     def make():
         return Hedged(POOLS, goal)
@@ -221,13 +229,17 @@ def test_hedged_and_silent_learn_from_the_view_what_events_teach(seed):
     behaviour = ModelledBehaviour(
         given(runtimes), failing=0.03, mean_life={"spot": HOUR}, notice=MINUTE, seed=seed
     )
-    twins = [Twin(make, known_of_hedged), SilentTwin(lambda: Silent(make()), known_of_silent)]
+    twins = [
+        Twin(make, known_of_hedged),
+        SilentTwin(lambda: Silent(make()), known_of_silent),
+        Twin(LostTasks, known_of_lost),
+    ]
     state = simulate(
         POOLS,
         goal,
         Bag(120),
         Policy(hedged, KeptPlacer(hedged), Silent(hedged)),
-        UnreliablePool(behaviour, reliability=0.9, seed=seed),
+        UnreliablePool(behaviour, reliability=0.8, seed=seed),
         limits=Limits(retries=5),
         seed=seed,
         observers=twins,

@@ -48,10 +48,10 @@ def test_what_has_no_strategy_yet_is_in_force_as_none():
     st.lists(st.tuples(st.sampled_from(OTHERS), st.integers(1, 4), st.booleans()), max_size=9),
     st.randoms(use_true_random=False),
 )
-def test_each_task_has_the_last_strategy_of_its_work(counts, told, rng):
+def test_each_task_has_the_last_strategy_of_its_work(counts, reported, rng):
     scene, last = Watched(counts, GIVEN), {}
     machine = scene.machine()
-    for strategy, work, ends in told:
+    for strategy, work, ends in reported:
         if work <= len(counts):
             scene.tell(ev.StrategyChosen(0, strategy, work=work))
             last[work] = strategy

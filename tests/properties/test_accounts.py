@@ -30,7 +30,7 @@ NAMES = ("ann", "bob", "cleo")
 
 
 class ByOwner(Provisioner, Placer, Replicator):
-    """A policy that knows accounts: machines for whoever has ready tasks, and their tasks only."""
+    """A policy that knows accounts: machines for those with ready tasks, and their tasks only."""
 
     def provision(self, view, now, rng):
         wanted = Counter(view.account_of(task) for task in view.ready)

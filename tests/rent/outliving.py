@@ -20,7 +20,7 @@ class Instance:
 
 
 class Provider:
-    """What is rented, by token, whoever rented it."""
+    """What is rented, by token, no matter who rented it."""
 
     def __init__(self) -> None:
         self.instances: dict[str, Instance] = {}
@@ -35,7 +35,7 @@ class OutlivingRenter:
         self._mark = mark
         self._now = now
         self._mine: dict[int, str] = {}
-        self._told_up: set[int] = set()
+        self._reported_up: set[int] = set()
         self._news: list[RenterNews] = []
 
     def open(self, wake: Callable[[], None]) -> None:
@@ -67,7 +67,7 @@ class OutlivingRenter:
             if token.startswith(f"{self._mark}/") and now < instance.until:
                 self._mine[instance.machine] = token
                 if instance.up <= now:
-                    self._told_up.add(instance.machine)
+                    self._reported_up.add(instance.machine)
                 found.append(FoundMachine(instance.machine, instance.up <= now))
         return found
 
@@ -79,8 +79,8 @@ class OutlivingRenter:
                 self._end(machine, "lost")
             elif now >= instance.until:
                 self._end(machine, "expired")
-            elif machine not in self._told_up and now >= instance.up:
-                self._told_up.add(machine)
+            elif machine not in self._reported_up and now >= instance.up:
+                self._reported_up.add(machine)
                 self._news.append(Up(machine))
         news, self._news = self._news, []
         return news

@@ -15,7 +15,7 @@ from bursar.formats.market import parse_market
 from bursar.model.errors import InputError
 from bursar.model.money import Money
 from bursar.model.time import MINUTE, SECOND
-from bursar.rent.catalogue import MachineFilter, age_told, chosen, market_text
+from bursar.rent.catalogue import MachineFilter, age_text, chosen, market_text
 from bursar.rent.live_prices import ask_prices
 from bursar.rent.price_files import read_prices
 
@@ -47,8 +47,8 @@ def file(tmp_path):
 
 
 def names(catalogue, reports=None, **wishes):
-    told = [] if reports is None else reports
-    return [one.name for one in chosen(catalogue, MachineFilter(**wishes), told.append)]
+    reported = [] if reports is None else reports
+    return [one.name for one in chosen(catalogue, MachineFilter(**wishes), reported.append)]
 
 
 def test_types_are_chosen_by_pattern_processors_and_memory_and_the_cheapest_is_first(file):
@@ -70,8 +70,8 @@ def test_a_price_of_zero_is_refused_and_said(file):
 def test_old_prices_are_called_old(file):
     catalogue = read_prices("ec2", "us-east-1", file)
     assert catalogue.date == date(2025, 3, 2)
-    assert "days old" not in age_told(catalogue, date(2025, 3, 20))
-    assert age_told(catalogue, date(2025, 4, 11)).endswith("40 days old, check them")
+    assert "days old" not in age_text(catalogue, date(2025, 3, 20))
+    assert age_text(catalogue, date(2025, 4, 11)).endswith("40 days old, check them")
 
 
 def test_a_machine_of_gce_costs_what_its_processors_and_memory_cost(file):
@@ -96,13 +96,13 @@ def test_what_is_written_is_a_market_that_can_be_rented(file):
 @pytest.mark.parametrize(
     ("region", "complaint"), [("us-east", "did you mean 'us-east-[12]'"), ("x", "known: us-east-1")]
 )
-def test_an_unknown_region_is_told_with_those_that_are_known(file, region, complaint):
+def test_an_unknown_region_is_reported_with_those_that_are_known(file, region, complaint):
     with pytest.raises(InputError, match=complaint):
         read_prices("ec2", region, file)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"updated": 1, "compute": []}'])
-def test_a_file_that_holds_no_prices_is_told_in_one_line(tmp_path, text):
+def test_a_file_that_holds_no_prices_is_reported_in_one_line(tmp_path, text):
     path = tmp_path / "prices.json"
     path.write_text(text)
     with pytest.raises(InputError, match="cannot be read as prices"):

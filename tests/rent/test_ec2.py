@@ -198,7 +198,7 @@ def test_a_call_that_is_throttled_is_repeated_up_to_a_limit(desk, proxy, monkeyp
 def test_that_ec2_does_not_answer_is_said_once_and_that_it_does_again(
     desk, proxy, monkeypatch, caplog
 ):
-    monkeypatch.setattr("bursar.rent.silence.PATIENCE", 0.5)
+    monkeypatch.setattr("bursar.rent.silence.LONGEST_SILENCE", 0.5)
     monkeypatch.setattr("bursar.rent.ec2.LOOK_SELDOM", 0.3)
     desk.rent([1])
     desk.hear(Up, [1])
@@ -215,8 +215,8 @@ def test_a_spot_machine_is_announced_before_it_is_lost_and_is_never_dearer(desk,
     desk.rent([1], SPOT)
     desk.hear(Up, [1])
     (instance,) = [one.id for one in desk.api.describe([""], desk.mark, ["running"])]
-    (told,) = [one for one in moto.instances("running") if one["InstanceId"] == instance]
-    assert told["InstanceLifecycle"] == "spot"
+    (reported,) = [one for one in moto.instances("running") if one["InstanceId"] == instance]
+    assert reported["InstanceLifecycle"] == "spot"
     assert hourly_price(SPOT) == "0.085000"
     proxy.interrupt(instance)
     gone = desk.hear(Announced, [1])[0].gone
@@ -249,8 +249,8 @@ def test_the_user_data_hold_no_key_and_no_credentials(desk, moto):
     desk.rent([1, 2])
     desk.hear(Up, [1, 2])
     for one in desk.api.describe([""], desk.mark, ["running"]):
-        told = moto.client.describe_instance_attribute(InstanceId=one.id, Attribute="userData")
-        script = base64.b64decode(told["UserData"]["Value"]).decode()
+        reported = moto.client.describe_instance_attribute(InstanceId=one.id, Attribute="userData")
+        script = base64.b64decode(reported["UserData"]["Value"]).decode()
         assert script.startswith("#!/bin/sh")
         assert "bursar.execute.remote.enrol" in script
         assert "PRIVATE KEY" not in script
@@ -269,17 +269,17 @@ def test_the_user_data_hold_no_key_and_no_credentials(desk, moto):
         ),
     ],
 )
-def test_what_ec2_does_not_know_is_told_in_one_line(offer, complaint):
-    with pytest.raises(Ec2Error, match=complaint) as told:
+def test_what_ec2_does_not_know_is_reported_in_one_line(offer, complaint):
+    with pytest.raises(Ec2Error, match=complaint) as reported:
         Ec2Api().check([offer])
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(reported.value)
 
 
 @pytest.mark.parametrize(
     ("place", "complaint"),
     [(None, "has no image"), (Place(image=IMAGE, setup="x" * 9_000), "more than 8,000 letters")],
 )
-def test_an_offer_that_cannot_be_rented_is_told_before_the_run(place, complaint):
+def test_an_offer_that_cannot_be_rented_is_reported_before_the_run(place, complaint):
     market = Market("USD", "undated", (Offer("c5.large", PRICE, HOUR, place=place),))
     with pytest.raises(InputError, match=complaint):
         site_market(RunSite("ec2"), market)

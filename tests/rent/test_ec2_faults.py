@@ -202,10 +202,10 @@ def test_runs_under_faults_leak_no_instance_and_never_exceed_the_budget(moto, tm
         )
     faults = sum((run.faults for run in runs), start=Counter())
     for run in runs:
-        told = f"seed {run.seed}: {run.status}, {run.why}, {run.faults}"
-        print(told, run.instances, run.committed, run.true_cost)
-        assert not run.living, told
-        assert run.true_cost <= run.committed <= Money.parse(BUDGET), told
-        assert run.status in ("done", "budget"), told
+        reported = f"seed {run.seed}: {run.status}, {run.why}, {run.faults}"
+        print(reported, run.instances, run.committed, run.true_cost)
+        assert not run.living, reported
+        assert run.true_cost <= run.committed <= Money.parse(BUDGET), reported
+        assert run.status in ("done", "budget"), reported
     assert any(run.status == "done" for run in runs)
     assert faults.total() >= RUNS, faults

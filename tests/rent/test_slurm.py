@@ -61,7 +61,7 @@ class TestJobsOfSlurm(RenterContract):
         return SlurmRenter("contract", mark, now, NoCluster(), self.home)
 
 
-class Desk:
+class SlurmJobs:
     def __init__(self, home, mark):
         clock = RunClock(0, None)
         self.now, self.mark = clock.now, mark
@@ -84,70 +84,70 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path):
-    made = Desk(tmp_path, f"desk@{tmp_path.name}")
+def rented(tmp_path):
+    made = SlurmJobs(tmp_path, f"desk@{tmp_path.name}")
     yield made
     made.renter.close()
 
 
-def test_a_preempted_job_is_a_lost_machine_and_is_not_requeued(desk, slurm):
-    desk.rent(1, SPOT)
-    desk.hear(Up, 1)
-    desk.rent(2, URGENT)
-    lost = desk.hear(Down, 1)
+def test_a_preempted_job_is_a_lost_machine_and_is_not_requeued(rented, slurm):
+    rented.rent(1, SPOT)
+    rented.hear(Up, 1)
+    rented.rent(2, URGENT)
+    lost = rented.hear(Down, 1)
     assert lost.cause == "lost"
     assert "preempted" in lost.why
-    desk.hear(Up, 2)
+    rented.hear(Up, 2)
     assert len(slurm.jobs()) == 1
 
 
-def test_a_job_that_waits_in_the_queue_is_cancelled_with_its_lease(desk, slurm):
-    desk.rent(1, URGENT)
-    desk.hear(Up, 1)
-    desk.rent(2, URGENT, 3 * SECOND)
-    assert desk.hear(Down, 2).cause == "expired"
+def test_a_job_that_waits_in_the_queue_is_cancelled_with_its_lease(rented, slurm):
+    rented.rent(1, URGENT)
+    rented.hear(Up, 1)
+    rented.rent(2, URGENT, 3 * SECOND)
+    assert rented.hear(Down, 2).cause == "expired"
     assert eventually(lambda: len(slurm.jobs()) == 1)
 
 
-def test_machines_outlive_a_restart_of_the_controller(desk, slurm):
-    desk.rent(1, OFFER)
-    desk.hear(Up, 1)
+def test_machines_outlive_a_restart_of_the_controller(rented, slurm):
+    rented.rent(1, OFFER)
+    rented.hear(Up, 1)
     slurm.stop_controller()
     time.sleep(1.5)
-    desk.news += desk.renter.poll()
+    rented.news += rented.renter.poll()
     slurm.start_controller()
-    desk.rent(2, OFFER)
-    desk.hear(Up, 2, 60)
-    assert not [one for one in desk.news if isinstance(one, Down)]
+    rented.rent(2, OFFER)
+    rented.hear(Up, 2, 60)
+    assert not [one for one in rented.news if isinstance(one, Down)]
 
 
-def test_a_controller_that_was_killed_leaves_no_job_and_no_agent_behind(desk, slurm):
+def test_a_controller_that_was_killed_leaves_no_job_and_no_agent_behind(rented, slurm):
     """What it forgets is lost, with whatever gets its number next; then it works as before."""
-    desk.rent(1, OFFER)
-    desk.hear(Up, 1)
+    rented.rent(1, OFFER)
+    rented.hear(Up, 1)
     slurm.kill_controller()
     slurm.start_controller()
-    desk.rent(2, OFFER)
-    desk.hear(Up | Down, 2, 60)
-    desk.rent(3, OFFER)
-    desk.hear(Up, 3, 60)
-    desk.renter.release([1, 2, 3])
+    rented.rent(2, OFFER)
+    rented.hear(Up | Down, 2, 60)
+    rented.rent(3, OFFER)
+    rented.hear(Up, 3, 60)
+    rented.renter.release([1, 2, 3])
     for machine in (1, 2, 3):
-        desk.hear(Down, machine, 60)
+        rented.hear(Down, machine, 60)
     assert eventually(lambda: not slurm.jobs(), 60)
     assert eventually(lambda: not list(found_agents()), 60)
 
 
-def test_what_slurm_refuses_is_refused_in_its_words(desk):
-    desk.rent(1, Offer("x", PRICE, MINUTE, place=Place(partition="nowhere")))
-    assert "Invalid partition" in desk.hear(Refused, 1).why
+def test_what_slurm_refuses_is_refused_in_its_words(rented):
+    rented.rent(1, Offer("x", PRICE, MINUTE, place=Place(partition="nowhere")))
+    assert "Invalid partition" in rented.hear(Refused, 1).why
 
 
-def test_keys_are_in_no_script_of_slurm_and_in_no_file_that_others_can_read(desk, tmp_path):
-    desk.rent(1, OFFER)
-    desk.hear(Up, 1)
+def test_keys_are_in_no_script_of_slurm_and_in_no_file_that_others_can_read(rented, tmp_path):
+    rented.rent(1, OFFER)
+    rented.hear(Up, 1)
     (config,) = (tmp_path / "machines").glob("*.config")
     assert config.stat().st_mode & 0o077 == 0
-    desk.renter.release([1])
-    desk.hear(Down, 1)
+    rented.renter.release([1])
+    rented.hear(Down, 1)
     assert not config.exists()

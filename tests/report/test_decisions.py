@@ -32,7 +32,7 @@ def test_a_run_begins_with_what_it_was_made_with(scene):
     assert first.why.startswith("$2.50; ")
 
 
-def test_every_decision_is_told_with_its_time_and_reason(scene):
+def test_every_decision_is_reported_with_its_time_and_reason(scene):
     scene.pass_time(90 * SECOND)
     scene.tell(ev.MachineRented(scene.at, 1, "small", HOUR, "to fill the fleet"))
     *_, line = (made.line for made in decisions(scene.events))
@@ -71,7 +71,7 @@ def test_every_decision_is_told_with_its_time_and_reason(scene):
         ),
     ],
 )
-def test_what_is_told_of_each_event(event, line):
+def test_what_is_reported_of_each_event(event, line):
     scene = Scene(Offer("small", Money.parse("0.10"), slots=2), tasks=3, budget="2.50")
     scene.start(1, scene.machine())
     scene.tell(event)
@@ -95,7 +95,7 @@ def test_retries_that_were_asked_for_are_counted(scene):
     assert last(scene) == ("try 2 failed tasks again", "requested")
 
 
-def test_the_ordinary_course_of_a_run_is_not_told(scene):
+def test_the_ordinary_course_of_a_run_is_not_reported(scene):
     before = len(list(decisions(scene.events)))
     machine = scene.machine()
     scene.extend(machine, HOUR)
@@ -116,11 +116,11 @@ def test_every_replica_has_a_reason_even_if_its_policy_gives_none(scene):
     assert last(scene) == ("start a replica of task 1 on small-3", "expected to end sooner")
 
 
-def told_together(scene):
+def reported_together(scene):
     return [(one.at_s, one.what, one.why) for one in grouped(list(decisions(scene.events)))][1:]
 
 
-def test_like_decisions_are_told_together_with_their_count():
+def test_like_decisions_are_reported_together_with_their_count():
     scene = Scene(SMALL, Offer("large", Money.parse("0.40")), tasks=3, budget="9")
     for machine in range(1, 11):
         offer = "large" if machine % 2 else "small"
@@ -128,7 +128,7 @@ def test_like_decisions_are_told_together_with_their_count():
         scene.pass_time(SECOND // 100)
     scene.pass_time(5 * SECOND)
     scene.tell(ev.MachineRented(scene.at, 11, "small", HOUR, "task 2 is ready"))
-    assert told_together(scene) == [
+    assert reported_together(scene) == [
         (0, "+5 large (large-1, large-3, large-5 ... large-9) at $0.40 a unit", "task 1 is ready"),
         (0.01, "+5 small (small-2, small-4, small-6 ... small-10) at $0.10 a unit",
          "task 2 is ready"),
@@ -140,7 +140,7 @@ def test_decisions_for_other_reasons_stay_apart():
     scene = Scene(SMALL, tasks=3, budget="9")
     for machine, why in ((1, "to learn"), (2, "to fill the fleet"), (3, "to learn")):
         scene.tell(ev.MachineRented(scene.at, machine, "small", HOUR, why))
-    assert [what for _, what, _ in told_together(scene)] == [
+    assert [what for _, what, _ in reported_together(scene)] == [
         "+2 small (small-1, small-3) at $0.10 a unit",
         "+1 small (small-2) at $0.10 a unit",
     ]
@@ -152,7 +152,7 @@ def test_however_long_a_run_is_its_reasons_fit_some_screens():
     for _ in range(5_000):
         scene.pass_time(SECOND)
         scene.tell(ev.LeaseExtended(scene.at, machine, scene.at + 2 * SECOND, "busy"))
-    lines = told_together(scene)
+    lines = reported_together(scene)
     assert 40 < len(lines) < 60
     assert lines[1][1].startswith("keep small-1 (")
 
@@ -166,7 +166,7 @@ def test_replicas_and_refusals_are_counted():
         scene.tell(ev.AttemptStarted(scene.at, number, task, second, "slower there"))
     for _ in range(4):
         scene.tell(ev.ActionRefused(scene.at, "Rent", "offer small", "no money"))
-    assert [what for _, what, _ in told_together(scene)][-2:] == [
+    assert [what for _, what, _ in reported_together(scene)][-2:] == [
         "start 3 replicas of tasks 1, 2, 3",
         "refused 4 times: Rent (offer small)",
     ]

@@ -84,7 +84,7 @@ def test_a_system_that_was_never_large_enough_has_no_metrics():
         elasticity([3, 4], [2, 2], 2)
 
 
-def test_idle_slots_are_those_that_are_told():
+def test_idle_slots_are_those_that_are_reported():
     assert elasticity([2, 2], [2, 2], 4, idle=[1, 0]).idle == pytest.approx(0.125)
 
 

@@ -34,7 +34,7 @@ def listed(*plans):
     return plan_list(PlansOffered(0, plans, assumed), market)
 
 
-def test_a_list_of_plans_is_drawn_and_told():
+def test_a_list_of_plans_is_drawn_and_reported():
     text = plans_html(listed(a_plan("cheapest", 60.0, "1"), a_plan(HOSTILE, 20.0, "3.50")))
     assert text.count("<circle") == 2
     assert "cheapest" in text

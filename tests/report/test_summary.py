@@ -14,9 +14,9 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import make_bag
 from bursar.report.summary import (
     EXIT_CODES,
-    budget_told,
+    budget_shown,
     money_line,
-    prices_told,
+    prices_text,
     summarise,
     tell,
 )
@@ -96,15 +96,15 @@ def test_time_in_which_nobody_executed_the_run_is_not_counted():
 
 
 @pytest.mark.parametrize(
-    ("offer", "date", "told"),
+    ("offer", "date", "reported"),
     [
         (SMALL, "2012-09-21", "Prices of 2012-09-21, USD; storage and transfer are not included"),
         (SMALL, "undated", "Undated prices, USD; storage and transfer are not included"),
         (Offer("free", ZERO), "2012-09-21", "Free of charge"),
     ],
 )
-def test_prices_are_told_with_their_date_and_what_they_leave_out(offer, date, told):
-    assert prices_told(Market("USD", date, (offer,))) == told
+def test_prices_are_reported_with_their_date_and_what_they_leave_out(offer, date, reported):
+    assert prices_text(Market("USD", date, (offer,))) == reported
 
 
 def test_every_status_has_an_exit_code_of_its_own_unless_all_is_well():
@@ -121,10 +121,10 @@ def test_what_the_cap_leaves_out_is_said_where_it_is_first_shown():
     assert first == "$0.10 committed of $2.50 (storage and transfer are not included)"
     assert later == "$0.10 committed of $2.50"
     market = scene.state.market
-    assert budget_told(market, Goal(Money.parse("2"))) == (
+    assert budget_shown(market, Goal(Money.parse("2"))) == (
         "budget $2.00 (storage and transfer are not included)"
     )
-    assert prices_told(market, first=False).endswith(", USD")
+    assert prices_text(market, first=False).endswith(", USD")
     assert "storage" not in " ".join(tell(scene.state, first=False))
 
 
@@ -134,7 +134,7 @@ def test_where_nothing_costs_money_there_is_no_cap_to_show():
         assert money_line(digest_of(state)) == "free of charge"
 
 
-def test_people_are_told_what_was_done_what_it_cost_and_where_it_is():
+def test_people_are_reported_what_was_done_what_it_cost_and_where_it_is():
     scene = scene_of(["a"])
     scene.pass_time(90 * SECOND)
     scene.end(scene.start(1, scene.machine()))
@@ -155,7 +155,7 @@ def test_people_are_told_what_was_done_what_it_cost_and_where_it_is():
         ("planned", "choose a plan with: bursar run scene --choose knee"),
     ],
 )
-def test_people_are_told_how_to_go_on(status, advice):
+def test_people_are_reported_how_to_go_on(status, advice):
     scene = scene_of()
     scene.end(scene.start(1, scene.machine()))
     scene.tell(ev.RunEnded(0, status, "so it is"))
@@ -164,7 +164,7 @@ def test_people_are_told_how_to_go_on(status, advice):
     assert "why: so it is" in lines
 
 
-def test_an_end_is_told_in_words():
+def test_an_end_is_reported_in_words():
     scene = scene_of()
     scene.tell(ev.RunEnded(0, "budget", "so it is"))
     assert next(iter(tell(scene.state))).startswith("scene: stopped by its budget. 0 of 3 tasks")
@@ -176,7 +176,7 @@ def test_a_run_that_is_done_needs_no_advice():
     assert not any("bursar" in line for line in tell(scene.state))
 
 
-def test_failures_are_told_with_their_end_and_how_to_retry_them():
+def test_failures_are_reported_with_their_end_and_how_to_retry_them():
     scene = scene_of()
     machine = scene.machine()
     scene.end(scene.start(2, machine), "failed", 7, "Traceback:\nno such file")
@@ -192,13 +192,13 @@ def test_failures_are_told_with_their_end_and_how_to_retry_them():
     assert "retry them with: bursar resume scene --retry-failed" in lines
 
 
-def test_an_exit_code_is_told_once():
+def test_an_exit_code_is_reported_once():
     scene = scene_of()
     scene.end(scene.start(1, scene.machine()), "failed", 7, "exit code 7")
     assert " ".join(tell(scene.state)).count("exit code 7") == 1
 
 
-def test_a_signal_is_told_by_its_name_and_not_as_an_exit_code():
+def test_a_signal_is_reported_by_its_name_and_not_as_an_exit_code():
     scene = scene_of()
     scene.end(scene.start(1, scene.machine()), "failed", -9, "killed by SIGKILL")
     lines = list(tell(scene.state))
@@ -206,17 +206,17 @@ def test_a_signal_is_told_by_its_name_and_not_as_an_exit_code():
 
 
 @pytest.mark.parametrize(
-    ("failing", "told"),
+    ("failing", "reported"),
     [([2], "its output: /there/failed/2"), ([1, 2], "their output: /there/failed")],
 )
-def test_people_are_told_where_the_output_of_failed_tasks_is(failing, told):
+def test_people_are_reported_where_the_output_of_failed_tasks_is(failing, reported):
     scene = scene_of()
     options = RunOptions(outputs="/there")
     scene.state.created = msgspec.structs.replace(scene.state.created, options=options)
     machine = scene.machine()
     for task in failing:
         scene.end(scene.start(task, machine), "failed", 1)
-    assert told in list(tell(scene.state))
+    assert reported in list(tell(scene.state))
 
 
 def failing(scene, *whys):
@@ -241,12 +241,12 @@ def test_like_failures_are_one_line_with_their_count():
 
 def test_the_most_frequent_failure_comes_first():
     lines = failing(scene_of(["a", "b", "c", "d"]), "no memory", "bad b", "bad c", "bad d")
-    told = [line for line in lines if line.startswith("failed:")]
-    assert told[0].startswith("failed: 3 tasks alike, such as task 2")
-    assert told[1].startswith("failed: task 1 ")
+    reported = [line for line in lines if line.startswith("failed:")]
+    assert reported[0].startswith("failed: 3 tasks alike, such as task 2")
+    assert reported[1].startswith("failed: task 1 ")
 
 
-def test_of_many_unlike_failures_some_are_told_and_the_rest_counted():
+def test_of_many_unlike_failures_some_are_reported_and_the_rest_counted():
     scene = scene_of([str(n) for n in range(1, 234)])
     lines = failing(scene, *("x" * task for task in range(1, 234)))
     assert sum(line.startswith("failed: task") for line in lines) == 10
@@ -271,7 +271,7 @@ def test_a_vast_command_and_what_it_printed_are_cut():
     assert max(map(len, scene.state.story(1))) < 200
 
 
-def test_a_plan_is_told_as_predicted_against_actual():
+def test_a_plan_is_reported_as_predicted_against_actual():
     scene = scene_of()
     machine = scene.machine()
     scene.end(scene.start(1, machine))
@@ -312,7 +312,7 @@ def test_a_run_that_nobody_executes_is_abandoned_and_not_running():
     assert ": stopped by its budget." in next(iter(tell(scene.state, is_abandoned=True)))
 
 
-def test_the_money_of_an_interval_is_told_as_such():
+def test_the_money_of_an_interval_is_reported_as_such():
     scene = scene_of(budget="5")
     scene.tell(ev.GoalChanged(0, Goal(Money.parse("0.30"), every=HOUR)))
     machine = scene.machine(stay=4 * HOUR)
@@ -347,4 +347,4 @@ def test_the_budgets_of_several_accounts_are_not_added_up():
         "$0.00 committed within the budgets of 2 accounts"
     )
     market = scene.state.market
-    assert budget_told(market, scene.state.goal).startswith("budget ann $5.00/h, bob no budget (")
+    assert budget_shown(market, scene.state.goal).startswith("budget ann $5.00/h, bob no budget (")

@@ -56,7 +56,7 @@ def test_a_set_of_chapter_5_has_two_users_and_a_fifth_of_the_machines_busy():
 
 def test_pfa_is_below_both_others_within_budgets_that_nobody_exceeds():
     plf, scf, pfa = (
-        run_entry(told, "120 & 80", "I", 40, 5) for told in ("PLF", "SCF", "PFA, MA 10")
+        run_entry(reported, "120 & 80", "I", 40, 5) for reported in ("PLF", "SCF", "PFA, MA 10")
     )
     assert pfa.every_slowdown.mean() < 0.9 * plf.every_slowdown.mean()
     assert pfa.every_slowdown.mean() < 0.9 * scf.every_slowdown.mean()

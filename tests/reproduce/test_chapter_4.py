@@ -34,7 +34,7 @@ def test_what_the_default_takes_for_possible_holds_the_mean_of_most_bags() -> No
         assert 0.88 <= ratio <= 1
 
 
-def test_a_ratio_far_from_all_studies_is_told() -> None:
+def test_a_ratio_far_from_all_studies_is_reported() -> None:
     ratios = np.array([0.88, 0.9, 0.92])
     assert one_of_these("x", 0.9, ratios, 1.0).verdict is Verdict.YES
     assert one_of_these("x", 0.5, ratios, 1.0).verdict is Verdict.NO

@@ -12,7 +12,7 @@ def test_reproductions_come_in_order_and_are_the_same_as_one_by_one():
     assert found["bats-kohonen"] == reproduce("bats-kohonen")
 
 
-def test_what_cannot_be_computed_is_told_and_does_not_stop_the_others():
+def test_what_cannot_be_computed_is_reported_and_does_not_stop_the_others():
     (_, missing), (_, found) = compute(["bats-kohonnen", "bats-kohonen"])
     assert isinstance(missing, InputError)
     assert "no reproduction" in str(missing)

@@ -66,10 +66,10 @@ def test_later_tasks_take_longer(run: RealRun) -> None:
     assert sum(late) / len(late) > 1.05 * sum(early) / len(early)
 
 
-def test_some_losses_are_told_and_others_are_not(run: RealRun) -> None:
+def test_some_losses_are_reported_and_others_are_not(run: RealRun) -> None:
     lost = [one for one in run.instances.values() if one.turnaround(run.timeout) is None]
-    told = [one for one in lost if one.known_lost(run.timeout) < one.sent + run.timeout]
-    assert 0.1 < len(told) / len(lost) < 0.6
+    reported = [one for one in lost if one.known_lost(run.timeout) < one.sent + run.timeout]
+    assert 0.1 < len(reported) / len(lost) < 0.6
 
 
 def test_every_task_has_a_result_and_the_last_ends_the_tail(run: RealRun) -> None:
@@ -130,7 +130,7 @@ def test_estimates_as_published_begin_the_tail_with_as_many_tasks_as_the_real_ru
     short = msgspec.structs.replace(run, tail_start=late)
     assert short.tail_tasks == 30
     seer = Seer(BY_NUMBER[12], short, history_of(run, BY_NUMBER[12].strategy), 12)
-    by_machines = Way(is_online=False, from_tail=False, told=False)
+    by_machines = Way(is_online=False, from_tail=False, reported=False)
     assert seer.tail_begins(PUBLISHED[0]) > 1.1 * seer.tail_begins(by_machines)
 
 

@@ -31,7 +31,7 @@ def failing(found: ComparedMethods) -> list[str]:
 
 
 def test_what_is_demanded_of_prob_holds_under_both_budgets(compared: list[ComparedMethods]) -> None:
-    assert [one.told for one in compared] == ["tight", "loose"]
+    assert [one.label for one in compared] == ["tight", "loose"]
     assert [failing(one) for one in compared] == [[], []]
     assert [sum(row.low is not None for row in rows(one)) for one in compared] == [3, 4]
     assert all(row.paper is None for one in compared for row in rows(one))

@@ -120,6 +120,6 @@ def test_the_products_search_is_no_worse_than_monte_carlo(overhead: Reproduction
 @pytest.mark.parametrize(
     "entry", [prob_fig_6, prob_fig_7, prob_overhead, prob_arrivals, prob_network_cost]
 )
-def test_absent_data_is_told_in_one_line(entry, tmp_path: Path) -> None:
+def test_absent_data_is_reported_in_one_line(entry, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such workflow"):
         entry.reproduce("prob", folder=tmp_path)

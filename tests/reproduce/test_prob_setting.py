@@ -70,7 +70,7 @@ def test_budgets_lie_between_the_cheapest_and_the_dearest_offer_for_all() -> Non
 
 
 def test_what_a_generated_task_with_parents_reads_crosses_the_network(tmp_path: Path) -> None:
-    told = {
+    reported = {
         "kind": "pair",
         "name": ["one", "two"],
         "runtime": [100.0, 100.0],
@@ -79,14 +79,14 @@ def test_what_a_generated_task_with_parents_reads_crosses_the_network(tmp_path: 
         "written": [10**9, 0],
     }
     path = tmp_path / "pair.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(told).encode()))
+    path.write_bytes(gzip.compress(json.dumps(reported).encode()))
     work, disk, network = ProbCase("pair", generated(path)).profiles
     assert work == pytest.approx([80.0, 80.0])
     assert disk == pytest.approx([2e9, 2e9])
     assert network == pytest.approx([0.0, 2e9])
 
 
-def test_absent_workflows_are_told_in_one_line(tmp_path: Path) -> None:
+def test_absent_workflows_are_reported_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such workflow; make it with the generator"):
         cases(tmp_path)
 

@@ -101,6 +101,6 @@ def test_the_table_has_all_rules_of_each_pool_and_a_plot(folder):
     assert svg(found.plots[0]).startswith("<svg")
 
 
-def test_absent_data_is_told_in_one_line(tmp_path):
+def test_absent_data_is_reported_in_one_line(tmp_path):
     with pytest.raises(InputError, match="no spot traces"):
         reproduce("spot-traces", tmp_path / DATA.name)

@@ -36,7 +36,7 @@ def test_every_printed_column_is_judged_and_the_papers_own_figures_come_out() ->
     assert {row.verdict for row in rows} == {Verdict.YES}
 
 
-def test_a_minimum_far_from_the_printed_one_is_told() -> None:
+def test_a_minimum_far_from_the_printed_one_is_reported() -> None:
     found = like_the_paper()
     found["random"] = found["random"] - 8
     failed = {

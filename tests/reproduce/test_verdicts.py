@@ -150,7 +150,7 @@ def test_the_page_has_the_band_and_its_reason_in_every_row():
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "reported"),
     [
         (15_640.4, "15,640"),
         (0.67744, "0.6774"),
@@ -159,8 +159,8 @@ def test_the_page_has_the_band_and_its_reason_in_every_row():
         (None, ""),
     ],
 )
-def test_figures_have_about_four_digits_and_no_needless_exponent(value, told):
-    assert figure(value) == told
+def test_figures_have_about_four_digits_and_no_needless_exponent(value, reported):
+    assert figure(value) == reported
 
 
 def invoked(monkeypatch, *arguments):

@@ -270,9 +270,9 @@ def test_a_summary_can_be_asked_for_at_any_time(gate):
     ],
 )
 def test_what_cannot_be_is_refused_at_once_and_leaves_nothing(home, market, options, complaint):
-    with pytest.raises(InputError, match=complaint) as told:
+    with pytest.raises(InputError, match=complaint) as reported:
         BudgetExecutor(market, **options)
-    assert isinstance(told.value, ValueError)
+    assert isinstance(reported.value, ValueError)
     assert home.list() == []
 
 

@@ -64,11 +64,11 @@ def test_durations_are_texts_seconds_or_timedeltas(given, meant):
         ({"seed": 2**70}, "seed= is at most"),
     ],
 )
-def test_what_cannot_be_used_is_told_in_one_line(home, options, complaint):
-    with pytest.raises(InputError, match=complaint) as told:
+def test_what_cannot_be_used_is_reported_in_one_line(home, options, complaint):
+    with pytest.raises(InputError, match=complaint) as reported:
         BudgetExecutor(**options)
-    assert isinstance(told.value, ValueError)
-    assert "\n" not in str(told.value)
+    assert isinstance(reported.value, ValueError)
+    assert "\n" not in str(reported.value)
     assert home.list() == []
 
 

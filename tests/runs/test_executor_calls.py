@@ -399,8 +399,8 @@ def test_a_program_that_forks_keeps_its_pool_and_the_child_has_none(pool):
         os._exit(0)
     os.waitpid(child, 0)
     os.close(writing)
-    with os.fdopen(reading) as told:
-        assert f"it belongs to process {os.getpid()}" in told.read()
+    with os.fdopen(reading) as reported:
+        assert f"it belongs to process {os.getpid()}" in reported.read()
     assert pool.submit(abs, -2).result(30) == 2
 
 

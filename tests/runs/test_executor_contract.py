@@ -203,7 +203,7 @@ def test_wait_for_all(pool):
     assert wait(futures, return_when=ALL_COMPLETED) == (set(futures), set())
 
 
-def test_wait_no_longer_than_told(pool):
+def test_wait_no_longer_than_reported(pool):
     quick, slow = pool.submit(pow, 6, 2), pool.submit(time.sleep, 3)
     assert wait([quick, slow], timeout=1.5) == ({quick}, {slow})
 

@@ -114,12 +114,12 @@ def faulty(tmp_path, monkeypatch):
     sys.modules.pop("faulty_policies", None)
 
 
-def test_a_bug_in_a_policy_reaches_the_calls_and_whoever_shuts_down(home, faulty):
+def test_a_bug_in_a_policy_reaches_the_calls_and_those_who_shut_down(home, faulty):
     pool = BudgetExecutor(PAID, "1", name="amber", policies=faulty)
     future = pool.submit(abs, -2)
-    told = str(future.exception(30))
-    assert told.startswith("run amber ended before this call: the placer Faulty is faulty:")
-    assert "division by zero" in told
+    reported = str(future.exception(30))
+    assert reported.startswith("run amber ended before this call: the placer Faulty is faulty:")
+    assert "division by zero" in reported
     with pytest.raises(RunOver, match="division by zero"):
         pool.submit(abs, -3)
     with pytest.raises(PolicyError, match="division by zero"):
@@ -165,14 +165,14 @@ def _status(name):
     return subprocess.run(program, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
-def test_nobody_is_told_to_resume_calls():
+def test_nobody_is_advised_to_resume_calls():
     with BudgetExecutor(SINGLE, "0.01", name="amber") as pool:
         pool.submit(divmod, 1, 0)
         wait([pool.submit(time.sleep, 60)], timeout=30)
-    told = _status("amber")
-    assert "buys no machine" in told
-    assert "bursar resume" not in told
-    assert "retry" not in told
+    reported = _status("amber")
+    assert "buys no machine" in reported
+    assert "bursar resume" not in reported
+    assert "retry" not in reported
 
 
 KILLED = """
@@ -184,11 +184,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_nobody_is_told_to_resume_calls_of_a_program_that_was_killed():
+def test_nobody_is_advised_to_resume_calls_of_a_program_that_was_killed():
     subprocess.run([sys.executable, "-c", KILLED], timeout=60, check=False)
-    told = _status("amber")
-    assert "its Python calls are not in the journal: run your program again" in told
-    assert "bursar resume" not in told
+    reported = _status("amber")
+    assert "its Python calls are not in the journal: run your program again" in reported
+    assert "bursar resume" not in reported
 
 
 def test_a_journal_that_cannot_be_written_gives_advice_that_works(monkeypatch):

@@ -83,10 +83,10 @@ class Program:
 
     def end(self) -> tuple[int, str]:
         try:
-            _, told = self._process.communicate(timeout=30)
+            _, reported = self._process.communicate(timeout=30)
         finally:
             self._process.kill()
-        return self._process.returncode, told
+        return self._process.returncode, reported
 
     def state(self):
         (run,) = self.home.list()
@@ -105,14 +105,14 @@ def test_ctrl_c_cancels_what_waits_lets_end_what_runs_and_says_so_in_one_line(tm
     program = Program(tmp_path, way, 0.7)
     program.await_two_calls()
     program.press()
-    code, told = program.end()
-    assert code == -signal.SIGINT, told
-    words = [line for line in told.splitlines() if line.startswith("bursar: ")]
-    assert len(words) == 1, told
+    code, reported = program.end()
+    assert code == -signal.SIGINT, reported
+    words = [line for line in reported.splitlines() if line.startswith("bursar: ")]
+    assert len(words) == 1, reported
     said = r"interrupted: 38 calls cancelled, [12] running; all machines are released"
     assert re.search(said, words[0])
-    assert told.count("Traceback") == ("the end of the program" not in way), told
-    assert "Exception in thread" not in told
+    assert reported.count("Traceback") == ("the end of the program" not in way), reported
+    assert "Exception in thread" not in reported
     began, ended = (set(tmp_path.glob(f"*.{kind}")) for kind in ("began", "ended"))
     assert len(began) == len(ended) == 2
     state = program.state()
@@ -127,12 +127,12 @@ def test_ctrl_c_twice_ends_at_once(tmp_path, way):
     program.await_words()
     began = time.monotonic()
     program.press()
-    code, told = program.end()
-    assert code == -signal.SIGINT, told
+    code, reported = program.end()
+    assert code == -signal.SIGINT, reported
     assert time.monotonic() - began < 10
-    assert told.count("Traceback") == (way != "the end of the program"), told
-    assert "Exception in thread" not in told
-    assert "During handling" not in told
+    assert reported.count("Traceback") == (way != "the end of the program"), reported
+    assert "Exception in thread" not in reported
+    assert "During handling" not in reported
     assert not list(tmp_path.glob("*.ended"))
     state = program.state()
     assert (state.ended.status, state.done, state.machines) == ("interrupted", 0, {})
@@ -153,9 +153,9 @@ def test_ctrl_c_stops_a_stream_of_very_short_calls(tmp_path, monkeypatch):
     program = Program(tmp_path, "short", 0)
     program.await_two_calls()
     program.press()
-    code, told = program.end()
-    assert code == -signal.SIGINT, told
-    assert told.count("Traceback") == 1
+    code, reported = program.end()
+    assert code == -signal.SIGINT, reported
+    assert reported.count("Traceback") == 1
     state = program.state()
     assert (state.ended.status, state.machines) == ("interrupted", {})
     assert state.done > 1000
@@ -171,5 +171,5 @@ def test_a_program_that_handles_ctrl_c_goes_on_with_its_pool(tmp_path, monkeypat
     program = Program(tmp_path, "handled", 0.2)
     program.await_two_calls()
     program.press()
-    code, told = program.end()
-    assert (code, told) == (0, "")
+    code, reported = program.end()
+    assert (code, reported) == (0, "")

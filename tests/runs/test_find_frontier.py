@@ -21,9 +21,9 @@ def test_the_frontier_in_python_is_that_of_the_command(capsys):
     )
     with pytest.raises(SystemExit, match="0"):
         main(words.split())
-    told = json.loads(capsys.readouterr().out)
-    assert [one.cost for one in found.frontier] == [one["cost"] for one in told["frontier"]]
-    assert found.preferred == told["preferred"] == 1
+    reported = json.loads(capsys.readouterr().out)
+    assert [one.cost for one in found.frontier] == [one["cost"] for one in reported["frontier"]]
+    assert found.preferred == reported["preferred"] == 1
     text = found._repr_html_()
     assert text.count("<circle") == len(found.shown()) <= len(found.frontier)
     assert "60 tasks, 20 unreliable machines" in text

@@ -48,15 +48,15 @@ def test_a_workflow_is_planned_and_run(place):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         ((["echo"], [1]), "plans need a market"),
         (("echo {}", [1], "market.toml"), "a list of words"),
         ((["echo"], None, "market.toml"), "needs arguments"),
     ],
 )
-def test_mistakes_get_one_line(place, given, told):
-    with pytest.raises(InputError, match=told):
+def test_mistakes_get_one_line(place, given, reported):
+    with pytest.raises(InputError, match=reported):
         plan_work(*given)
 
 

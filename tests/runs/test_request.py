@@ -69,19 +69,21 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "told", "option"), MISTAKES)
+@pytest.mark.parametrize(("mistake", "reported", "option"), MISTAKES)
 @pytest.mark.parametrize(
     ("asked", "written"),
     [(COMMAND_LINE, "--{}"), (PYTHON, "{}="), (HTTP, '"{}"')],
     ids=["command line", "Python", "HTTP"],
 )
-def test_a_mistake_is_told_in_the_words_of_those_who_asked(mistake, told, option, asked, written):
+def test_a_mistake_is_reported_in_the_words_of_those_who_asked(
+    mistake, reported, option, asked, written
+):
     market = Market("USD", "undated", (SURE,))
     options = {"market": market, "goal": Goal(Money.parse("1")), **mistake}
     with pytest.raises(InputError) as refused:
         Request(bag=Bag(3), asked=asked, **options).check()
     example = asked.fleet if option == "fleet" else written.format(option)
-    assert told.format(example) in str(refused.value)
+    assert reported.format(example) in str(refused.value)
     for other in {"--{}", "{}=", '"{}"'} - {written}:
         assert other.format(option) not in str(refused.value)
 

@@ -37,13 +37,13 @@ def test_where_machines_cost_money_it_follows_a_plan_within_the_budget(flow):
     assert 0 < float(summary.money.committed) <= 1
 
 
-def test_a_failure_is_told_by_the_summary(flow):
+def test_a_failure_is_reported_by_the_summary(flow):
     flow.task("bad", run="false", needs="use")
     summary = run_workflow(flow.build(), files="copied")
     assert (summary.status, summary.tasks.failed) == ("failed", 1)
 
 
-def test_what_is_wrong_is_told_before_anything_runs(flow, tmp_path):
+def test_what_is_wrong_is_reported_before_anything_runs(flow, tmp_path):
     with pytest.raises(BursarError, match="budget="):
         run_workflow(flow, MARKET)
     with pytest.raises(BursarError, match="choose none"):

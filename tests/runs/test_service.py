@@ -106,9 +106,9 @@ def test_a_work_that_is_cancelled_is_stopped_and_others_go_on(here):
         assert service.status(endless).status == "cancelled"
     summary = service.summary()
     assert (summary.status, summary.tasks.done, summary.tasks.cancelled) == ("done", 1, 2)
-    told = [(one.line.what, one.line.why) for one in decisions(events_of(service.run))]
-    assert ("work 1 is cancelled", "a mistake") in told
-    assert any("cancel attempt 1 of task 1" in what for what, _ in told)
+    reported = [(one.line.what, one.line.why) for one in decisions(events_of(service.run))]
+    assert ("work 1 is cancelled", "a mistake") in reported
+    assert any("cancel attempt 1 of task 1" in what for what, _ in reported)
 
 
 def test_the_most_urgent_work_comes_first_also_if_that_is_said_later(here):
@@ -124,8 +124,8 @@ def test_the_most_urgent_work_comes_first_also_if_that_is_said_later(here):
         assert service.wait(timeout=60)
         assert [service.status(one).status for one in (plain, urgent, raised)] == ["done"] * 3
     assert (here / "log").read_text().split() == ["raised", "urgent", "plain"]
-    told = [one.line.what for one in decisions(events_of(service.run))]
-    assert f"work {raised} has priority 5" in told
+    reported = [one.line.what for one in decisions(events_of(service.run))]
+    assert f"work {raised} has priority 5" in reported
 
 
 def test_the_journal_tells_the_same_state(here):
@@ -153,13 +153,13 @@ def test_a_program_that_fails_leaves_nothing_running(here):
 
 def test_mistakes_are_one_line(here):
     with Service(ONE_SLOT) as service:
-        for call, told in (
+        for call, reported in (
             (lambda: service.cancel(1), "there is no work 1; 0 were submitted"),
             (lambda: service.submit(Bag(3)), "this bag has no commands"),
             (lambda: service.submit("ls"), "'ls' is no work; submit a bag or a workflow"),
             (lambda: service.submit(gate(), priority="high"), "must be a whole number"),
         ):
-            with pytest.raises(InputError, match=told):
+            with pytest.raises(InputError, match=reported):
                 call()
         service.submit(gate())
         service.submit(pair("same"))
@@ -185,13 +185,13 @@ def test_users_own_what_is_submitted_for_them(here):
 
 def test_users_have_a_budget_for_each_interval(here):
     paid = ONE_SLOT_PAID
-    for users, told in (
+    for users, reported in (
         ({"ann": None}, "this market costs money: give 'ann' a budget"),
         ({"ann": "5"}, "needs an interval"),
         ({"ann": "0.001/h"}, "a budget of .* buys no machine"),
         ({"": "5/h"}, "cannot be the name of a user"),
     ):
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=reported):
             Service(paid, users=users)
     with pytest.raises(InputError, match="drop one"):
         Service(paid, budget="5/h", users={"ann": "5/h"})
@@ -243,10 +243,10 @@ def test_a_budget_is_not_lowered_below_what_was_committed(here):
     service.wait(service.submit(bag("sleep 1.1"), owner="ann"), timeout=60)
     service.stop(now=True)
     service.join()
-    for cents, told in ((1, "is committed already in one interval for 'ann'"), (9, "")):
+    for cents, reported in ((1, "is committed already in one interval for 'ann'"), (9, "")):
         goal = Goal(accounts=(Account("ann", budget_in("USD", f"0.0{cents}/h")),))
-        if told:
-            with pytest.raises(InputError, match=told):
+        if reported:
+            with pytest.raises(InputError, match=reported):
                 Service.resume("paid", goal=goal)
         else:
             with Service.resume("paid", goal=goal) as resumed:

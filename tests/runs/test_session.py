@@ -161,10 +161,10 @@ def test_a_run_is_driven_to_its_end_and_its_journal_tells_it_all(home, tmp_path)
         run, state = session.run_dir, session.state
     assert (tmp_path / "results/1/stdout").read_text() == "one\n"
     assert (tmp_path / "results/failed/2/stderr").read_text() == "two\n"
-    told = fold(events_of(run))
-    told.check()
-    assert (told.done, told.failed, told.ended) == (1, 1, state.ended)
-    assert told.ledger.committed == told.ledger.spent == state.ledger.committed
+    reported = fold(events_of(run))
+    reported.check()
+    assert (reported.done, reported.failed, reported.ended) == (1, 1, state.ended)
+    assert reported.ledger.committed == reported.ledger.spent == state.ledger.committed
 
 
 def test_signals_are_as_before_after_a_run(home):

@@ -83,13 +83,13 @@ def test_a_bag_is_simulated_by_the_engine_seed_by_seed(by_engine):
 BY_SECOND = Offer("second", Money.parse("0.001"), SECOND, MINUTE, 20, 30 * SECOND, 4)
 
 
-def test_a_simulated_policy_knows_run_times_only_where_they_were_told():
+def test_a_simulated_policy_knows_run_times_only_where_they_were_reported():
     market, goal = Market("USD", "2026-01-01", (BY_SECOND,)), Goal(Money.parse("5"))
     asked = Request(market=market, goal=goal)
-    told = replace(asked, runtime=60 * SECOND, deviation=10 * SECOND)
+    reported = replace(asked, runtime=60 * SECOND, deviation=10 * SECOND)
     learned, known = (
         study(bag_subject(one, 60, 60 * SECOND, 10 * SECOND), NOTHING_FAILS, range(4))
-        for one in (asked, told)
+        for one in (asked, reported)
     )
     assert {one.status for one in known.runs} == {"done"}
     assert known.makespan_s.p50 < learned.makespan_s.p50

@@ -26,7 +26,7 @@ REQUEST = Request(
 
 
 @pytest.mark.parametrize(
-    ("chance", "told"),
+    ("chance", "reported"),
     [
         (1.0, "will do (over 99 %)"),
         (0.94, "will probably do (94 %)"),
@@ -34,13 +34,13 @@ REQUEST = Request(
         (0.0, "will not do: about $1.00 is needed"),
     ],
 )
-def test_a_verdict_has_the_chance(chance, told):
-    assert verdict(replace(KNOWN, chance=chance), "USD") == told
+def test_a_verdict_has_the_chance(chance, reported):
+    assert verdict(replace(KNOWN, chance=chance), "USD") == reported
 
 
 def test_a_fleet_has_its_time_and_cost():
-    told = fleet_in_words(KNOWN, "USD")
-    assert told == "fleet: 3 quad; time 5.0 min (P90 6.0 min), cost $1.00 (P90 $1.10)"
+    reported = fleet_in_words(KNOWN, "USD")
+    assert reported == "fleet: 3 quad; time 5.0 min (P90 6.0 min), cost $1.00 (P90 $1.10)"
 
 
 def test_more_money_has_a_higher_chance():

@@ -41,7 +41,7 @@ def test_machines_may_have_different_speeds():
 
 
 @pytest.mark.parametrize(
-    ("reader", "text", "told"),
+    ("reader", "text", "reported"),
     [
         (read_utilizations, "x", "'x' is not a number from 0.001 to 10"),
         (read_utilizations, "0.9..0.5", "'0.9..0.5': write the lower utilization first"),
@@ -55,10 +55,10 @@ def test_machines_may_have_different_speeds():
         (parse_error, "none:2", "'none:2': none has no factor"),
     ],
 )
-def test_a_mistake_is_one_line(reader, text, told):
+def test_a_mistake_is_one_line(reader, text, reported):
     with pytest.raises(InputError) as error:
         reader(text)
-    assert told in str(error.value)
+    assert reported in str(error.value)
 
 
 def test_all_placers_get_the_same_works_at_exact_utilizations(workload):

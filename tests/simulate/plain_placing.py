@@ -191,14 +191,17 @@ class PlainSimulation:
             second = one.order[len(one.tasks) - (len(one.tasks) + 1) // 2 :]
             self.judged.append((sum(one.took[task] for task in second), one.half_expected))
 
-    def is_trusted(self):
+    def trust(self):
+        """Percent by which right verdicts outnumber wrong ones; 100 if there are too few"""
         verdicts = []
         for (took, expected), (took_before, expected_before) in pairwise(self.judged):
             product = (took - took_before) * (expected - expected_before)
             verdicts.append((product > 0) - (product < 0))
         last = verdicts[-self.history :]
         compared = sum(map(abs, last))
-        return compared < max(1, self.history // 10) or 100 * sum(last) >= 30 * compared
+        if compared < max(1, self.history // 10):
+            return 100
+        return Fraction(100 * sum(last), compared)
 
     def idle(self):
         """The fastest first"""
@@ -295,7 +298,7 @@ class PlainSimulation:
         if len({self.speeds[machine] for machine in idle}) > 1 or not self.running:
             return False
         free = {
-            machine: max(self.now, start + self.expected(other, one, machine))
+            machine: max(self.now, start + self.begun[other, one])
             for machine, (_, other, one, start) in self.running.items()
         }
         soonest = min(free, key=lambda machine: (free[machine], machine))
@@ -335,8 +338,11 @@ class PlainSimulation:
         return max(self.joint(works), key=lambda one: self.slowdown(one[0]))
 
     def stretch(self, works):
-        if not self.is_trusted():
+        trust = self.trust()
+        if trust < 30:
             return self.cpp(works)
+        if trust < 90:
+            return self.fdws(works)
 
         def urgency(work):
             one = self.works[work]

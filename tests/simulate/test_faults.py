@@ -49,7 +49,7 @@ def test_a_run_time_takes_some_time():
     assert drawn(lambda rng: 0, seed=1)(1, SLOW) == 1
 
 
-def test_machines_boot_as_they_are_offered_and_last_unless_told_otherwise():
+def test_machines_boot_as_they_are_offered_and_last_unless_reported_otherwise():
     behaviour = ModelledBehaviour(given([MINUTE]))
     assert behaviour.boot(SLOW) == 90 * SECOND
     assert behaviour.boot(FAST) == 0

@@ -74,18 +74,18 @@ def test_a_trace_is_read_as_its_publishers_write_it(path, tmp_path):
         ('{"metadata": {"gap_seconds": 1}, "data": [0, 0]}', "no instance is ever available"),
     ],
 )
-def test_what_is_no_trace_is_told_in_one_line(text, message, tmp_path):
+def test_what_is_no_trace_is_reported_in_one_line(text, message, tmp_path):
     path = tmp_path / "bad.json"
     path.write_text(text)
     with pytest.raises(InputError) as error:
         read_spot_trace(path)
-    told = str(error.value)
-    assert message in told
-    assert told.startswith(f"{path}: ")
-    assert "\n" not in told
+    reported = str(error.value)
+    assert message in reported
+    assert reported.startswith(f"{path}: ")
+    assert "\n" not in reported
 
 
-def test_a_trace_that_is_not_there_is_told_in_one_line(tmp_path):
+def test_a_trace_that_is_not_there_is_reported_in_one_line(tmp_path):
     with pytest.raises(InputError, match="cannot read the spot trace: No such file"):
         read_spot_trace(tmp_path / "none.json")
 
@@ -164,7 +164,7 @@ def run(*values, fleet, tasks=30, gap=10 * MINUTE, notice=0, budget="50"):
     return state, auditor.events
 
 
-def test_a_run_waits_for_machines_that_are_not_to_be_had():
+def test_a_run_waits_for_machines_that_are_not_available():
     state, events = run(0, 0, 0, 2, 2, 0, fleet={"spot": 4}, notice=2 * MINUTE)
     refused = [e for e in events if isinstance(e, ev.MachineDown) and e.cause == "refused"]
     up = next(e for e in events if isinstance(e, ev.MachineUp))
@@ -176,7 +176,7 @@ def test_a_run_waits_for_machines_that_are_not_to_be_had():
     assert state.ledger.committed == sum((c.amount for c in state.ledger.charges()), Money(0))
 
 
-def test_machines_that_are_to_be_had_do_the_work_meanwhile():
+def test_machines_that_are_available_do_the_work_meanwhile():
     state, events = run(0, 0, 0, 0, 0, 1, fleet={"spot": 4, "sure": 1}, tasks=8)
     assert state.ended.status == "done"
     assert state.last_settled <= 45 * MINUTE

@@ -6,7 +6,7 @@ import pytest
 
 from bursar.engine.roles import Policy
 from bursar.model.goal import Goal, Limits
-from bursar.model.market import Market, Offer
+from bursar.model.market import Market, Offer, Place
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
@@ -15,7 +15,13 @@ from bursar.policies.provision.fixed import Fixed
 from bursar.policies.replicate.none import NoReplicas
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
-from bursar.simulate.unreliable import MortalMachines, UnreliablePool, exponential, resampled
+from bursar.simulate.unreliable import (
+    LostTogether,
+    MortalMachines,
+    UnreliablePool,
+    exponential,
+    resampled,
+)
 from bursar.state.view import Machine
 from bursar.testing import Auditor
 
@@ -110,3 +116,19 @@ def test_a_run_on_silent_and_mortal_machines_is_done_within_its_budget(notice):
     assert state.done == 60
     assert state.ledger.committed <= Money.parse("40")
     assert ("LossAnnounced" in told) == bool(notice)
+
+
+def test_machines_of_one_type_in_one_zone_are_lost_together():
+    def machine(number, rented, zone, pool="unreliable"):
+        place = Place(instance_type="c5", zone=zone)
+        return Machine(number, Offer(f"c5-{zone}", ZERO, pool=pool, place=place), rented, HOUR)
+
+    world = LostTogether(CALM, HOUR, notice=MINUTE, seed=1)
+    first = machine(1, 0, "a")
+    gone = world.life(first)
+    assert world.life(machine(2, gone // 2, "a")) == gone - gone // 2
+    assert world.life(machine(3, 0, "b")) != gone
+    assert world.life(machine(4, 0, "a", "reliable")) is None
+    assert (world.notice(first), world.notice(SURE)) == (MINUTE, 0)
+    lives = [world.life(machine(5, gone * step, "a")) for step in range(400)]
+    assert sum(lives) / len(lives) == pytest.approx(HOUR, rel=0.3)

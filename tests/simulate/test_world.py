@@ -67,7 +67,7 @@ def test_a_machine_comes_up_when_it_has_booted(play):
     assert play.world.now() == 5 * SECOND
 
 
-def test_a_machine_that_never_comes_up_is_told_at_once():
+def test_a_machine_that_never_comes_up_is_reported_at_once():
     play = Play(Known(boot=None))
     machine = play.rent()
     assert play.wait() == [ev.MachineDown(0, machine, "refused", why="it never came up")]
@@ -89,7 +89,7 @@ def test_an_attempt_ends_as_foreseen(outcome):
     assert play.wait() == [ev.AttemptEnded(2 * MINUTE, attempt, outcome, 2 * MINUTE)]
 
 
-def test_the_clock_jumps_to_what_happens_next_or_to_where_it_is_told(play):
+def test_the_clock_jumps_to_what_happens_next_or_to_where_it_is_reported(play):
     play.rent()
     assert play.wait(2 * SECOND) == []
     assert play.world.now() == 2 * SECOND

@@ -43,10 +43,10 @@ def main():
                     verdict = "; ".join(wrong) if wrong else "all holds"
                     print(
                         f"{name} seed {seed} {work} {way}: {verdict}"
-                        f" ({soak.seconds:.0f} s, {len(faults.told)} faults)",
+                        f" ({soak.seconds:.0f} s, {len(faults.reported)} faults)",
                         flush=True,
                     )
-                    for line in faults.told if wrong else ():
+                    for line in faults.reported if wrong else ():
                         print(f"    {line}", flush=True)
     sys.exit(min(failed, 1))
 

@@ -22,7 +22,7 @@ class Faults:
         self._cut = cut
         self._every = every
         self._most_agents = most_agents
-        self.told = []
+        self.reported = []
         """what was done, in order"""
         self.killed = {}
         """tokens of machines whose agents were killed, and when"""
@@ -59,7 +59,7 @@ class Faults:
         self._cut_off.clear()
 
     def _say(self, what):
-        self.told.append(f"{time.monotonic() - self._begin:.1f} s: {what}")
+        self.reported.append(f"{time.monotonic() - self._begin:.1f} s: {what}")
 
     def _cut_line(self):
         whole = [one for one in self._site.links.machines() if one not in self._cut_off]

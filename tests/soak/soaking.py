@@ -49,7 +49,7 @@ class Soak:
         words = (*self._site.words, "--name", self._name)
         is_over = self._watch(workplace.start("run", *words, *self._work.words), begin)
         if self._was_killed:
-            self._faults.told.append("bursar is killed, and resumed")
+            self._faults.reported.append("bursar is killed, and resumed")
             is_over = self._watch(workplace.start("resume", self._name), begin)
         self._faults.end()
         self.seconds = time.monotonic() - begin
@@ -121,7 +121,7 @@ class Soak:
 
     @property
     def _may_repeat(self):
-        return bool(self._faults.killed) or any("bursar" in one for one in self._faults.told)
+        return bool(self._faults.killed) or any("bursar" in one for one in self._faults.reported)
 
     def _money_wrong(self, state, events):
         """The ledger by our own arithmetic, and beside the lives of machines as they were seen."""
@@ -166,7 +166,7 @@ def soak_once(site_class, work_class, seed, *, kills, resumes=False, count=None,
             kept = Path(tempfile.mkdtemp(prefix="soak-failed-"))
             shutil.copytree(site.workplace.directory, kept / "work", symlinks=True)
             (kept / "printed").write_text(soak.printed)
-            planned.told.append(f"kept in {kept}")
+            planned.reported.append(f"kept in {kept}")
         return wrong, soak, planned
     finally:
         site.close()

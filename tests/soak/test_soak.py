@@ -21,5 +21,5 @@ def test_lines_that_are_cut_within_the_lease_lose_no_work(name):
     wrong, _, faults = soak_once(
         SITES[name], SoakBag, 0, kills=False, count=30, cut=2.0, every=(0.5, 1.5)
     )
-    assert not wrong, (wrong, faults.told)
-    assert faults.told, "no line was cut"
+    assert not wrong, (wrong, faults.reported)
+    assert faults.reported, "no line was cut"

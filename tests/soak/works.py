@@ -115,8 +115,8 @@ class SoakFlow(_SoakWork):
     def wrong(self, outputs):
         texts, wrong = {}, []
         for n, reads in self._reads.items():
-            told = f"step {n}\n{INPUT}" + "".join(texts[m] for m in reads)
-            texts[n] = sha256(told.encode()).hexdigest() + "\n"
+            reported = f"step {n}\n{INPUT}" + "".join(texts[m] for m in reads)
+            texts[n] = sha256(reported.encode()).hexdigest() + "\n"
             try:
                 if (outputs / "files" / f"out-{n}").read_text() != texts[n]:
                     wrong.append(n)

@@ -41,9 +41,9 @@ STRUCTS = {
 
 def test_every_field_of_the_state_is_stored_or_rebuilt():
     stored = checkpoint.Plain.__struct_fields__ + checkpoint.COLUMNS + checkpoint.SETS
-    told = stored + checkpoint.SERIES + checkpoint.REBUILT
-    assert len(told) == len(set(told))
-    assert set(told) == set(RunState.__struct_fields__), WHY
+    reported = stored + checkpoint.SERIES + checkpoint.REBUILT
+    assert len(reported) == len(set(reported))
+    assert set(reported) == set(RunState.__struct_fields__), WHY
 
 
 @pytest.mark.parametrize("kind", KNOWN)

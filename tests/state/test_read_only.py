@@ -152,7 +152,7 @@ def test_nothing_that_the_view_leads_to_changes_the_state(scene):
         lambda view: view.fleet.update(spot=9),
     ],
 )
-def test_who_writes_into_the_view_is_told(scene, assign):
+def test_who_writes_into_the_view_is_reported(scene, assign):
     before = digest(scene)
     with pytest.raises((AttributeError, TypeError)):
         assign(view_of(scene.state))

@@ -1,4 +1,4 @@
-"""The ready tasks in order: exactly those, whoever starts them, and none is forgotten."""
+"""The ready tasks in order: exactly those, no matter who starts them, and none is forgotten."""
 
 from __future__ import annotations
 

@@ -354,7 +354,7 @@ def test_every_corruption_of_the_state_is_caught(scene, complaint, corrupt):
         scene.state.check()
 
 
-def test_an_invariant_of_a_task_is_told_with_its_story(scene):
+def test_an_invariant_of_a_task_is_reported_with_its_story(scene):
     scene.end(scene.start(1, scene.machine()))
     scene.state.winners[1] = 0
     with pytest.raises(InvariantError, match=r"winner\ntask 1 \(task\): done\n  attempt 1 on"):
@@ -409,7 +409,7 @@ def test_those_that_wait_are_lost_with_their_machine(scene):
 @pytest.mark.parametrize(
     ("cause", "outcome"), [("lost", "lost"), ("released", "released"), ("expired", "released")]
 )
-def test_what_ran_on_a_machine_that_was_given_back_is_told_from_what_was_lost(
+def test_what_ran_on_a_machine_that_was_given_back_is_reported_from_what_was_lost(
     scene, cause, outcome
 ):
     machine = scene.machine()

@@ -104,7 +104,7 @@ def test_machines_are_numbered_and_numbers_are_not_used_again(scene):
     assert scene.state.machines_rented == 2
 
 
-def test_a_machine_that_was_not_to_be_had_costs_nothing(scene):
+def test_a_machine_that_was_not_available_costs_nothing(scene):
     scene.down(scene.rent(), "refused")
     assert scene.state.ledger.committed == Money.parse("0")
     assert list(scene.state.ledger.charges()) == []

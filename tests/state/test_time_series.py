@@ -63,7 +63,7 @@ def test_of_long_ago_only_means_over_long_times_are_known(monkeypatch):
     assert series.mean(kept[1], kept[9]) == pytest.approx(all_of_them.mean(kept[1], kept[9]))
 
 
-def test_intervals_that_have_ended_are_told_with_the_last_at_the_end():
+def test_intervals_that_have_ended_are_reported_with_the_last_at_the_end():
     series = AccountSeries()
     for number in range(1, 7):
         series.change(1, number * 10 * SECOND, "ann")
@@ -90,17 +90,17 @@ def slots_up(state, accounts):
 @given(st.integers(0, 10**9), st.integers(0, 80))
 def test_demand_and_supply_are_those_of_a_look_at_everything_also_after_a_resume(seed, resumed):
     run, whose = Anything(Random(seed)), {"": OWNERS, **{owner: (owner,) for owner in OWNERS}}
-    told = {(what, one): Remembered() for what in ("demand", "supply") for one in whose}
+    reported = {(what, one): Remembered() for what in ("demand", "supply") for one in whose}
     for number in range(81):
         if number:
             run.happen()
         if number == resumed:
             run.resume()
         for account, owners in whose.items():
-            told["demand", account].note(run.scene.at, eligible(run.state, owners))
-            told["supply", account].note(run.scene.at, slots_up(run.state, owners))
+            reported["demand", account].note(run.scene.at, eligible(run.state, owners))
+            reported["supply", account].note(run.scene.at, slots_up(run.state, owners))
     view = view_of(run.state)
-    for (what, account), all_of_them in told.items():
+    for (what, account), all_of_them in reported.items():
         series = view.demand if what == "demand" else view.supply
         assert series.now(account) == all_of_them.changes[-1][1]
         for step in range(0, run.scene.at + STEP, STEP):

@@ -20,7 +20,7 @@ from bursar.state.work_index import WorkIndex
 from bursar.testing import Scene
 
 
-def told(work):
+def reported(work):
     """All that an index tells of a work."""
     tasks = {status: list(work.having(status)) for status in TaskStatus}
     counts = {status: work.count(status) for status in TaskStatus}
@@ -51,8 +51,10 @@ def test_works_are_those_of_a_look_at_everything(seed, kept):
                 view = view_of(run.state)
                 index.look(view)
                 every = [counted(run.state, place) for place in range(len(run.state.work))]
-                assert [told(index.of(one[0], view)) for one in every] == every
-                assert [told(one) for one in index.unsettled()] == [one for one in every if one[-1]]
+                assert [reported(index.of(one[0], view)) for one in every] == every
+                assert [reported(one) for one in index.unsettled()] == [
+                    one for one in every if one[-1]
+                ]
     finally:
         recent.KEPT = before
 

@@ -53,59 +53,59 @@ def scene_of(**conditions):
     return Told(Scene(SMALL, tasks=bag("first"), **{"budget": "100", **conditions}))
 
 
-def kept(told):
-    return sorted(told.scene.state.work._kept)
+def kept(reported):
+    return sorted(reported.scene.state.work._kept)
 
 
 def test_a_work_is_forgotten_when_its_last_task_is_done():
-    told = scene_of()
-    told.arrive(bag("second"))
-    told.run(1)
-    assert kept(told) == [0, 1]
-    told.run(2)
-    assert kept(told) == [1]
-    told.run(3, 4)
-    assert kept(told) == []
-    told.scene.state.check()
+    reported = scene_of()
+    reported.arrive(bag("second"))
+    reported.run(1)
+    assert kept(reported) == [0, 1]
+    reported.run(2)
+    assert kept(reported) == [1]
+    reported.run(3, 4)
+    assert kept(reported) == []
+    reported.scene.state.check()
 
 
 def test_who_asks_for_a_forgotten_one_gets_it_from_the_journal():
-    told = scene_of()
-    before = told.arrive(chain("one"))
-    told.arrive(bag("third"))
-    told.run(*range(1, 7))
-    state = told.scene.state
+    reported = scene_of()
+    before = reported.arrive(chain("one"))
+    reported.arrive(bag("third"))
+    reported.run(*range(1, 7))
+    state = reported.scene.state
     assert state.command(before + 2) == ("second", "one")
     assert state.command(before + 1) == ("first", "one")
-    assert len(told.asked) == 1, "what was asked for last is at hand"
+    assert len(reported.asked) == 1, "what was asked for last is at hand"
     assert [before for before, _ in state.work] == [0, 2, 4]
     assert state.work[1:][0] == (2, Work(chain("one")))
     assert state.work[-1][0] == 4
 
 
 def test_a_work_with_a_failed_task_stays():
-    told = scene_of(retries=0)
-    told.run(1)
-    told.run(2, outcome="failed")
-    assert kept(told) == [0]
-    told.scene.tell(ev.RetryRequested(told.scene.at, (2,)))
-    told.run(2)
-    assert kept(told) == []
-    told.scene.state.check()
+    reported = scene_of(retries=0)
+    reported.run(1)
+    reported.run(2, outcome="failed")
+    assert kept(reported) == [0]
+    reported.scene.tell(ev.RetryRequested(reported.scene.at, (2,)))
+    reported.run(2)
+    assert kept(reported) == []
+    reported.scene.state.check()
 
 
 def test_without_a_journal_nothing_is_forgotten():
-    told = scene_of()
-    told.scene.state.work.recall = None
-    told.run(1, 2)
-    assert kept(told) == [0]
+    reported = scene_of()
+    reported.scene.state.work.recall = None
+    reported.run(1, 2)
+    assert kept(reported) == [0]
 
 
 def test_who_waits_for_whom_is_forgotten_with_a_workflow():
-    told = scene_of()
-    before = told.arrive(chain("one"))
-    told.run(before + 1)
-    assert told.scene.state.precedence.children(before + 1) == [before + 2]
-    told.run(before + 2)
-    assert told.scene.state.precedence.children(before + 1) == ()
-    told.scene.state.check()
+    reported = scene_of()
+    before = reported.arrive(chain("one"))
+    reported.run(before + 1)
+    assert reported.scene.state.precedence.children(before + 1) == [before + 2]
+    reported.run(before + 2)
+    assert reported.scene.state.precedence.children(before + 1) == ()
+    reported.scene.state.check()

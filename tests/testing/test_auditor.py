@@ -123,7 +123,7 @@ def test_units_are_counted_in_the_interval_in_which_they_are_entered():
         ),
     ],
 )
-def test_what_breaks_a_law_is_told(books, complaint, events):
+def test_what_breaks_a_law_is_reported(books, complaint, events):
     *before, last = events
     books.tell(*before)
     with pytest.raises(ContractBroken, match=complaint):

@@ -216,7 +216,7 @@ class Pupil(Honest):
         return self.teacher.provision(view, now, rng)
 
 
-def test_an_entry_that_learns_is_told_what_happens():
+def test_an_entry_that_learns_is_reported_what_happens():
     check_provisioner(Learner)
     check_provisioner(Pupil, beliefs=lambda pupil: [pupil.teacher])
 

@@ -67,7 +67,7 @@ def test_other_addresses_need_tls_or_a_proxy(tmp_path):
         Listening(tls_cert=str(tmp_path / "a"), tls_key=str(tmp_path / "b")).check()
 
 
-def test_a_port_that_is_taken_is_told_in_one_line():
+def test_a_port_that_is_taken_is_reported_in_one_line():
     with Listening().bind() as bound:
         port = bound.getsockname()[1]
         with pytest.raises(InputError, match=f"port {port}"):

@@ -23,10 +23,10 @@ def main() -> int:
     if len(sys.argv) != 2:
         return _refuse("usage: python -m bursar.airflow.execute FILE", USAGE)
     try:
-        told = read_task(Path(sys.argv[1]))
+        handed = read_task(Path(sys.argv[1]))
     except (InputError, OSError) as error:
         return _refuse(f"the task cannot be read: {error}", USAGE)
-    return _execute(bytes(told.workload))
+    return _execute(bytes(handed.workload))
 
 
 def _execute(workload: bytes) -> int:

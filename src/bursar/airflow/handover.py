@@ -63,19 +63,19 @@ class Handover:
     def __len__(self) -> int:
         return len(self._handed)
 
-    def hand(self, ident: str, told: TaskFile) -> None:
+    def hand(self, ident: str, task: TaskFile) -> None:
         """It is safe in its file when this returns, and is sent with the next `sync`."""
-        self._files.write(ident, told)
-        self._handed[ident] = Handed(ident, told.account, self._clock())
+        self._files.write(ident, task)
+        self._handed[ident] = Handed(ident, task.account, self._clock())
 
     def adopt(self, ident: str) -> bool:
         """Take up what another scheduler handed over; False: nothing is known of it."""
         try:
-            told = read_task(self._files.path(ident))
+            task = read_task(self._files.path(ident))
         except (InputError, OSError):
             return False
         if ident not in self._handed:
-            self._handed[ident] = Handed(ident, told.account, self._clock())
+            self._handed[ident] = Handed(ident, task.account, self._clock())
         return True
 
     def left_behind(self) -> list[str]:
@@ -120,12 +120,12 @@ class Handover:
     def _submit(self, ident: str) -> int:
         """The number of its work; if it was submitted before, that of then."""
         path = self._files.path(ident)
-        told = read_task(path)
+        task = read_task(path)
         work = self._client.submit_bag(
             command_of(self._python, str(path)),
             repeat=1,
-            priority=told.priority,
-            user=told.account,
+            priority=task.priority,
+            user=task.account,
             key=ident,
         )
         return int(work["number"])

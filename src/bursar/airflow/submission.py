@@ -38,13 +38,13 @@ def account_of(config: Mapping[str, Any] | None, owner: str) -> str:
 
     Whether that is allowed says the service: the executor's token decides for whom it submits.
     """
-    told = (config or {}).get(SETTINGS, {})
-    if not isinstance(told, Mapping) or not set(told) <= {"account"}:
+    settings = (config or {}).get(SETTINGS, {})
+    if not isinstance(settings, Mapping) or not set(settings) <= {"account"}:
         raise InputError(
-            f"executor_config[{SETTINGS!r}] is {shown(told)}; it may have an account:"
+            f"executor_config[{SETTINGS!r}] is {shown(settings)}; it may have an account:"
             f" {{{SETTINGS!r}: {{'account': 'ann'}}}}"
         )
-    account = told.get("account", owner)
+    account = settings.get("account", owner)
     if not isinstance(account, str) or not account:
         raise InputError(f"the account {shown(account)} of a task must be the name of a user")
     return account

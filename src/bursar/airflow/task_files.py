@@ -43,14 +43,14 @@ class HandedFiles:
             raise InputError(f"{shown(ident)} cannot be the id of a task instance")
         return self._directory / f"{ident}{_SUFFIX}"
 
-    def write(self, ident: str, told: TaskFile) -> None:
+    def write(self, ident: str, task: TaskFile) -> None:
         """All of it or nothing, also if this process is killed meanwhile."""
         path = self.path(ident)
         part = path.with_suffix(".part")
         part.unlink(missing_ok=True)
         descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(msgspec.json.encode(told))
+            stream.write(msgspec.json.encode(task))
         part.replace(path)
 
     def remove(self, ident: str) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.beliefs.tail_shapes import chance_of_missing, usual_shape
+from bursar.beliefs.tail_shapes import SHORT_TAIL, chance_of_missing, usual_shape
 
 FEW_TASKS: Final = 7
 """Fewer do not even suffice for a regression (thesis, section 3.1.3)."""
@@ -18,8 +18,6 @@ LONG_TASK: Final = 10
 
 MISSED: Final = 0.1
 """With this chance a sample misses a kind of tasks that a list says may be missing."""
-SHORT_TAIL: Final = 0.1
-"""A sample whose tail has a shape below this one makes no allowance for much longer tasks."""
 MAY_FAIL: Final = "and the bounds would not hold"
 """In every sentence about bounds that hold less often than they say."""
 

@@ -65,6 +65,15 @@ def past_attempts(view: View) -> PastAttempts:
     )
 
 
+def lost_machines(view: View) -> dict[int, str]:
+    """Unreliable machines that were taken away, with their offers."""
+    return {
+        charge.machine: charge.offer.name
+        for charge in view.ledger.charges()
+        if charge.was_lost and charge.offer.pool == "unreliable"
+    }
+
+
 def past_given_up(view: View) -> list[int]:
     """The tasks of attempts that were cancelled before their task had a result."""
     past = past_attempts(view)

@@ -90,8 +90,8 @@ def predict(
     if not working:
         raise InputError("a fleet without machines does no task; give it at least one")
     is_exact, draws = _effort(working, tasks, draws)
-    crews = _crews(working, draws, rng)
-    ends = (exact_ends if is_exact else long_run_ends)(crews, tasks, rng)
+    working_groups = _groups(working, draws, rng)
+    ends = (exact_ends if is_exact else long_run_ends)(working_groups, tasks, rng)
     makespan = np.max([end.last for end in ends], axis=0)
     cost = np.sum([_charges(p, end.slots) for p, end in zip(working, ends, strict=True)], axis=0)
     return Prediction(
@@ -147,18 +147,20 @@ def _effort(parts: Sequence[FleetPart], tasks: int, draws: int) -> tuple[bool, i
     return True, draws
 
 
-def _crews(parts: Sequence[FleetPart], draws: int, rng: np.random.Generator) -> list[EqualSlots]:
+def _groups(parts: Sequence[FleetPart], draws: int, rng: np.random.Generator) -> list[EqualSlots]:
     """The parts as crews; those that share a sample share its errors."""
     groups: dict[str, list[int]] = {}
     for number, part in enumerate(parts):
         groups.setdefault(part.sample or f"\0{number}", []).append(number)
-    crews: dict[int, EqualSlots] = {}
+    working_groups: dict[int, EqualSlots] = {}
     for members in groups.values():
         samples = [parts[number].runtimes for number in members]
         for number, possible in zip(members, possible_runtimes(samples, draws, rng), strict=True):
             offer = parts[number].offer
-            crews[number] = EqualSlots(possible, parts[number].machines * offer.slots, offer.boot)
-    return [crews[number] for number in range(len(parts))]
+            working_groups[number] = EqualSlots(
+                possible, parts[number].machines * offer.slots, offer.boot
+            )
+    return [working_groups[number] for number in range(len(parts))]
 
 
 def _charges(part: FleetPart, ends: Floats) -> NDArray[np.object_]:

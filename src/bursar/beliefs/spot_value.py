@@ -39,6 +39,8 @@ class SpotValue:
         """by offer, whole billing units that machines stayed which are gone ..."""
         self._lost: dict[str, int] = {}
         """... and how many of these were taken away"""
+        self._done: dict[str, int] = {}
+        """by offer, tasks that succeeded there"""
         self._results = 0
         self._given_up = 0
         """attempts of all unreliable machines"""
@@ -49,6 +51,8 @@ class SpotValue:
             if event.outcome == "success" and number in self._rented:
                 self._used[number] = self._used.get(number, 0) + event.runtime
                 self._results += 1
+                name = self._rented[number][0].name
+                self._done[name] = self._done.get(name, 0) + 1
         elif type(event) is ev.MachineRented:
             offer = state.market[event.offer]
             if offer.pool == "unreliable":
@@ -68,6 +72,7 @@ class SpotValue:
         for past in past_successes(view):
             if view.market[past.offer].pool == "unreliable":
                 self._results += len(past.runtimes)
+                self._done[past.offer] = len(past.runtimes)
                 for machine, time in zip(
                     past.machines.tolist(), past.runtimes.tolist(), strict=True
                 ):
@@ -111,6 +116,10 @@ class SpotValue:
             if known.name == offer.name
         )
         return self._lasted.get(offer.name, 0) + under_way
+
+    def successes(self, offer: Offer) -> int:
+        """Tasks that succeeded on machines of this offer."""
+        return self._done.get(offer.name, 0)
 
     def losses(self, offer: Offer) -> int:
         """Machines of this offer that were taken away."""

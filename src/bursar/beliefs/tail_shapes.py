@@ -7,12 +7,15 @@ leave many shapes possible. Each draw has one of them, by its likelihood, and by
 sample says of the tails: its L-kurtosis (Hosking 1990).
 
 Where tasks are of several kinds, only the longest kind makes the tail: thresholds below it are not
-looked at, and those beyond which the distribution does not fit count little.
+looked at, and those beyond which the distribution does not fit count little. A rare kind may have
+but a few tasks in the sample: what goes on beyond a threshold is never shorter, on average, than
+what was seen there.
 
 No tail tells of a kind of long tasks that the sample has missed altogether. How likely that is,
 tasks of the sample that are like no other tell (Good 1953, after Turing: a sample with many species
 that were seen once has missed more of them), and how far apart its run times are. A part of the
-draws goes on beyond the longest task as if there were more.
+draws goes on beyond the longest task as if there were more, a larger one where the tail would
+otherwise end with the sample.
 """
 
 from __future__ import annotations
@@ -44,6 +47,8 @@ SHAPE_NOISE: Final = 1.2
 """... and by this over the root of the sample's size."""
 THRESHOLDS: Final = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2)
 """Shares of the sample that may count as its longest tasks."""
+FEW_LONGEST: Final = (1, 2, 3, 5)
+"""Where several kinds make the longest tasks, as few as these may be of the longest."""
 MOST_EXCESSES: Final = 60
 """More tell hardly more."""
 DISTANCE_WEIGHT: Final = 4.0
@@ -72,6 +77,15 @@ MOST_MISSING: Final = 0.3
 """Chance that a kind of long tasks is missing, where many tasks are like no other ..."""
 HALF_MISSING: Final = 1.5
 """... and half of it where so many are."""
+SHORT_TAIL: Final = 0.1
+"""Below this shape a tail makes no allowance for much longer tasks, ..."""
+NEARLY_ENDS, ENDS = -0.3, -0.6
+"""... and from the first of these to the second it ends with the sample: that no kind is missing is
+then all that keeps tasks short, and it is doubted up to ..."""
+MOST_DOUBTED: Final = 2.0
+"""... so many times as much."""
+FEW_TO_END: Final = 15
+"""So few tasks do not tell that a tail ends, twice as many do."""
 MISSING_SHAPE: Final = 0.55
 """Logarithms of missing run times are beyond that of the longest seen by this much on average."""
 
@@ -98,7 +112,7 @@ def draw_tails(sample: Floats, draws: int, rng: np.random.Generator) -> TailShap
     spread = np.hypot(SHAPE_DEVIATION, SHAPE_NOISE / len(kind) ** 0.5)
     prior = -0.5 * np.square((SHAPES - usual_shape(kind)) / spread)
     fits = [_fit(sample[-count:] - sample[-count - 1], prior) for count in counts]
-    weight = np.array([one for one, _ in fits])
+    weight = np.array([one for one, _ in fits]) * np.sqrt(counts)  # many excesses tell more
     which = rng.choice(len(counts), draws, p=weight / weight.sum())
     longest, shape, scale = np.array(counts)[which], np.empty(draws), np.empty(draws)
     for place, (_, chance) in enumerate(fits):
@@ -107,16 +121,27 @@ def draw_tails(sample: Floats, draws: int, rng: np.random.Generator) -> TailShap
         cell = np.searchsorted(steps, rng.random(len(rows)) * steps[-1], side="right")
         cell = np.minimum(cell, chance.size - 1)
         shape[rows] = SHAPES[cell // len(SCALES)]
-        scale[rows] = SCALES[cell % len(SCALES)]
-    has_more = rng.random(draws) < chance_of_missing(sample)
+        scale[rows] = SCALES[cell % len(SCALES)] * _lift(chance)
+    has_more = rng.random(draws) < chance_of_missing(sample) * _doubt(sample)
     longest[has_more] = 0
     shape[has_more] = scale[has_more] = MISSING_SHAPE
     return TailShapes(longest, shape, scale)
 
 
+def _lift(chance: Floats) -> float:
+    """What tails are stretched by, so that on average they are no shorter than what was seen.
+
+    Where the longest tasks are of two kinds, no distribution of this form fits both, and the one
+    that fits best may be far too short for the longer kind.
+    """
+    means = SCALES[None, :] * ((1 - FARTHEST ** (1 - SHAPES)) / (1 - SHAPES))[:, None]
+    return max(1.0, float(chance.sum() / (chance * means).sum()))
+
+
 def threshold_counts(size: int) -> list[int]:
     """How many tasks of a sample may count as its longest."""
     counts = {min(max(1, round(share * size)), MOST_EXCESSES, size - 1) for share in THRESHOLDS}
+    counts |= {few for few in FEW_LONGEST if few < size}
     return sorted(counts) if size > 1 else []
 
 
@@ -135,6 +160,16 @@ def chance_of_missing(sample: Floats) -> float:
     alone = int((is_far[1:] & is_far[:-1]).sum()) + float(logs.std() / FAR_APART) ** 4
     believed: float = min(1.0, (SMALL / len(sample)) ** 0.5)
     return believed * MOST_MISSING * alone / (alone + HALF_MISSING)
+
+
+def _doubt(sample: Floats) -> float:
+    """How many times as likely a kind is missing where the tail ends with the sample (ascending).
+
+    Few tasks do not tell whether it does.
+    """
+    ended = min(max((NEARLY_ENDS - usual_shape(sample)) / (NEARLY_ENDS - ENDS), 0.0), 1.0)
+    told = min(max(len(sample) / FEW_TO_END - 1, 0.0), 1.0)
+    return 1 + (MOST_DOUBTED - 1) * ended * told
 
 
 def usual_shape(sample: Floats) -> float:

@@ -35,7 +35,7 @@ def show_frontier(
 ) -> None:
     """The plans with their time and cost; `wide` with what is set aside and may not fit."""
     plans, assumed = offered.plans, offered.assumed
-    title = f"{tasks_to_do(assumed)}. {terms_told(market, first=first)}."
+    title = f"{tasks_to_do(assumed)}. {terms_text(market, first=first)}."
     print_line(title if len(title) <= WIDTH else title.replace("; ", ";\n"))
     bound = f"P{assumed.confidence * 100:g}"
     columns = ["#", "choice", "fleet", "time-P50", bound, "cost-P50", f"cost-{bound}"]
@@ -59,24 +59,24 @@ def show_frontier(
         say(f"Caution: {caution.rstrip('.')}.")
 
 
-def terms_told(market: Market, *, first: bool = True) -> str:
+def terms_text(market: Market, *, first: bool = True) -> str:
     """`Prices of 2026-07-01, USD, billed by the second, at least 60 s; ... are not included`."""
     if market.is_free:
         return f"{FREE[0].upper()}{FREE[1:]}"
     prices = "Undated prices" if market.date == "undated" else f"Prices of {market.date}"
-    told = f"{prices}, {market.currency}, {billing_told(market)}"
-    return f"{told}; {NOT_INCLUDED}" if first else told
+    shown_text = f"{prices}, {market.currency}, {billing_text(market)}"
+    return f"{shown_text}; {NOT_INCLUDED}" if first else shown_text
 
 
-def billing_told(market: Market) -> str:
+def billing_text(market: Market) -> str:
     """`billed by the second, at least 60 s`; of several ways the finest and the coarsest."""
     units = sorted({offer.billing for offer in market.offers})
-    told = " to ".join(_unit(unit) for unit in dict.fromkeys((units[0], units[-1])))
+    shown_text = " to ".join(_unit(unit) for unit in dict.fromkeys((units[0], units[-1])))
     least = sorted({offer.minimum for offer in market.offers})
     if least[-1] <= units[0]:
-        return f"billed {told}"
+        return f"billed {shown_text}"
     stays = " to ".join(_stay(stay) for stay in dict.fromkeys((least[0], least[-1])))
-    return f"billed {told}, at least {stays}"
+    return f"billed {shown_text}, at least {stays}"
 
 
 def _unit(unit: Time) -> str:
@@ -96,8 +96,8 @@ def _mark(plan: Plan, offered: PlansOffered) -> str:
     goal, assumed = offered.assumed.goal, offered.assumed
     over = goal.budget is not None and plan.cost_upper > goal.budget - assumed.spent
     late = goal.deadline is not None and seconds(plan.makespan_s.upper) > goal.deadline
-    told = [name for name, holds in (("over the budget", over), ("too late", late)) if holds]
-    return ", ".join(told)
+    shown_text = [name for name, holds in (("over the budget", over), ("too late", late)) if holds]
+    return ", ".join(shown_text)
 
 
 def _row(number: int, plan: Plan, currency: str, *, wide: bool) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ def _row(number: int, plan: Plan, currency: str, *, wide: bool) -> tuple[str, ..
     ]
     if wide:
         figures += [format_money(_cushion(plan), currency), f"{plan.risk:+,}" if plan.risk else "-"]
-    return str(number), ", ".join(plan.names), fleet_told(plan), *figures
+    return str(number), ", ".join(plan.names), fleet_text(plan), *figures
 
 
 def _cushion(plan: Plan) -> Money:
@@ -116,7 +116,7 @@ def _cushion(plan: Plan) -> Money:
     return plan.cost_upper - plan.cost_p50
 
 
-def fleet_told(plan: Plan) -> str:
+def fleet_text(plan: Plan) -> str:
     """`50 spot + 2 sure`, on lines that leave room for the figures; with its strategy."""
     lines = [""]
     for part in format_fleet(plan.fleet).split(" + "):
@@ -127,11 +127,11 @@ def fleet_told(plan: Plan) -> str:
         else:
             lines[-1] = joined
     if plan.strategy:
-        lines.append(strategy_told(plan))
+        lines.append(strategy_text(plan))
     return "\n".join(lines)
 
 
-def strategy_told(plan: Plan) -> str:
+def strategy_text(plan: Plan) -> str:
     """`N=3 T=12 min D=25 min`."""
     strategy = read_strategy(plan.strategy)
     copies = "inf" if strategy.copies is None else strategy.copies

@@ -1,4 +1,4 @@
-"""Numbers as options: read strictly, within limits, and told in one line if they are none."""
+"""Numbers as options: read strictly, within limits, with one line about what is wrong."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from bursar.model.money import format_money
 from bursar.model.text import counted
 from bursar.model.time import format_duration
 from bursar.rent.local import local_market
-from bursar.report.summary import prices_told
+from bursar.report.summary import prices_text
 
 _catalogue_options = together(
     option(MACHINES, "--cloud", metavar="NAME", help="Write a market file: ec2 or gce."),
@@ -80,7 +80,7 @@ def command(
         (_row(offer, known.currency) for offer in known.offers),
         right="price per minimum limit boot slots speed",
     )
-    say(f"{prices_told(known)}.")
+    say(f"{prices_text(known)}.")
 
 
 def _write_catalogue(
@@ -102,7 +102,7 @@ def _write_catalogue(
     from datetime import UTC, datetime
     from decimal import Decimal
 
-    from bursar.rent.catalogue import CLOUDS, MachineFilter, age_told, chosen, market_text
+    from bursar.rent.catalogue import CLOUDS, MachineFilter, age_text, chosen, market_text
 
     if cloud not in CLOUDS:
         raise InputError(f"--cloud {shown(cloud)} is not known; {instead_of(cloud, CLOUDS)}")
@@ -121,15 +121,15 @@ def _write_catalogue(
         catalogue = read_prices(cloud, place, None if prices is None else Path(prices))
     least = Decimal(str(memory or 0))
     filter_ = MachineFilter(pattern or "*", cpus or 1, least, spot)
-    machines = chosen(catalogue, filter_, lambda told: say(f"bursar: {told}"))
+    machines = chosen(catalogue, filter_, lambda note: say(f"bursar: {note}"))
     text = market_text(catalogue, machines, limit=limit, image=image or "")
     if as_json:
         print_json(parse_market(text))
     else:
         for line in text.splitlines():
             print_line(line)
-    told = age_told(catalogue, datetime.now(UTC).date())
-    say(f"{counted(len(machines), 'offer')} of {cloud} in {place}; {told}.")
+    note = age_text(catalogue, datetime.now(UTC).date())
+    say(f"{counted(len(machines), 'offer')} of {cloud} in {place}; {note}.")
 
 
 def _row(offer: Offer, currency: str) -> tuple[str, ...]:

@@ -115,10 +115,10 @@ def command(workload: str, as_json: bool, **options: Any) -> None:
     ]
     columns = ("schedule", found.aim, "response-s", "by-best")
     print_table(columns, rows, right=" ".join(columns[1:]))
-    told = "the best" if found.is_optimal else f"at most {100 * found.gap:.1f} % from the best"
+    quality = "the best" if found.is_optimal else f"at most {100 * found.gap:.1f} % from the best"
     say(
         f"{counted(found.works, 'work')}, {counted(found.tasks, 'task')},"
         f" {counted(found.slots, 'slot')}; {found.aim}: {found.cost}, no schedule is below"
-        f" {found.bound}: {told}. Searched for {format_duration(seconds(found.seconds))}. Every"
+        f" {found.bound}: {quality}. Searched for {format_duration(seconds(found.seconds))}. Every"
         " constraint was checked."
     )

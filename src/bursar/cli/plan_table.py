@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bursar.cli.common import print_line, print_table, say, write_text
-from bursar.cli.frontier_table import show_frontier, strategy_told, tasks_to_do
+from bursar.cli.frontier_table import show_frontier, strategy_text, tasks_to_do
 from bursar.model.fleet import format_fleet
 from bursar.model.market import Market
 from bursar.model.money import format_money
@@ -16,7 +16,7 @@ from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
 from bursar.model.workflow import Workflow
 from bursar.report.plans import PlanList
-from bursar.report.summary import prices_told
+from bursar.report.summary import prices_text
 from bursar.runs.verdict import plan_chances, share_in_words
 from bursar.state.events import PlansOffered
 
@@ -36,12 +36,12 @@ def show(
     """The plan screen; the fleet stands below its choice, so that the table fits 100 columns."""
     if is_frontier(offered):
         show_frontier(offered, market, first=first, wide=wide)
-        for line in chances_told(offered):
+        for line in chance_lines(offered):
             say(line)
         return
     tasks, plans = tasks_to_do(offered.assumed), offered.plans
     title = tasks if flow is None else f"{flow.name}: {tasks}"
-    print_line(f"{title}. {prices_told(market, first=first)}.")
+    print_line(f"{title}. {prices_text(market, first=first)}.")
     columns = ["#", "choice" if flow is None else "choice, machines at most"]
     bounds = ["P90", "upper"] if _has_upper(offered) else ["P90"]
     columns += ["P50", *bounds, "cost-P50", *(f"cost-{bound}" for bound in bounds)]
@@ -62,14 +62,14 @@ def draw_plans(target: str, plans: PlanList) -> None:
     write_text(target, document("bursar plan", plans_html(plans)))
 
 
-def chances_told(offered: PlansOffered) -> Iterator[str]:
+def chance_lines(offered: PlansOffered) -> Iterator[str]:
     """Whether the goal will do with each plan; a deadline only where no time has passed yet."""
     assumed = offered.assumed
     goal = assumed.goal.until(None) if assumed.sampled and assumed.spent else assumed.goal
     chances = [plan_chances(plan, goal, assumed.spent) for plan in offered.plans]
     for name in chances[0]:
-        told = (f"{number} {share_in_words(one[name])}" for number, one in enumerate(chances, 1))
-        yield f"chance that the {name} will do: {', '.join(told)}"
+        parts = (f"{number} {share_in_words(one[name])}" for number, one in enumerate(chances, 1))
+        yield f"chance that the {name} will do: {', '.join(parts)}"
 
 
 def is_frontier(offered: PlansOffered) -> bool:
@@ -83,7 +83,7 @@ def _has_upper(offered: PlansOffered) -> bool:
     return assumed.wish is None or assumed.confidence != P90
 
 
-def bound_told(offered: PlansOffered) -> str:
+def bound_text(offered: PlansOffered) -> str:
     """The column with the bounds of costs."""
     if is_frontier(offered):
         return f"cost-P{offered.assumed.confidence * 100:g}"
@@ -119,7 +119,7 @@ def caps_text(offered: PlansOffered, market: Market) -> str | None:
     most = "" if budget is None else f", within {format_money(budget, currency)}"
     figures = (f"{n} {format_money(cap, currency)}" for n, cap in enumerate(caps, 1))
     return (
-        f"cap of each, which is {sample}{bound_told(offered)} + a reserve for the last tasks{most}:"
+        f"cap of each, which is {sample}{bound_text(offered)} + a reserve for the last tasks{most}:"
         f" {', '.join(figures)}"
     )
 
@@ -209,4 +209,4 @@ def _row(number: int, offered: PlansOffered, currency: str) -> tuple[str, ...]:
 def _machines(plan: Plan) -> str:
     """`50 spot + 2 sure, N=3 T=12 min D=25 min`."""
     fleet = format_fleet(plan.fleet)
-    return f"{fleet}, {strategy_told(plan)}" if plan.strategy else fleet
+    return f"{fleet}, {strategy_text(plan)}" if plan.strategy else fleet

@@ -20,7 +20,7 @@ from bursar.model.option_words import COMMAND_LINE
 from bursar.model.reading import read_duration
 from bursar.model.text import counted
 from bursar.model.time import format_duration
-from bursar.report.summary import EXIT_CODES, budget_told, summarise, tell
+from bursar.report.summary import EXIT_CODES, budget_shown, summarise, tell
 from bursar.runs.session import GoalOf, Session, check_budget
 from bursar.state.digest import Digest
 from bursar.state.state import RunState
@@ -66,7 +66,7 @@ def command(
         os.chdir(session.directory)
         left = session.state.total - session.state.settled
         state = session.state
-        cap = budget_told(state.market, state.goal)
+        cap = budget_shown(state.market, state.goal)
         what = f"{counted(left, 'task')} left, {cap}{_time_left(session)}"
         say(f"run {state.run}: {what}", quiet=quiet)
         return drive(session, quiet=quiet, as_json=as_json)

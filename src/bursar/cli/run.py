@@ -65,7 +65,7 @@ from bursar.report.summary import (
     Spending,
     Summary,
     Tasks,
-    budget_told,
+    budget_shown,
     summarise,
     tell,
 )
@@ -230,10 +230,10 @@ def _show_choice(run: RunDir, chooser: Chooser, *, quiet: bool) -> int:
     currency = state.market.currency
     chosen = chooser.choose_from(offered, currency, state.ledger.committed)
     left = counted(state.total - state.settled, "task")
-    say(f"{left}, {chosen.plan.name}, {budget_told(state.market, chosen.goal)}", quiet=quiet)
+    say(f"{left}, {chosen.plan.name}, {budget_shown(state.market, chosen.goal)}", quiet=quiet)
     say(plan_in_words(chosen.plan, currency), quiet=quiet)
-    if (told := plan_verdict(chosen.plan, chosen.goal, chosen.spent)) is not None:
-        say(told, quiet=quiet)
+    if (judged := plan_verdict(chosen.plan, chosen.goal, chosen.spent)) is not None:
+        say(judged, quiet=quiet)
     return EXIT_CODES["done"]
 
 
@@ -252,8 +252,8 @@ def _tell_plan(job: Job, choose: str | None) -> None:
     if request.plan is not None and request.offered is not None:
         plan = find_plan(request.offered.plans, request.plan.name)
         say(f"plan '{plan.name}', {plan_in_words(plan, currency)}", quiet=quiet)
-        if (told := plan_verdict(plan, request.goal)) is not None:
-            say(told, quiet=quiet)
+        if (judged := plan_verdict(plan, request.goal)) is not None:
+            say(judged, quiet=quiet)
     elif (known := fleet_before(request)) is not None:
         say(fleet_in_words(known, currency), quiet=quiet)
     else:
@@ -280,12 +280,12 @@ def _cap_text(session: Session, chosen: Chosen) -> str:
     market, goal, plan = session.state.market, session.state.goal, chosen.plan
     budget = goal.total_budget
     if market.is_free or budget is None:
-        return budget_told(market, goal)
+        return budget_shown(market, goal)
     total, spent = format_money(budget, market.currency), chosen.spent
     if budget != spent + plan.bound + plan.reserve:
         included = ", the sample included" if spent else ""
         return f"budget {total}{included} ({NOT_INCLUDED})"
-    return f"cap {total} = {plan.cap_told(spent, market.currency)} ({NOT_INCLUDED})"
+    return f"cap {total} = {plan.cap_text(spent, market.currency)} ({NOT_INCLUDED})"
 
 
 def _check_plan_options(options: Mapping[str, Any]) -> None:
@@ -373,7 +373,7 @@ def _greeting(session: Session, request: Request) -> str:
 
 def _cap_and_verdict(request: Request) -> str:
     """What may be spent, and whether it will do, where run times are known."""
-    cap, known = budget_told(request.market, request.goal), fleet_before(request)
+    cap, known = budget_shown(request.market, request.goal), fleet_before(request)
     return cap if known is None else f"{cap}, {verdict(known, request.market.currency)}"
 
 

@@ -146,12 +146,12 @@ def _serve(
 
 def _greeting(service: Service, url: str) -> list[str]:
     from bursar.model.text import counted
-    from bursar.report.summary import budget_told
+    from bursar.report.summary import budget_shown
 
     state = service.state
     works = f", {counted(len(state.work), 'work')} so far" if state.work else ""
     return [
-        f"{service.run} serves at {url}: {budget_told(state.market, state.goal)}{works}",
+        f"{service.run} serves at {url}: {budget_shown(state.market, state.goal)}{works}",
         f"tokens: {service.directory / 'tokens'}, a file for each user and one for the admin",
         "Ctrl-C stops after the running tasks, twice stops now; nothing is lost",
     ]
@@ -168,8 +168,8 @@ def _address(name: str) -> tuple[str, int]:
 def _refuse_more(options: dict[str, Any]) -> None:
     for name, value in options.items():
         if value not in (None, ()):
-            told = "user" if name == "users" else name.replace("_", "-")
-            raise InputError(f"--resume continues a service as it was: leave out --{told}")
+            flag = "user" if name == "users" else name.replace("_", "-")
+            raise InputError(f"--resume continues a service as it was: leave out --{flag}")
 
 
 def _request(options: dict[str, Any]) -> Request:

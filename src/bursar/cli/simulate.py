@@ -9,7 +9,14 @@ from typing import Any, Final
 import msgspec
 import rich_click as click
 
-from bursar.cli.common import home, print_json, print_table, refuse_given, say
+from bursar.cli.common import (
+    home,
+    print_json,
+    print_table,
+    refuse_given,
+    say,
+    typed_command,
+)
 from bursar.cli.numbers import Number, Whole
 from bursar.cli.options import (
     FAILURES,
@@ -154,6 +161,12 @@ MOST_RUNS = 1_000_000
     metavar="TIME",
     help="Mean time after which an unreliable machine is lost, or any machine in a market without"
     " unreliable ones (default: never).",
+)
+@option(
+    FAILURES,
+    "--lost-together",
+    is_flag=True,
+    help="With --mean-life: unreliable machines of one type in one zone are lost at the same time.",
 )
 @option(
     FAILURES,
@@ -332,6 +345,7 @@ def _request(market: Market, goal: Goal, options: Mapping[str, Any]) -> Request:
         best_effort=bool(options["best_effort"]),
         prefer=options["prefer"],
         strategy=options["strategy"],
+        typed=typed_command(),
         asked=COMMAND_LINE,
     )
 
@@ -344,6 +358,7 @@ def _faults(options: Mapping[str, Any]) -> Faults:
         mean_life=None if life is None else read_duration(life, least=1),
         notice=parse_duration(options["notice"]),
         traces=tuple(read_spot_trace(path) for path in options["spot_traces"]),
+        together=options["lost_together"],
     )
 
 
@@ -421,7 +436,7 @@ def _show(study: Study, request: Request) -> None:
     columns = ("ended", "runs", "done", "time-P50", "time-P90", "cost-P50", "cost-P90")
     print_table(columns, rows, right=" ".join(columns[1:]))
     for status in sorted({one.status for one in study.runs if one.status not in (None, "done")}):
-        whys = list(dict.fromkeys(one.told_why for one in study.runs if one.status == status))
+        whys = list(dict.fromkeys(one.why_text for one in study.runs if one.status == status))
         others = "" if len(whys) == 1 else f" (so the first of them, and {len(whys) - 1} differ)"
         say(f"{status}: {whys[0]}{others}")
     note = FREE if request.market.is_free else NOT_INCLUDED

@@ -67,7 +67,7 @@ def command(
             content, name = _content(job.workflow), _named(job.workflow)
             work = client.submit_workflow(content, filename=name, **given)
         else:
-            work = client.submit_bag(**_told(job.bag()), **given)
+            work = client.submit_bag(**_sent(job.bag()), **given)
         number = work["number"]
         tasks = counted(work["tasks"], "task")
         say(f"work {number}: {tasks} for {work['owner']}", quiet=bool(quiet))
@@ -94,10 +94,10 @@ def _named(path: str) -> str:
     return Path(path.removesuffix(".gz")).name
 
 
-def _told(bag: Bag) -> dict[str, Any]:
+def _sent(bag: Bag) -> dict[str, Any]:
     """A bag as it is sent."""
-    told: dict[str, Any] = {"command": bag.template, "shell": bag.shell}
+    sent: dict[str, Any] = {"command": bag.template, "shell": bag.shell}
     if not bag.rows:
-        return {**told, "repeat": bag.count}
+        return {**sent, "repeat": bag.count}
     is_named = bag.columns != tuple(str(at) for at in range(1, len(bag.columns) + 1))
-    return {**told, "rows": bag.rows, "columns": bag.columns if is_named else None}
+    return {**sent, "rows": bag.rows, "columns": bag.columns if is_named else None}

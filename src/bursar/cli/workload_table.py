@@ -38,7 +38,7 @@ def page(study: WorkloadStudy) -> str:
         "Placers",
         _COMPARED,
         tuple(rows),
-        _told(study),
+        _conditions(study),
         left=2,
         less=less if is_one else (),
         more=("Jain",) if is_one else (),
@@ -57,8 +57,8 @@ def show_comparison(study: WorkloadStudy) -> None:
     print_table(_COMPARED, _by_utilization(study), right=" ".join((_COMPARED[0], *_COMPARED[2:-1])))
     placers = list(dict.fromkeys(run.placer for run in study.runs))
     if len(study.runs) > len(placers):
-        told = ((placer, _most(study.maximal(placer))) for placer in placers)
-        say("Stable up to: " + ", ".join(f"{placer} {most}" for placer, most in told) + ".")
+        limits = ((placer, _most(study.maximal(placer))) for placer in placers)
+        say("Stable up to: " + ", ".join(f"{placer} {most}" for placer, most in limits) + ".")
     _tell(study)
 
 
@@ -67,10 +67,10 @@ def _most(utilization: float | None) -> str:
 
 
 def _tell(study: WorkloadStudy) -> None:
-    say(_told(study))
+    say(_conditions(study))
 
 
-def _told(study: WorkloadStudy) -> str:
+def _conditions(study: WorkloadStudy) -> str:
     return (
         f"{counted(study.works, 'work')}, {counted(study.tasks, 'task')},"
         f" {counted(study.machines, 'machine')}. P50 to deviation: slowdown, the response by the"
@@ -141,10 +141,10 @@ def _plot(study: WorkloadStudy) -> Plot:
 
 def watched(items: Sequence[Item]) -> Iterator[Item]:
     """The items; while their simulations take long, people see how long they will."""
-    began = told = monotonic()
+    began = limits = monotonic()
     for number, item in enumerate(items):
-        if monotonic() - told > REPORTED_AFTER and number:
-            told = monotonic()
-            left = format_duration(seconds((told - began) / number * (len(items) - number)))
+        if monotonic() - limits > REPORTED_AFTER and number:
+            limits = monotonic()
+            left = format_duration(seconds((limits - began) / number * (len(items) - number)))
             say(f"{number:,} of {counted(len(items), 'run')} simulated, about {left} to go")
         yield item

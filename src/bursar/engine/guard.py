@@ -208,7 +208,7 @@ class Guard:
             return "the run is stopping"
         if action.machine not in state.idle and not (action.ahead and self._may_wait(action)):
             return "the machine has no free slot"
-        if not 1 <= action.task <= state.total:
+        if not 0 < action.task < len(state.status):
             return "there is no such task"
         status = state.status[action.task]
         if status != READY and (why := self._not_ready(action, status)):

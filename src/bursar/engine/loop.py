@@ -161,7 +161,7 @@ class Engine:
             heappop(self._wakes)
         if state.goal.deadline is not None:
             self._watch_deadline(state.goal.deadline, now)
-        if self._winding_down():
+        if (not ready or state.stopping is not None) and self._winding_down():
             self._release_all(now)
             return
         for number in self.guard.due(now):

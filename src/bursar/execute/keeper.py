@@ -27,27 +27,27 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bursar.execute.lifeline import Lifeline
-from bursar.execute.processes import PATIENCE, await_end, become_subreaper, end_descendants
+from bursar.execute.processes import GRACE, await_end, become_subreaper, end_descendants
 from bursar.execute.tags import put_on
 
 if TYPE_CHECKING:
     from typing import Final, NoReturn
 
-FORK_PATIENCE: Final = 10.0
+FORK_GRACE: Final = 10.0
 """seconds to try again where the system refuses to start a process"""
 
 
 def keep(warden: int, bursar: int) -> int:
     """Wait until the warden has ended, then leave no descendant; the exit code.
 
-    If bursar ends or this process is asked to, the warden has PATIENCE to end everything.
+    If bursar ends or this process is asked to, the warden has GRACE to end everything.
     """
     stop, ring = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
     handle = os.pidfd_open(warden)
     if handle not in await_end(None, handle, bursar, stop):
         os.kill(warden, signal.SIGTERM)
-        await_end(PATIENCE + 1, handle)
+        await_end(GRACE + 1, handle)
         os.kill(warden, signal.SIGKILL)
     status = os.waitpid(warden, 0)[1]
     return 0 if end_descendants() and status == 0 else 1
@@ -62,7 +62,7 @@ def _prepare_signals() -> None:
 
 def _fork() -> int:
     """As os.fork; where that is refused for a moment, try again."""
-    end = time.monotonic() + FORK_PATIENCE
+    end = time.monotonic() + FORK_GRACE
     while True:
         try:
             return os.fork()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from bursar.execute.processes import PATIENCE, WARD, WARDEN, await_end, sweep
+from bursar.execute.processes import GRACE, WARD, WARDEN, await_end, sweep
 from bursar.execute.tags import run_tag
 from bursar.execute.wire import Channel, python_program
 from bursar.model.errors import BursarError
@@ -20,7 +20,7 @@ from bursar.model.time import Time
 
 LEAST_DESCRIPTORS: Final = 8
 """that must be free for a run to begin"""
-START_PATIENCE: Final = 10.0
+START_TIMEOUT: Final = 10.0
 """seconds to try again where the system refuses to start a process"""
 
 
@@ -113,7 +113,7 @@ class WardenLink:
         self.channel.close()
         with suppress(OSError):  # to wait with `wait` alone is to look every 50 ms
             handle = os.pidfd_open(self._process.pid)
-            await_end(2 * PATIENCE, handle)
+            await_end(2 * GRACE, handle)
             os.close(handle)
         try:
             self._process.wait(1)
@@ -126,7 +126,7 @@ class WardenLink:
 
 def _start(argv: list[str], environment: dict[str, str], link: int) -> subprocess.Popen[bytes]:
     """Start a program; where the system refuses that for a moment, try again."""
-    end = time.monotonic() + START_PATIENCE
+    end = time.monotonic() + START_TIMEOUT
     while True:
         try:
             return subprocess.Popen(

@@ -31,7 +31,7 @@ CHUNK: Final = 1 << 16
 """bytes to read at once"""
 SHORT: Final = 1 << 10
 """bytes: far less than a page"""
-PATIENCE: Final = 5.0
+GRACE: Final = 5.0
 """seconds to wait for killed processes; one that hangs in the kernel takes longer, or for ever"""
 
 
@@ -151,9 +151,9 @@ def await_end(seconds: float | None, *handles: int) -> list[int]:
 def end_descendants() -> bool:
     """Kill all children; those of the killed come here as orphans and are killed too.
 
-    For a subreaper. Returns whether none is left, which takes no longer than PATIENCE.
+    For a subreaper. Returns whether none is left, which takes no longer than GRACE.
     """
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + GRACE
     while _reap_all():
         if time.monotonic() >= end:
             return False
@@ -183,7 +183,7 @@ def sweep(mark: str) -> int:
     run = run_tag(mark)
     spared = _lineage()
     killed: set[int] = set()
-    end = time.monotonic() + 2 * PATIENCE
+    end = time.monotonic() + 2 * GRACE
     looks_in_vain = 0
     while looks_in_vain < 2 and time.monotonic() < end:
         found = [pid for pid in _all_processes() if pid not in spared and _is_of(pid, run, mark)]
@@ -216,7 +216,7 @@ def _watches(pid: int, run: int, mark: str) -> bool:
 
 def _signal_found(pids: Collection[int], number: int, run: int, mark: str) -> None:
     """Signal by descriptor: a number may be another process's by the time the signal is sent."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + GRACE
     for pid in pids:
         try:
             handle = os.pidfd_open(pid)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from bursar.execute.directories import AttemptDirectories
 from bursar.execute.orphans import Orphans
 from bursar.execute.processes import (
-    PATIENCE,
+    GRACE,
     Children,
     boottime,
     end_descendants,
@@ -52,7 +52,7 @@ DROP_GRACE: Final = SECOND // 10
 """from the first signal to the last for what runs on a machine that is released"""
 SECOND_LOOK: Final = SECOND // 20
 """after this time orphans that should have ended are looked at again"""
-LONGEST_DYING: Final = round(PATIENCE * SECOND)
+LONGEST_DYING: Final = round(GRACE * SECOND)
 """A ward whose processes do not end for so long after they were killed has failed."""
 DOUBT: Final = SECOND // 4
 """It waits so long for an orphan that may be its own, or another's."""

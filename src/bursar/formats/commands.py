@@ -71,7 +71,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
         return tuple(line.removesuffix("\r") for line in text.removesuffix("\n").split("\n"))
 
     @property
-    def told_empty(self) -> str:
+    def empty_text(self) -> str:
         if self.file is None:
             return "no argument after ':::'; give at least one"
         return f"{source_name(self.file)}: no arguments; write one on each line"
@@ -117,7 +117,7 @@ def combine(
     for source in sources:
         given = source.read(null=null)
         if not given and len(sources) > 1:
-            raise InputError(source.told_empty)
+            raise InputError(source.empty_text)
         rows = [_columns(argument, colsep) for argument in given]
         if source.linked and groups:
             groups[-1].append(rows)

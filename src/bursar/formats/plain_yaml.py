@@ -34,13 +34,13 @@ def read_yaml(text: str, source: str) -> Any:
         for event in yaml.parse(text, Loader=loader):
             builder.take(event)
     except yaml.YAMLError as error:
-        raise InputError(f"{source}{_told(error)}") from None
+        raise InputError(f"{source}{_reason(error)}") from None
     except UnicodeEncodeError:
         raise InputError(f"{source}: not valid YAML: it is not Unicode text") from None
     return builder.result
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     mark = getattr(error, "problem_mark", None)
     why = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
     line = "" if mark is None else f", line {mark.line + 1}"

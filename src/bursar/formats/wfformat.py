@@ -113,7 +113,7 @@ def parse_wfformat(data: bytes | str, source: str = "workflow") -> Dag:
     try:
         version = _VERSION.decode(data).schema_version
         if version not in VERSIONS:
-            raise InputError(_version_told(version))
+            raise InputError(_version_text(version))
         return _read(_INSTANCE.decode(data))
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
@@ -121,7 +121,7 @@ def parse_wfformat(data: bytes | str, source: str = "workflow") -> Dag:
         raise InputError(f"{source}: not valid WfFormat: {one_line(str(error))}") from None
 
 
-def _version_told(version: str | None) -> str:
+def _version_text(version: str | None) -> str:
     found = "without a schemaVersion" if version is None else f"version {shown(version)}"
     return f"WfFormat {found}; only {' and '.join(VERSIONS)} are supported: convert the file"
 
@@ -225,7 +225,7 @@ def write_wfformat(
     the critical path, below which no execution is, and 1970.
     """
     if version not in VERSIONS:
-        raise InputError(_version_told(version))
+        raise InputError(_version_text(version))
     timed = np.flatnonzero(~np.isnan(dag.runtimes)).tolist()
     has_time = set(timed)
     execution = None

@@ -20,11 +20,11 @@ from bursar.kernels.placing_keys import (
     by_arrival,
     drawn,
     highest_rank,
-    is_trusted,
     lowest_rank,
     most_delayed,
     share_left,
     stretched,
+    trust,
 )
 from bursar.kernels.placing_learning import expect, learn, look_half_way, remember, taking
 from bursar.kernels.placing_state import (
@@ -134,6 +134,7 @@ def arrive(rule: int, state: PlacingState) -> None:
             push(table, row.AHEAD, begin, task - begin, task, row.FALL)
             table[row.WORK_LEFT, work] += table[row.ESTIMATE, task]
     table[row.AHEAD_SIZE, work] = end - begin
+    table[row.PATH_LEFT, work] = table[row.PATH, work]
 
 
 def rank_tasks(state: PlacingState, work: int) -> None:
@@ -325,21 +326,21 @@ def most_urgent(rule: int, state: PlacingState, scale: float, power: int) -> int
     table, ratio, numbers = state.table, state.ratio, state.numbers
     now, history = numbers[ps.NOW], numbers[ps.HISTORY]
     least_verdicts = history // 10 if history >= 20 else 1
-    trusted = is_trusted(numbers[ps.AGREED], numbers[ps.COMPARED], least_verdicts)
+    trusted = trust(numbers[ps.AGREED], numbers[ps.COMPARED], least_verdicts)
     best, least = -1, np.inf
     for place in range(numbers[ps.QUEUED]):
         work = table[row.QUEUE, place]
         age = now - table[row.ARRIVED, work]
         factor = ratio[row.FACTOR, work]
-        path, path_left = (
-            table[row.PATH, work] * factor,
-            table[row.RANK, table[row.AHEAD, table[row.FIRST, work]]] * factor,
-        )
+        path, path_left = table[row.PATH, work] * factor, table[row.PATH_LEFT, work] * factor
         if rule == keys.FWP:
             key = most_delayed(age, scale, path_left, path)
-        elif trusted:
+        elif trusted == keys.RIGHT:
             work_left = table[row.WORK_LEFT, work] * factor
             key = stretched(age, scale, path_left, path, work_left, power)
+        elif trusted == keys.ROUGH:
+            tasks = table[row.FIRST, work + 1] - table[row.FIRST, work]
+            key = share_left(table[row.LEFT, work], tasks, path)
         else:
             key = by_arrival()
         if key < least or (key == least and work < best):
@@ -401,6 +402,7 @@ def begin(rule: int, state: PlacingState, task: int) -> None:
             pop(table, row.AHEAD, base, size, row.FALL)
             size -= 1
         table[row.AHEAD_SIZE, work] = size
+        table[row.PATH_LEFT, work] = table[row.RANK, table[row.AHEAD, base]] if size > 0 else 0
     elif keys.OWM <= rule <= keys.OWM_HIGHEST and numbers[ps.GROUPS] > 1:
         expected = now + taking(state, task, machine)
         table[row.DUE_KEY, task] = expected * numbers[ps.MACHINES] + machine

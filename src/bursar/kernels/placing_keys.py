@@ -24,8 +24,14 @@ STRETCH: Final = 8
 
 SOONEST: Final = -1e300
 """before all others: a work of which nothing takes any time"""
-TRUSTED: Final = 30
-"""percent: by how much right verdicts must outnumber wrong ones"""
+USELESS: Final = 0
+ROUGH: Final = 1
+RIGHT: Final = 2
+"""how far estimates are worth following"""
+ROUGHLY: Final = 30
+"""percent: by how much right verdicts must outnumber wrong ones to follow estimates at all ..."""
+RIGHTLY: Final = 90
+"""... and to take slowdowns by them for true"""
 LOW: Final = 0xFFFFFFFF
 MIX: Final = 0x45D9F3B
 
@@ -92,9 +98,11 @@ def verdict(took: int, expected: float, other_took: int, other_expected: float) 
     return 1 if (took > other_took) == (expected > other_expected) else -1
 
 
-def is_trusted(agreed: int, compared: int, least: int) -> bool:
-    """Whether estimates are worth following, by the verdicts on the last works, and their sum."""
-    return compared < least or agreed * 100 >= compared * TRUSTED
+def trust(agreed: int, compared: int, least: int) -> int:
+    """How far estimates are worth following, by the verdicts on the last works, and their sum."""
+    if compared < least or agreed * 100 >= compared * RIGHTLY:
+        return RIGHT
+    return ROUGH if agreed * 100 >= compared * ROUGHLY else USELESS
 
 
 def mixed(bits: int) -> int:
@@ -123,7 +131,7 @@ KEYS: Final = (
     most_delayed,
     stretched,
     verdict,
-    is_trusted,
+    trust,
     mixed,
     drawn,
 )

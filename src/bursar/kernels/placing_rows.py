@@ -116,7 +116,9 @@ LAST_EXPECTED: Final = 52
 """... and were expected to take"""
 TRANSFER: Final = 53
 """by task: what its files take on any machine"""
-ROWS: Final = 54
+PATH_LEFT: Final = 54
+"""by work: critical path of the tasks that have not been started, where keys change with time"""
+ROWS: Final = 55
 
 # Of `ratio`, with a column for each work, and one more, or for each machine.
 KEY: Final = 0

@@ -82,6 +82,29 @@ class Offer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The least a machine of this offer can cost."""
         return self.charge(0)
 
+    @property
+    def price_of_work(self) -> float:
+        """What a microsecond of work at speed 1 costs, in billionths, where every slot is used."""
+        return self.price.nanos / (self.billing * self.slots * self.speed)
+
+    @property
+    def machine_type(self) -> str:
+        """As its provider knows it."""
+        return (self.place.instance_type if self.place else "") or self.name
+
+    @property
+    def zone(self) -> str:
+        """Where its machines are; empty: anywhere."""
+        return self.place.zone if self.place else ""
+
+
+def have_in_common(one: Offer, other: Offer) -> int:
+    """How much decides when machines of both are taken away: a type, and a zone if both tell it.
+
+    Machines of one type in one zone vanish together, as it is there that they get scarce.
+    """
+    return (one.machine_type == other.machine_type) + (one.zone == other.zone != "")
+
 
 class Market(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The offers, with a currency and the date of the prices. Names are unique."""

@@ -44,6 +44,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """where the commands run"""
     typed: str = ""
     """the command line that made it; empty: it was not made by one"""
+    is_simulated: bool = False
+    """its machines exist in its journal only"""
     id: str = ""
     """what tells this run from all others; copies have the same; empty: of an earlier version"""
 

@@ -74,7 +74,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         """What it costs at most, with the confidence."""
         return max(self.cost_upper, self.cost)
 
-    def cap_told(self, sample: Money, currency: str) -> str:
+    def cap_text(self, sample: Money, currency: str) -> str:
         """`$0.40 of the sample + $1.20 bound + $0.10 reserve`."""
         spent, bound, reserve = (
             format_money(amount, currency) for amount in (sample, self.bound, self.reserve)

@@ -227,14 +227,14 @@ class WorkflowBuilder:
                 map(self._index.__getitem__, self._needs), np.int64, len(self._needs)
             )
         except (KeyError, TypeError):
-            raise InputError(self._unknown_told(names, tasks)) from None
+            raise InputError(self._unknown_text(names, tasks)) from None
         selfish = tasks[needed == tasks]
         if len(selfish):
             name = shown(names[selfish[0]])
             raise InputError(f"task {name} needs itself; remove {name} from its needs")
         return needed, tasks
 
-    def _unknown_told(self, names: tuple[str, ...], tasks: Longs) -> str:
+    def _unknown_text(self, names: tuple[str, ...], tasks: Longs) -> str:
         task, unknown = next(
             (task, need)
             for task, need in zip(tasks, self._needs, strict=True)

@@ -25,18 +25,34 @@ def corrected(
     budget: Money,
     prices: Mapping[str, Money],
     most: Mapping[str, int | None] | None = None,
+    worth: Mapping[str, float] | None = None,
 ) -> dict[str, int]:
     """A profile brought to so many machines: scaled down (5.14), or inflated within the budget.
 
     `most` are the limits of offers (None: there is none), beyond which nothing is bought: what they
-    leave of the money inflates the rest.
+    leave of the money inflates the rest. With `worth`, what a machine of each offer gets done,
+    offers are not scaled down alike: those that do least for their money go first.
     """
     limits = most or {}
     within = {name: _up_to(count, limits.get(name)) for name, count in found.items()}
     total = sum(within.values())
+    if total > wanted and worth is not None:
+        return _without_dearest(within, total - wanted, prices, worth)
     if total > wanted:
         return {name: ceil(wanted * count / total) for name, count in within.items()}
     return _inflated(within, wanted, budget, prices, limits)
+
+
+def _without_dearest(
+    fleet: Mapping[str, int], excess: int, prices: Mapping[str, Money], worth: Mapping[str, float]
+) -> dict[str, int]:
+    """So many machines fewer, first of the offers that do least for their money."""
+    found = dict(fleet)
+    for name in sorted(found, key=lambda one: (worth[one] / max(1, prices[one].nanos), one)):
+        fewer = min(excess, found[name])
+        found[name] -= fewer
+        excess -= fewer
+    return found
 
 
 def _up_to(count: int, limit: int | None) -> int:

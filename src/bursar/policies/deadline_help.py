@@ -9,12 +9,12 @@ both pools work at the same time: no machine is given back before a better one i
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, sqrt
 from typing import Final
 
 import numpy as np
 
-from bursar.beliefs.past import LOST, SUCCESS, past_attempts
+from bursar.beliefs.past import LOST, SUCCESS, lost_machines, past_attempts
 from bursar.model.fleet import Fleet
 from bursar.model.time import Time
 from bursar.state import events as ev
@@ -36,35 +36,55 @@ class LastMoment:
     """
 
     def __init__(self) -> None:
-        self._results, self._total = 0, 0.0
+        self._results, self._total, self._squares = 0, 0.0, 0.0
         self.longest = 0.0
         """microseconds at speed 1 of the longest attempt so far"""
+        self._running: dict[int, set[int]] = {}
+        """by unreliable machine, attempts that run there"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        if not isinstance(event, ev.AttemptEnded) or event.outcome not in ("success", "lost"):
-            return
-        offer = state.market[state.offer_of(state.log.machine[event.attempt])]
-        work = (event.at - state.log.started[event.attempt]) * offer.speed
-        self._results += event.outcome == "success"
+        if type(event) is ev.AttemptStarted:
+            if state.machines[event.machine].offer.pool == "unreliable":
+                self._running.setdefault(event.machine, set()).add(event.attempt)
+        elif type(event) is ev.AttemptEnded:
+            machine = state.log.machine[event.attempt]
+            self._running.get(machine, set()).discard(event.attempt)
+            if event.outcome in ("success", "lost"):
+                self._results += event.outcome == "success"
+                self._add(event.attempt, event.at, state)
+        elif type(event) is ev.MachineDown:
+            gone = self._running.pop(event.machine, ())
+            for attempt in gone if event.cause == "lost" else ():
+                self._add(attempt, event.at if event.ended is None else event.ended, state)
+
+    def _add(self, attempt: int, end: Time, state: View) -> None:
+        offer = state.market[state.offer_of(state.log.machine[attempt])]
+        work = (end - state.log.started[attempt]) * offer.speed
         self._total += work
+        self._squares += work * work
         self.longest = max(self.longest, work)
 
     def saw_before(self, view: View) -> None:
         """Learn what happened before anybody watched."""
         past = past_attempts(view)
-        # What went with its machine did not end by itself.
+        # What went with a machine that was given back did not end by itself.
         gone = {charge.machine: charge.end for charge in view.ledger.charges()}
         last = np.array([gone.get(machine, 0) for machine in past.machines.tolist()])
-        by_itself = (past.outcomes == LOST) & (past.ended < last)
-        known = past.among((past.outcomes == SUCCESS) | by_itself)
+        taken = np.isin(past.machines, list(lost_machines(view)))
+        is_lost = (past.outcomes == LOST) & ((past.ended < last) | taken)
+        known = past.among((past.outcomes == SUCCESS) | is_lost)
+        for attempt in view.attempts.values():
+            if attempt.machine.offer.pool == "unreliable":
+                self._running.setdefault(attempt.machine.id, set()).add(attempt.id)
         speeds = np.array([offer.speed for offer in view.market.offers])
         work = (known.ended - known.started) * speeds[known.offers]
         self._results = int((known.outcomes == SUCCESS).sum())
         self._total, self.longest = float(work.sum()), float(work.max(initial=0.0))
+        self._squares = float((work * work).sum())
 
     def work_left(self, view: View) -> float:
         """Microseconds at speed 1, as if nothing were done yet of what runs."""
-        return (view.total - view.done - view.failed) * self._mean
+        return (view.total - view.done - view.failed) * self.mean
 
     @property
     def is_known(self) -> bool:
@@ -72,11 +92,28 @@ class LastMoment:
         return self._results >= FEW
 
     @property
-    def _mean(self) -> float:
+    def mean(self) -> float:
+        """What a task takes, in microseconds at speed 1."""
         return self._total / self._results if self._results else 0.0
 
-    def at(self, view: View, fleet: Fleet) -> Time | None:
-        """From then on the fleet's reliable machines are all needed; None: there is no deadline."""
+    @property
+    def results(self) -> int:
+        """How many tasks have ended."""
+        return self._results
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of run times, by their mean."""
+        mean = self.mean
+        return sqrt(max(0.0, self._squares / self._results - mean**2)) / mean if mean else 0.0
+
+    def at(
+        self, view: View, fleet: Fleet, *, mean: float | None = None, longest: float | None = None
+    ) -> Time | None:
+        """From then on the fleet's reliable machines are all needed; None: there is no deadline.
+
+        `mean` and `longest` are what is expected of run times, if not what was seen so far.
+        """
         deadline = view.goal.deadline
         offers = [
             offer
@@ -92,7 +129,9 @@ class LastMoment:
         slowest = min(offer.speed for offer in offers)
         left = view.total - view.done - view.failed
         rounds = 1 + ceil(left / slots)  # the last tasks may be the longest
-        lasts = ceil((rounds * self._mean + self.longest) / slowest)
+        mean = self.mean if mean is None else mean
+        longest = self.longest if longest is None else longest
+        lasts = ceil((rounds * mean + longest) / slowest)
         return deadline - CHANGEOVERS * boot - lasts
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from bursar.model.fleet import Fleet
+from bursar.model.market import Offer, have_in_common
 from bursar.model.money import Money
 from bursar.model.strategy import INTERIM, Kind, Strategy
 from bursar.model.time import LONGEST, Time
@@ -17,7 +18,11 @@ from bursar.state.view import Machine, View
 
 
 class Free:
-    """Free slots of both pools, as machine numbers; found when there is a task for them."""
+    """Free slots of both pools, as machine numbers; found when there is a task for them.
+
+    Machines of one kind vanish together, so another instance of a task gets one of another type or
+    zone than those where it runs or was lost, if one is free.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -30,6 +35,22 @@ class Free:
     def reliable(self) -> list[int]:
         return self._of("reliable")
 
+    def take_unreliable(self, task: int, lost_on: str | None) -> tuple[int, str]:
+        """A machine for an instance of this task, and what it is apart from, if it was chosen."""
+        view, free = self._view, self.unreliable
+        rivals = [view.attempts[one].machine.offer for one in view.attempts_of(task)]
+        if lost_on is not None:
+            rivals.append(view.market[lost_on])
+        if not rivals:
+            return free.pop(), ""
+        last = free[-1]
+        best = min(reversed(free), key=lambda one: likeness(view.machines[one].offer, rivals))
+        free.remove(best)
+        is_apart = likeness(view.machines[best].offer, rivals) < likeness(
+            view.machines[last].offer, rivals
+        )
+        return best, rivals[0].name if is_apart else ""
+
     def _of(self, pool: str) -> list[int]:
         machines = self._view.machines
         return [
@@ -38,6 +59,11 @@ class Free:
             if (machine := machines[number]).offer.pool == pool
             for _ in range(machine.offer.slots - len(machine.attempts))
         ]
+
+
+def likeness(offer: Offer, others: Iterable[Offer]) -> int:
+    """What an offer has most in common with any of some others."""
+    return max((have_in_common(offer, other) for other in others), default=0)
 
 
 def is_unreliable(machine: Machine) -> bool:

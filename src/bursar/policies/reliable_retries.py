@@ -99,15 +99,17 @@ class ReliableRetries(Placer):
         found: list[Start] = []
         for account in view.ledger.accounts:
             mine = [one for one in starts if view.machines[one.machine].account == account]
-            found += self._moved(mine, account, view)
+            lost = [task for task in self._lost.of(account, view) if task in view.ready]
+            found += self._moved(mine, lost, account, view) if lost else mine
         return found
 
-    def _moved(self, starts: list[Start], account: str, view: View) -> Iterator[Start]:
+    def _moved(
+        self, starts: list[Start], lost: list[int], account: str, view: View
+    ) -> Iterator[Start]:
         """The starts of an account, with its lost tasks on reliable machines."""
         if not any(_is_safe(m) for m in view.machines.values() if m.account == account):
             yield from starts  # none is there, nor booting: what would it wait for
             return
-        lost = [task for task in self._lost.of(account, view) if task in view.ready]
         slots = [one.machine for one in starts]
         for number in _free_reliable(slots, account, view):
             if not lost:

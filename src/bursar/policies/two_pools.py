@@ -23,6 +23,7 @@ from bursar.model.time import Time
 from bursar.model.work import Bag, Work
 from bursar.policies.deadline_help import DeadlineHelp
 from bursar.policies.early_help import EarlyHelp
+from bursar.policies.lost_tasks import LostTasks
 from bursar.policies.pool_machines import (
     Free,
     all_refused,
@@ -74,6 +75,7 @@ class TwoPools:
         """of machines and attempts, as at the last look"""
         self._early_help = EarlyHelp(fleet, unreliable, self._timeout, self.counts)
         self._deadline_help = DeadlineHelp()
+        self._lost = LostTasks()
         self._in_order = in_order
         """tasks are sent by their numbers, not at random, which makes a fair sample of the first"""
         self._runs_on = runs_on
@@ -114,6 +116,7 @@ class TwoPools:
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         self.strategies.saw(event, state)
         self._deadline_help.saw(event, state)
+        self._lost.saw(event, state)
         match event:
             case ev.WorkArrived(work=Work(tasks=Bag())):
                 first = state.total - event.work.count + 1
@@ -191,7 +194,13 @@ class TwoPools:
 
     def saw_before(self, view: View) -> None:
         """Learn what happened before anybody watched; the tail is opened again when it goes on."""
-        for one in (self.strategies, self._deadline_help, self._timeout, self.tails):
+        for one in (
+            self.strategies,
+            self._deadline_help,
+            self._timeout,
+            self.tails,
+            self._lost,
+        ):
             one.saw_before(view)
         self._settled[1:] = bytes(status >= DONE for status in view.status[1:])
         self._returned = list(view.ready)
@@ -428,7 +437,7 @@ class TwoPools:
         while self.queues.unreliable and free.unreliable:
             task = self.queues.take()
             if not self._settled[task]:
-                self._send(task, free.unreliable.pop(), now)
+                self._send(task, *free.take_unreliable(task, self._lost.lost_on(task)), now)
         while self.queues.reliable and free.reliable:
             task = self.queues.take_reliable()
             if not self._settled[task]:
@@ -444,7 +453,7 @@ class TwoPools:
                 self._send_reliable(task, free.reliable.pop())
         return len(self.starts) > before
 
-    def _send(self, task: int, machine: int, now: Time) -> None:
+    def _send(self, task: int, machine: int, apart: str, now: Time) -> None:
         reason = "no result so far: sent again" if task in self._sent else ""
         self._sent[task] = now
         self._spare -= 1
@@ -457,6 +466,8 @@ class TwoPools:
             reason = f"no result so far: attempt {self.tails.stage_of(task)} of the tail"
             self.tails.sent(task, now)
         self._first_end = now + limit
+        if apart:
+            reason += f", on another kind of machine than {apart}"
         self.starts.append(Start(task, machine, reason, measure=self._runs_on))
 
     def _send_reliable(self, task: int, machine: int) -> None:

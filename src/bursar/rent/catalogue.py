@@ -94,18 +94,18 @@ def chosen(
             f" {shown(filter_.pattern)}; try another region, or ask for live prices"
         )
     if missing:
-        told = counted(missing, "machine")
-        report(f"left out {told} for which {catalogue.source} has no price")
+        note = counted(missing, "machine")
+        report(f"left out {note} for which {catalogue.source} has no price")
     return priced
 
 
-def age_told(catalogue: Catalogue, today: date) -> str:
+def age_text(catalogue: Catalogue, today: date) -> str:
     """How old the prices are, in words."""
     days = (today - catalogue.date).days
-    told = f"prices of {catalogue.date} from {catalogue.source}"
+    note = f"prices of {catalogue.date} from {catalogue.source}"
     if days <= FRESH_DAYS:
-        return told
-    return f"{told}: {counted(days, 'day')} old, check them"
+        return note
+    return f"{note}: {counted(days, 'day')} old, check them"
 
 
 def _nearest(pattern: str, types: Iterable[str]) -> str:

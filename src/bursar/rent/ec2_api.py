@@ -139,8 +139,8 @@ class Ec2Api:
         """
         region = region_of(offer)
         client = self.client(region, repeats=False)
-        told = _asked(client.run_instances, **_wishes(offer, count, token, tags, script))
-        return list(_instances(region, told["Instances"], tags))
+        reply = _asked(client.run_instances, **_wishes(offer, count, token, tags, script))
+        return list(_instances(region, reply["Instances"], tags))
 
     def describe(
         self, regions: Iterable[str], mark: str, states: Sequence[str]
@@ -169,7 +169,7 @@ class Ec2Api:
     def _end(self, region: str, ids: Sequence[str]) -> list[str]:
         """One id that is not known makes the whole call fail: then each half is tried."""
         try:
-            told = _asked(self.client(region).terminate_instances, InstanceIds=list(ids))
+            reply = _asked(self.client(region).terminate_instances, InstanceIds=list(ids))
         except Ec2Error as error:
             if error.code != NOT_FOUND:
                 raise
@@ -177,7 +177,7 @@ class Ec2Api:
             return [*self._end(region, ids[:half]), *self._end(region, ids[half:])] if half else []
         return [
             one["InstanceId"]
-            for one in told["TerminatingInstances"]
+            for one in reply["TerminatingInstances"]
             if one["CurrentState"]["Name"] in ("shutting-down", "terminated")
         ]
 
@@ -263,11 +263,11 @@ def _wishes(
 
 
 def _instances(
-    region: str, told: Iterable[dict[str, Any]], given: dict[str, str] | None = None
+    region: str, reply: Iterable[dict[str, Any]], given: dict[str, str] | None = None
 ) -> Iterable[Ec2Instance]:
     """Those of which the tags say which machine they are; `given` are tags that are known."""
     numbers: dict[str, list[int]] = {}
-    for one in told:
+    for one in reply:
         tags = given or {tag["Key"]: tag["Value"] for tag in one.get("Tags", ())}
         text = tags.get(MACHINES_TAG, "")
         try:
@@ -305,7 +305,7 @@ def _plainly(error: Exception) -> Ec2Error:
         PartialCredentialsError,
     )
 
-    told = cut(one_line(re.sub(r"\s+", " ", str(error)).strip()), 300)
+    reply = cut(one_line(re.sub(r"\s+", " ", str(error)).strip()), 300)
     if isinstance(error, ClientError):
         answer = error.response.get("Error", {})
         code, status = answer.get("Code", ""), error.response["ResponseMetadata"]["HTTPStatusCode"]
@@ -318,8 +318,8 @@ def _plainly(error: Exception) -> Ec2Error:
     if isinstance(error, NoCredentialsError | PartialCredentialsError):
         return Ec2Error("EC2: no credentials were found; set them up as for the AWS command line")
     if isinstance(error, ParamValidationError):
-        return Ec2Error(f"EC2: {told}")
-    return Ec2Error(f"EC2 cannot be reached: {told}", is_doubtful=True)
+        return Ec2Error(f"EC2: {reply}")
+    return Ec2Error(f"EC2 cannot be reached: {reply}", is_doubtful=True)
 
 
 _CAPACITY: Final = (

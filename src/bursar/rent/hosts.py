@@ -30,7 +30,7 @@ from bursar.rent.leased import Leased, LeasingRenter
 
 LEAD: Final[Time] = 5 * SECOND
 """to start Python on a host and have it end an agent"""
-PATIENCE: Final = 60.0
+TIMEOUT: Final = 60.0
 """seconds for a command on a host"""
 RETRY: Final = 2.0
 """seconds after which a host that could not be reached is asked again to end a machine"""
@@ -85,7 +85,7 @@ def run_there(reach: Reach, host: str, offer: Offer, request: object) -> bytes:
     argv = reach.command(host, offer)
     try:
         done = subprocess.run(
-            argv, input=encode(request), capture_output=True, timeout=PATIENCE, check=False
+            argv, input=encode(request), capture_output=True, timeout=TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
         raise HostError("it did not answer in time") from None
@@ -99,8 +99,8 @@ def run_there(reach: Reach, host: str, offer: Offer, request: object) -> bytes:
 
 def tokens_on(reach: Reach, host: str, offer: Offer, prefix: str) -> list[str]:
     """Machines whose tokens begin so and whose agents live on a host."""
-    told = run_there(reach, host, offer, {"list": prefix})
-    return [json.loads(line) for line in told.splitlines()]
+    output = run_there(reach, host, offer, {"list": prefix})
+    return [json.loads(line) for line in output.splitlines()]
 
 
 def end_on(reach: Reach, host: str, offer: Offer, token: str) -> None:

@@ -56,7 +56,7 @@ def _on_demand(api: Ec2Api, region: str) -> Iterator[PricedMachine]:
 
 def _listed(product: Mapping[str, Any], region: str) -> PricedMachine | None:
     """None: it is no machine, such as a fee."""
-    told = product["product"]["attributes"]
+    attributes = product["product"]["attributes"]
     terms = product.get("terms", {}).get("OnDemand", {}).values()
     prices = [
         Decimal(part["pricePerUnit"].get("USD", "0"))
@@ -64,13 +64,13 @@ def _listed(product: Mapping[str, Any], region: str) -> PricedMachine | None:
         for part in term["priceDimensions"].values()
         if part["unit"] == "Hrs"
     ]
-    memory = str(told.get("memory", "")).removesuffix(" GiB").replace(",", "")
+    memory = str(attributes.get("memory", "")).removesuffix(" GiB").replace(",", "")
     try:
-        cpus, gibibytes = int(told["vcpu"]), Decimal(memory)
+        cpus, gibibytes = int(attributes["vcpu"]), Decimal(memory)
     except (KeyError, ValueError, ArithmeticError):
         return None
     price = max(prices, default=Decimal(0))
-    return PricedMachine(told["instanceType"], region, cpus, gibibytes, price)
+    return PricedMachine(attributes["instanceType"], region, cpus, gibibytes, price)
 
 
 def _spot_prices(api: Ec2Api, region: str) -> dict[str, Decimal]:

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Final
 
-PATIENCE: Final = 10.0
+LONGEST_SILENCE: Final = 10.0
 """seconds for which nothing is said: what fails for a moment is no news"""
 _LOG: Final = logging.getLogger("bursar")
 
@@ -26,11 +26,11 @@ class Silence:
         with self._lock:
             now = time.monotonic()
             since = self._since = now if self._since is None else self._since
-            if self._is_said or now - since < PATIENCE:
+            if self._is_said or now - since < LONGEST_SILENCE:
                 return
             self._is_said = True
-        told = "%s has not answered for %.0f s, and is asked again: %s"
-        _LOG.warning(told, self._who, now - since, why)
+        message = "%s has not answered for %.0f s, and is asked again: %s"
+        _LOG.warning(message, self._who, now - since, why)
 
     def answered(self) -> None:
         with self._lock:

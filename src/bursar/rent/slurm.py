@@ -33,7 +33,7 @@ from bursar.rent.silence import Silence
 
 LEAD: Final[Time] = 15 * SECOND
 """to cancel a job and see it gone, while the controller is busy"""
-PATIENCE: Final = 60.0
+TIMEOUT: Final = 60.0
 """seconds for a command of Slurm, which tries for long to reach its controller"""
 LOOK_EVERY: Final = 1.0
 """seconds between looks at the queue"""
@@ -80,7 +80,7 @@ def run_slurm(*words: str, text: str = "") -> str:
     """What a command prints; SlurmError if it fails."""
     try:
         done = subprocess.run(
-            words, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False
+            words, input=text, capture_output=True, text=True, timeout=TIMEOUT, check=False
         )
     except FileNotFoundError:
         raise SlurmError(
@@ -292,8 +292,8 @@ def _ending(job: str) -> str:
             words = run_slurm("scontrol", "show", "job", "--oneliner", job).split()
         except SlurmError:
             return "its job is gone"
-        told = next((word for word in words if word.startswith("JobState=")), "JobState=gone")
-        state = told.partition("=")[2].lower()
+        field = next((word for word in words if word.startswith("JobState=")), "JobState=gone")
+        state = field.partition("=")[2].lower()
         if state != "completing" or not left:
             break
         time.sleep(LOOK_EVERY / 2)

@@ -40,7 +40,7 @@ class Decision(msgspec.Struct, frozen=True):
 
     line: DecisionLine
     several: str = ""
-    """with places for COUNT and NAMES; empty: it is always told alone"""
+    """with places for COUNT and NAMES; empty: it is always shown alone"""
     name: str = ""
 
 
@@ -61,7 +61,7 @@ def decision_of(event: ev.AnyEvent, state: RunState) -> DecisionLine | None:
 
 
 def grouped(found: Sequence[Decision]) -> list[DecisionLine]:
-    """Like decisions for like reasons told once with their count; the length is bounded.
+    """Like decisions for like reasons shown once with their count; the length is bounded.
 
     Reasons are equal if they differ in numbers only; the first is shown.
     """
@@ -140,8 +140,8 @@ def _tell(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:
             return f"work {event.work} is cancelled", event.why
         case ev.PriorityChanged():
             before = state.work[event.work - 1][1].priority
-            told = f"work {event.work} has priority {event.priority}"
-            return told, f"requested; it was {before}"
+            decided = f"work {event.work} has priority {event.priority}"
+            return decided, f"requested; it was {before}"
         case ev.PlanChosen():
             cost = format_money(event.cost_upper, state.market.currency)
             promise = f"{format_duration(event.makespan_upper)} and {cost} at most"

@@ -13,7 +13,7 @@ from bursar.model.money import format_money
 from bursar.model.text import counted, printable
 from bursar.model.time import SECOND, Time, format_duration
 from bursar.report.forecast import Forecast
-from bursar.report.summary import refill_told
+from bursar.report.summary import refill_text
 from bursar.state.digest import interval_money, refill_awaited
 from bursar.state.state import RunState
 
@@ -63,7 +63,7 @@ def _awaited(state: RunState) -> str:
     if state.stopping is None:
         refill = refill_awaited(state)
         began = 0.0 if state.created is None else state.created.began
-        return "" if refill is None else refill_told(began, refill)
+        return "" if refill is None else refill_text(began, refill)
     running = {attempt.task for attempt in list(state.attempts.values())}
     if running and not state.stopping.now:
         return f"stopping, waiting for {counted(len(running), 'task')} to finish"

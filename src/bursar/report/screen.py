@@ -101,7 +101,7 @@ def _sparks(shown: RunSnapshot, width: int) -> list[RenderableType]:
     charts = shown.charts
     room = max(10, min(width - 34, 120))
     lines: list[RenderableType] = []
-    for name, steps, most, colour, told in (
+    for name, steps, most, colour, ending in (
         ("tasks done", charts.done, charts.total, "green", shown.tiles[0].value),
         ("running", charts.running, max(charts.running.v, default=1), "blue", ""),
         ("machines", charts.fleet, max(charts.fleet.v, default=1), "bright_black", ""),
@@ -109,7 +109,7 @@ def _sparks(shown: RunSnapshot, width: int) -> list[RenderableType]:
          shown.tiles[1].value),
     ):  # fmt: skip
         values = sampled(steps, charts.now, room)
-        last = told or f"{values[-1] if values else 0:,.0f}"
+        last = ending or f"{values[-1] if values else 0:,.0f}"
         spark = Text(sparkline(values, most), colour)
         lines.append(Text(f"{name:<11}", "dim") + spark + Text(f" {_clean(last)}"))
     return lines

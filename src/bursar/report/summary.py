@@ -85,12 +85,12 @@ class Summary(msgspec.Struct, frozen=True):
         budget = "" if money.budget is None else f" of {money.budget}"
         done = f"{self.tasks.done:,} of {counted(self.tasks.total, 'task')} done"
         cost = f"{money.committed}{budget} {money.currency}"
-        why = f"<br>{escape(self.told_why)}" if self.told_why else ""
+        why = f"<br>{escape(self.why_text)}" if self.why_text else ""
         span = format_duration(round(self.makespan_s * SECOND))
         return f"<b>{escape(self.run)}</b>: {status}. {done} in {span}, {escape(cost)}{why}"
 
     @property
-    def told_why(self) -> str:
+    def why_text(self) -> str:
         """Why it ended as it did, also where tasks failed."""
         if self.why or not self.tasks.failed:
             return self.why
@@ -124,7 +124,7 @@ def _spending(digest: Digest) -> Spending:
     )
 
 
-def prices_told(market: Market, *, first: bool = True) -> str:
+def prices_text(market: Market, *, first: bool = True) -> str:
     """`Prices of 2012-09-21, USD`, and if the command has not yet said it, what they leave out."""
     if market.is_free:
         return f"{FREE[0].upper()}{FREE[1:]}"
@@ -143,7 +143,7 @@ def goal_money(goal: Goal, currency: str) -> str:
     return ", ".join(f"{name} {money}" for name, money in text.items())
 
 
-def budget_told(market: Market, goal: Goal) -> str:
+def budget_shown(market: Market, goal: Goal) -> str:
     """The cap where it is first shown: `budget $2.50 (storage and transfer are not included)`."""
     if market.is_free:
         return FREE
@@ -202,7 +202,7 @@ def tell_digest(
         f" in {_span(digest.elapsed, digest.was_paused)}, {money_line(digest, first=first)}"
     )
     if digest.refill_awaited is not None and not is_abandoned:
-        yield refill_told(digest.began, digest.refill_awaited)
+        yield refill_text(digest.began, digest.refill_awaited)
     if digest.promise is not None:
         yield _tell_promise(digest, digest.promise)
     if digest.replanned is not None:
@@ -226,7 +226,7 @@ def go_on(digest: Digest, more: str = "") -> str:
     return f"bursar resume {digest.run}{more}"
 
 
-def refill_told(began: float, refill: Time) -> str:
+def refill_text(began: float, refill: Time) -> str:
     """`waits for the next budget at 14:00:00`, as clocks show it; with the day if not today."""
     at = time.localtime(began + refill / SECOND)
     is_today = at[:3] == time.localtime()[:3]

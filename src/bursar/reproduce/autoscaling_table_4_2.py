@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bursar.model.time import SECOND
 from bursar.reproduce.autoscaling_setting import JOB, WORKS, SetSize, workload_of
 from bursar.reproduce.result import Band, Reproduction, Row, between, judged, shown_only
-from bursar.reproduce.workflows_setting import data_told
+from bursar.reproduce.workflows_setting import data_text
 
 PUBLISHED: Final = {
     "1": {
@@ -34,12 +34,12 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     for workload, papers in PUBLISHED.items():
         ours = _facts(workload, size)
         for what, paper in papers.items():
-            told, band = f"workload {workload}: {what}", _band(workload, what, paper, size)
+            label, band = f"workload {workload}: {what}", _band(workload, what, paper, size)
             if band is None:
-                rows.append(shown_only(told, paper, ours[what]))
+                rows.append(shown_only(label, paper, ours[what]))
             else:
                 why = "sizes of the workflows that are here, not of those that were drawn"
-                rows.append(judged(told, paper, ours[what], band, why=why))
+                rows.append(judged(label, paper, ours[what], band, why=why))
     return Reproduction(
         name=name,
         title="Workloads of chapter 4",
@@ -49,7 +49,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
             f"our generator's run times are four times as long; those of workload 1 are scaled to"
             f" a mean of {JOB:,.0f} s for a workflow",
             f"means over {len(size.seeds)} sets of {size.works} workflows",
-            data_told(),
+            data_text(),
         ),
     )
 

@@ -27,7 +27,7 @@ from bursar.reproduce.autoscaling_setting import (
     runs_of,
 )
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.reproduce.workflows_setting import data_told
+from bursar.reproduce.workflows_setting import data_text
 
 Floats = NDArray[np.float64]
 PUBLISHED: Final = {
@@ -62,7 +62,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
 
 def _told(size: SetSize) -> tuple[str, ...]:
     sets = f"all works of {len(size.seeds)} sets of {size.works} workflows together"
-    return (*ASSUMED, sets, data_told())
+    return (*ASSUMED, sets, data_text())
 
 
 def _elastic(runs: list[SetFigures]) -> Floats:
@@ -89,28 +89,28 @@ def _is(what: str, holds: bool, reason: str) -> Row:
 def _moments(name: str, size: SetSize) -> Reproduction:
     rows: list[Row] = []
     spreads: dict[str, WorkMoments] = {}
-    for told, papers in PUBLISHED.items():
-        runs = runs_of(told, size)
-        elastic = spreads[told] = moments(_elastic(runs).tolist())
+    for label, papers in PUBLISHED.items():
+        runs = runs_of(label, size)
+        elastic = spreads[label] = moments(_elastic(runs).tolist())
         near = moments(by_workload(runs, "mean").tolist())
         ours = (elastic.deviation, elastic.skewness, elastic.kurtosis,
                 near.mean, near.deviation, near.skewness, near.kurtosis)  # fmt: skip
         columns = ("S_e deviation", "S_e skewness", "S_e kurtosis",
                    "D_p mean", "D_p deviation", "D_p skewness", "D_p kurtosis")  # fmt: skip
         rows += [
-            shown_only(f"{told}: {column}", paper, figure)
+            shown_only(f"{label}: {column}", paper, figure)
             for column, paper, figure in zip(columns, papers, ours, strict=True)
         ]
         same = float(np.abs(by_workflow(runs, 1.0) - _elastic(runs)).max())
         band = between(0, 1e-12, "deadlines of a factor of 1.0 are responses without an autoscaler")
-        rows.append(checked(f"{told}: D_p by its own deadline, less S_e", same, band))
-    plain = [told for told in spreads if told != NO_AS]
-    least = min(plain, key=lambda told: spreads[told].deviation)
+        rows.append(checked(f"{label}: D_p by its own deadline, less S_e", same, band))
+    plain = [label for label in spreads if label != NO_AS]
+    least = min(plain, key=lambda label: spreads[label].deviation)
     rows.append(_is("S_e of Hist varies least", least == "Hist", "table 4.6"))
-    for told in ("React", "Plan"):
-        slow = spreads[f"{told}, slow boots"].deviation > spreads[told].deviation
-        rows.append(_is(f"slow boots let S_e of {told} vary more", slow, "table 4.6"))
-    skewed = all(spreads[told].skewness > 0 for told in plain)
+    for label in ("React", "Plan"):
+        slow = spreads[f"{label}, slow boots"].deviation > spreads[label].deviation
+        rows.append(_is(f"slow boots let S_e of {label} vary more", slow, "table 4.6"))
+    skewed = all(spreads[label].skewness > 0 for label in plain)
     rows.append(_is("S_e has a long tail to the right with each", skewed, "section 4.7"))
     return Reproduction(
         name=name,
@@ -129,27 +129,27 @@ def _moments(name: str, size: SetSize) -> Reproduction:
 
 
 def _deadlines(name: str, size: SetSize) -> Reproduction:
-    runs = {told: runs_of(told, size) for told in (*SHOWN, NO_AS)}
+    runs = {label: runs_of(label, size) for label in (*SHOWN, NO_AS)}
     rows: list[Row] = []
-    for told, found in runs.items():
+    for label, found in runs.items():
         means = {one: float(by_workload(found, one).mean()) for one in SCENARIOS}
         rows += [
-            shown_only(f"{told}: mean D_p, {scenario} deadline", None, mean)
+            shown_only(f"{label}: mean D_p, {scenario} deadline", None, mean)
             for scenario, mean in means.items()
         ]
         ordered = means["longest"] < means["mean"] < means["median"]
-        rows.append(_is(f"{told}: longest < mean < median", ordered, "figure 4.11a"))
+        rows.append(_is(f"{label}: longest < mean < median", ordered, "figure 4.11a"))
         missed = [float((by_workflow(found, factor) > 1 + 1e-9).mean()) for factor in FACTORS]
         falling = all(before >= after for before, after in pairwise(missed))
-        rows.append(_is(f"{told}: later deadlines are missed less often", falling, "figure 4.12"))
+        rows.append(_is(f"{label}: later deadlines are missed less often", falling, "figure 4.12"))
     rows += _by_size(runs["React"], "React") + _by_size(runs["Plan"], "Plan")
-    spread = [float(by_workload(runs[told], "mean").mean()) for told in SHOWN]
+    spread = [float(by_workload(runs[label], "mean").mean()) for label in SHOWN]
     band = between(1, 1.2, "low variability between autoscalers, section 4.7")
     apart = max(spread) / min(spread)
     rows.append(checked("largest by smallest mean D_p, mean deadline", apart, band))
     series = tuple(
-        Series(told, tuple((f, float(by_workflow(found, f).mean())) for f in FACTORS), "line")
-        for told, found in runs.items()
+        Series(label, tuple((f, float(by_workflow(found, f).mean())) for f in FACTORS), "line")
+        for label, found in runs.items()
     )
     plot = Plot(
         title="Deadline proximity by the factor of each workflow's deadline",
@@ -167,7 +167,7 @@ def _deadlines(name: str, size: SetSize) -> Reproduction:
     )
 
 
-def _by_size(runs: list[SetFigures], told: str) -> list[Row]:
+def _by_size(runs: list[SetFigures], label: str) -> list[Row]:
     """Who misses deadlines: large works those of the workload, small ones their own."""
 
     def mean(one: str, *, own: bool) -> float:
@@ -179,12 +179,12 @@ def _by_size(runs: list[SetFigures], told: str) -> list[Row]:
 
     return [
         _is(
-            f"{told}: by a common deadline large works fare worse than small ones",
+            f"{label}: by a common deadline large works fare worse than small ones",
             mean("large", own=False) > mean("small", own=False),
             "figure 4.11b",
         ),
         _is(
-            f"{told}: by their own deadlines small works fare worse than large ones",
+            f"{label}: by their own deadlines small works fare worse than large ones",
             mean("small", own=True) > mean("large", own=True),
             "figure 4.13",
         ),

@@ -30,10 +30,10 @@ from bursar.reproduce.bats_executions import (
     finish_row,
     finished,
     fleet_of,
+    fleet_text,
     minutes,
     published,
     rolling,
-    told,
     usual,
 )
 from bursar.reproduce.result import (
@@ -178,7 +178,9 @@ def _rows(printed: PrintedRun, runs: Sequence[Ran], tasks: int) -> Iterator[Row]
     yield judged(f"{what}: cost, $", paper, cost(runs), band, why=printed.why_cost)
     fleet, note = usual([run.last_fleet for run in runs])
     why = printed.why_fleet
-    yield same(f"{what}: fleet at the end", told(printed.last), told(fleet), note, why=why)
+    yield same(
+        f"{what}: fleet at the end", fleet_text(printed.last), fleet_text(fleet), note, why=why
+    )
     yield finish_row(what, runs, tasks)
     yield dearest_row(what, runs, Money.parse(printed.budget))
 

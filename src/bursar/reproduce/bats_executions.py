@@ -154,7 +154,7 @@ def usual(fleets: Sequence[Counts]) -> tuple[Counts, str]:
     return fleet, f"in {times} of {len(fleets)} runs"
 
 
-def told(counts: Sequence[int]) -> str:
+def fleet_text(counts: Sequence[int]) -> str:
     return " + ".join(map(str, counts))
 
 

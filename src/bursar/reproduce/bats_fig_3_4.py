@@ -26,10 +26,10 @@ from bursar.reproduce.bats_executions import (
     counts_of,
     dearest_row,
     finish_row,
+    fleet_text,
     minutes,
     published,
     schedule_of,
-    told,
     usual,
 )
 from bursar.reproduce.bats_scenarios import MEAN, TASKS, moved, scenario
@@ -141,14 +141,20 @@ def _rows(printed: PrintedEstimate, runs: Sequence[Ran]) -> Iterator[Row]:
     what, tasks = f"{printed.scenario} {printed.schedule}", _LEFT[printed.scenario]
     budget = chosen.budget + chosen.cushion
     fleet = counts_of(chosen.fleet, scenario(printed.scenario))
-    yield same(f"{what}: fleet", told(printed.fleet), told(fleet))
+    yield same(f"{what}: fleet", fleet_text(printed.fleet), fleet_text(fleet))
     one_step = around(printed.budget, 0.01, "a budget is refined in steps of one per cent")
     asked = float(chosen.budget if chosen.risk > 0 else budget)
     yield judged(f"{what}: budget, $", printed.budget, asked, one_step)
     band = around(printed.minutes, SPREAD, SPREAD_REASON)
     yield judged(f"{what}: makespan, min", printed.minutes, minutes(runs), band)
     last, note = usual([run.last_fleet for run in runs])
-    yield same(f"{what}: fleet at the end", told(printed.fleet), told(last), note, why=_why(runs))
+    yield same(
+        f"{what}: fleet at the end",
+        fleet_text(printed.fleet),
+        fleet_text(last),
+        note,
+        why=_why(runs),
+    )
     yield finish_row(what, runs, tasks)
     yield dearest_row(what, runs, budget)
 

@@ -21,11 +21,11 @@ from bursar.reproduce.bats_executions import (
     dearest_row,
     finish_row,
     finished,
+    fleet_text,
     minutes,
     published,
     rolling,
     schedule_of,
-    told,
     usual,
 )
 from bursar.reproduce.bats_fig_3_4 import SEEDS, after_sampling, chosen_schedule, left_in
@@ -110,7 +110,7 @@ def _rows(what: str, runs: Sequence[Ran], paper: int, budget: Money) -> Iterator
     yield finish_row(what, runs, LEFT)
     yield dearest_row(what, runs, budget)
     first, note = usual([run.fleets[0][1] for run in runs])
-    yield same(f"{what}: first fleet", "32 + 32", told(first), note)
+    yield same(f"{what}: first fleet", "32 + 32", fleet_text(first), note)
 
 
 def _cost_with_cushion(runs: Sequence[Ran]) -> Row:
@@ -122,7 +122,7 @@ def _cost_with_cushion(runs: Sequence[Ran]) -> Row:
 
 def _last_fleet(what: str, paper: str, runs: Sequence[Ran]) -> Row:
     fleet, note = usual([run.last_fleet for run in runs])
-    return same(what, paper, told(fleet), note)
+    return same(what, paper, fleet_text(fleet), note)
 
 
 def _when(what: str, runs: Sequence[Ran]) -> Row:

@@ -35,8 +35,8 @@ from bursar.reproduce.bats_executions import (
     dearest_row,
     finish_row,
     finished,
+    fleet_text,
     minutes,
-    told,
     usual,
 )
 from bursar.reproduce.bats_scenarios import TASKS, bag
@@ -271,7 +271,7 @@ def _printed_rows(
     alike = scenario.price == 3 and scenario.speed == 1
     fleets = [tuple(sorted(run.last_fleet, reverse=True)) for run in runs]
     fleet, note = usual(fleets if alike else [run.last_fleet for run in runs])
-    yield same(f"{what}: fleet", told(printed.fleet), told(fleet), note, why=_WHY_FLEET)
+    yield same(f"{what}: fleet", fleet_text(printed.fleet), fleet_text(fleet), note, why=_WHY_FLEET)
 
 
 _WHY_FLEET: Final = (

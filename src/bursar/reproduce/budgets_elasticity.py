@@ -16,7 +16,7 @@ from bursar.reproduce.budgets_setting import (
     BudgetSets,
     runs_of,
 )
-from bursar.reproduce.budgets_slowdown import told_of
+from bursar.reproduce.budgets_slowdown import assumed_of
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
 
 EQUAL: Final = ("60", "100", "120")
@@ -53,17 +53,17 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     rows: list[Row] = []
     points: dict[str, list[tuple[float, float]]] = {}
     for place, budgets in enumerate(settings):
-        runs = {told: runs_of(told, budgets, size) for told in THREE}
+        runs = {label: runs_of(label, budgets, size) for label in THREE}
         users = USERS if budgets == "120 & 80" else USERS[:1]
         for user in users:
             rows += _rows(kind, runs, budgets, user)
-        for told in THREE:
-            points.setdefault(told, []).append((place, _figure(kind, runs[told], USERS[0])))
+        for label in THREE:
+            points.setdefault(label, []).append((place, _figure(kind, runs[label], USERS[0])))
     plot = Plot(
         title=f"{kind} of user 1" if kind in ("cost", "elasticity") else f"{kind} machines",
         across="budget of each user, a minute",
         upward={"cost": "mean cost of a minute", "elasticity": "a_U + a_O, %"}.get(kind, "%"),
-        series=tuple(Series(told, tuple(some), "bars") for told, some in points.items()),
+        series=tuple(Series(label, tuple(some), "bars") for label, some in points.items()),
         categories=settings,
     )
     return Reproduction(
@@ -71,7 +71,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title=f"Within budgets: {kind}",
         source=f"workload thesis, figure {figure}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, *told_of(size)),
+        assumed=(*ASSUMED, *assumed_of(size)),
         plots=(plot,),
     )
 
@@ -107,15 +107,15 @@ def _is(what: str, holds: bool, reason: str, why: str = "") -> Row:
 
 def _cost_rows(runs: Runs, budgets: str, user: str) -> list[Row]:
     what, most = f"budgets {budgets}, {user}", BUDGETS[budgets][USERS.index(user)]
-    costs = {told: _cost(found, user) for told, found in runs.items()}
+    costs = {label: _cost(found, user) for label, found in runs.items()}
     rows = [
-        shown_only(f"{what}, {told}: mean cost of a minute", None, cost)
-        for told, cost in costs.items()
+        shown_only(f"{what}, {label}: mean cost of a minute", None, cost)
+        for label, cost in costs.items()
     ]
-    for told, found in runs.items():
+    for label, found in runs.items():
         highest = max(float(run.costs[user].max()) for run in found)
         band = between(0, most, "no interval exceeds the budget")
-        rows.append(checked(f"{what}, {told}: dearest minute", highest, band))
+        rows.append(checked(f"{what}, {label}: dearest minute", highest, band))
     if budgets != "60":
         dearest = max(costs, key=costs.__getitem__) == "SCF"
         rows.append(_is(f"{what}: SCF spends most", dearest, "section 5.5.2"))
@@ -125,14 +125,14 @@ def _cost_rows(runs: Runs, budgets: str, user: str) -> list[Row]:
 def _elasticity_rows(runs: Runs, budgets: str, user: str) -> list[Row]:
     what = f"budgets {budgets}, {user}"
     rows: list[Row] = []
-    for told, found in runs.items():
+    for label, found in runs.items():
         for metric, symbol in METRICS.items():
-            paper = PRINTED.get((budgets, told, metric)) if user == USERS[0] else None
+            paper = PRINTED.get((budgets, label, metric)) if user == USERS[0] else None
             rows.append(
-                shown_only(f"{what}, {told}: {symbol}, %", paper, _mean(found, user, metric))
+                shown_only(f"{what}, {label}: {symbol}, %", paper, _mean(found, user, metric))
             )
-    over = {told: _mean(found, user, "over") for told, found in runs.items()}
-    both = {told: over[told] + _mean(found, user, "under") for told, found in runs.items()}
+    over = {label: _mean(found, user, "over") for label, found in runs.items()}
+    both = {label: over[label] + _mean(found, user, "under") for label, found in runs.items()}
     rows += [
         _is(
             f"{what}: SCF over-provisions most",
@@ -151,17 +151,17 @@ def _elasticity_rows(runs: Runs, budgets: str, user: str) -> list[Row]:
 
 def _system_rows(kind: str, runs: Runs, budgets: str) -> list[Row]:
     what = f"budgets {budgets}"
-    shares = {told: _figure(kind, found, USERS[0]) for told, found in runs.items()}
+    shares = {label: _figure(kind, found, USERS[0]) for label, found in runs.items()}
     rows = [
-        shown_only(f"{what}, {told}: {kind} machines of both users, %", None, share)
-        for told, share in shares.items()
+        shown_only(f"{what}, {label}: {kind} machines of both users, %", None, share)
+        for label, share in shares.items()
     ]
     if kind == "rented":
         least = min(shares, key=shares.__getitem__) == PFA
         rows.append(_is(f"{what}: PFA rents least", least, "section 5.5.4"))
         used = {
-            told: float(np.mean([run.busy / run.allocated for run in found]))
-            for told, found in runs.items()
+            label: float(np.mean([run.busy / run.allocated for run in found]))
+            for label, found in runs.items()
         }
         best = max(used, key=used.__getitem__) == PFA
         rows.append(_is(f"{what}: PFA uses most of what it rents", best, "section 5.5.4"))

@@ -214,11 +214,11 @@ class BudgetRun(msgspec.Struct, frozen=True, eq=False):
 
 @cache
 def run_entry(
-    told: str, budgets: str, workload: str, works: int, seed: int, placer: str = ""
+    label: str, budgets: str, workload: str, works: int, seed: int, placer: str = ""
 ) -> BudgetRun:
     """An autoscaler on a set, with the placer that suits it."""
     known, goal = set_of(workload, works, seed), goal_of(budgets)
-    entry = ENTRIES[told]
+    entry = ENTRIES[label]
     setting = ScalingSetting(market=MARKET, provisioners=(entry,), goal=goal)
     chosen = placer or suited_placer(entry)
     times = GivenByOffer(known.times)
@@ -261,8 +261,8 @@ def _costs(run: ScaledRun, user: str) -> Floats:
     return np.array([one for one in spent if one])
 
 
-def runs_of(told: str, budgets: str, size: BudgetSets, workload: str = "I") -> list[BudgetRun]:
-    return [run_entry(told, budgets, workload, size.works, seed) for seed in size.seeds]
+def runs_of(label: str, budgets: str, size: BudgetSets, workload: str = "I") -> list[BudgetRun]:
+    return [run_entry(label, budgets, workload, size.works, seed) for seed in size.seeds]
 
 
 def mean_slowdown(runs: list[BudgetRun], user: str | None = None) -> float:

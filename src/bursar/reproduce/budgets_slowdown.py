@@ -21,7 +21,7 @@ from bursar.reproduce.budgets_setting import (
     set_of,
 )
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.reproduce.workflows_setting import data_told
+from bursar.reproduce.workflows_setting import data_text
 
 EQUAL: Final = ("60", "80", "100", "120")
 AT_LEAST: Final = 0.10
@@ -46,11 +46,11 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         entries = tuple(ENTRIES) if budgets == "100" and workload == "I" else THREE
         if workload == "II":
             entries = (*THREE, "PFA, EWMA 0.7")
-        runs = {told: runs_of(told, budgets, size, workload) for told in entries}
+        runs = {label: runs_of(label, budgets, size, workload) for label in entries}
         rows += _rows(runs, budgets, workload)
-        for told in THREE:
-            points.setdefault(told, []).append((place, mean_slowdown(runs[told])))
-    series = tuple(Series(told, tuple(some), "bars") for told, some in points.items())
+        for label in THREE:
+            points.setdefault(label, []).append((place, mean_slowdown(runs[label])))
+    series = tuple(Series(label, tuple(some), "bars") for label, some in points.items())
     plot = Plot(
         title=f"Mean slowdown, workload {workload}",
         across="budget of each user, a minute",
@@ -63,39 +63,39 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title=f"Slowdowns within budgets, workload {workload}",
         source=f"workload thesis, figure {figure}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, *told_of(size)),
+        assumed=(*ASSUMED, *assumed_of(size)),
         plots=(plot,),
     )
 
 
-def told_of(size: BudgetSets) -> tuple[str, ...]:
-    return (f"{len(size.seeds)} sets of {size.works} workflows", data_told())
+def assumed_of(size: BudgetSets) -> tuple[str, ...]:
+    return (f"{len(size.seeds)} sets of {size.works} workflows", data_text())
 
 
 def _rows(runs: dict[str, list[BudgetRun]], budgets: str, workload: str) -> list[Row]:
     what = f"workload {workload}, budgets {budgets}"
-    means = {told: mean_slowdown(found) for told, found in runs.items()}
+    means = {label: mean_slowdown(found) for label, found in runs.items()}
     rows = [
-        shown_only(f"{what}, {told}: mean slowdown", None, mean) for told, mean in means.items()
+        shown_only(f"{what}, {label}: mean slowdown", None, mean) for label, mean in means.items()
     ]
-    for told in [one for one in means if one.startswith("PFA")]:
+    for label in [one for one in means if one.startswith("PFA")]:
         for other in ("PLF", "SCF"):
-            gain = 1 - means[told] / means[other]
+            gain = 1 - means[label] / means[other]
             band = between(AT_LEAST, 1, "at least 10 % below; the thesis has up to 47 %")
-            rows.append(checked(f"{what}: {told}, share below {other}", gain, band))
-    smoothed = [mean for told, mean in means.items() if told.startswith("PFA")]
+            rows.append(checked(f"{what}: {label}, share below {other}", gain, band))
+    smoothed = [mean for label, mean in means.items() if label.startswith("PFA")]
     if len(smoothed) > 1:
         band = between(1, 1.1, "smoothing changes little, section 5.5.2: within 10 %")
         spread = max(smoothed) / min(smoothed)
         why = "ours differ between moving averages and EWMA, which asks for more machines"
         rows.append(checked(f"{what}: largest by smallest of PFA", spread, band, why=why))
     if BUDGETS[budgets][0] != BUDGETS[budgets][1]:
-        for told in THREE:
-            first, second = (mean_slowdown(runs[told], user) for user in USERS)
+        for label in THREE:
+            first, second = (mean_slowdown(runs[label], user) for user in USERS)
             band = between(0, 1, "the user with more money is served better, section 5.5.2")
             rows.append(
                 checked(
-                    f"{what}, {told}: slowdown of user 1 by that of user 2", first / second, band
+                    f"{what}, {label}: slowdown of user 1 by that of user 2", first / second, band
                 )
             )
     return rows
@@ -127,7 +127,7 @@ def _table(name: str, size: BudgetSets) -> Reproduction:
         assumed=(
             *ASSUMED[:2],
             "sizes of files, printed as MB and TB, must be KB and GB: transfers take no time",
-            *told_of(size),
+            *assumed_of(size),
         ),
     )
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from bursar.reproduce.budgets_setting import ASSUMED, THREE, BudgetSets, runs_of
-from bursar.reproduce.budgets_slowdown import told_of
+from bursar.reproduce.budgets_slowdown import assumed_of
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
 
 BUDGET: Final = "100"
@@ -16,17 +16,17 @@ PFA: Final = THREE[-1]
 
 def reproduce(name: str, *, quick: bool = False) -> Reproduction:
     size = BudgetSets.of(quick=quick)
-    runs = {told: runs_of(told, BUDGET, size) for told in THREE}
+    runs = {label: runs_of(label, BUDGET, size) for label in THREE}
     rows: list[Row] = []
     if name.endswith("5.3"):
         times = {
-            told: 1000 * np.concatenate([run.decisions for run in found])
-            for told, found in runs.items()
+            label: 1000 * np.concatenate([run.decisions for run in found])
+            for label, found in runs.items()
         }
-        for told, some in times.items():
+        for label, some in times.items():
             rows += [
-                shown_only(f"{told}: mean of a decision, ms", None, float(some.mean())),
-                shown_only(f"{told}: longest, ms", None, float(some.max())),
+                shown_only(f"{label}: mean of a decision, ms", None, float(some.mean())),
+                shown_only(f"{label}: longest, ms", None, float(some.max())),
             ]
         for other in ("PLF", "SCF"):
             share = 1 - float(times[PFA].mean() / times[other].mean())
@@ -34,17 +34,21 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
             why = "our PLF and SCF keep what they know of works between decisions"
             rows.append(checked(f"PFA, share below {other}", share, band, why=why))
     else:
-        for told in ("PLF", "SCF"):
+        for label in ("PLF", "SCF"):
             for part in ("predict", "plan"):
-                share = float(np.mean([run.parts[part] for run in runs[told]]))
-                rows.append(shown_only(f"{told}: share of the step {part}", None, share))
-            both = float(np.mean([sum(run.parts.values()) for run in runs[told]]))
+                share = float(np.mean([run.parts[part] for run in runs[label]]))
+                rows.append(shown_only(f"{label}: share of the step {part}", None, share))
+            both = float(np.mean([sum(run.parts.values()) for run in runs[label]]))
             paper = 0.95
-            rows.append(shown_only(f"{told}: share of both", paper, both))
+            rows.append(shown_only(f"{label}: share of both", paper, both))
     return Reproduction(
         name=name,
         title="Processor time of decisions" if name.endswith("5.3") else "Steps of decisions",
         source=f"workload thesis, figure {name[-3:]}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, f"equal budgets of {BUDGET}; Python on one processor", *told_of(size)),
+        assumed=(
+            *ASSUMED,
+            f"equal budgets of {BUDGET}; Python on one processor",
+            *assumed_of(size),
+        ),
     )

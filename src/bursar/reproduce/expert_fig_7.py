@@ -53,10 +53,10 @@ def rows(studied: Studied) -> tuple[Row, ...]:
     slowest = max(each for each, paid in of[1] if paid <= FAIR_COST)
     efficient = frontier(points)
     many = sum(studied.strategies[index].copies == COPIES[-1] for index in efficient)
-    told = f"the knee of the frontier: {label(studied.strategies[knee])}"
+    note = f"the knee of the frontier: {label(studied.strategies[knee])}"
     return (
         judged("N = 0: dearest strategy, cent/task", 4.0, dearest, cost_band(4), why=DILUTED),
-        same("recommended: N", 3, studied.strategies[knee].copies, told),
+        same("recommended: N", 3, studied.strategies[knee].copies, note),
         judged(
             "recommended: cost, cent/task", "under 1", cost, between(0, 1, "said to be under 1")
         ),

@@ -116,7 +116,7 @@ class Way(msgspec.Struct, frozen=True):
     """with what was known when the tail began; else with all that was known in the end"""
     from_tail: bool
     """the tail is simulated, from what was under way; else the whole bag"""
-    told: bool
+    reported: bool
     """losses may be known before the deadline, and what is under way is counted; else they
     never are, and gamma is as published"""
     is_published: bool = False
@@ -127,24 +127,24 @@ class Way(msgspec.Struct, frozen=True):
         if self.is_published:
             return f"{model}, as published"
         scope = "from the tail on" if self.from_tail else "whole bag"
-        return f"{model}, {scope}, losses {'told' if self.told else 'silent'}"
+        return f"{model}, {scope}, losses {'told' if self.reported else 'silent'}"
 
 
-OFFLINE: Final = Way(is_online=False, from_tail=True, told=True)
-ONLINE: Final = Way(is_online=True, from_tail=True, told=True)
+OFFLINE: Final = Way(is_online=False, from_tail=True, reported=True)
+ONLINE: Final = Way(is_online=True, from_tail=True, reported=True)
 OURS: Final = (OFFLINE, ONLINE)
 """the way in which a run decides"""
 PUBLISHED: Final = (
-    Way(is_online=False, from_tail=False, told=False, is_published=True),
-    Way(is_online=True, from_tail=False, told=False, is_published=True),
+    Way(is_online=False, from_tail=False, reported=False, is_published=True),
+    Way(is_online=True, from_tail=False, reported=False, is_published=True),
 )
 OTHER_WAYS: Final = (
-    Way(is_online=False, from_tail=False, told=False),
-    Way(is_online=True, from_tail=False, told=False),
-    Way(is_online=False, from_tail=True, told=False),
-    Way(is_online=True, from_tail=True, told=False),
-    Way(is_online=False, from_tail=False, told=True),
-    Way(is_online=True, from_tail=False, told=True),
+    Way(is_online=False, from_tail=False, reported=False),
+    Way(is_online=True, from_tail=False, reported=False),
+    Way(is_online=False, from_tail=True, reported=False),
+    Way(is_online=True, from_tail=True, reported=False),
+    Way(is_online=False, from_tail=False, reported=True),
+    Way(is_online=True, from_tail=False, reported=True),
 )
 PAPER: Final = {False: (10, 7), True: (20, 13)}
 """By whether it is online: mean deviations of tail makespan and of cost, in per cent."""
@@ -197,7 +197,7 @@ def history_of(run: RealRun, strategy: Strategy) -> History:
     """All that was sent to the unreliable pool, and what came of it in the end."""
     standings: dict[int, LastEnding] = {}
 
-    def told(attempt: int) -> Instance:
+    def reported(attempt: int) -> Instance:
         one, deadline = run.instances[attempt], run.deadline(attempt, strategy)
         turnaround, before = (
             one.turnaround(deadline),
@@ -209,7 +209,7 @@ def history_of(run: RealRun, strategy: Strategy) -> History:
         standings[one.machine] = LastEnding.FAILED
         return Instance(one.sent, until=one.known_lost(deadline), standing=before)
 
-    return History.of(map(told, run.instances))
+    return History.of(map(reported, run.instances))
 
 
 # --- money ---------------------------------------------------------------------------------------
@@ -296,9 +296,9 @@ class Seer:
             return foresee(history, tail)
         known, gamma, now = history, offline_reliability(history), history.end
         if way.is_online:
-            of = current_reliability if way.told else online_reliability
+            of = current_reliability if way.reported else online_reliability
             known, gamma, now = history.seen_at(tail), of(history, tail, timeout), tail
-        if not way.told:
+        if not way.reported:
             return PoolForecast(known.turnarounds(), NOTHING, gamma)
         incidence = Incidence.of(known, now)
         return PoolForecast(incidence.turnarounds(), incidence.losses(), gamma)
@@ -424,8 +424,8 @@ def own_rows(tables: Sequence[Sequence[ComparedExperiment]]) -> Iterator[Row]:
 
 
 def _spread(values: Sequence[float]) -> str:
-    told = ", ".join(f"{value:.1f}" for value in values)
-    return f"mean of {counted(len(values), 'base')} of seeds: {told}"
+    reported = ", ".join(f"{value:.1f}" for value in values)
+    return f"mean of {counted(len(values), 'base')} of seeds: {reported}"
 
 
 def other_rows(found: Sequence[ComparedExperiment]) -> Iterator[Row]:

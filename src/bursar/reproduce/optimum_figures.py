@@ -22,7 +22,7 @@ from bursar.model.workflow import Workflow
 from bursar.model.workload import Arrival, Workload
 from bursar.reproduce.budgets_setting import SHRUNK
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.reproduce.workflows_setting import DATA, data_told, published_flows
+from bursar.reproduce.workflows_setting import DATA, data_text, published_flows
 from bursar.runs.optimum_study import OptimumSetting, OptimumStudy, study_optimum
 from bursar.simulate.workloads.generate import generate
 from bursar.simulate.workloads.spec import WorkloadSpec
@@ -81,7 +81,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         else "Policies beside the optimum",
         source=f"workload thesis, figure {name[-4:]}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told()),
+        assumed=(*ASSUMED, data_text()),
     )
 
 
@@ -101,9 +101,9 @@ def _search_rows(what: str, found: OptimumStudy, budget: int) -> list[Row]:
 
 def _policy_rows(what: str, found: OptimumStudy) -> list[Row]:
     rows: list[Row] = []
-    for told, policy in zip(POLICIES, found.policies, strict=True):
+    for label, policy in zip(POLICIES, found.policies, strict=True):
         band = between(1, 8, "none is better, and with Airflow's latency they were up to 8 times")
-        rows.append(checked(f"{what}, {told}: mean response by the best", policy.by_optimum, band))
+        rows.append(checked(f"{what}, {label}: mean response by the best", policy.by_optimum, band))
     return rows
 
 

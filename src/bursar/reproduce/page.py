@@ -88,13 +88,15 @@ def index_page(summaries: Sequence[PageSummary], missing: Sequence[str] = ()) ->
 def tally(counts: Counts) -> str:
     """The counts in words."""
     of = counts.of_published
-    told = (
+    counted_rows = (
         f"{counts.rows:,} rows; {counted(counts.published, 'published figure')}:"
         f" {of[Verdict.YES]} yes, {of[Verdict.NO]} no, {of[Verdict.NOT_JUDGED]} not judged"
     )
     own = counts.of_own
     demands = own[Verdict.YES] + own[Verdict.NO]
-    return told + (f"; {own[Verdict.YES]} of {demands} demands of our own hold" if demands else "")
+    if not demands:
+        return counted_rows
+    return f"{counted_rows}; {own[Verdict.YES]} of {demands} demands of our own hold"
 
 
 def _table(summaries: Sequence[PageSummary], missing: Sequence[str]) -> Iterator[str]:

@@ -176,8 +176,8 @@ def _split(
     every: Sequence[BoundsOutcome],
 ) -> Iterator[tuple[str, list[BoundsOutcome]]]:
     for value in values:
-        told = f"{value} tasks timed" if isinstance(value, int) else value
-        yield told, [one for one in every if key(one.case) == value]
+        label = f"{value} tasks timed" if isinstance(value, int) else value
+        yield label, [one for one in every if key(one.case) == value]
 
 
 def _held(

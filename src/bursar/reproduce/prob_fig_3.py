@@ -105,12 +105,12 @@ def _sampled(
 ) -> tuple[Row, ...]:
     """The same by drawn executions, which use no histogram of a path."""
     found = []
-    for copies, told in ((1, "makespan"), (2, "two in parallel")):
+    for copies, label in ((1, "makespan"), (2, "two in parallel")):
         chains = [parents for one in range(copies) for parents in _chains(4 * one)]
         times = WorkflowTimes(dag_of(chains), [[one] for one in tasks * copies])
         drawn = float(times.sample(np.zeros(4 * copies, dtype=np.int64), samples).mean())
         ratio = drawn / _greatest(*[first, second] * copies)
-        what = f"{told}: {samples:,} executions by Prob"
+        what = f"{label}: {samples:,} executions by Prob"
         band = between(1 - AGREED, 1 + AGREED, f"chance in {samples:,} executions")
         found.append(checked(what, ratio, band))
     return tuple(found)

@@ -82,7 +82,7 @@ class ComparedMethods(msgspec.Struct, frozen=True, eq=False):
     """All methods under one budget; those that found nothing are left out."""
 
     case: ProbCase
-    told: str
+    label: str
     budget: float
     ours: dict[str, Judged]
     published: dict[str, Judged]
@@ -93,7 +93,7 @@ class ComparedMethods(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def name(self) -> str:
-        return f"{self.case.name}, {self.told}"
+        return f"{self.case.name}, {self.label}"
 
 
 def compare(
@@ -103,16 +103,16 @@ def compare(
     methods, executions = Methods(case), WorkflowExecutions(case, count)
     more = [WorkflowExecutions(case, count, SEED + turn) for turn in range(repeated)]
     found = []
-    for told, share in BUDGETS.items():
+    for label, share in BUDGETS.items():
         budget = case.budget(share)
         ours = _judged(methods.ours(budget), executions)
         published = _judged(methods.published(budget), executions)
         if PROB not in ours or PROB_MEAN not in ours:
-            raise InvariantError(f"{case.name}, {told}: Prob found nothing within its budget")
+            raise InvariantError(f"{case.name}, {label}: Prob found nothing within its budget")
         offers = ours[PROB].choice.offers
         kept = np.mean([np.mean(one.costs(offers) <= budget) for one in more])
         found.append(
-            ComparedMethods(case, told, budget, ours, published, 100 * float(kept), repeated)
+            ComparedMethods(case, label, budget, ours, published, 100 * float(kept), repeated)
         )
     return found
 
@@ -187,7 +187,7 @@ def _published_rows(one: ComparedMethods) -> Iterator[Row]:
         note=f"${one.budget:.2f}",
     )
     yield _row_of_worst(f"{title}: Prob is faster than Worst-case, %", one)
-    if one.told == "tight" and one.case.name in TOO_LOW:
+    if one.label == "tight" and one.case.name in TOO_LOW:
         paper = TOO_LOW[one.case.name]
         yield judged(
             f"{title}: Average takes the cost for too low, up to, %",
@@ -205,7 +205,7 @@ def _published_rows(one: ComparedMethods) -> Iterator[Row]:
 
 
 def _row_of_worst(what: str, one: ComparedMethods) -> Row:
-    paper = FASTER[one.told].get(one.case.name)
+    paper = FASTER[one.label].get(one.case.name)
     prob = one.published[PROB].outcome
     if WORST not in one.published:
         why = f"Worst-case finds nothing within this budget; {UNPRINTED}"
@@ -300,11 +300,11 @@ def _group_rows(one: ComparedMethods) -> Iterator[Row]:
 
 def _plots(found: Sequence[ComparedMethods]) -> Iterator[Plot]:
     """Time and cost under each budget; a method that found nothing has no bar."""
-    for told in BUDGETS:
-        these = [one for one in found if one.told == told]
+    for label in BUDGETS:
+        these = [one for one in found if one.label == label]
         for what, by in (("time by that of Prob", _time_by_prob), ("cost by the budget", _spent)):
             yield Plot(
-                title=f"Expected {what}, {told} budget",
+                title=f"Expected {what}, {label} budget",
                 across="workflow",
                 upward=what,
                 series=tuple(

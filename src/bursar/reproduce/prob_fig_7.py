@@ -117,8 +117,8 @@ def _rows(
         if method in kept:
             yield shown_only(what.format(method), None, kept[method])
     for method in (PROB, AVERAGE):
-        told = 100 * shared[method].share_within(budget)
-        yield shown_only(f"{what.format(method)}, with shared luck", None, told)
+        share = 100 * shared[method].share_within(budget)
+        yield shown_only(f"{what.format(method)}, with shared luck", None, share)
     first = outcomes[PROB]
     for method, one in outcomes.items():
         spread = f"deviation of the time {100 * one.times.std() / one.time:.1f} %, of the cost"

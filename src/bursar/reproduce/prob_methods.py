@@ -42,7 +42,7 @@ class MethodChoice(msgspec.Struct, frozen=True, eq=False):
 
 
 class Methods:
-    """All methods, for one workflow; moving files is free unless told otherwise."""
+    """All methods, for one workflow; moving files is free unless said otherwise."""
 
     def __init__(self, case: ProbCase, network_costs: Floats | None = None) -> None:
         self.case, self._network_costs = case, network_costs

@@ -49,7 +49,7 @@ class Costed(msgspec.Struct, frozen=True, eq=False):
     """The published search under one budget, with the cost of the network and without."""
 
     case: ProbCase
-    told: str
+    label: str
     rent: float
     """the budget, for rent alone"""
     network: float
@@ -72,11 +72,11 @@ def network_costs(case: ProbCase) -> Floats:
 def compare(case: ProbCase) -> Iterator[Costed]:
     costs = network_costs(case)
     plain, costed, total = Methods(case), Methods(case, costs), float(costs.sum())
-    for told, share in BUDGETS.items():
+    for label, share in BUDGETS.items():
         budget = case.budget(share)
         yield Costed(
             case=case,
-            told=told,
+            label=label,
             rent=budget,
             network=total,
             free=plain.published(budget),
@@ -108,7 +108,7 @@ def rows(case: ProbCase, count: int = EXECUTIONS) -> Iterator[Row]:
 
 
 def _rows(one: Costed, executions: WorkflowExecutions) -> Iterator[Row]:
-    title, free, included = f"{one.case.name}, {one.told}", one.free[PROB], one.included[PROB]
+    title, free, included = f"{one.case.name}, {one.label}", one.free[PROB], one.included[PROB]
     if free is None or included is None:
         raise InvariantError(f"{title}: Prob found nothing within its budget")
     what = "tasks with another offer, if the budget and its bounds include the network"
@@ -119,7 +119,7 @@ def _rows(one: Costed, executions: WorkflowExecutions) -> Iterator[Row]:
         yield checked(f"{title}, {whose}: {what}", changed, UNCHANGED)
     time = executions.run(free.offers).time
     worst = one.included[WORST]
-    paper = FASTER[one.told].get(one.case.name)
+    paper = FASTER[one.label].get(one.case.name)
     what = f"{title}: Prob is faster than Worst-case, %"
     if worst is None:
         yield shown_only(what, paper, "N/A", "Worst-case finds nothing")

@@ -97,13 +97,13 @@ def _makespans(case: ProbCase, times: Floats, assignments: Integers) -> Floats:
 def small_rows(drawn: int = DRAWN) -> Iterator[Row]:
     for case in small_cases():
         methods, executions = Methods(case), WorkflowExecutions(case, drawn)
-        for told, share in BUDGETS.items():
+        for label, share in BUDGETS.items():
             budget = case.budget(share)
             chosen = methods.prob(budget)
             if chosen is None:
-                raise InvariantError(f"{case.name}, {told}: nothing was found within the budget")
+                raise InvariantError(f"{case.name}, {label}: nothing was found within the budget")
             ratio = executions.run(chosen.offers).time / least_of_all(case, budget, executions)
-            what = f"{case.name}, {told}: time by the best of all {len(TYPES) ** 6:,} assignments"
+            what = f"{case.name}, {label}: time by the best of all {len(TYPES) ** 6:,} assignments"
             yield checked(what, ratio, NEAR_BEST)
 
 

@@ -36,7 +36,7 @@ Integers = NDArray[np.int64]
 DATA: Final = Path("../shared/data/bharathi/large")
 """From the directory of the project."""
 QUANTILES: Final = 20_000
-"""so finely is a bandwidth told that executions draw"""
+"""executions draw bandwidths as fine as this"""
 TIGHT: Final = 0.25
 LOOSE: Final = 0.75
 """of the way from the cheapest offer for all to the dearest"""
@@ -161,7 +161,7 @@ class ProbCase:
         return float(costs[0] + share * (costs[-1] - costs[0]))
 
     def problem(self, budget: float, network_costs: Floats | None = None) -> Problem:
-        """For the search as it was published; moving files is free unless told otherwise."""
+        """For the search as it was published; moving files is free unless said otherwise."""
         rows = zip(*(row.tolist() for row in self.profiles), strict=True)
         given = [
             Profile(round(work * SECOND), round(disk), round(network))
@@ -176,7 +176,7 @@ def _offers() -> list[Offer]:
 
 
 def generated(path: Path) -> Dag:
-    """A workflow of the generator, with the parts of its run times told."""
+    """A workflow of the generator, with the parts of its run times given."""
     if not path.exists():
         raise InputError(
             f"{path}: no such workflow; make it with the generator of Bharathi et al. and put it"

@@ -146,7 +146,8 @@ def case_of(name: str, number: int) -> SpotCase:
         pool="unreliable",
     )
     kind = FATES[number // len(BILLINGS) % len(FATES)] if number < 16 else rng.choice(FATES)
-    fate = SpotFate(0.0, 1.0, None, 0, (), kind, round(mean * _between(rng, 1, 10)))
+    life = round(mean * _between(rng, 1, 10))
+    fate = SpotFate(0.0, 1.0, None, 0, (), kind=kind, life=life)
     rate = min(float(o.price) / (o.billing * o.slots * o.speed) for o in offers)
     slots = sum((o.limit or 1) * o.slots * o.speed for o in offers)
     most = max(offer.boot for offer in offers)
@@ -267,6 +268,8 @@ def rows_of(kind: str, every: Sequence[SpotOutcome]) -> Iterator[Row]:
         round(fmean(costs.values()), 3),
         between(0.0, 1.0, "at no more cost"),
         note=f"by that without the spot offer; median {median(costs.values()):.2f}",
+        why="money that is within the budget buys time, which see; and the first machines that are"
+        " lost are paid in vain",
     )
     worst = max(costs, key=lambda case: costs[case])
     more = sum(ratio > COSTS_MORE for ratio in costs.values())

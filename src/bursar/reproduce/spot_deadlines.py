@@ -218,9 +218,7 @@ def _overall(found: Sequence[Mapping[str, DeadlineOutcome]]) -> Iterator[Row]:
         round(means[OURS], 3),
         between(round(means[UNIFORM], 3), 1.0, "no lower than Uniform Progress's"),
         note=f"{UNIFORM} {means[UNIFORM]:.3f}, {HINDSIGHT} {means[HINDSIGHT]:.3f}",
-        why="the default plans for the deadline from the beginning, as if spot machines might never"
-        " come; one machine at a time saves more with --provisioner mixed, which waits for spot"
-        " up to the last moment",
+        why="how often spot machines will be lost is estimated from the losses so far",
     )
 
 

@@ -17,7 +17,7 @@ from bursar.reproduce.workflows_setting import (
     TWO_SPEEDS,
     PlacerRuns,
     RunSize,
-    data_told,
+    data_text,
     runs_of,
 )
 from bursar.simulate.estimate_errors import EstimateError
@@ -76,7 +76,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title=f"{what} by the error of estimates at 98 %, {machines}",
         source=f"workflow thesis, figure {name.removeprefix('workflows-fig-')}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told(), *(["quick: one set of 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_text(), *(["quick: one set of 900 workflows"] if quick else [])),
         plots=study.plots(of_deviation=of_deviation),
     )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bursar.report.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_told, workload_one
+from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_text, workload_one
 from bursar.reproduce.workflows_table_2_1 import CUT, PLACERS, placer_of
 from bursar.simulate.placing import place_workload
 from bursar.simulate.workload_metrics import alone_makespans, steady_finished, work_times
@@ -39,7 +39,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title=f"Slowdowns {what}",
         source=f"workflow thesis, figure {name.removeprefix('workflows-fig-')}",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told(), *(["quick: 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_text(), *(["quick: 900 workflows"] if quick else [])),
         plots=tuple(plots),
     )
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bursar.model.time import SECOND
 from bursar.report.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
-from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_told, workload_one
+from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, RunSize, data_text, workload_one
 from bursar.reproduce.workflows_table_2_1 import NO_READING, maximum, placer_of
 from bursar.simulate.placing import WorkloadPlacement
 from bursar.simulate.workloads.arrivals import at_utilization
@@ -67,7 +67,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Eligible tasks and reserved machines over time, SR",
         source="workflow thesis, figure 2.7",
         rows=(*_rows(published), *_rows_at_highest(ours, highest)),
-        assumed=(*ASSUMED, data_told(), *(["quick: 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_text(), *(["quick: 900 workflows"] if quick else [])),
         plots=(_plot(published, PUBLISHED), _plot(ours, highest)),
     )
 

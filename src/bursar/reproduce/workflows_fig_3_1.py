@@ -11,7 +11,7 @@ from bursar.model.time import SECOND
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.report.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
-from bursar.reproduce.workflows_setting import RunSize, data_told, set_of
+from bursar.reproduce.workflows_setting import RunSize, data_text, set_of
 from bursar.simulate.workload_metrics import critical_paths
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title=f"Statistical characteristics of workload {mine}",
         source=f"workflow thesis, figure {name.removeprefix('workflows-fig-')}",
         rows=(*_shown(facts[mine]), *_compared(facts["I"], facts["II"])),
-        assumed=(*ASSUMED, data_told()),
+        assumed=(*ASSUMED, data_text()),
         plots=tuple(facts[mine].plots(mine)),
     )
 

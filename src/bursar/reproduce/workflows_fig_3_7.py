@@ -15,7 +15,7 @@ from bursar.reproduce.workflows_setting import (
     ALIKE,
     PlacerRuns,
     RunSize,
-    data_told,
+    data_text,
     runs_of,
 )
 from bursar.simulate.estimate_errors import EstimateError
@@ -47,7 +47,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Slowdowns by WHEFT and by dynamic placers at 97 %",
         source="workflow thesis, figure 3.7 and section 3.5.3",
         rows=(*_exact_rows(exact, size), *_error_rows(errors, size)),
-        assumed=(*ASSUMED, data_told(), *(["quick: one set of 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_text(), *(["quick: one set of 900 workflows"] if quick else [])),
         plots=(_plot(exact),),
     )
 

@@ -12,7 +12,7 @@ from bursar.model.dag import frozen
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
 from bursar.reproduce.workflows_dynamic import NAMES
-from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, data_told, workload_one
+from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, data_text, workload_one
 from bursar.simulate.estimate_errors import EstimateError
 from bursar.simulate.placing import place_workload
 from bursar.simulate.planned_placing import PlannedPlacement
@@ -89,7 +89,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Schedule length of a batch of 1,000 workflows",
         source="workflow thesis, figure 3.8",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told()),
+        assumed=(*ASSUMED, data_text()),
     )
 
 

@@ -13,7 +13,7 @@ from bursar.reproduce.workflows_setting import (
     ALIKE,
     PlacerRuns,
     RunSize,
-    data_told,
+    data_text,
     runs_of,
     set_of,
 )
@@ -42,7 +42,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Slowdowns by size at 98 %, and their fairness",
         source="workflow thesis, figure 3.9 and section 3.5.5",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told()),
+        assumed=(*ASSUMED, data_text()),
         plots=tuple(_plot(label, size) for label in ("GBF", "FWP")),
     )
 

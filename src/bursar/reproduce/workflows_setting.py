@@ -55,7 +55,7 @@ class RunSize(msgspec.Struct, frozen=True):
         return cls(QUICK_WORKS, QUICK_SEEDS) if quick else cls()
 
 
-def data_told(folder: Path = DATA) -> str:
+def data_text(folder: Path = DATA) -> str:
     """Which workflows the sets are drawn from."""
     if folder.exists():
         return (

@@ -22,7 +22,7 @@ from bursar.reproduce.workflows_setting import (
     ALIKE,
     MIXTURE,
     RunSize,
-    data_told,
+    data_text,
     mixed_workload,
     task_kinds,
 )
@@ -33,7 +33,7 @@ from bursar.simulate.workloads.arrivals import at_utilization
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
-SEEDS: Final = (64_101, 64_102, 64_103, 64_104)
+SEEDS: Final = (64_201, 64_202, 64_203, 64_204)
 """fresh: nothing of the placer was chosen on these sets"""
 SHAPES: Final = {
     "Montage, LIGO, SIPHT": MIXTURE,
@@ -51,9 +51,7 @@ USELESS: Final = (
     "static:10",
     LEARNED,
 )
-NOT_FOUND: Final = (
-    "not found: the kind of a task says as much of its run time as in the other shapes"
-)
+NOT_FOUND: Final = "run times by the kind of a task say too little of these workflows"
 ASSUMED: Final = (
     "98 % of 100 alike machines, imposed exactly; sets of 3,000 workflows, first and last 1,000 do"
     " not count; p = 4, trust by the last 300 workflows: the defaults",
@@ -61,7 +59,8 @@ ASSUMED: Final = (
     " is known at first",
     "estimates that say nothing: uniform, the same for all, the longest for the shortest, and true"
     " ones given to other tasks",
-    "CyberShake and Epigenomics are drawn by our generator; no placer was chosen on them",
+    "CyberShake and Epigenomics are drawn by our generator; that `stretch` follows rough estimates"
+    " as `fdws` does was chosen on other sets of all five kinds (71,001 and 71,002)",
 )
 
 
@@ -113,7 +112,7 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
         title="Slowdowns by the placer `stretch`, with right, learned and useless estimates",
         source="not published: our own demands, beside the placers of the workflow thesis",
         rows=tuple(rows),
-        assumed=(*ASSUMED, data_told(), *(["quick: one set of 900 workflows"] if quick else [])),
+        assumed=(*ASSUMED, data_text(), *(["quick: one set of 900 workflows"] if quick else [])),
     )
 
 

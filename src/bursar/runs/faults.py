@@ -13,7 +13,7 @@ from bursar.model.time import Time
 from bursar.runs.request import Request
 from bursar.simulate.faults import ModelledBehaviour, Runtimes
 from bursar.simulate.spot_trace import SpotTrace, TracedMachines
-from bursar.simulate.unreliable import UnreliablePool
+from bursar.simulate.unreliable import LostTogether, UnreliablePool
 from bursar.simulate.world import Behaviour
 
 
@@ -26,6 +26,8 @@ class Faults(msgspec.Struct, frozen=True):
     """of unreliable machines; in a market without any, of all"""
     notice: Time = 0
     traces: tuple[SpotTrace, ...] = ()
+    together: bool = False
+    """unreliable machines of one type in one zone are lost at the same time"""
 
     @property
     def is_none(self) -> bool:
@@ -56,14 +58,21 @@ class Faults(msgspec.Struct, frozen=True):
                 f"{option('notice')} needs {option('mean_life')} or"
                 f" {option('spot_trace')}: otherwise no machine is lost"
             )
+        if self.together and (self.mean_life is None or not _unreliable(market)):
+            raise InputError(
+                f"{option('lost_together')} needs {option('mean_life')}, and an offer"
+                ' with pool = "unreliable"'
+            )
 
     def behaviour(self, market: Market, runtimes: Runtimes, seed: int) -> Behaviour:
         mortal = _unreliable(market) or market.offers
         life = self.mean_life
-        lives = {} if life is None else {offer.name: life for offer in mortal}
+        lives = {} if life is None or self.together else {offer.name: life for offer in mortal}
         behaviour: Behaviour = ModelledBehaviour(
             runtimes, failing=self.failing, mean_life=lives, notice=self.notice, seed=seed
         )
+        if self.together and self.mean_life is not None:
+            behaviour = LostTogether(behaviour, self.mean_life, notice=self.notice, seed=seed)
         if self.reliability < 1:
             behaviour = UnreliablePool(behaviour, reliability=self.reliability, seed=seed)
         if self.traces:

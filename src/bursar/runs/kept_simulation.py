@@ -44,7 +44,7 @@ class KeptJournal:
                 event,
                 run=self._run,
                 policies=dict(self._request.all_policies()),
-                options=self._request.options(),
+                options=replace(self._request.options(), is_simulated=True),
                 began=time.time(),
             )
         elif isinstance(event, ev.WorkArrived):

@@ -6,10 +6,12 @@ import os
 import shutil
 from pathlib import Path
 
+from bursar.journal.reader import JournalReader
 from bursar.journal.replay import load_digest
 from bursar.journal.runs import RunDir
 from bursar.journal.writer import remove_journal
 from bursar.model.errors import BursarError, InputError
+from bursar.state.events import RunCreated
 
 
 def remove_run(run: RunDir) -> list[Path]:
@@ -43,8 +45,15 @@ def _check_machines(run: RunDir) -> None:
         digest = load_digest(run.journal)
     except BursarError:
         return  # what cannot be read can be removed
-    if digest.status is None and digest.machines:
+    if digest.status is None and digest.machines and not _is_simulated(run):
         raise InputError(
             f"run {run.name} was cut off with machines up, which only it can release: bursar resume"
             f" {run.name} or bursar clean first"
         )
+
+
+def _is_simulated(run: RunDir) -> bool:
+    """A simulation that was kept and cut off has no machine that anybody could release."""
+    with JournalReader(run.journal) as reader:
+        created = reader.events_of([RunCreated], upto=1)
+    return any(isinstance(one, RunCreated) and one.made_with.is_simulated for one in created)

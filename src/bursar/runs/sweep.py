@@ -60,7 +60,7 @@ def sweep(
         currency = subject.request.market.currency
         runs = study(subject, faults, seeds, watched).runs
         done = [one for one in runs if one.status == "done"]
-        others = [one.told_why for one in runs if one.status != "done"]
+        others = [one.why_text for one in runs if one.status != "done"]
         rows.append(
             SweepRow(
                 budget=None if goal.budget is None else f"{goal.budget}",

@@ -115,3 +115,37 @@ class MortalMachines(Overlay):
     def notice(self, machine: Machine) -> Time:
         known = machine.offer.name in self._lives
         return self._notice if known else super().notice(machine)
+
+
+class LostTogether(Overlay):
+    """Machines of one type in one zone are all taken away at the same moments.
+
+    The moments are drawn for each kind, so that a machine lives for `mean_life` on average, as if
+    it were alone.
+    """
+
+    def __init__(
+        self, below: Behaviour, mean_life: Time, *, notice: Time = 0, seed: int = 0
+    ) -> None:
+        super().__init__(below)
+        self._mean_life = mean_life
+        self._notice = notice
+        self._seed = seed
+        self._moments: dict[str, tuple[Random, list[Time]]] = {}
+        """by kind, what draws them, and those so far"""
+
+    def life(self, machine: Machine) -> Time | None:
+        offer = machine.offer
+        if offer.pool == "reliable":
+            return super().life(machine)
+        kind = f"{offer.machine_type}/{offer.zone}"
+        if kind not in self._moments:
+            self._moments[kind] = Random(f"{self._seed}/together {kind}"), [0]
+        rng, moments = self._moments[kind]
+        while moments[-1] <= machine.rented:
+            moments.append(moments[-1] + exponential(self._mean_life)(rng))
+        return next(moment for moment in moments if moment > machine.rented) - machine.rented
+
+    def notice(self, machine: Machine) -> Time:
+        is_here = machine.offer.pool == "unreliable"
+        return self._notice if is_here else super().notice(machine)

@@ -6,7 +6,7 @@ it is entered; units of the minimum charge are owed from the beginning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -73,20 +73,24 @@ class AccountSums:
 
     def _spread(
         self, offer: Offer, begin: Time, first: int, last: int
-    ) -> Iterator[tuple[int, int]]:
+    ) -> Iterable[tuple[int, int]]:
         """Intervals, ascending, and how many of these units are entered in each."""
-        every = None if self.budget is None else self.budget.every
-        if every is None:
-            if last > first:
-                yield 0, last - first
-            return
-        owed = offer.units(0)
-        while first < last:
-            interval = (begin if first < owed else begin + first * offer.billing) // every
-            entered = -(-((interval + 1) * every - begin) // offer.billing)
-            beyond = min(last, max(entered, owed if first < owed else 0))
-            yield interval, beyond - first
-            first = beyond
+        if self.budget is not None and self.budget.every is not None:
+            return _by_interval(self.budget.every, offer, begin, first, last)
+        return ((0, last - first),) if last > first else ()
+
+
+def _by_interval(
+    every: Time, offer: Offer, begin: Time, first: int, last: int
+) -> Iterator[tuple[int, int]]:
+    """The same for a budget per interval."""
+    owed = offer.units(0)
+    while first < last:
+        interval = (begin if first < owed else begin + first * offer.billing) // every
+        entered = -(-((interval + 1) * every - begin) // offer.billing)
+        beyond = min(last, max(entered, owed if first < owed else 0))
+        yield interval, beyond - first
+        first = beyond
 
 
 class Ledger:

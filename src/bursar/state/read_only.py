@@ -7,6 +7,7 @@ that is faulty. Python has no wall against code that means harm.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
 
@@ -316,6 +317,7 @@ def view_of(state: View) -> ReadOnlyView:
     def may_replicate(task: int) -> bool:
         return state.may_replicate(task)
 
+    read = partial(partial, getattr, state)  # no frame of Python at each look
     return ReadOnlyView(
         ledger=_ledger_of(state),
         ready=_proxy(state.ready),
@@ -340,17 +342,17 @@ def view_of(state: View) -> ReadOnlyView:
         account_of=account_of,
         offer_of=offer_of,
         may_replicate=may_replicate,
-        _now=lambda: state.now,
-        _market=lambda: state.market,
-        _goal=lambda: state.goal,
-        _limits=lambda: state.limits,
-        _total=lambda: state.total,
-        _done=lambda: state.done,
-        _failed=lambda: state.failed,
-        _settled=lambda: state.settled,
-        _waiting=lambda: state.waiting,
-        _arrivals_open=lambda: state.arrivals_open,
-        _stopping=lambda: state.stopping,
+        _now=read("now"),
+        _market=read("market"),
+        _goal=read("goal"),
+        _limits=read("limits"),
+        _total=read("total"),
+        _done=read("done"),
+        _failed=read("failed"),
+        _settled=read("settled"),
+        _waiting=read("waiting"),
+        _arrivals_open=read("arrivals_open"),
+        _stopping=read("stopping"),
         _pauses=lambda: tuple(state.pauses),
     )
 

@@ -94,7 +94,7 @@ class Works(Sequence[Arrived]):
 
     def done(self, task: int) -> range | None:
         """Tell that a task is done; gives all tasks of its work if that is forgotten now."""
-        place = self.place_of(task)
+        place = bisect_left(self._before, task) - 1
         self._left[place] -= 1
         return None if self._left[place] else self._forget(place)
 

@@ -14,6 +14,7 @@ from bursar.execute.remote import messages as m
 from bursar.execute.remote.clusters import FoundWorker, GivenCluster, OwnCluster, Wanted
 from bursar.execute.remote.dask_scheduler import SchedulerConfig, keep_config, kept_config
 from bursar.execute.remote.machine_link import MachineLink
+from bursar.execute.remote.places import name_of
 from bursar.execute.remote.security import make_credentials
 from bursar.model.errors import InputError
 
@@ -60,7 +61,17 @@ def test_with_several_offers_a_worker_is_of_the_one_its_name_begins_with():
     found = workers("small-1", "large-1", "smallish")
     wanted = Wanted("mark/1", "large", None)
     assert cluster.choose(wanted, found, {}) == found[1]
-    assert cluster.choose(wanted, found, {found[1].address: "mark/2"}) is None
+    assert cluster.choose(wanted, found, {found[1].address}) is None
+
+
+def test_of_several_workers_of_a_machine_the_one_that_was_started_last_is_its_own(own):
+    mine, other = name_of("mark/1"), name_of("mark/2")
+    found = workers(f"{mine}.2", f"{mine}.10", f"{mine}.9", f"{other}.11", "somebody", "a.b")
+    assert own.choose(Wanted("mark/1", "x", None), found, {}) == found[1]
+    assert own.choose(Wanted("mark/2", "x", None), found, {}) == found[3]
+    assert own.choose(Wanted("mark/3", "x", None), found, {}) is None
+    later = found[:1]
+    assert own.choose(Wanted("mark/1", "x", None), later, {}) == found[0], "who is there changes"
 
 
 def test_a_machine_goes_back_to_its_worker_or_another_on_its_host():

@@ -95,6 +95,6 @@ def test_a_machine_does_not_talk_to_one_with_another_certificate(enrolment):
         ask(foreign, 1, "a")
 
 
-def test_an_address_that_is_not_ours_is_told_in_one_line(tmp_path):
+def test_an_address_that_is_not_ours_is_reported_in_one_line(tmp_path):
     with pytest.raises(EnrolmentError, match=r"cannot be heard at 192\.0\.2\.1:0"):
         Enrolment(tmp_path, "192.0.2.1", CREDENTIALS, config_of)

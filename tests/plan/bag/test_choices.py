@@ -159,7 +159,7 @@ def test_no_choice_has_less_than_the_least_budget():
     assert min(budgets.values()) == Money.parse(10)
 
 
-def test_the_risk_of_a_choice_by_a_deadline_is_told():
+def test_the_risk_of_a_choice_by_a_deadline_is_reported():
     offers = (Offer("only", Money.parse(1), HOUR, limit=100),)
     found = choose_by_deadline(offers, {"only": 50 * MINUTE}, 122, 2 * HOUR)
     assert (found.fleet, found.units) == ({"only": 51}, {"only": 2})

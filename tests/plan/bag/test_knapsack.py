@@ -144,7 +144,7 @@ def test_a_budget_is_met_to_the_last_billionth():
     assert fastest_within(offers, runtimes, 5, Money(cost.nanos - 1)) is None
 
 
-def test_equally_fast_fleets_are_told_apart_by_cost_then_machines_then_order():
+def test_equally_fast_fleets_are_reported_apart_by_cost_then_machines_then_order():
     runtimes = {"a": HOUR, "b": HOUR, "double": HOUR // 2}
     dear_and_cheap = [offer("a", "2", limit=1), offer("b", "1", limit=1)]
     assert fastest_within(dear_and_cheap, runtimes, 1, Money.parse("2")).fleet == {"b": 1}
@@ -219,7 +219,7 @@ def test_an_offer_without_a_limit_has_as_many_machines_as_tasks_can_fill():
     assert fastest(offers, runtimes, 10).fleet == {"wide": 3}
 
 
-def test_the_fleet_is_told_in_the_markets_order():
+def test_the_fleet_is_reported_in_the_markets_order():
     offers = [offer("z", "1", limit=1), offer("own", "0", limit=1), offer("a", "1", limit=1)]
     choice = fastest(offers, {"z": HOUR, "own": HOUR, "a": HOUR}, 9)
     assert list(choice.fleet) == list(choice.units) == ["z", "own", "a"]

@@ -188,7 +188,7 @@ def test_numbers_beyond_64_bits_are_no_reason_to_be_wrong(unit, room):
     assert large.most(room, 0, 0) == unit * small.most(room // unit, 0, 0)
 
 
-def test_speeds_that_differ_beyond_64_bits_are_told_apart():
+def test_speeds_that_differ_beyond_64_bits_are_reported_apart():
     """Two kinds of one weight, whose values differ in the hundredth digit."""
     value = 10**100
     bounded = Bounded([value, value + 1], [5, 5], [2, 3])

@@ -166,7 +166,7 @@ class TestAgainstAllFleets:
 
 @settings(max_examples=400)
 @given(markets())
-def test_a_fleet_cheaper_than_the_best_value_alone_takes_no_longer_than_was_told(given_market):
+def test_a_fleet_cheaper_than_the_best_value_alone_takes_no_longer_than_was_reported(given_market):
     market = FleetMarket(*given_market)
     if not market.priced or market.free_speed:
         return

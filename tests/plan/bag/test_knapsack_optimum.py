@@ -86,7 +86,7 @@ def between(offers, runtimes, tasks, shares):
     return [(low + (high - low) * share // 100) // CENT * CENT for share in shares]
 
 
-def told(choice, solver):
+def reported(choice, solver):
     names = [each.name for each in solver.offers]
     counts = [choice.fleet.get(name, 0) for name in names]
     speed = sum(v * n for v, n in zip(solver.speeds, counts, strict=True))
@@ -101,7 +101,7 @@ def test_the_fastest_fleet_for_a_budget_is_that_of_the_solver(seed, proportional
     solver = Solver(offers, runtimes, tasks)
     for budget in between(offers, runtimes, tasks, (30, 83, 97)):
         choice = fastest_within(offers, runtimes, tasks, Money(budget))
-        assert told(choice, solver) == solver.fastest_within(budget)
+        assert reported(choice, solver) == solver.fastest_within(budget)
 
 
 @pytest.mark.parametrize("proportional", [False, True])
@@ -114,7 +114,7 @@ def test_the_cheapest_fleet_by_a_deadline_is_that_of_the_solver(seed, proportion
     choice = cheapest_within(offers, runtimes, tasks, units * HOUR)
     assert choice.makespan <= units * HOUR
     assert choice.cost.nanos == solver.cheapest_within(units)
-    assert told(choice, solver) == solver.fastest_within(choice.cost.nanos)
+    assert reported(choice, solver) == solver.fastest_within(choice.cost.nanos)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -125,7 +125,7 @@ def test_fifty_offers_of_a_thousand_machines_at_prices_proportional_to_speed(see
     solver = Solver(offers, runtimes, tasks)
     for budget in between(offers, runtimes, tasks, (20, 80)):
         choice = fastest_within(offers, runtimes, tasks, Money(budget))
-        assert told(choice, solver) == solver.fastest_within(budget)
+        assert reported(choice, solver) == solver.fastest_within(budget)
 
 
 def test_billed_by_the_second_a_hundred_thousand_units_are_not_walked_one_by_one():

@@ -63,7 +63,7 @@ def test_a_deadline_no_fleet_can_meet_tells_the_earliest():
         make_plans(MARKET, SAMPLES, 1000, Goal(deadline=MINUTE))
 
 
-def test_the_smallest_budget_told_does_and_less_does_not():
+def test_the_smallest_budget_reported_does_and_less_does_not():
     """One machine of the most profitable offer would pay for a further hour of its own."""
     market = Market(
         "USD",
@@ -81,11 +81,11 @@ def test_the_smallest_budget_told_does_and_less_does_not():
 
 
 @pytest.mark.parametrize("runtime", [8 * HOUR + 7, 17 * MINUTE + 1, 3 * SECOND + 1, 1_234])
-def test_the_earliest_deadline_told_can_be_met(runtime):
+def test_the_earliest_deadline_reported_can_be_met(runtime):
     samples = {"small": known_runtimes(runtime), "large": known_runtimes(runtime)}
-    with pytest.raises(InputError, match="the earliest is about") as told:
+    with pytest.raises(InputError, match="the earliest is about") as reported:
         make_plans(MARKET, samples, 100, Goal(deadline=1))
-    earliest = str(told.value).split("about ")[1]
+    earliest = str(reported.value).split("about ")[1]
     found = make_plans(MARKET, samples, 100, Goal(deadline=parse_duration(earliest)))
     assert found.plans[-1].fits
     assert found.plans[-1].names[-1] == "deadline"
@@ -115,7 +115,7 @@ def test_tasks_that_are_all_alike_have_bounds_equal_to_what_is_likely():
     assert found.assumed.cautions == ()
 
 
-def test_an_offer_of_which_nothing_is_known_is_left_out_and_told():
+def test_an_offer_of_which_nothing_is_known_is_left_out_and_reported():
     found = make_plans(MARKET, {"small": SAMPLES["small"]}, 1000, Goal())
     assert all(set(plan.fleet) == {"small"} for plan in found.plans)
     assert any("nothing is known of large" in caution for caution in found.assumed.cautions)

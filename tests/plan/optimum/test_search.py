@@ -158,7 +158,7 @@ def test_a_search_ends_once_it_is_near_enough():
     assert found.gap <= 0.5
 
 
-def test_too_few_intervals_are_told():
+def test_too_few_intervals_are_reported():
     tasks = tuple(SlottedTask(0, (3, 3)) for _ in range(4))
     instance = SlottedWorkload((0,), tasks, (SMALL, LARGE), 1, interval=3, intervals=2)
     with pytest.raises(InputError, match="give more of them"):
@@ -173,6 +173,6 @@ def test_too_few_intervals_are_told():
         ((SlottedTask(0, (1, 0)),), 6, "at least one slot"),
     ],
 )
-def test_what_cannot_be_optimised_is_told(tasks, budget, why):
+def test_what_cannot_be_optimised_is_reported(tasks, budget, why):
     with pytest.raises(InputError, match=why):
         SlottedWorkload((0,), tasks, (SMALL, LARGE), budget, interval=3, intervals=2)

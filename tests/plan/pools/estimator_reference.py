@@ -28,7 +28,7 @@ class Execution:
     def __init__(self, conditions, strategy, seed, repetition):
         self.conditions, self.strategy = conditions, strategy
         self.luck = (seed, repetition)
-        self.patience = default_deadline(conditions.mean)
+        self.limit = default_deadline(conditions.mean)
         self.now, self.tail_began = 0, None
         self.remaining = set(range(conditions.tasks))
         self.running = []
@@ -67,10 +67,10 @@ class Execution:
             self.step()
 
     def is_tail(self):
-        told = self.conditions.tail_tasks
-        if told is None:
+        reported = self.conditions.tail_tasks
+        if reported is None:
             return len(self.remaining) < self.conditions.unreliable
-        return len(self.remaining) <= told
+        return len(self.remaining) <= reported
 
     def begin_tail(self):
         if self.strategy.kind == Kind.COMBINED_THEN_BOTH:
@@ -91,7 +91,7 @@ class Execution:
     def fill_queues(self):
         if self.has_paid or self.strategy.kind == Kind.ALL_RELIABLE:
             return
-        wait = self.patience if self.tail_began is None else self.strategy.timeout
+        wait = self.limit if self.tail_began is None else self.strategy.timeout
         queued = {task for queue in self.queues.values() for task in queue}
         for task in sorted(self.remaining - queued - self.settled):
             if self.now < self.sent[task] + wait:
@@ -132,7 +132,7 @@ class Execution:
             price, takes, succeeds = conditions.reliable_price, conditions.reliable_time, True
         else:
             price = conditions.unreliable_price
-            deadline = self.patience if self.tail_began is None else self.strategy.deadline
+            deadline = self.limit if self.tail_began is None else self.strategy.deadline
             chance = uniform(*self.luck, task, self.instances[task])
             self.instances[task] += 1
             self.sent[task] = self.now

@@ -72,11 +72,11 @@ def test_kernel_and_description_agree_on_small_bags_where_much_happens_at_once(d
         reliable_price=Price(Money(40), data.draw(st.integers(1, 30))),
     )
     ratio = data.draw(st.sampled_from([0.02, 0.3, 1.0]))
-    patience = default_deadline(known.mean)
+    limit = default_deadline(known.mean)
     budget = Money(data.draw(st.integers(0, 3000)))
     strategies = [
         *static_strategies(known.mean, ratio, known.tasks),
-        Strategy(None, patience, patience, ratio, "", Kind.BUDGET, budget),
+        Strategy(None, limit, limit, ratio, "", Kind.BUDGET, budget),
         *(data.draw(tried(known.mean)) for _ in range(3)),
     ]
     agree(known, strategies, 2, data.draw(st.integers(0, WORD)))
@@ -143,7 +143,7 @@ def test_replication_on_reliable_machines_shortens_the_tail_and_costs_more():
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reported"),
     [
         ({"reliability": 0.0}, "reliability of 0"),
         ({"reliability": 1.5}, "reliability of 1.5"),
@@ -158,8 +158,8 @@ def test_replication_on_reliable_machines_shortens_the_tail_and_costs_more():
         ({"reliable_price": Price(Money(-1))}, "must not be negative"),
     ],
 )
-def test_conditions_that_cannot_be_are_told_in_one_line(changes, told):
-    with pytest.raises(InputError, match=told):
+def test_conditions_that_cannot_be_are_reported_in_one_line(changes, reported):
+    with pytest.raises(InputError, match=reported):
         conditions(**changes)
 
 

@@ -79,13 +79,13 @@ def test_a_wish_finds_its_point(wish, best):
 def test_what_is_no_arithmetic_is_refused_in_one_line(text):
     with pytest.raises(
         InputError, match="write cheapest, fastest, within-budget, within-deadline, or arithmetic"
-    ) as told:
+    ) as reported:
         parse_preference(text)(2.0, 3.0)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(reported.value)
 
 
 @pytest.mark.parametrize("text", ["makespan/(cost-3)", "9**9**9**9", "(-cost)**0.5", "1e400*cost"])
-def test_arithmetic_without_a_value_is_told_with_the_point(text):
+def test_arithmetic_without_a_value_is_reported_with_the_point(text):
     with pytest.raises(InputError, match="has no value at makespan 2 and cost 3"):
         parse_preference(text)(2.0, 3.0)
 
@@ -94,6 +94,6 @@ def test_arithmetic_without_a_value_is_told_with_the_point(text):
     ("preference", "given", "missing"),
     [("within-budget", {"deadline": 60.0}, "budget="), ("within-deadline", {}, "deadline=")],
 )
-def test_a_limit_that_is_preferred_must_be_told(preference, given, missing):
+def test_a_limit_that_is_preferred_must_be_reported(preference, given, missing):
     with pytest.raises(InputError, match=f"give {missing}, too"):
         prefer(POINTS, preference, **given)

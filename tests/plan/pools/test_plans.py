@@ -156,8 +156,8 @@ def test_what_came_back_and_what_was_lost_tell_the_reliability():
     assert known.likely_reliability == pytest.approx(15.5 / 21)
     drawn_ones = known.possible_reliabilities(np.random.default_rng(1))
     assert 0.4 < drawn_ones.min() < 0.6 < 0.85 < drawn_ones.max() < 1
-    told = PoolKnowledge.learned(history, reliability=0.5)
-    assert set(told.possible_reliabilities(np.random.default_rng(1))) == {0.5}
+    reported = PoolKnowledge.learned(history, reliability=0.5)
+    assert set(reported.possible_reliabilities(np.random.default_rng(1))) == {0.5}
 
 
 def test_less_knowledge_makes_wider_bounds():

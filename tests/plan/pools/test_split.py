@@ -46,7 +46,7 @@ def test_an_offer_of_which_none_can_be_had_is_in_no_pool():
 
 
 @pytest.mark.parametrize(
-    ("offers", "name", "told"),
+    ("offers", "name", "reported"),
     [
         ((OWN,), None, "no unreliable offer"),
         ((SPOT,), None, "no reliable offer"),
@@ -56,6 +56,6 @@ def test_an_offer_of_which_none_can_be_had_is_in_no_pool():
         ((SPOT, OWN + "\nlimit=0"), None, "no reliable offer"),
     ],
 )
-def test_a_market_without_two_pools_is_told_in_one_line(offers, name, told):
-    with pytest.raises(InputError, match=told):
+def test_a_market_without_two_pools_is_reported_in_one_line(offers, name, reported):
+    with pytest.raises(InputError, match=reported):
         two_pools(market(*offers), name)

@@ -51,7 +51,7 @@ def test_ratios_rise_from_the_least_to_the_most_each_with_other_machines(most, u
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         ({"copies": -1}, "-1 copies"),
         ({"timeout": 11}, "between 0 and its deadline"),
@@ -62,12 +62,12 @@ def test_ratios_rise_from_the_least_to_the_most_each_with_other_machines(most, u
         ({"budget": Money(1)}, "has a budget"),
     ],
 )
-def test_a_strategy_that_cannot_be_is_told_in_one_line(words, told):
-    with pytest.raises(InputError, match=told):
+def test_a_strategy_that_cannot_be_is_reported_in_one_line(words, reported):
+    with pytest.raises(InputError, match=reported):
         Strategy(**{"copies": 1, "timeout": 5, "deadline": 10, "ratio": 0.1, **words})
 
 
-def test_pools_that_cannot_be_are_told_in_one_line():
+def test_pools_that_cannot_be_are_reported_in_one_line():
     with pytest.raises(InputError, match="no unreliable machine"):
         sampled_ratios(0.1, 0)
     with pytest.raises(InputError, match="ratio of 0 reliable"):

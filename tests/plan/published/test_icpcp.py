@@ -43,7 +43,7 @@ def test_one_task_gets_the_cheapest_machine_that_is_fast_enough():
     assert (fast.machines.tolist(), fast.cost(MARKET)) == ([1], DOLLAR * 5)
 
 
-def test_a_deadline_that_cannot_be_kept_is_told_with_the_shortest_time():
+def test_a_deadline_that_cannot_be_kept_is_reported_with_the_shortest_time():
     with pytest.raises(InputError, match=r"the shortest takes 30.0 min \(1800000000 us\)"):
         planned([[]], minutes(90), 30 * MINUTE - 1)
     assert planned([[]], minutes(90), 30 * MINUTE).makespan == 30 * MINUTE

@@ -113,7 +113,7 @@ def test_bounds_never_change_a_comparison(one, other):
     assert with_bounds.compared_fully + with_bounds.compared_by_bounds == 1
 
 
-def test_distributions_that_do_not_meet_are_told_apart_by_their_bounds():
+def test_distributions_that_do_not_meet_are_reported_apart_by_their_bounds():
     short, long, tally = Histogram([1.0, 2.0]), Histogram([3.0, 4.0]), Tally()
     assert compare(long, short, tally)
     assert not compare(short, long, tally)

@@ -80,7 +80,7 @@ class Plan(msgspec.Struct):
         return state
 
 
-def told(state):
+def reported(state):
     """By task: begin, end, and the machine, by number within its offer; then units by offer."""
     charges = sorted(state.ledger.charges(), key=lambda charge: charge.machine)
     numbers, counts, units = {}, {}, {}
@@ -108,7 +108,7 @@ def most_at_once(state, offer):
 
 def check_same(plan):
     state = plan.execute()
-    rows, counts, units = told(state)
+    rows, counts, units = reported(state)
     trace, runs = plan.trace(), plan.run()
     found = zip(trace.begins.tolist(), trace.ends.tolist(), trace.machines.tolist(), strict=True)
     assert list(found) == rows

@@ -151,18 +151,18 @@ def why(plans, goal, wish=None):
     return why_none_fits(offered, goal, wish, "USD")
 
 
-def test_a_goal_that_no_plan_keeps_is_told_with_what_could_be_had(plans):
-    told = why(plans, Goal(Money.parse("0.01")))
-    assert re.search(r"budget of \$0.01 .* the cheapest costs .* give more", told)
+def test_a_goal_that_no_plan_keeps_is_reported_with_what_could_be_had(plans):
+    reported = why(plans, Goal(Money.parse("0.01")))
+    assert re.search(r"budget of \$0.01 .* the cheapest costs .* give more", reported)
     assert re.search(r"deadline of 1.0 min .* the fastest takes", why(plans, Goal(None, MINUTE)))
     both = Goal(plans[0].cost(0.9), plans[-1].makespan(0.9))
     assert re.search(r"budget .* and a deadline", why(plans, both))
 
 
-def test_a_budget_that_is_to_be_kept_on_average_is_told_as_such(plans):
+def test_a_budget_that_is_to_be_kept_on_average_is_reported_as_such(plans):
     mean = format_money(plans[0].mean_cost, "USD", up=True)
-    told = why(plans, Goal(Money.parse("0.01")), Wish(on_average=True))
-    assert f"budget of $0.01 on average: the cheapest costs {mean} and" in told
+    reported = why(plans, Goal(Money.parse("0.01")), Wish(on_average=True))
+    assert f"budget of $0.01 on average: the cheapest costs {mean} and" in reported
 
 
 def test_without_a_goal_it_is_the_knee(plans):

@@ -98,7 +98,7 @@ def test_an_empty_schedule_takes_no_time_and_no_money():
         ({"machines": np.array([0, 0])}, "2 machines of small at once; its limit is 1"),
     ],
 )
-def test_what_cannot_be_run_is_told(changes, message):
+def test_what_cannot_be_run_is_reported(changes, message):
     with pytest.raises(InputError, match=message):
         check(planned(**changes))
 

@@ -150,7 +150,7 @@ class Advised(Scene):
     """A run that an advisor watches, told what it decides."""
 
     def __init__(self, flow, times, plan, before=0, budget="4.2"):
-        self.told = []
+        self.reported = []
         super().__init__(*MARKET.offers, tasks=before, arrivals_open=True, budget=budget)
         self.work = len(self.state.work) + 1
         self.advisor = WorkflowAdvisor(
@@ -172,18 +172,18 @@ class Advised(Scene):
     def ask(self):
         question = self.advisor.question(self.state, self.at)
         if question is not None:
-            self.told.append(self.advisor.answer(question))
-            self.tell(msgspec.structs.replace(self.told[-1], at=self.at))
+            self.reported.append(self.advisor.answer(question))
+            self.tell(msgspec.structs.replace(self.reported[-1], at=self.at))
 
 
 def test_another_goal_is_planned_for(flow, times, plan):
     scene = Advised(flow, times, plan)
     scene.change_budget("1.5")
-    (changed,) = scene.told
+    (changed,) = scene.reported
     assert changed.why == "the goal was changed: 96 tasks that are left replanned"
     assert changed.assigned != plan.assigned
     scene.ask()
-    assert scene.told == [changed]
+    assert scene.reported == [changed]
 
 
 def test_the_goal_that_comes_with_the_choice_of_a_plan_is_the_one_it_was_chosen_for(
@@ -192,15 +192,15 @@ def test_the_goal_that_comes_with_the_choice_of_a_plan_is_the_one_it_was_chosen_
     scene = Advised(flow, times, plan)
     scene.tell(ev.GoalChanged(scene.at, Goal(Money.parse("1.5"))))
     scene.ask()
-    assert scene.told == []
+    assert scene.reported == []
 
 
 def test_what_is_planned_for_a_later_work_is_the_same_and_says_whose_it_is(flow, times, plan):
     plain, later = Advised(flow, times, plan), Advised(flow, times, plan, before=5)
     for scene in (plain, later):
         scene.change_budget("1.5")
-    assert (plain.told[0].work, later.told[0].work) == (1, 2)
-    assert later.told[0].assigned == plain.told[0].assigned
+    assert (plain.reported[0].work, later.reported[0].work) == (1, 2)
+    assert later.reported[0].assigned == plain.reported[0].assigned
     assert later.state.plans_of(1).assignment is None
 
 
@@ -210,14 +210,17 @@ def test_the_plan_of_another_work_is_none_of_an_advisors_business(flow, times, p
     other = Assigned(plan.assigned.offers, (0,) * flow.count)
     scene.tell(msgspec.structs.replace(plan, work=2, assigned=other, fleet={"small": 1}))
     scene.change_budget("1.5")
-    (changed,) = scene.told
+    (changed,) = scene.reported
     alone = Advised(flow, times, plan)
     alone.change_budget("1.5")
-    assert (changed.assigned, changed.fleet) == (alone.told[0].assigned, alone.told[0].fleet)
+    assert (changed.assigned, changed.fleet) == (
+        alone.reported[0].assigned,
+        alone.reported[0].fleet,
+    )
     assert scene.state.plans_of(2).chosen.assigned == other
 
 
-def test_what_cannot_be_planned_is_told_and_the_plan_stays(flow, times, plan, monkeypatch):
+def test_what_cannot_be_planned_is_reported_and_the_plan_stays(flow, times, plan, monkeypatch):
     def refuse(*_):
         raise InputError("check the prices")
 
@@ -225,7 +228,7 @@ def test_what_cannot_be_planned_is_told_and_the_plan_stays(flow, times, plan, mo
     monkeypatch.setattr(WorkflowPlanner, "plans", refuse)
     for budget in ("1000", "2000"):
         scene.change_budget(budget)
-    (changed,) = scene.told
+    (changed,) = scene.reported
     assert changed.why.endswith("left, for which no plan could be made: check the prices")
     assert (changed.assigned, changed.fleet) == (plan.assigned, plan.fleet)
 

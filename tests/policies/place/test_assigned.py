@@ -41,8 +41,8 @@ class Watched(Scene):
         self.tell(ev.WorkArrived(0, Work(flow_of(*runtimes))))
         if assigned is not None:
             offers = tuple(map(NAMES.index, assigned))
-            told = ev.PlanChosen(0, "", {}, 0, 0, ZERO, ZERO, assigned=Assigned(NAMES, offers))
-            self.tell(told)
+            reported = ev.PlanChosen(0, "", {}, 0, 0, ZERO, ZERO, assigned=Assigned(NAMES, offers))
+            self.tell(reported)
 
     def tell(self, event):
         super().tell(event)

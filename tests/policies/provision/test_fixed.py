@@ -130,7 +130,7 @@ def test_a_machine_whose_loss_is_announced_is_replaced_at_once():
     assert rents(scene, small=2) == ["small"]
 
 
-def test_others_are_asked_for_where_one_offer_is_not_to_be_had():
+def test_others_are_asked_for_where_one_offer_is_not_available():
     scene = Scene(SMALL, LARGE, tasks=8, budget="9")
     scene.down(scene.rent("small"), "refused")
     assert rents(scene, small=8, large=2) == ["large"] * 2

@@ -11,7 +11,7 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.frontier import Frontier
-from bursar.policies.provision.hedged import AGAIN, Hedged
+from bursar.policies.provision.hedged import AGAIN, FIRST_TRIED, Hedged
 from bursar.reproduce.spot_added import (
     BUDGET,
     DEADLINE,
@@ -26,7 +26,8 @@ from bursar.reproduce.spot_added import (
 from bursar.runs.faults import Faults
 from bursar.runs.request import Request
 from bursar.runs.study import bag_subject, study
-from bursar.testing import check_provisioner
+from bursar.simulate.spot_trace import SpotTrace
+from bursar.testing import Scene, check_provisioner
 
 
 def offer(name, hourly, *, billing=SECOND, pool="reliable", boot=30, limit=10):
@@ -43,7 +44,7 @@ BUDGET_ONLY = Goal(budget=Money.parse("1.5"))
 
 def case(fate, *, spot=SPOT, market=MARKET, budget="1.2", deadline=HOUR):
     """A hundred tasks of five minutes: 0.83 where they cost least."""
-    life = SpotFate(0.0, 1.0, None, 0, (), fate, 6 * MINUTE)
+    life = SpotFate(0.0, 1.0, None, 0, (), kind=fate, life=6 * MINUTE)
     money = Money.parse(budget)
     return SpotCase("a", "", market, spot, life, 100, 5 * MINUTE, 0.2, money, deadline)
 
@@ -148,3 +149,43 @@ def test_machines_that_were_refused_are_asked_for_one_at_a_time():
     again = [at for at, reason in rented if reason == AGAIN]
     assert len(rented) - len(again) == 1, "only the first plan counted on them"
     assert len(again) == len(set(again)) > 2
+
+
+def one_at_a_time(trace, *, slack, boot=6 * MINUTE):
+    """Eight hours of work on one spot machine, which is there at times, and one other."""
+    sure = offer("sure", 0.30, boot=boot // SECOND, limit=1)
+    spot = offer("spot", 0.10, boot=boot // SECOND, limit=1, pool="unreliable")
+    request = Request(
+        market=Market("USD", "undated", (spot, sure)), goal=Goal(deadline=8 * HOUR + slack)
+    )
+    subject = bag_subject(request, 160, 3 * MINUTE, 0)
+    return study(subject, Faults(traces=(trace,)), range(3)).runs
+
+
+def test_it_waits_for_spot_machines_while_there_is_time():
+    often = SpotTrace(HOUR, (1, 0) * 12)
+    long, short = (one_at_a_time(often, slack=slack) for slack in (12 * HOUR, HOUR))
+    assert {one.status for one in (*long, *short)} == {"done"}
+    costs = [sum(float(one.money.committed) for one in runs) for runs in (long, short)]
+    assert costs[0] < 0.75 * costs[1]
+
+
+def test_it_goes_back_to_spot_machines_close_to_the_deadline():
+    late = SpotTrace(HOUR, (0,) * 5 + (1,) * 19)
+    for one in one_at_a_time(late, slack=2 * HOUR):
+        assert one.status == "done"
+        assert float(one.money.committed) < 0.3 * 8, "less than without spot machines"
+
+
+def test_with_a_budget_few_spot_machines_are_tried_before_any_has_proved():
+    hedged = Hedged(Market("USD", "undated", (SURE, SPOT)), BUDGET_ONLY)
+    scene = Scene(SURE, SPOT, tasks=50, budget="1.5")
+    assert hedged._market(scene.state, 0)["spot"].limit == FIRST_TRIED
+    machine = scene.machine("spot", stay=HOUR)
+    for task in range(1, 5):
+        attempt = scene.start(task, machine)
+        scene.pass_time(MINUTE)
+        scene.end(attempt)
+    later = Hedged(Market("USD", "undated", (SURE, SPOT)), BUDGET_ONLY)
+    later.saw_before(scene.state)
+    assert later._market(scene.state, scene.at)["spot"].limit > FIRST_TRIED

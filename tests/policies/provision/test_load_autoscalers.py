@@ -11,7 +11,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.policies.provision.adapt import Adapt
-from bursar.policies.provision.conpaas import MODELS, ConPaaS, forecasts
+from bursar.policies.provision.conpaas import MODELS, ConPaaS, _far_first, forecasts
 from bursar.policies.provision.hist import Hist
 from bursar.policies.provision.react import React
 from bursar.policies.provision.reg import Reg, curve_now
@@ -103,11 +103,30 @@ def test_conpaas_wants_the_load_while_it_knows_little():
 
 def test_conpaas_forecasts_with_the_model_that_was_best():
     loads = list(range(10, 60))
-    entry = teach(ConPaaS(MARKET), loads)
+    entry = teach(ConPaaS(MARKET, reading="paper"), loads)
     entry._errors = {("", model): [float(model != "linear regression")] for model in MODELS}
     ahead = np.arange(61, 81)
     wanted = np.average(ahead, weights=np.arange(20, 0, -1))
     assert slots(entry, 60, 60, 50 * EVERY) == int(np.ceil(wanted - 1e-9))
+
+
+def test_the_published_conpaas_weighs_what_is_far_most():
+    loads = np.random.default_rng(3).poisson(20, 60)
+    entry = teach(ConPaaS(MARKET), loads[:-1].tolist())
+    ahead = AutoReg(loads.astype(float), 9).fit().predict(60, 79)
+    wanted = np.average(ahead, weights=np.arange(1, 21))
+    assert slots(entry, int(loads[-1]), 20, 59 * EVERY) == int(np.ceil(wanted))
+
+
+def test_the_published_conpaas_leaves_out_what_is_negative():
+    ahead = np.array([4.0, -9.0, 6.0, *[-1.0] * 17])
+    assert _far_first(ahead) == pytest.approx((4 * 1 + 6 * 3) / (1 + 3))
+
+
+def test_the_published_conpaas_keeps_what_is_there_where_nothing_is_foreseen():
+    falling = list(range(153, 3, -5))
+    assert slots(teach(ConPaaS(MARKET), falling), 3, 9, 30 * EVERY) == 9
+    assert slots(teach(ConPaaS(MARKET), falling), 1, 9, 30 * EVERY) == 1
 
 
 def test_each_model_of_conpaas_foresees_what_stays_as_it_is():
@@ -138,7 +157,7 @@ def test_each_model_of_conpaas_foresees_what_statsmodels_does(seed):
 
 def test_a_model_of_conpaas_that_errs_loses():
     loads = [float(10 + 10 * (step % 2)) for step in range(60)]
-    entry = ConPaaS(MARKET)
+    entry = ConPaaS(MARKET, reading="paper")
     for step, load in enumerate(loads):
         slots(entry, round(load), 20, step * EVERY)
         teach(entry, [round(load)], begin=step * EVERY)

@@ -106,7 +106,7 @@ class Gone(Overlay):
         return None if is_late else super().boot(machine)
 
 
-def test_where_no_unreliable_machine_is_to_be_had_each_task_runs_once_on_reliable_ones():
+def test_where_no_unreliable_machine_is_available_each_task_runs_once_on_reliable_ones():
     state = run(Gone(CALM, 0), None)
     assert state.done == len(state.log) == 40
     assert state.last_settled < FORSAKEN + 40 / SURE.limit * 11 * MINUTE + HOUR
@@ -119,7 +119,7 @@ def test_both_pools_are_combined_while_losses_are_announced():
     assert state.machines_rented < 100
 
 
-def test_a_tail_goes_to_reliable_machines_where_no_other_is_to_be_had():
+def test_a_tail_goes_to_reliable_machines_where_no_other_is_available():
     lives = MortalMachines(Gone(CALM, MINUTE), {"spot": lambda rng: 62 * MINUTE})
     state = run(lives, Strategy(3, 12 * MINUTE, 20 * MINUTE, 0.5), tasks=41)
     assert state.done == 41
@@ -199,7 +199,7 @@ def test_hosts_that_are_silent_for_the_first_ten_minutes_delay_a_run_and_no_more
 
 
 @pytest.mark.parametrize("budget", [None, "3000"])
-def test_reliable_machines_that_are_not_to_be_had_are_not_waited_for(budget):
+def test_reliable_machines_that_are_not_available_are_not_waited_for(budget):
     dear = msgspec.structs.replace(SURE, price=Money.parse("10000"))
     behaviour, market = SILENT_AT_FIRST, Market("USD", "undated", (SPOT, dear))
     if budget is None:

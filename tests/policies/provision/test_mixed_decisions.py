@@ -34,7 +34,7 @@ from bursar.state import events as ev
 # --- the decision at the start of the tail -------------------------------------------------------
 
 
-def test_the_strategy_is_chosen_once_when_the_tail_begins_and_told_with_its_reason():
+def test_the_strategy_is_chosen_once_when_the_tail_begins_and_reported_with_its_reason():
     state, events = decide("makespan*cost")
     [(event, left)] = [one for one in events if not one[0].strategy.is_interim]
     assert left < SPOT.limit
@@ -143,7 +143,7 @@ def test_a_preference_counts_before_the_tail_and_reliable_machines_say_so():
     assert "fastest within the budget" in some[0][1]
 
 
-def test_a_preference_for_no_reliable_machine_is_told_too():
+def test_a_preference_for_no_reliable_machine_is_reported_too():
     _, events = decide("cheapest", behaviour=CALM)
     assert events[0][0].why == (
         "cheapest: no reliable machine beside 8 unreliable slots until the tail"
@@ -177,7 +177,7 @@ def test_a_wish_is_about_the_whole_run():
 
 
 @pytest.mark.parametrize("market", [MARKET, Market("USD", "undated", (SPOT,))])
-def test_where_no_frontier_can_be_made_that_is_told_and_the_run_goes_on(market, monkeypatch):
+def test_where_no_frontier_can_be_made_that_is_reported_and_the_run_goes_on(market, monkeypatch):
     def fail(situation, seed):
         raise InputError("no estimate")
 

@@ -57,8 +57,8 @@ def decided(entry, works, runtimes, goal):
         state.apply(ev.WorkArrived(0, work))
     state.runtimes = runtimes
     actions = entry.provision(state, 0, Random(0))
-    (told,) = [action for action in actions if isinstance(action, Scale)]
-    return told
+    (reported,) = [action for action in actions if isinstance(action, Scale)]
+    return reported
 
 
 def per_minute(amount):
@@ -69,25 +69,25 @@ def test_plf_gives_each_task_the_offer_where_it_ends_first_while_its_share_pays(
     works = [flow((), (), priority=9), flow((), priority=0)]
     runtimes = TimesOnOffers(small=[9, 5, 5], large=[5, 9, 9])
     # 11 money: 10 of it for the first work, 1 for the second.
-    told = decided(PlanningFirst(MARKET), works, runtimes, per_minute("11"))
-    assert told.fleet == {"small": 2, "large": 1}
-    assert told.lines == {"small+1": (2,), "small+2": (3,), "large+1": (1,)}
+    reported = decided(PlanningFirst(MARKET), works, runtimes, per_minute("11"))
+    assert reported.fleet == {"small": 2, "large": 1}
+    assert reported.lines == {"small+1": (2,), "small+2": (3,), "large+1": (1,)}
 
 
 def test_plf_pools_what_works_leave_for_tasks_that_got_nothing():
     works = [flow((), priority=0), flow((), priority=0)]
     runtimes = TimesOnOffers(small=[5, 9], large=[9, 5])
     # 3 money for each: the second lacks 2 of the 5 that it asks for, and the first leaves 2.
-    told = decided(PlanningFirst(MARKET), works, runtimes, per_minute("6"))
-    assert told.fleet == {"small": 1, "large": 1}
+    reported = decided(PlanningFirst(MARKET), works, runtimes, per_minute("6"))
+    assert reported.fleet == {"small": 1, "large": 1}
 
 
 def test_a_plan_ends_with_the_interval_and_begins_after_the_boot():
     market = Market("USD", "undated", (Offer("small", Money.parse("1"), MINUTE, boot=20 * SECOND),))
     works = [flow((), (0,), (1,), (2,))]
     runtimes = TimesOnOffers(small=[15, 15, 15, 15])
-    told = decided(PlanningFirst(market), works, runtimes, per_minute("5"))
-    assert told.lines == {"small+1": (1, 2, 3)}, "the fourth would begin at 65 s"
+    reported = decided(PlanningFirst(market), works, runtimes, per_minute("5"))
+    assert reported.lines == {"small+1": (1, 2, 3)}, "the fourth would begin at 65 s"
 
 
 def test_scf_scales_down_what_works_want_and_spends_the_rest_in_turn():
@@ -103,11 +103,11 @@ def test_scf_scales_down_what_works_want_and_spends_the_rest_in_turn():
 def test_scf_counts_what_would_begin_within_the_interval():
     works = [flow((), (0,), (0,))]
     runtimes = TimesOnOffers(small=[40, 40, 40], large=[90, 90, 90])
-    told = decided(ScalingFirst(MARKET), works, runtimes, per_minute("2"))
-    assert told.fleet == {"small": 2, "large": 0}, "120 s of run time in a minute"
+    reported = decided(ScalingFirst(MARKET), works, runtimes, per_minute("2"))
+    assert reported.fleet == {"small": 2, "large": 0}, "120 s of run time in a minute"
     runtimes = TimesOnOffers(small=[70, 40, 40], large=[90, 90, 90])
-    told = decided(ScalingFirst(MARKET), works, runtimes, Goal())
-    assert told.fleet == {"small": 2, "large": 0}, "70 s, and nothing begins after it"
+    reported = decided(ScalingFirst(MARKET), works, runtimes, Goal())
+    assert reported.fleet == {"small": 2, "large": 0}, "70 s, and nothing begins after it"
 
 
 @pytest.mark.parametrize("entry", [PlanningFirst, ScalingFirst])

@@ -179,10 +179,10 @@ def test_a_task_of_an_offer_that_the_plan_has_given_up_gets_a_machine():
     assert scene.rents() == ["seconds"]
 
 
-# --- what is not to be had ------------------------------------------------------------------------
+# --- what is not available ----------------------------------------------------------------------
 
 
-def test_tasks_go_to_machines_that_stand_where_their_offer_is_not_to_be_had():
+def test_tasks_go_to_machines_that_stand_where_their_offer_is_not_available():
     scene = Watched("hours", "seconds", fleet={"hours": 1, "seconds": 1})
     standing = scene.machine("seconds")
     scene.down(scene.rent("hours"), "refused")

@@ -58,8 +58,8 @@ def scene_of(*works, runtimes, offer=ONE):
 
 def target(entry, scene):
     actions = entry.provision(scene.state, scene.at, Random(0))
-    (told,) = [action for action in actions if isinstance(action, Scale)]
-    return told.inputs.get("target")
+    (reported,) = [action for action in actions if isinstance(action, Scale)]
+    return reported.inputs.get("target")
 
 
 def test_plan_counts_the_machines_of_an_imagined_interval():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from bursar.beliefs.unified import UnifiedRuntimes
-from bursar.model.market import Offer
+from bursar.model.market import Offer, Place
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.policies.provision.fixed import Fixed
@@ -80,3 +80,15 @@ def test_a_task_that_a_faster_machine_would_end_sooner_is_replicated_as_ever():
     scene.start(1, scene.machine("slow"))
     fast = scene.machine("fast")
     assert replicas(scene, m1=60, m2=60) == [(1, fast)]
+
+
+def test_of_unreliable_machines_one_of_another_zone_comes_first():
+    def spot(zone):
+        place = Place(instance_type="slow", zone=zone)
+        return Offer(zone, Money.parse(1), HOUR, pool="unreliable", place=place)
+
+    scene = Scene(spot("fast"), spot("slow"), tasks=1)
+    scene.start(1, scene.machine("fast"))
+    for name in ("fast", "slow"):
+        scene.machine(name)
+    assert replicas(scene, m1=8, m2=90, m3=60) == [(1, 3)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from bursar.model.dag import dag_of
 from bursar.model.goal import Account, Budget, Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work, make_bag
+from bursar.model.workflow import Workflow
 from bursar.report.page.machine_log import MachineLog
 from bursar.report.page.numbers import amount, duration, moment, share
 from bursar.report.page.reasons import Reasons
@@ -190,8 +192,27 @@ def test_money_that_is_almost_nothing_takes_no_more_room():
     assert amount(Money(31), "USD") == "<\u00a0$0.000001"
 
 
-def test_demand_between_two_notes_is_their_mean():
-    scene = Scene(SMALL, tasks=4, budget="9")
+def test_demand_of_a_bag_is_exact():
+    demand = shown(begun()).charts.demand
+    assert (demand.t, demand.v) == ([0, 60, 120, 180, 210], [20, 18, 16, 14, 14])
+
+
+def test_tasks_of_a_workflow_are_wanted_when_those_before_them_are_done():
+    flow = Workflow.of(dag_of([[], [], [0, 1], [2]]))
+    scene = Scene(SMALL, tasks=flow, budget="9")
+    machine = scene.machine()
+    for task in (1, 2, 3):
+        attempt = scene.start(task, machine)
+        scene.pass_time(MINUTE)
+        scene.end(attempt)
+    demand = shown(scene).charts.demand
+    assert (demand.t, demand.v) == ([0, 60, 120, 180], [2, 1, 1, 1])
+
+
+def test_demand_of_a_service_is_the_mean_between_two_notes():
+    scene = Service()
+    for user in ("ann", "bob"):
+        scene.submit(user, 2)
     scene.pass_time(2 * SECOND)
     demand = shown(scene).charts.demand
     assert (demand.t, demand.v) == ([0, 2], [4, 4])
@@ -280,7 +301,7 @@ def test_a_service_says_who_lacks_machines_and_why():
     assert tile(found, "chance").more == "without money now: bob"
 
 
-def test_money_of_users_is_told_by_time_on_one_scale():
+def test_money_of_users_is_reported_by_time_on_one_scale():
     scene = Service()
     scene.submit("ann", 1)
     for _ in range(4):

@@ -50,7 +50,7 @@ def test_reads_from_memory_do_not_count():
 
 
 @pytest.mark.parametrize("directory", ["nowhere", "a\0b", "file"])
-def test_a_directory_that_cannot_be_used_is_told(tmp_path, monkeypatch, directory):
+def test_a_directory_that_cannot_be_used_is_reported(tmp_path, monkeypatch, directory):
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("")
     with pytest.raises(InputError, match="choose another --directory"):

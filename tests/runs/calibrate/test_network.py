@@ -107,7 +107,7 @@ def test_others_are_not_served_without_a_token():
             BandwidthServer(host)
 
 
-def test_a_peer_that_is_not_there_is_told():
+def test_a_peer_that_is_not_there_is_reported():
     with BandwidthServer() as server:
         address = server.address
     with pytest.raises(InputError, match=r"refused; run bursar calibrate --serve there"):
@@ -116,7 +116,7 @@ def test_a_peer_that_is_not_there_is_told():
         measure_network(("a..b", 7000), SIZE)
 
 
-def test_a_peer_that_is_something_else_is_told():
+def test_a_peer_that_is_something_else_is_reported():
     with socket.create_server(("127.0.0.1", 0)) as other:
 
         def answer():
@@ -131,7 +131,7 @@ def test_a_peer_that_is_something_else_is_told():
         answering.join()
 
 
-def test_an_address_that_is_taken_is_told():
+def test_an_address_that_is_taken_is_reported():
     with BandwidthServer() as server, pytest.raises(InputError, match="use another address"):
         BandwidthServer(*server.address)
 

@@ -106,8 +106,9 @@ def test_a_live_service_shows_its_users_demand_and_supply(tmp_path, dashboard, b
         (tmp_path / "go").touch()
         browser.wait("document.querySelector('#tile-tasks .number').textContent === '5'")
         process.send_signal(signal.SIGINT)
-        browser.wait("document.querySelector('#verdict').textContent.startsWith('Interrupted')")
-        process.wait(60)
+        process.wait(120)
+        ended = "document.querySelector('#verdict').textContent.startsWith('Interrupted')"
+        browser.wait(ended, 120)
     state = state_of(tmp_path)
     assert (state.done, str(state.ledger.committed)) == (5, "0.30")
     assert "bursar serve --market market.toml" in browser.text("#again code")

@@ -88,8 +88,8 @@ def test_what_is_sent_twice_with_a_key_is_submitted_once(served):
     assert (first[0], again[0]) == (201, 200)
     assert first[1]["number"] == again[1]["number"] == 1
     other = BAG.replace("echo", "true")
-    status, told = served.ask("POST", "/api/v1/bags", "ann", other, {"Idempotency-Key": "mine"})
-    assert (status, "used for another work, 1" in told["error"]) == (409, True)
+    status, reported = served.ask("POST", "/api/v1/bags", "ann", other, {"Idempotency-Key": "mine"})
+    assert (status, "used for another work, 1" in reported["error"]) == (409, True)
     assert served.ask("POST", "/api/v1/bags", "bob", BAG, {"Idempotency-Key": "mine"})[0] == 201
     assert served.ask("POST", "/api/v1/bags", "ann", BAG)[1]["number"] == 3
 
@@ -134,14 +134,14 @@ WRONG_WORKFLOWS = [
 ]
 
 
-def test_mistakes_are_told_in_one_line(served):
-    for body, status, told in WRONG_BAGS:
+def test_mistakes_are_reported_in_one_line(served):
+    for body, status, reported in WRONG_BAGS:
         answered, text = served.ask("POST", "/api/v1/bags", "ann", body)
-        assert (answered, told in text["error"]) == (status, True), (body[:80], text)
+        assert (answered, reported in text["error"]) == (status, True), (body[:80], text)
         assert "\n" not in text["error"]
-    for body, told in WRONG_WORKFLOWS:
+    for body, reported in WRONG_WORKFLOWS:
         status, text = served.ask("POST", "/api/v1/workflows", "ann", body)
-        assert (status, told in text["error"]) == (422, True), (body, text)
+        assert (status, reported in text["error"]) == (422, True), (body, text)
         assert "\n" not in text["error"]
     for body, status in (("", 400), ("{}", 422), ('{"priority": 1.5}', 422), ("[]", 422)):
         number = served.client("ann").submit_bag("true", repeat=1, key="one")["number"]
@@ -151,12 +151,12 @@ def test_mistakes_are_told_in_one_line(served):
 
 def test_a_user_who_does_not_exist_gets_nothing_submitted(served):
     body = '{"command": "echo", "repeat": 1, "user": "carl"}'
-    status, told = served.ask("POST", "/api/v1/bags", "admin", body)
-    assert (status, told["error"]) == (422, "no user 'carl'; there are ann, bob")
+    status, reported = served.ask("POST", "/api/v1/bags", "admin", body)
+    assert (status, reported["error"]) == (422, "no user 'carl'; there are ann, bob")
     assert served.ask("POST", "/api/v1/workflows?user=carl", "admin", FLOW)[0] == 422
     assert served.ask("POST", "/api/v1/workflows?user=bob", "ann", FLOW)[0] == 403
-    status, told = served.ask("POST", "/api/v1/workflows?user=bob", "admin", FLOW)
-    assert (status, told["owner"]) == (201, "bob")
+    status, reported = served.ask("POST", "/api/v1/workflows?user=bob", "admin", FLOW)
+    assert (status, reported["owner"]) == (201, "bob")
 
 
 def test_too_large_a_body_is_not_even_read(served, monkeypatch):
@@ -172,8 +172,10 @@ def test_too_much_at_once_is_put_off(served, monkeypatch):
     monkeypatch.setattr(api, "MOST_WAITING", 3)
     assert served.ask("POST", "/api/v1/bags", "ann", json.dumps(ENDLESS))[0] == 201
     assert served.ask("POST", "/api/v1/bags", "ann", BAG)[0] == 201
-    status, told = served.ask("POST", "/api/v1/bags", "ann", json.dumps({**ENDLESS, "repeat": 4}))
-    assert (status, "tasks wait already" in told["error"]) == (429, True)
+    status, reported = served.ask(
+        "POST", "/api/v1/bags", "ann", json.dumps({**ENDLESS, "repeat": 4})
+    )
+    assert (status, "tasks wait already" in reported["error"]) == (429, True)
     monkeypatch.setattr(guarding, "MOST_BYTES", 10)
     assert served.ask("POST", "/api/v1/bags", "bob", BAG)[0] == 429
     monkeypatch.setattr(guarding, "MOST_BYTES", 1000)
@@ -239,11 +241,11 @@ def test_a_user_watches_nobody_else(served, monkeypatch):
     assert served.ask("GET", "/api/v1/events", "ann")[0] == 429
 
 
-def test_decisions_are_told_with_their_reasons(served):
+def test_decisions_are_reported_with_their_reasons(served):
     ann = served.client("ann")
     ann.wait(ann.submit_bag("true", repeat=1)["number"], 60)
-    told = {line["what"]: line["why"] for line in ann.why()}
-    assert any(what.startswith("+1 own") and why for what, why in told.items())
+    reported = {line["what"]: line["why"] for line in ann.why()}
+    assert any(what.startswith("+1 own") and why for what, why in reported.items())
     last = max(line["seq"] for line in ann.why())
     assert ann.why(after=last) == []
 
@@ -262,7 +264,7 @@ def test_figures_for_prometheus(served):
     assert "bob" not in own and "requests" not in own
 
 
-def test_what_is_not_there_is_told_as_json(served):
+def test_what_is_not_there_is_reported_as_json(served):
     assert served.ask("GET", "/api/v1/nothing", "ann")[0] == 404
     assert served.ask("DELETE", "/api/v1/works", "ann")[0] == 405
     assert served.ask("GET", "/healthz") == (200, {"status": "ok"})
@@ -315,7 +317,7 @@ def test_a_burst_is_taken_or_put_off_and_nothing_of_it_is_lost(served, monkeypat
         thread.start()
     for thread in threads:
         thread.join()
-    taken = [told["number"] for status, told in answers if status == 201]
+    taken = [reported["number"] for status, reported in answers if status == 201]
     assert {status for status, _ in answers} <= {201, 429}
     assert sorted(taken) == list(range(1, len(taken) + 1)) and taken
     assert len(list(served.client("ann").works())) == len(taken)

@@ -60,7 +60,7 @@ def test_a_service_with_a_certificate(place, certificate):
         served.close()
 
 
-def test_a_certificate_that_is_none_is_told_in_one_line(place):
+def test_a_certificate_that_is_none_is_reported_in_one_line(place):
     (place / "cert.pem").write_text("nothing")
     (place / "key.pem").write_text("nothing")
     listening = Listening(tls_cert="cert.pem", tls_key="key.pem")

@@ -161,8 +161,8 @@ class Agent:
         try:
             request = m.decode_request(body)
         except msgspec.DecodeError as error:
-            told = f"a message cannot be read ({error}); it has bursar {m.VERSION}"
-            self._answer(channel, number, self._reply(error=told))
+            text = f"a message cannot be read ({error}); it has bursar {m.VERSION}"
+            self._answer(channel, number, self._reply(error=text))
             return
         if isinstance(request, m.Greet):
             self._greet(request)

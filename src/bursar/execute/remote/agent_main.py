@@ -46,8 +46,8 @@ def start(config: m.AgentConfig) -> None:
         os._exit(0)
     os.close(writer)
     os.wait()
-    with os.fdopen(reader, "rb") as told:
-        answer = told.read()
+    with os.fdopen(reader, "rb") as stream:
+        answer = stream.read()
     if answer != b"ready":
         sys.exit(answer.decode(errors="replace") or "the agent ended at once")
 

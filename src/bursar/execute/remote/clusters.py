@@ -8,7 +8,7 @@ by one machine at a time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -57,9 +57,9 @@ class Cluster(Protocol):
         ...
 
     def choose(
-        self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Mapping[str, str]
+        self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Container[str]
     ) -> FoundWorker | None:
-        """The worker of a machine; `taken` are addresses of those that others have."""
+        """The worker of a machine; `taken` are addresses of those that machines have."""
         ...
 
     def connect(self, address: str) -> rpc: ...
@@ -119,6 +119,9 @@ class OwnCluster(_Connections):
     def __init__(self, mark: str, config: SchedulerConfig) -> None:
         super().__init__(mark, config.credentials)
         self.scheduler = SchedulerProcess(config)
+        self._asked: Sequence[FoundWorker] = ()
+        self._latest: dict[str, FoundWorker] = {}
+        """of those, by the name of their machine"""
 
     def carrier(self, token: str) -> CarrierConfig:
         """What the agent of a machine must know to start its worker."""
@@ -131,15 +134,25 @@ class OwnCluster(_Connections):
         return (await self._ask(self.scheduler.address)).workers
 
     def choose(
-        self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Mapping[str, str]
+        self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Container[str]
     ) -> FoundWorker | None:
         """The one that was started last, if several say that they are it."""
-        prefix = f"{name_of(wanted.token)}."
-        mine = [worker for worker in workers if worker.name.startswith(prefix)]
-        return max(mine, key=lambda one: int(one.name[len(prefix) :]), default=None)
+        if workers is not self._asked:  # once for all machines that look for theirs
+            self._asked, self._latest = workers, _latest(workers)
+        return self._latest.get(name_of(wanted.token))
 
     async def close(self) -> None:
         self.scheduler.close()
+
+
+def _latest(workers: Sequence[FoundWorker]) -> dict[str, FoundWorker]:
+    """By the name of a machine, its worker with the largest number: `NAME.NUMBER`."""
+    found: dict[str, tuple[int, FoundWorker]] = {}
+    for worker in workers:
+        name, _, number = worker.name.rpartition(".")
+        if number.isdecimal() and (name not in found or int(number) > found[name][0]):
+            found[name] = (int(number), worker)
+    return {name: worker for name, (_, worker) in found.items()}
 
 
 class GivenCluster(_Connections):
@@ -189,7 +202,7 @@ class GivenCluster(_Connections):
         )
 
     def choose(
-        self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Mapping[str, str]
+        self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Container[str]
     ) -> FoundWorker | None:
         """The same as before, or another on its host, since the agent is there; else a free one."""
         if wanted.before is not None:

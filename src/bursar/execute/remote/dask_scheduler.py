@@ -120,15 +120,15 @@ def _started(config: SchedulerConfig) -> tuple[str, subprocess.Popen[bytes]]:
     data = encode(config)
     process.stdin.write(len(data).to_bytes(4) + data)
     process.stdin.flush()
-    told = process.stdout.readline().decode().strip()
-    if not told.startswith("tls://"):
+    line = process.stdout.readline().decode().strip()
+    if not line.startswith("tls://"):
         with process:  # which closes its pipes
             process.kill()
         raise SchedulerError(
             f"the Dask scheduler does not start at {config.host}:{config.port}"
-            f" ({told or 'it ended at once'}); is the port free?"
+            f" ({line or 'it ended at once'}); is the port free?"
         )
-    return told, process
+    return line, process
 
 
 async def serve(config: SchedulerConfig) -> None:

@@ -15,7 +15,7 @@ from bursar.model.time import MINUTE, SECOND, Time
 
 MARGIN: Final[Time] = 30 * SECOND
 """for a machine to be off once it was turned off"""
-PATIENCE: Final = 10.0
+TIMEOUT: Final = 10.0
 """seconds for `shutdown` to take an order"""
 EARLY: Final[Time] = MINUTE + MARGIN
 """The switch turns a machine off this long before the end of its lease, at most."""
@@ -36,6 +36,6 @@ class DeadManSwitch:
         if minutes < 1 or self._fires <= fires < self._fires + MARGIN:
             return
         words = ["shutdown", "-P", f"+{minutes}"]
-        done = subprocess.run(words, capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(words, capture_output=True, timeout=TIMEOUT, check=False)
         if not done.returncode:
             self._fires = fires

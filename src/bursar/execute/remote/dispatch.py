@@ -75,7 +75,9 @@ class RemoteDispatcher:
         weakref.finalize(self, os.close, self._bell)
         self._poll = select.poll()
         self._poll.register(self._bell, select.POLLIN)
-        self._hub = Hub(cluster, self._session, attempts, self._start_config, opening, self._told)
+        self._hub = Hub(
+            cluster, self._session, attempts, self._start_config, opening, self._received
+        )
 
     # --- orders ----------------------------------------------------------------------------------
 
@@ -191,16 +193,16 @@ class RemoteDispatcher:
             os.eventfd_read(self._bell)
         reports, self._ready = self._ready, []
         while self._inbox:
-            machine, told = self._inbox.popleft()
-            if isinstance(told, BaseException):
-                raise told
-            if isinstance(told, m.AttemptOver):
-                if self._where.pop(told.attempt, None) is not None:
-                    reports.append(self._heard(machine, told))
+            machine, message = self._inbox.popleft()
+            if isinstance(message, BaseException):
+                raise message
+            if isinstance(message, m.AttemptOver):
+                if self._where.pop(message.attempt, None) is not None:
+                    reports.append(self._heard(machine, message))
             elif machine in self._offers:
-                if isinstance(told, MachineReport):
+                if isinstance(message, MachineReport):
                     self._forget(machine)
-                reports.append(told)
+                reports.append(message)
         return reports
 
     def close(self) -> None:
@@ -215,8 +217,8 @@ class RemoteDispatcher:
                 continue
         self._hub.close()
 
-    def _told(self, machine: int, told: Told) -> None:
-        self._inbox.append((machine, told))
+    def _received(self, machine: int, message: Told) -> None:
+        self._inbox.append((machine, message))
         self.wake()
 
     def _forget(self, machine: int) -> None:
@@ -225,11 +227,11 @@ class RemoteDispatcher:
         for attempt in [one for one, where in self._where.items() if where == machine]:
             del self._where[attempt]
 
-    def _heard(self, machine: int, told: m.AttemptOver) -> AttemptReport:
+    def _heard(self, machine: int, message: m.AttemptOver) -> AttemptReport:
         """Unpack what is small here; what is large was unpacked as it came."""
-        if told.packed:
+        if message.packed:
             try:
-                unpack(BytesIO(told.packed), self._attempts / str(told.attempt))
+                unpack(BytesIO(message.packed), self._attempts / str(message.attempt))
             except OSError as error:
                 raise DiskError(
                     f"{self._attempts}: cannot keep what a task wrote: {error.strerror};"
@@ -237,26 +239,26 @@ class RemoteDispatcher:
                 ) from None
             except TarError as error:
                 why = f"its output cannot be unpacked: {error}"
-                return AttemptReport(told.attempt, "failed", why, wrote=False)
-        if told.wrote:
-            self._gathered.setdefault(machine, []).append(m.ForgetOutput(told.attempt))
-        answer = None if told.answer is None else read_answer(*told.answer)
-        outcome, reason = told.outcome, told.reason
+                return AttemptReport(message.attempt, "failed", why, wrote=False)
+        if message.wrote:
+            self._gathered.setdefault(machine, []).append(m.ForgetOutput(message.attempt))
+        answer = None if message.answer is None else read_answer(*message.answer)
+        outcome, reason = message.outcome, message.reason
         if outcome == "success" and answer is not None and answer.error is not None:
             outcome, reason = "failed", last_lines(str(answer.error))
         if reason.startswith("cannot write in its directory"):
             reason = f"on its machine: {reason}"
         return AttemptReport(
-            told.attempt,
+            message.attempt,
             outcome,
             reason,
-            told.exit_code,
-            told.runtime,
-            told.cpu,
-            told.memory,
+            message.exit_code,
+            message.runtime,
+            message.cpu,
+            message.memory,
             answer,
-            wrote=told.wrote,
-            is_back=told.is_back,
+            wrote=message.wrote,
+            is_back=message.is_back,
         )
 
     def _start_config(self, link: MachineLink) -> bytes:

@@ -18,7 +18,7 @@ import msgspec
 
 from bursar.execute.remote.agent_main import be_agent
 from bursar.execute.remote.enrolment import (
-    PATIENCE,
+    TIMEOUT,
     EnrolAnswer,
     EnrolRequest,
     client_context,
@@ -49,13 +49,13 @@ def launch_index() -> int:
     base = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", METADATA).rstrip("/")
     lifetime = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
     asked = urllib.request.Request(f"{base}/latest/api/token", headers=lifetime, method="PUT")  # noqa: S310
-    with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:  # noqa: S310
+    with urllib.request.urlopen(asked, timeout=TIMEOUT) as answer:  # noqa: S310
         token = answer.read().decode()
     asked = urllib.request.Request(  # noqa: S310
         f"{base}/latest/meta-data/ami-launch-index",
         headers={"X-aws-ec2-metadata-token": token},
     )
-    with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:  # noqa: S310
+    with urllib.request.urlopen(asked, timeout=TIMEOUT) as answer:  # noqa: S310
         return int(answer.read())
 
 
@@ -63,7 +63,7 @@ def ask(invitation: Invitation, machine: int, nonce: str) -> EnrolAnswer:
     """OSError if nobody answers, or somebody else does."""
     host, _, port = invitation.address.rpartition(":")
     request = EnrolRequest(invitation.batch, machine, invitation.secret, nonce)
-    with socket.create_connection((host, int(port)), PATIENCE) as line:
+    with socket.create_connection((host, int(port)), TIMEOUT) as line:
         context = client_context(invitation.certificate)
         with context.wrap_socket(line) as secured:
             send(secured, encode(request))
@@ -72,7 +72,7 @@ def ask(invitation: Invitation, machine: int, nonce: str) -> EnrolAnswer:
 
 def enrol(invitation: Invitation) -> AgentConfig:
     """The configuration of this machine, as soon as bursar gives it; ends where it is refused."""
-    nonce, machine, told = token_hex(16), 0, ""
+    nonce, machine, logged = token_hex(16), 0, ""
     while True:
         try:
             machine = machine or read_ranges(invitation.batch)[launch_index()]
@@ -84,9 +84,9 @@ def enrol(invitation: Invitation) -> AgentConfig:
             why = answer.error
         except (OSError, ValueError, msgspec.DecodeError) as error:
             why = f"{type(error).__name__}: {error}"
-        if why != told:
+        if why != logged:
             print(f"waiting for bursar at {invitation.address}: {why}", file=sys.stderr)
-        told = why
+        logged = why
         time.sleep(PAUSE)
 
 

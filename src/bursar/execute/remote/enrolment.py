@@ -30,7 +30,7 @@ KEPT: Final = "enrolment.json"
 """in the directory of a run"""
 ENROLLED: Final = "enrolled"
 """beside it: a line for each machine that has its configuration"""
-PATIENCE: Final = 20.0
+TIMEOUT: Final = 20.0
 """seconds for one conversation"""
 LARGEST: Final = 1 << 16
 """bytes of a message"""
@@ -115,7 +115,7 @@ class Enrolment:
                 self._pool.submit(self._serve, line)
 
     def _serve(self, line: socket.socket) -> None:
-        line.settimeout(PATIENCE)
+        line.settimeout(TIMEOUT)
         try:
             with self._context.wrap_socket(line, server_side=True) as secured:
                 request = msgspec.msgpack.decode(receive(secured), type=EnrolRequest)

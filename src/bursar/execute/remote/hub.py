@@ -64,6 +64,8 @@ class Hub:
         self._leaving: dict[int, int] = {}
         """machines that were to end, and since when"""
         self._workers: Sequence[FoundWorker] = ()
+        self._taken: dict[str, int] = {}
+        """addresses of workers that machines have, and how many: two may share one on their host"""
         self._looked = asyncio.Event()
         self._seekers = 0
         self.scheduler_error = ""
@@ -154,13 +156,28 @@ class Hub:
 
     async def _speak(self, link: MachineLink) -> None:
         worker = await self._find(link)
-        link.worker = worker
+        self._take(link, worker)
         line = self._cluster.connect(worker.address)
         start = self._start(link) if self._cluster.starts_agents and not link.has_joined else b""
         try:
             await link.converse(line, self._cluster.handler, start)
         finally:
             await line.close_rpc()
+
+    def _take(self, link: MachineLink, worker: FoundWorker) -> None:
+        """A machine that is not over has this worker now, and no other."""
+        if not link.is_over:
+            self._leave_worker(link)
+            self._taken[worker.address] = self._taken.get(worker.address, 0) + 1
+        link.worker = worker
+
+    def _leave_worker(self, link: MachineLink) -> None:
+        if link.worker is None:
+            return
+        address = link.worker.address
+        self._taken[address] -= 1
+        if not self._taken[address]:
+            del self._taken[address]
 
     async def _find(self, link: MachineLink) -> FoundWorker:
         """Wait until the scheduler knows its worker."""
@@ -169,13 +186,8 @@ class Hub:
             while True:
                 self._looked.clear()
                 await self._looked.wait()
-                taken = {
-                    one.worker.address: one.wanted.token
-                    for one in self._links.values()
-                    if one.worker is not None and one is not link
-                }
                 wanted = link.wanted._replace(before=link.worker)
-                found = self._cluster.choose(wanted, self._workers, taken)
+                found = self._cluster.choose(wanted, self._workers, self._taken)
                 if found is not None:
                     return found
         finally:
@@ -243,6 +255,7 @@ class Hub:
     def _over(self, link: MachineLink, cause: Any, at: int, why: str) -> None:
         if link.is_over:
             return
+        self._leave_worker(link)
         link.is_over = True
         del self._links[link.machine]
         self._leaving.pop(link.machine, None)

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 HOLD: Final = 2 * SECOND
 """how long a machine waits for a report before it answers that there is none"""
-ANSWER_PATIENCE: Final = 8.0
+ANSWER_TIMEOUT: Final = 8.0
 """seconds beyond that; then the line counts as cut, and another is opened"""
 SLOWEST_LINE: Final = 100_000
 """bytes a second that a line carries at least"""
-GREET_PATIENCE: Final = 40.0
+GREET_TIMEOUT: Final = 40.0
 """seconds: an agent may have to be started first, or to end what ran before"""
 MOST_ORDERS: Final = 500
 """in one message"""
@@ -153,14 +153,14 @@ class MachineLink:
         operation = getattr(line, handler)
         token = self.wanted.token
 
-        async def ask(request: m.AnyRequest, patience: float, begin: bytes = b"") -> m.AgentAnswer:
+        async def ask(request: m.AnyRequest, timeout: float, begin: bytes = b"") -> m.AgentAnswer:
             data = m.encode(request)
-            told = await asyncio.wait_for(
-                operation(token=token, request=data, start=begin), patience
+            reply = await asyncio.wait_for(
+                operation(token=token, request=data, start=begin), timeout
             )
-            return self._checked(m.decode_answer(told))
+            return self._checked(m.decode_answer(reply))
 
-        await self._greet(await ask(m.Greet(self._session), GREET_PATIENCE, start))
+        await self._greet(await ask(m.Greet(self._session), GREET_TIMEOUT, start))
         tasks = [
             asyncio.ensure_future(part)
             for part in (self._deliver(ask), self._listen(ask), self._read(ask))
@@ -208,7 +208,7 @@ class MachineLink:
                 batch, size = self._batch()
                 answer = await ask(
                     m.Deliver(self._session, self._confirmed + 1, batch),
-                    ANSWER_PATIENCE + size / SLOWEST_LINE,
+                    ANSWER_TIMEOUT + size / SLOWEST_LINE,
                 )
                 self._confirm(answer.seen)
 
@@ -238,12 +238,12 @@ class MachineLink:
     async def _listen(self, ask: Any) -> None:
         while not self.is_over:
             request = m.Listen(self._session, self._seen, HOLD, self._lease)
-            answer = await ask(request, HOLD / SECOND + ANSWER_PATIENCE)
+            answer = await ask(request, HOLD / SECOND + ANSWER_TIMEOUT)
             for number, report in enumerate(answer.reports, answer.first):
                 if number == self._seen + 1:
                     self._seen = number
                     self._hear(report)
-        await ask(m.Listen(self._session, self._seen, 0), ANSWER_PATIENCE)  # it waits to be heard
+        await ask(m.Listen(self._session, self._seen, 0), ANSWER_TIMEOUT)  # it waits to be heard
 
     def _hear(self, report: m.AnyReport) -> None:
         if isinstance(report, m.AttemptOver) and report.size:
@@ -269,7 +269,7 @@ class MachineLink:
         with pack.open("wb") as file:
             while file.tell() < report.size:
                 request = m.ReadOutput(self._session, report.attempt, file.tell())
-                answer = await ask(request, ANSWER_PATIENCE + 30)
+                answer = await ask(request, ANSWER_TIMEOUT + 30)
                 if not answer.data:
                     raise MachineError(f"what attempt {report.attempt} wrote is gone")
                 file.write(answer.data)

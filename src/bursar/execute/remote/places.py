@@ -182,8 +182,8 @@ def _holder(path: Path) -> int:
     try:
         fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        told = os.pread(lock, 32, 0)
-        return int(told) if told.strip().isdigit() else -1
+        content = os.pread(lock, 32, 0)
+        return int(content) if content.strip().isdigit() else -1
     else:
         return 0
     finally:

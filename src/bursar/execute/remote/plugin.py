@@ -181,9 +181,9 @@ async def _start_agent(config: bytes) -> None:
         start_new_session=True,
         env=_environment(),
     )
-    told, _ = await process.communicate(request)
+    output, _ = await process.communicate(request)
     if process.returncode:
-        raise OSError(f"the agent did not begin: {told.decode(errors='replace').strip()[-500:]}")
+        raise OSError(f"the agent did not begin: {output.decode(errors='replace').strip()[-500:]}")
 
 
 def _environment() -> dict[str, str]:

@@ -3,7 +3,8 @@
 A task is not started on a machine that leaves before the task can end, nor, among the last tasks,
 on a slow machine while faster ones would end all that is left sooner. The thesis names the loss:
 "fast machines are released though the last few tasks have just started execution on slow machines"
-(section 2.3.4). Until run times are known this is `random`.
+(section 2.3.4). Until run times are known this is `random`. What was lost with its machine comes
+first where machines stay (`policies.lost_tasks`).
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from bursar.engine.roles import Placer, Provisioner
 from bursar.model.time import Time
 from bursar.policies.columns import Integers
 from bursar.policies.idle_machines import IdleMachines
+from bursar.policies.lost_tasks import LostTasks
 from bursar.policies.machine_slots import MachineSlots
 from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Start
+from bursar.state.events import AnyEvent
 from bursar.state.view import Attempt, Machine, View
 
 RUN_TIMES_ALLOWED: Final = 2
@@ -42,16 +45,14 @@ class FittingPlacer(Placer):
         self._running = RunningAttempts(_has_begun)
         self._slots = MachineSlots(provisioner)
         self._idle = IdleMachines()
+        self._lost = LostTasks()
+
+    def saw(self, event: AnyEvent, state: View) -> None:
+        self._lost.saw(event, state)
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         slots = self._chosen(view, now)
-        count = min(len(view.ready), len(slots))
-        if len(slots) == 1 and count == 1:
-            return (Start(view.ready[int(rng.random() * len(view.ready))], slots[0]),)
-        picks = rng.sample(range(len(view.ready)), count)
-        return [
-            Start(view.ready[pick], slot) for pick, slot in zip(picks, slots[:count], strict=True)
-        ]
+        return self._lost.deal(slots, view, rng)
 
     def _chosen(self, view: View, now: Time) -> list[int]:
         """A machine for each slot that shall get a task, the fastest first."""

@@ -1,7 +1,8 @@
 """`kept`: tasks chosen at random, for every free slot of the machines that a plan keeps.
 
 The fastest machines come first. Machines that the plan has dropped end what they run and get no
-more. Random order is what makes the first tasks a fair sample of the bag.
+more. Random order is what makes the first tasks a fair sample of the bag. What was lost with its
+machine comes first where machines stay (`policies.lost_tasks`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from random import Random
 
 from bursar.engine.roles import Placer, Provisioner
 from bursar.model.time import Time
+from bursar.policies.lost_tasks import LostTasks
 from bursar.state.actions import Start
+from bursar.state.events import AnyEvent
 from bursar.state.view import View
 
 
@@ -19,9 +22,13 @@ class KeptPlacer(Placer):
     def __init__(self, provisioner: Provisioner) -> None:
         self._provisioner = provisioner
         """which knows how long machines stay"""
+        self._lost = LostTasks()
+
+    def saw(self, event: AnyEvent, state: View) -> None:
+        self._lost.saw(event, state)
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
-        ready, keeps, machines = view.ready, self._provisioner.stays_until, view.machines
+        keeps, machines = self._provisioner.stays_until, view.machines
         kept = [one for number in view.idle if keeps(one := machines[number]) > now]
         if len(kept) > 1:
             expected = view.runtimes.expected
@@ -32,11 +39,7 @@ class KeptPlacer(Placer):
             for machine in kept
             for _ in range(machine.offer.slots - len(machine.attempts))
         ]
-        count = min(len(ready), len(slots))
-        if count == 1:
-            return (Start(ready[int(rng.random() * len(ready))], slots[0]),)
-        picks = rng.sample(range(len(ready)), count)
-        return [Start(ready[pick], slot) for pick, slot in zip(picks, slots[:count], strict=True)]
+        return self._lost.deal(slots, view, rng)
 
     def next_task(self, view: View, rng: Random) -> int | None:
         return view.ready[int(rng.random() * len(view.ready))] if view.ready else None

@@ -4,17 +4,29 @@ The key is s^p / (c w): s is what `fwp` takes for the slowdown of a work, c its 
 the work that has not been started. A work that suffers goes first, but a small one suffers at less
 cost to others. With p = 4 both the mean and the deviation of slowdowns are low.
 
-It follows estimates only while they are worth it. Of the last works (`history`) it is seen whether
-the second half of each took more or less than that of the one that ended before, and whether this
-was expected. Where this is right hardly more often than wrong, works are served in the order of
-arrival, as by `backfill`, until it is.
+It follows estimates only as far as they are worth it. Of the last works (`history`) it is seen
+whether the second half of each took more or less than that of the one that ended before, and
+whether this was expected. Where the answer is nearly always right, the key above counts. Where it
+is mostly right, slowdowns are not known: who waits long would count as one that suffers, though it
+may be long, and works would be served in the order of arrival. There the key is that of `fdws`, in
+which only the critical path is estimated. Where the answer is right hardly more often than wrong,
+works are served in the order of arrival, as by `backfill`, until it is.
 """
 
 from __future__ import annotations
 
 from collections import deque
 
-from bursar.kernels.placing_keys import STRETCH, by_arrival, is_trusted, stretched, verdict
+from bursar.kernels.placing_keys import (
+    RIGHT,
+    ROUGH,
+    STRETCH,
+    by_arrival,
+    share_left,
+    stretched,
+    trust,
+    verdict,
+)
 from bursar.model.time import Time
 from bursar.policies.place.fwp import FwpPlacer
 from bursar.policies.ranked_works import RankedWork
@@ -34,7 +46,10 @@ class StretchPlacer(FwpPlacer):
         return CompiledRule(STRETCH, self._power, remembered=self._tasks, history=history)
 
     def key(self, work: RankedWork, now: Time) -> float:
-        if not self._trust.is_earned:
+        trusted = self._trust.level
+        if trusted == ROUGH:
+            return share_left(work.left, work.tasks, work.path * work.factor)
+        if trusted != RIGHT:
             return by_arrival()
         return stretched(
             now - work.arrived,
@@ -57,7 +72,7 @@ class StretchPlacer(FwpPlacer):
 
 
 class Trust:
-    """Whether estimates are worth following, by the works that ended last."""
+    """How far estimates are worth following, by the works that ended last."""
 
     def __init__(self, history: int) -> None:
         self.history = history
@@ -70,8 +85,8 @@ class Trust:
         """by place: works of which tasks were started, and not all are done"""
 
     @property
-    def is_earned(self) -> bool:
-        return is_trusted(self._agreed, self._compared, max(1, self.history // 10))
+    def level(self) -> int:
+        return trust(self._agreed, self._compared, max(1, self.history // 10))
 
     def starting(self, work: RankedWork, task: int) -> None:
         """A task of a work is about to be started."""

@@ -1,9 +1,13 @@
-"""`conpaas`: a forecast by the model that was best lately (workload thesis, 4.4.1).
+"""`conpaas`: forecasts of the next 20 intervals, from the loads so far (workload thesis, 4.4.1).
 
-The rule of Fernandez, Pierre and Kielmann: linear regression, an autoregressive model and
-exponential smoothing each forecast the next 20 intervals from the loads so far. The one whose
-forecasts had the least error lately counts; what is wanted is a mean of its forecast in which what
-is near weighs most. With fewer than 21 loads, the load itself.
+The rule of Fernandez, Pierre and Kielmann, in two readings. With fewer than 21 loads, both want the
+load itself.
+
+- `code` (default): what the public code of its authors does. Autoregression over all loads; what is
+  wanted is a mean of the forecast in which an interval weighs the more, the further it is, and
+  negative ones do not count. A forecast of nothing keeps the supply; a load of 1 is served by 1.
+- `paper`: linear regression, an autoregressive model and exponential smoothing each forecast. The
+  one whose forecasts had the least error lately counts, and what is near weighs most.
 
 The models are fitted by least squares in closed form. Tests find the forecasts of statsmodels,
 which takes 20 times as long.
@@ -11,16 +15,20 @@ which takes 20 times as long.
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil, isfinite
 from operator import itemgetter
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bursar.model.fleet import Fleet
+from bursar.model.market import Market
 from bursar.model.time import Time
+from bursar.policies.autoscaling import INTERVAL, Leaving
 from bursar.policies.load import LoadAutoscaler
 from bursar.state import events as ev
 
@@ -29,24 +37,46 @@ Floats = NDArray[np.float64]
 LEAST: Final = 21
 AHEAD: Final = 20
 LAGS: Final = 9
+MOST: Final = 5_000
+"""Loads that autoregression is fitted to: almost two days of them."""
 WINDOW: Final = 120
-"""Loads that models are fitted to."""
+"""Loads that several models are fitted to."""
 LEVELS: Final = (0.2, 0.5, 0.8)
 """Smoothing levels that are tried: an optimiser would take ten times as long."""
 JUDGED: Final = 10
 """Last errors of each model that count."""
 NOTHING: Final = 1e-15
 """A singular value that is smaller, as a share of the largest, is none."""
+APART: Final = 1e-6
+"""The least share of the largest eigenvalue that all have, so that the equations are exact."""
 NEAR: Final = np.arange(AHEAD, 0, -1, dtype=np.float64)
 """Weights of the next intervals: each weighs less than the one before, evenly."""
+FAR: Final = NEAR[::-1]
+"""The same the other way round."""
 
 Forecast = Callable[[Floats], Floats]
 
 
 class ConPaaS(LoadAutoscaler):
-    """Follows the forecast of the best of three models."""
+    """Follows the forecast of autoregression, or of the best of three models."""
+
+    def __init__(
+        self,
+        market: Market,
+        fleet: Fleet | None = None,
+        interval: Time = INTERVAL,
+        *,
+        rate: float = 1.0,
+        load: Literal["demand", "arrivals"] = "demand",
+        reading: Literal["code", "paper"] = "code",
+        release: Leaving = "paid",
+    ) -> None:
+        super().__init__(market, fleet, interval, rate=rate, load=load, release=release)
+        self._by_code = reading == "code"
 
     def begin(self) -> None:
+        self._known: dict[str, array[float]] = {}
+        """by account, loads of decisions, oldest first"""
         self._errors: dict[tuple[str, str], deque[float]] = {}
         """by account and model, of the last forecasts of one interval ahead"""
         self._foreseen: dict[str, Mapping[str, float]] = {}
@@ -55,6 +85,10 @@ class ConPaaS(LoadAutoscaler):
         """the same of the decision being made, for the one after it"""
 
     def decided(self, account: str, load: int, event: ev.ScaleDecided) -> None:
+        known = self._known.setdefault(account, array("d"))
+        known.append(load)
+        if len(known) > 2 * MOST:
+            del known[:-MOST]
         for model, foreseen in self._foreseen.get(account, {}).items():
             errors = self._errors.setdefault((account, model), deque(maxlen=JUDGED))
             errors.append(abs(foreseen - load))
@@ -63,14 +97,24 @@ class ConPaaS(LoadAutoscaler):
     def slots(
         self, load: int, supply: int, past: Sequence[tuple[Time, int]], now: Time, account: str
     ) -> tuple[int, str]:
-        recent = range(max(0, len(past) - WINDOW + 1), len(past))
-        loads = [*(past[place][1] for place in recent), load]
-        if len(loads) < LEAST:
+        if len(past) + 1 < LEAST:
             return load, f"the load; forecasts begin with {LEAST} loads"
+        loads = self._series(load, account)
+        if self._by_code:
+            return _by_autoregression(loads, supply)
         found = forecasts(loads)
         best = min(MODELS, key=lambda model: self._error(account, model))
         self._latest[account] = {model: float(ahead[0]) for model, ahead in found.items()}
         return max(0, ceil(_near_first(found[best]))), f"forecast by {best}"
+
+    def _series(self, load: int, account: str) -> Floats:
+        """The loads of all decisions that count, and this one."""
+        known = self._known[account]
+        most = MOST if self._by_code else WINDOW
+        series = np.empty(min(most, len(known) + 1))
+        series[:-1] = known[len(known) + 1 - len(series) :]
+        series[-1] = load
+        return series
 
     def _error(self, account: str, model: str) -> float:
         """The mean of the last ones; those without any come first in the order of the models."""
@@ -78,7 +122,24 @@ class ConPaaS(LoadAutoscaler):
         return sum(errors) / len(errors) if errors else 0.0
 
 
-def forecasts(loads: Sequence[float]) -> dict[str, Floats]:
+def _by_autoregression(loads: Floats, supply: int) -> tuple[int, str]:
+    """As the code does it that was published."""
+    if loads[-1] <= 1:
+        return 1, "a load of 1 at the most"
+    ahead = _forecast(loads, _autoregression)
+    foreseen = ceil(_far_first(ahead))
+    if not foreseen:
+        return supply, "a forecast of nothing: all stay"
+    return foreseen, "forecast by autoregression"
+
+
+def _far_first(ahead: Floats) -> float:
+    """A mean in which each interval weighs more than the one before, without negative ones."""
+    weights = np.where(ahead < 0, 0.0, FAR)
+    return float((ahead * weights).sum() / weights.sum()) if weights.any() else 0.0
+
+
+def forecasts(loads: Sequence[float] | Floats) -> dict[str, Floats]:
     """What each model tells of the next intervals; one that does not fit tells the last load."""
     series = np.asarray(loads, dtype=np.float64)
     return {model: _forecast(series, forecast) for model, forecast in MODELS.items()}
@@ -113,7 +174,7 @@ def _autoregression(series: Floats) -> Floats:
     known = np.ones((rows, 1 + lags))
     for lag in range(1, 1 + lags):
         known[:, lag] = series[lags - lag : len(series) - lag]
-    weights = np.linalg.pinv(known, rcond=NOTHING) @ series[lags:]
+    weights = _least_squares(known, series[lags:])
     latest = np.concatenate([np.ones(1), series[: -1 - lags : -1]])[np.newaxis]
     ahead = np.empty(AHEAD)
     for step in range(AHEAD):
@@ -121,6 +182,16 @@ def _autoregression(series: Floats) -> Floats:
         latest[0, 2:] = latest[0, 1:-1]
         latest[0, 1] = ahead[step]
     return ahead
+
+
+def _least_squares(known: Floats, wanted: Floats) -> Floats:
+    """By the normal equations, where these tell columns apart, else by singular values."""
+    squares = known.T @ known
+    values, vectors = np.linalg.eigh(squares)
+    if values[0] > APART * values[-1]:
+        weights: Floats = vectors @ ((vectors.T @ (known.T @ wanted)) / values)
+        return weights
+    return np.asarray(np.linalg.pinv(known, rcond=NOTHING) @ wanted, dtype=np.float64)
 
 
 def _smoothing(series: Floats) -> Floats:

@@ -1,15 +1,18 @@
 """`hedged`: unreliable machines where they help, and never at the cost of the goal.
 
 The fleet is that of `frontier` or `bats`, whichever suits the goal without unreliable machines.
-Those are offers like others to it, with three differences:
+Those are offers like others to it, with some differences:
 
 - their price is what they prove to cost, with what was wasted on those that were taken away
   (`beliefs.spot_value`). While a task costs more there than on the cheapest reliable machine, none
   is rented, so that they never raise the cost of a run;
 - what was refused is not counted on before one of it is up, nor what often falls silent;
+- where units are long, or the money is limited, few are tried first, and more as they prove to
+  last, so that the money left pays reliable machines for the rest whatever is lost;
+- with a deadline, reliable machines wait for them while that costs no more (`policies.spot_wait`);
 - a plan that counts on them ends earlier than the deadline, by the time in which what is lost can
   be done again. From the last moment at which reliable machines can do all that is left
-  (`policies.deadline_help`), no other is rented.
+  (`policies.deadline_help`), those do, and others only work beside them, until enough is gained.
 
 So a goal that reliable machines alone would reach stays within reach: the same entry goes on
 without the others. This is the safety net of "Can't Be Late" (Wu et al., NSDI 2024, section 4) for
@@ -19,7 +22,7 @@ a bag, and for money as well as for time.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from math import ceil
+from math import ceil, inf
 from random import Random
 from typing import Final
 
@@ -32,10 +35,11 @@ from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.release import is_long
 from bursar.model.time import Time
-from bursar.policies.deadline_help import LastMoment
+from bursar.policies.deadline_help import CHANGEOVERS, LastMoment
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.frontier import Frontier
 from bursar.policies.reconcile import Target, give_back, is_refused, reconcile
+from bursar.policies.spot_wait import SpotWait
 from bursar.policies.suited import follows_frontier
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
@@ -49,6 +53,8 @@ Terms = Mapping[str, tuple[int, int | None]]
 SAVING: Final = 0.1
 """What unreliable machines must save of the price of work, to be worth their risk."""
 
+WAITING: Final = "unreliable machines may do its work for less; there is time to wait for them"
+LATE: Final = "the deadline needs it: unreliable machines may be gone at any time"
 SILENT: Final = "machines of this kind often return nothing"
 AGAIN: Final = "to see whether there are such machines again"
 WASTED: Final = 1.3
@@ -56,6 +62,9 @@ WASTED: Final = 1.3
 TRIED, MORE = 1, 2
 """Where a whole hour is lost with a machine, so many are rented at first, and so many more for each
 hour that one has stayed; one less for each that was taken away."""
+FIRST_TRIED: Final = 2
+"""The same where units are short and the money is limited: so many at first, and so many more for
+each task that one has done in each slot, less for each that was taken away."""
 MARGIN: Final = 6
 """The time kept for what is lost last is at most one part in so many of the whole."""
 
@@ -80,9 +89,13 @@ class Hedged(Provisioner):
         self._spot = [one for one in market.offers if one.pool == "unreliable"]
         self._value = SpotValue()
         self._last = LastMoment()
+        self._wait = SpotWait(self._reliable, self._last)
+        self._woken: Time = -1
+        self._was_late = False
+        """whether reliable machines had to do all that was left, when somebody last asked"""
         self._asked: set[int] = set()
         """machines that no plan counts on before they are up"""
-        self._least = min(map(_price_of_work, self._reliable), default=None)
+        self._least = min((one.price_of_work for one in self._reliable), default=None)
         """of reliable machines"""
         self._made: tuple[Market, Terms, Market] | None = None
         """the last market that was made, and what it was made of"""
@@ -90,17 +103,17 @@ class Hedged(Provisioner):
         """the same of the last view"""
 
     def learns_from(self) -> Collection[type]:
-        """Most events are of two kinds; nothing here learns from them, and the entry within may."""
+        """Many events are of a kind that nothing here learns from; the entry within may."""
         few = kinds_learned(self.inner)
-        many = (ev.AttemptStarted, ev.LeaseExtended)
-        return {kind for kind in ev.KINDS if kind not in many or few is None or kind in few}
+        is_needed = few is None or ev.LeaseExtended in few
+        return {kind for kind in ev.KINDS if is_needed or kind is not ev.LeaseExtended}
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         self.inner.saw(event, state)
-        if type(event) in (ev.AttemptStarted, ev.LeaseExtended):
+        if type(event) is ev.LeaseExtended:
             return
-        self._value.saw(event, state)
         self._last.saw(event, state)
+        self._value.saw(event, state)
         if isinstance(event, ev.MachineRented) and event.reason == AGAIN:
             self._asked.add(event.machine)
         elif isinstance(event, ev.MachineDown) and event.machine not in self._asked:
@@ -124,13 +137,72 @@ class Hedged(Provisioner):
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
         market = self._market(view, now)
-        goal = self._goal(view, market)
+        goal = self._goal(view)
         actions = list(self.inner.provision(self._seen(view, market, goal), now, rng))
         if goal != view.goal and any(isinstance(action, Stop) for action in actions):
             # Too late for a deadline that leaves time for losses; not for the one that counts.
             shown = self._seen(view, market, view.goal)
             actions = list(self.inner.provision(shown, now, rng))
-        return [*actions, *self._ask_again(view, now), *self._leave(view, now)]
+        actions = [*actions, *self._ask_again(view, now), *self._leave(view, now)]
+        if self.is_late(view, now) and _slots(view, self._spot):
+            return self._kept_to_the_end(actions, view, now)
+        begin = self._waits_until(view, now)
+        return actions if begin is None else self._waiting(actions, begin, view, now)
+
+    def _kept_to_the_end(
+        self, actions: list[Rent | Release | Wake | Stop], view: View, now: Time
+    ) -> list[Rent | Release | Wake | Stop]:
+        """No reliable machine leaves that the rest needs: the others may be gone at any time."""
+        found: list[Rent | Release | Wake | Stop] = []
+        spare = _slots(view, self._reliable) - self._needed(view, now)
+        for one in actions:
+            offer = view.machines[one.machine].offer if isinstance(one, Release) else None
+            if offer is not None and offer.pool == "reliable":
+                spare -= offer.slots
+                if spare < 0:
+                    continue
+            found.append(one)
+        return found
+
+    def _needed(self, view: View, now: Time) -> int:
+        """Reliable slots that do all that is left by the deadline."""
+        deadline = view.goal.deadline
+        if deadline is None or not view.ready:
+            return 0
+        left = max(1.0, deadline - now - self._last.longest)
+        slowest = min(one.speed for one in self._reliable)
+        return min(len(view.ready), ceil(self._last.work_left(view) / slowest / left))
+
+    def _waits_until(self, view: View, now: Time) -> Time | None:
+        """When reliable machines are needed, where others may do their work until then."""
+        is_wanted = any(self._may_rent(o, self._value.premium(o), view, now) for o in self._spot)
+        if not (is_wanted and view.ready):
+            return None
+        return self._wait.look(view, now, sum(map(self._value.losses, self._spot)))
+
+    def _waiting(
+        self,
+        actions: list[Rent | Release | Wake | Stop],
+        begin: Time,
+        view: View,
+        now: Time,
+    ) -> list[Rent | Release | Wake | Stop]:
+        """Without reliable machines; those that are there leave as soon as that saves money."""
+        names = {offer.name for offer in self._reliable}
+        kept = [one for one in actions if not (isinstance(one, Rent) and one.offer in names)]
+        leaving = {one.machine for one in kept if isinstance(one, Release)}
+        idle = [
+            number
+            for number in view.idle
+            if view.machines[number].offer.name in names and number not in leaving
+        ]
+        moments = [begin, *(one.over for one in view.refusals.values())]
+        soon = min((moment for moment in moments if moment > now), default=begin)
+        wakes = []
+        if not now < self._woken <= soon:
+            self._woken = soon
+            wakes = [Wake(soon)]
+        return [*kept, *give_back(view, idle, now, WAITING), *wakes]
 
     def _leave(self, view: View, now: Time) -> list[Release]:
         """Machines without a task that fall silent too often to get another one."""
@@ -144,12 +216,16 @@ class Hedged(Provisioner):
 
         Never more than tasks that wait.
         """
+        is_late = self.is_late(view, now)
+        if is_late and _slots(view, self._spot) >= _slots(view, self._reliable):
+            return []
         asked = [
             offer
             for offer in self._spot
-            if offer.name in view.refusals
+            if (is_late or offer.name in view.refusals)
             and not is_refused(view, offer.name, now)
-            and self._may_rent(offer, self._value.premium(offer), view, now)
+            and self._is_worth(offer, self._premium(offer, view, now))
+            and not self.is_silent
         ]
         fleet = {offer.name: view.fleet.get(offer.name, 0) + 1 for offer in asked}
         slots = len(view.ready)
@@ -158,10 +234,18 @@ class Hedged(Provisioner):
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if self.is_silent and machine.offer.pool == "unreliable" and not machine.attempts:
             return Release(machine.id, reason=SILENT)
+        if (
+            machine.offer.pool == "reliable"
+            and self.is_late(view, now)
+            and _slots(view, self._spot)
+        ):
+            others = _slots(view, self._reliable) - machine.offer.slots
+            if others < self._needed(view, now):
+                return Extend(machine.id, reason=LATE)
         if isinstance(self.inner, Frontier):  # which looks at neither market nor goal for this
             return self.inner.renew(machine, view, now)
         market = self._market(view, now)
-        return self.inner.renew(machine, self._seen(view, market, self._goal(view, market)), now)
+        return self.inner.renew(machine, self._seen(view, market, self._goal(view)), now)
 
     @property
     def is_silent(self) -> bool:
@@ -201,10 +285,9 @@ class Hedged(Provisioner):
         """The price of an unreliable offer, in billionths, and its limit."""
         premium = self._value.premium(offer)
         limit = offer.limit if self._may_rent(offer, premium, view, now) else 0
-        if limit != 0 and is_long(offer):
-            lasted = self._value.units_lasted(offer, now)
-            trusted = max(0, TRIED + MORE * lasted - self._value.losses(offer))
-            trusted = min(trusted, self._may_be_lost(offer, view))
+        is_limited = view.ledger.left is not None or is_long(offer)
+        if limit != 0 and is_limited and self._least is not None:
+            trusted = self._trusted(offer, view, now)
             limit = trusted if limit is None else min(limit, trusted)
         if limit != 0 and offer.name in view.refusals:  # there are no more, as far as is known
             limit = view.fleet.get(offer.name, 0)
@@ -214,20 +297,52 @@ class Hedged(Provisioner):
         is_worth = self._is_worth(offer, premium) and not self.is_silent
         return is_worth and not self.is_late(view, now)
 
+    def _trusted(self, offer: Offer, view: View, now: Time) -> int:
+        """Machines of an offer that may be lost all at once, by how they have proved so far."""
+        losses = self._value.losses(offer)
+        if is_long(offer):
+            lasted = self._value.units_lasted(offer, now)
+            trusted = TRIED + MORE * lasted - losses
+        else:
+            done = self._value.successes(offer) // offer.slots
+            trusted = FIRST_TRIED + MORE * (done - losses)
+        return max(0, min(trusted, self._may_be_lost(offer, view)))
+
     def _may_be_lost(self, offer: Offer, view: View) -> int:
-        """Machines whose unit may be paid in vain, and reliable ones still do all that is left."""
-        left = view.ledger.left
-        if left is None or self._least is None:
-            return view.total
+        """Machines that may be paid in vain, and reliable ones still do all that is left.
+
+        What is lost with one is its unit, or its boot and its task where that is longer.
+        """
+        left, is_short = view.ledger.left, not is_long(offer)
         if not self._last.is_known:
-            return 0
-        spare = left.nanos - WASTED * self._least * self._last.work_left(view)
-        return max(0, int(spare / max(1, offer.entry_charge.nanos)))
+            return FIRST_TRIED if is_short else 0
+        if left is None:
+            return view.total
+        spare = left.nanos - WASTED * (self._least or 0.0) * self._last.work_left(view)
+        lost = offer.entry_charge.nanos
+        if is_short:
+            time = offer.boot + self._last.mean / offer.speed
+            lost = max(lost, round(offer.price.nanos * time / offer.billing))
+        return max(0, int(spare / max(1, lost)))
 
     def _is_worth(self, offer: Offer, premium: float) -> bool:
         """Whether work costs enough less there than on the cheapest reliable machine."""
         least = self._least
-        return least is None or premium * _price_of_work(offer) <= (1 - SAVING) * least
+        return least is None or premium * offer.price_of_work <= (1 - SAVING) * least
+
+    def _premium(self, offer: Offer, view: View, now: Time) -> float:
+        """The premium of one that is rented now, with its boot and what is paid beyond the end."""
+        premium, deadline = self._value.premium(offer), view.goal.deadline
+        if not self._last.is_known:
+            return premium
+        slots = offer.slots + len(view.attempts) + len(view.idle)
+        left = self._last.work_left(view) / slots / offer.speed
+        left = left if deadline is None else min(left, deadline - now)
+        used = left - offer.boot - self._last.mean / offer.speed / 2
+        if used <= 0:
+            return inf
+        paid = offer.charge(ceil(left)).nanos / offer.price.nanos * offer.billing
+        return premium * paid / used
 
     def is_late(self, view: View, now: Time) -> bool:
         """Whether reliable machines must do all that is left."""
@@ -235,15 +350,19 @@ class Hedged(Provisioner):
             return False
         fleet = {one.name: view.total if one.limit is None else one.limit for one in self._reliable}
         last = self._last.at(view, fleet)
-        return last is not None and now >= last
+        if last is None:
+            return False
+        if self._was_late:  # until the work has gained enough on that moment again
+            last -= CHANGEOVERS * max(one.boot for one in self._reliable)
+        self._was_late = now >= last
+        return self._was_late
 
-    def _goal(self, view: View, market: Market) -> Goal:
+    def _goal(self, view: View) -> Goal:
         """With a deadline that leaves time to do again what is lost last."""
         goal, deadline = view.goal, view.goal.deadline
         if deadline is None or not self._reliable:
             return goal
-        may_rent = any(view.fleet.get(o.name) or market[o.name].limit != 0 for o in self._spot)
-        if not (may_rent or self._value.has_lost):
+        if not (_slots(view, self._spot) or self._value.has_lost):
             return goal
         boot = max(one.boot for one in self._reliable)
         again = self._last.longest / min(one.speed for one in self._reliable)
@@ -265,5 +384,5 @@ def _with_terms(market: Market, terms: Terms) -> Market:
     return market if made == market else made
 
 
-def _price_of_work(offer: Offer) -> float:
-    return offer.price.nanos / (offer.billing * offer.slots * offer.speed)
+def _slots(view: View, offers: Iterable[Offer]) -> int:
+    return sum(view.fleet.get(offer.name, 0) * offer.slots for offer in offers)

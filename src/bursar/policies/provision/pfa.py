@@ -4,6 +4,9 @@ Every interval, for each account: (1) the shares of offers from the tasks that t
 (2) the fleet that the budget buys in these shares, (3) the demand of works by tokens, over what a
 machine does in an interval, (4) the fleet scaled down to the demand, or inflated towards it with
 cheaper machines, (5) what is missing is rented and (6) idle machines beyond it are released.
+
+Not in the thesis: with `fewer="dearest"` a fleet is not scaled down alike in step 4, but loses
+machines first that do least for their money.
 """
 
 from __future__ import annotations
@@ -49,12 +52,14 @@ class Pfa(Autoscaler):
         smooth: Literal["ma", "ewma"] = "ma",
         m: int = LOOK_BACK,
         alpha: float = SMOOTHING,
+        fewer: Literal["alike", "dearest"] = "alike",
         release: Leaving = "paid",
     ) -> None:
         super().__init__(market, fleet, interval, release=release)
         self._offers = [offer.name for offer in market.offers]
         self._mean_slots = sum(offer.slots for offer in market.offers) / len(market.offers)
         self._smooth, self._look_back, self._alpha = smooth, m, alpha
+        self._fewer = fewer
         self._throughput: dict[str, Throughput] = {}
         """by account"""
         self._done: dict[str, Counter[str]] = {}
@@ -101,7 +106,8 @@ class Pfa(Autoscaler):
             stays = {o.name: o.charge(budget.every or 0) for o in self.market.offers}
             bought = profile(budget.amount, stays, believed.shares)
             most = {o.name: self.most(o, account) for o in self.market.offers}
-            fleet = corrected(bought, machines, budget.amount, stays, most)
+            worth = believed.shares if self._fewer == "dearest" else None
+            fleet = corrected(bought, machines, budget.amount, stays, most, worth)
         inputs = {"wanted": float(machines), "tasks in sight": float(tasks)}
         throughput = {RATE + name: rate for name, rate in rates.items()}
         reason = f"the tasks in sight keep {counted(machines, 'machine')} busy for an interval"

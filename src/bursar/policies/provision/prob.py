@@ -94,7 +94,7 @@ class Prob(Provisioner):
                 yield from self._rent_for_others(view, now)
                 continue
             standing = view.fleet.get(name, 0)
-            if not standing and not self._is_to_be_had(name, view, now):
+            if not standing and not self._is_available(name, view, now):
                 yield from self._make_do(name, view, now)
                 continue
             room, ready = self._most(name) - standing, self.work.ready.count(name)
@@ -110,12 +110,12 @@ class Prob(Provisioner):
 
     def _rent_for_others(self, view: View, now: Time) -> Iterable[Rent | Stop]:
         """What came after the plan was made goes to any machine; there must be one."""
-        offers = [o for o in view.market.offers if self._is_to_be_had(o.name, view, now)]
+        offers = [o for o in view.market.offers if self._is_available(o.name, view, now)]
         if offers and not any(view.fleet.values()):
             cheapest = min(offers, key=_price_of_work)
             yield Rent(cheapest.name, reason="tasks are ready that are in no plan")
 
-    def _is_to_be_had(self, name: str, view: View, now: Time) -> bool:
+    def _is_available(self, name: str, view: View, now: Time) -> bool:
         offer = view.market[name]
         is_free = offer.limit != 0 and not is_refused(view, name, now)
         return is_free and view.ledger.can_pay(offer.entry_charge)
@@ -124,7 +124,7 @@ class Prob(Provisioner):
         """No machine of this offer is rented or available: its tasks go to another offer."""
         offers = [offer for offer in view.market.offers if offer.limit != 0]
         standing = [offer for offer in offers if view.fleet.get(offer.name, 0)]
-        others = standing or [o for o in offers if self._is_to_be_had(o.name, view, now)]
+        others = standing or [o for o in offers if self._is_available(o.name, view, now)]
         if others:
             other = min(others, key=_price_of_work)
             self.work.move(name, other.name)

@@ -15,6 +15,7 @@ import numpy as np
 
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.engine.roles import Provisioner
+from bursar.model.market import have_in_common
 from bursar.model.time import FOREVER, Time
 from bursar.policies.columns import Integers, Truths
 from bursar.policies.machine_slots import MachineSlots
@@ -50,7 +51,10 @@ class AtRisk(StochasticRandom):
         return self._outlook or super()._expected(view, now)
 
     def _replicas(self, view: View, now: Time) -> Iterator[Start]:
-        """A replica of each task at risk, on the idle machine that stays longest."""
+        """A replica of each task at risk, on the idle machine that stays longest.
+
+        That of another type or zone comes first: machines of one kind vanish together.
+        """
         tasks = self._at_risk(view, now)
         if not tasks:
             return
@@ -58,13 +62,15 @@ class AtRisk(StochasticRandom):
             offer.name: self._free(place, view) for place, offer in enumerate(view.market.offers)
         }
         free = {name: machines for name, machines in free.items() if machines}
+        stays = self._provisioner.stays_until
         for task in tasks:
             attempt = view.attempts[view.attempts_of(task)[0]]
             # Where it cannot end on the one that stays longest, it can on no other of the offer.
             fit = [m[-1] for m in free.values() if self._may_end(attempt, m[-1], view, now)]
             if not fit:
                 continue
-            machine = min(fit, key=lambda one: (-self._provisioner.stays_until(one), one.id))
+            there = attempt.machine
+            machine = min(fit, key=lambda one: (_alike(there, one), -stays(one), one.id))
             free[machine.offer.name].pop()
             if not free[machine.offer.name]:
                 del free[machine.offer.name]
@@ -137,3 +143,9 @@ class AtRisk(StochasticRandom):
         elapsed, source = now - attempt.started, attempt.machine.offer.name
         time = view.runtimes.moved(source, elapsed, machine.offer.name, attempt.task) or 0
         return now + time <= self._provisioner.stays_until(machine)
+
+
+def _alike(there: Machine, one: Machine) -> int:
+    """What may take away both of them at once; a reliable machine is not taken away."""
+    is_safe = "reliable" in (there.offer.pool, one.offer.pool)
+    return 0 if is_safe else have_in_common(there.offer, one.offer)

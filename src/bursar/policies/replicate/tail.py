@@ -23,12 +23,15 @@ import numpy as np
 from bursar.model.time import Time, format_duration
 from bursar.policies.columns import Integers, Truths
 from bursar.policies.idle_machines import IdleMachines
+from bursar.policies.pool_machines import likeness
 from bursar.policies.running_attempts import LARGEST, RunningAttempts
 from bursar.state.actions import Start
 from bursar.state.run_times import Elsewhere
 from bursar.state.view import Machine, View
 
 AT_RANDOM: Final = "runs on a slower machine, picked at random"
+AS_FAST: Final = 1.1
+"""Where a task takes so many times as long, it takes no longer: means are only estimates."""
 FEW_FIRST: Final = 4
 """Times that the first of some are found before all are sorted."""
 _NONE: Final[Integers] = np.empty(0, dtype=np.int64)
@@ -309,7 +312,8 @@ def replicas(
 ) -> Iterator[Start]:
     """One replica for each free slot, as long as there are candidates for its offer.
 
-    The fastest machines come first, those of unknown speed last.
+    The fastest machines come first, those of unknown speed last; of machines that are as fast, one
+    of another kind than that where the task runs.
     """
     hopeful: list[Machine] = []
     for name in idle.offers():
@@ -321,14 +325,49 @@ def replicas(
         known = pace(machine)
         return known is None, known or 0, machine.id
 
+    hopeful.sort(key=order)
+    free = {one.id: one.offer.slots - len(one.attempts) for one in hopeful}
     picked: set[int] = set()
     hopeless: set[str] = set()
-    for machine in sorted(hopeful, key=order):
-        for _ in range(machine.offer.slots - len(machine.attempts)):
+    for machine in hopeful:
+        while free[machine.id] > 0:
             found = None if machine.offer.name in hopeless else pick.pick(machine, picked)
             if found is None:
                 hopeless.add(machine.offer.name)
                 break
             task, reason = found
             picked.add(task)
-            yield Start(task, machine.id, reason=reason)
+            chosen = _apart(task, machine, [one for one in hopeful if free[one.id] > 0], pace, view)
+            if chosen is not machine:
+                reason += f"; {chosen.offer.name} is another kind of machine"
+            free[chosen.id] -= 1
+            yield Start(task, chosen.id, reason=reason)
+
+
+def _apart(
+    task: int,
+    machine: Machine,
+    free: Sequence[Machine],
+    pace: Callable[[Machine], float | None],
+    view: View,
+) -> Machine:
+    """The machine for a replica: one as fast of another type or zone, if that may save a task.
+
+    Machines of one kind vanish together.
+    """
+    rivals = [view.attempts[number].machine.offer for number in view.attempts_of(task)]
+    kind = machine.offer
+    known = pace(machine)
+    alike = likeness(kind, rivals)
+    may_vanish = kind.pool == "unreliable" and any(one.pool == "unreliable" for one in rivals)
+    if not (may_vanish and alike) or known is None:
+        return machine
+    firsts = {one.offer.name: one for one in reversed(free) if one.offer.name != kind.name}
+    others = [
+        one
+        for one in firsts.values()
+        if (theirs := pace(one)) is not None
+        and theirs <= AS_FAST * known
+        and likeness(one.offer, rivals) < alike
+    ]
+    return min(others, key=lambda one: (likeness(one.offer, rivals), one.id), default=machine)

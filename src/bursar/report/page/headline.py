@@ -14,7 +14,7 @@ from bursar.model.text import counted
 from bursar.model.time import HOUR, SECOND, Time, seconds
 from bursar.report.page.numbers import amount, duration, moment, share
 from bursar.report.page.outlook import RestForecast
-from bursar.report.summary import refill_told
+from bursar.report.summary import refill_text
 from bursar.state.digest import Digest, digest_of
 from bursar.state.state import RunState
 
@@ -80,7 +80,7 @@ class Headline:
             text = f"Abandoned: {self._done()}{self._for_money()}. No process executes it."
             return PageVerdict("warn", text, self._resume())
         if digest.refill_awaited is not None:
-            waits = refill_told(digest.began, digest.refill_awaited)
+            waits = refill_text(digest.began, digest.refill_awaited)
             return PageVerdict("wait", f"{waits.capitalize()}.", self._at_work())
         outlook = self._outlook
         if self._state.stopping is not None:

@@ -19,6 +19,7 @@ from bursar.model.plan import Plan
 from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
 from bursar.model.workflow import Workflow
+from bursar.report.page.demand import demand_series
 from bursar.report.page.graph import WorkflowGraph, workflow_graph
 from bursar.report.page.headline import Headline, PageTile, PageVerdict
 from bursar.report.page.ledger import LedgerTable, ledger_table
@@ -37,7 +38,6 @@ from bursar.report.page.series import (
     fleet_series,
     fleets_by_offer,
     money_series,
-    noted_series,
     running_series,
     supply_series,
     tail_begin,
@@ -58,7 +58,7 @@ from bursar.report.page.tables import (
 )
 from bursar.report.page.timeline import MachineTimeline, timeline
 from bursar.report.page.users import AccountRow, account_rows
-from bursar.report.summary import NOT_INCLUDED, STATUS_TEXT, prices_told
+from bursar.report.summary import NOT_INCLUDED, STATUS_TEXT, prices_text
 from bursar.state.state import RunState
 from bursar.state.work_plans import FIRST_WORK
 
@@ -302,7 +302,7 @@ def _charts(state: RunState, columns: AttemptColumns, machines: MachineLog, now:
         running=running_series(columns),
         fleet=fleet_series(machines),
         fleets=fleets_by_offer(machines, now),
-        demand=noted_series(state.demand.whole, now),
+        demand=demand_series(state, columns, now),
         supply=supply_series(machines, now),
         plans=_plan_points(state),
     )
@@ -444,7 +444,7 @@ def _about(state: RunState, now: Time, *, redact: bool) -> AboutRun:
         run=state.run,
         events=state.events,
         policies=", ".join(f"{role} {entry}" for role, entry in created.policies.items()),
-        prices=prices_told(state.market, first=False),
+        prices=prices_text(state.market, first=False),
         seed=created.seed,
         began=created.began,
         command="" if redact else options.typed,

@@ -9,6 +9,7 @@ change are not sent.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 from bursar.journal.runs import RunDir
+from bursar.model.errors import BursarError
 from bursar.report.page.snapshot import RunSnapshot
 from bursar.report.page.watch import RunWatch, is_executed, time_of
 
@@ -29,6 +31,8 @@ PACE_S: Final = 0.8
 CHARTS_S: Final = 1.6
 SHARE: Final = 100
 """charts take at most one part in so many of the time of a processor"""
+MOST_FAILURES: Final = 5
+"""looks one after the other that find a journal which cannot be read"""
 ALIVE_S: Final = 2.0
 """a word to the browser at least so often"""
 GROUPS: Final[dict[str, Group]] = {
@@ -165,6 +169,8 @@ class RunFeed:
                 yield self._message("ended", b'{"live":false}')
                 return
             if not await self._wait(seen):
+                if self._driver is None or self._driver.done():
+                    return  # nobody reads any more: who looks comes again, and finds out why
                 yield b"event: alive\ndata: {}\n\n"
 
     def _since(self, version: int) -> list[bytes]:
@@ -196,18 +202,31 @@ class RunFeed:
         return False
 
     async def _drive(self) -> None:
-        """Look at the journal while somebody looks at the page."""
-        while self.viewers and not self.is_over:
-            async with self._lock:
-                await self._refresh()
+        """Look at the journal while somebody looks at the page.
+
+        The process that writes a journal may be in the way for a moment, most likely at its end.
+        """
+        failures = 0
+        while self.viewers and not self.is_over and failures < MOST_FAILURES:
+            try:
+                async with self._lock:
+                    await self._refresh()
+                failures = 0
+            except (BursarError, sqlite3.Error):
+                failures += 1
+                await self._in_thread(self._forget)
             await asyncio.sleep(PACE_S)
         async with self._changed:
             self._changed.notify_all()
 
+    def _forget(self) -> None:
+        """In the thread: the journal is opened again at the next look."""
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.close()
+
     async def close(self) -> None:
         if self._driver is not None:
             self._driver.cancel()
-        watch = self._watch
-        if watch is not None:
-            await self._in_thread(watch.close)
+        await self._in_thread(self._forget)
         self._thread.shutdown(wait=False)

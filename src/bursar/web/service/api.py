@@ -74,9 +74,9 @@ class Api:
     async def submit_bag(self, request: Request, caller: Caller) -> Response:
         body = await self._guarding.body(request)
         try:
-            told = await _read(len(body), partial(read_bag, body))
-            owner = self._owner(told.user, caller)
-            work = await _read(len(body), partial(bag_work, told, owner))
+            submitted = await _read(len(body), partial(read_bag, body))
+            owner = self._owner(submitted.user, caller)
+            work = await _read(len(body), partial(bag_work, submitted, owner))
         finally:
             self._guarding.received(body)
         return await self._submit(request, work, body)
@@ -122,20 +122,20 @@ class Api:
         place = {"location": f"/api/v1/works/{found.number}"}
         return answer(status, 201 if found.is_new else 200, place)
 
-    def _owner(self, told: str | None, caller: Caller) -> str:
+    def _owner(self, submitted: str | None, caller: Caller) -> str:
         """Whose a submission is."""
         if not caller.is_admin:
-            if told not in (None, caller.name):
+            if submitted not in (None, caller.name):
                 raise HTTPException(403, f"this token submits for {caller.name} only")
             return caller.name
         names = self._names()
-        if told is None and len(names) == 1:
+        if submitted is None and len(names) == 1:
             return names[0]
-        if told is None:
+        if submitted is None:
             raise InputError(f"for which user is this? give one of {', '.join(names)}")
-        if told not in names:
-            raise InputError(f"no user {shown(told)}; there are {', '.join(names)}")
-        return told
+        if submitted not in names:
+            raise InputError(f"no user {shown(submitted)}; there are {', '.join(names)}")
+        return submitted
 
     def _names(self) -> list[str]:
         return [one.name for one in self._service.state.goal.accounts]
@@ -165,13 +165,13 @@ class Api:
         body = await self._guarding.body(request)
         self._guarding.received(body)
         try:
-            told = msgspec.json.decode(body, type=WorkChanges)
+            submitted = msgspec.json.decode(body, type=WorkChanges)
         except msgspec.ValidationError as error:
             raise InputError(f"the changes: {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise HTTPException(400, f"the body cannot be read as JSON: {error}") from None
-        check_priority(told.priority)
-        await heard(self._service.happen_soon(ev.PriorityChanged(0, number, told.priority)))
+        check_priority(submitted.priority)
+        await heard(self._service.happen_soon(ev.PriorityChanged(0, number, submitted.priority)))
         return answer(await self._status(number))
 
     async def _status(self, number: int) -> WorkStatus:

@@ -71,10 +71,10 @@ def make_app(
 
 
 def _plain(status: int, line: str) -> Callable[[Request, Exception], Awaitable[Response]]:
-    async def told(request: Request, error: Exception) -> Response:
+    async def respond(request: Request, error: Exception) -> Response:
         return mistake(status, line, getattr(error, "headers", None))
 
-    return told
+    return respond
 
 
 async def _welcome(request: Request) -> Response:

@@ -58,7 +58,7 @@ class Feed:
         """whether the decisions of before are known, too, as far as they are kept"""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watchers: set[asyncio.Event] = set()
-        self._is_told = False
+        self._is_woken = False
         """whether the loop knows that there is something new"""
 
     # --- in the engine's thread ------------------------------------------------------------------
@@ -86,19 +86,19 @@ class Feed:
             self._machines[event.machine] = event.account
         elif isinstance(event, ev.WorkArrived):
             self._owners.append(event.work.owner)
-        told = decision_of(event, state)
-        if told is not None:
+        decision = decision_of(event, state)
+        if decision is not None:
             user = self.user_of(event)
             known = "" if user == EVERYBODY else user
-            line = WhyLine(state.events + 1, event.at / SECOND, told.what, told.why, known)
+            line = WhyLine(state.events + 1, event.at / SECOND, decision.what, decision.why, known)
             self._lines.setdefault(user, deque(maxlen=KEPT)).append(line)
         return False
 
     def committed(self) -> None:
         assert self._state is not None  # noqa: S101
         self.seq = self._state.events
-        if self._watchers and not self._is_told and self._loop is not None:
-            self._is_told = True
+        if self._watchers and not self._is_woken and self._loop is not None:
+            self._is_woken = True
             self._loop.call_soon_threadsafe(self._tell)
 
     # --- in the server's thread ------------------------------------------------------------------
@@ -107,7 +107,7 @@ class Feed:
         self._loop = loop
 
     def _tell(self) -> None:
-        self._is_told = False
+        self._is_woken = False
         for watcher in self._watchers:
             watcher.set()
 

@@ -71,8 +71,8 @@ class Guarding:
             began = monotonic()
             user = self._tokens.user_of(request.headers.get("authorization", ""))
             if user is None:
-                told = "the token is missing or wrong: send it as 'Authorization: Bearer TOKEN'"
-                response = mistake(401, told, {"www-authenticate": "Bearer"})
+                text = "the token is missing or wrong: send it as 'Authorization: Bearer TOKEN'"
+                response = mistake(401, text, {"www-authenticate": "Bearer"})
             else:
                 response = await self._answered(handler, request, Caller(user))
             self.answered[response.status_code] += 1
@@ -108,8 +108,8 @@ class Guarding:
 
     async def body(self, request: Request) -> bytes:
         """All of a body, if there is room for it; `received` when it is not needed any more."""
-        told = request.headers.get("content-length", "0")
-        if told.isdecimal() and int(told) > LARGEST_BODY:
+        text = request.headers.get("content-length", "0")
+        if text.isdecimal() and int(text) > LARGEST_BODY:
             raise TooLargeError(_TOO_LARGE)
         parts, size = list[bytes](), 0
         try:

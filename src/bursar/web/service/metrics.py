@@ -22,7 +22,7 @@ def metrics_text(
     Requests are counted for all users together, which only the administrator sees.
     """
     lines: list[str] = []
-    for name, told, samples in (
+    for name, help_text, samples in (
         *_works(works),
         ("bursar_budget", "the most that may be committed in an interval", _money(users, "amount")),
         ("bursar_committed", "money committed in this interval", _money(users, "committed")),
@@ -35,7 +35,7 @@ def metrics_text(
         *_requests(guarding),
     ):
         kind = "counter" if name.endswith("_total") else "gauge"
-        lines += [f"# HELP {name} {told}", f"# TYPE {name} {kind}"]
+        lines += [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
         lines += [f"{name}{{{labels}}} {value}" for labels, value in samples]
     return "\n".join(lines) + "\n"
 

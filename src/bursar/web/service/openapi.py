@@ -26,7 +26,7 @@ _MISTAKES: Final = {
     409: "the key was used for something else",
     413: "too large for one submission",
     421: "the server does not answer to this name",
-    422: "a mistake in what was submitted, told in one line",
+    422: "a mistake in what was submitted, said in one line",
     429: "too much at once: try again after Retry-After seconds",
     503: "the service is stopping",
 }
@@ -53,10 +53,10 @@ def description() -> Json:
             "schemas": {**schemas, **_lists()},
             "responses": {
                 f"E{status}": {
-                    "description": told,
+                    "description": text,
                     "content": _json({"$ref": "#/components/schemas/Mistake"}),
                 }
-                for status, told in _MISTAKES.items()
+                for status, text in _MISTAKES.items()
             },
         },
     }
@@ -237,7 +237,7 @@ def _watching(number: Json, after: Json, limit: Json, stream: Json) -> Json:
 
 def _operation(
     name: str,
-    told: str,
+    text: str,
     answers: Json,
     mistakes: tuple[int, ...],
     parameters: list[Json] | None = None,
@@ -245,7 +245,7 @@ def _operation(
 ) -> Json:
     made: Json = {
         "operationId": name,
-        "summary": told,
+        "summary": text,
         "responses": {
             **answers,
             **{str(one): {"$ref": f"#/components/responses/E{one}"} for one in mistakes},
@@ -258,13 +258,13 @@ def _operation(
     return made
 
 
-def _parameter(name: str, place: str, schema: Mapping[str, Any], told: str) -> Json:
+def _parameter(name: str, place: str, schema: Mapping[str, Any], text: str) -> Json:
     required = {"required": True} if place == "path" else {}
-    return {"name": name, "in": place, "schema": schema, "description": told, **required}
+    return {"name": name, "in": place, "schema": schema, "description": text, **required}
 
 
-def _answer(told: str, schema: Json) -> Json:
-    return {"description": told, "content": _json(schema)}
+def _answer(text: str, schema: Json) -> Json:
+    return {"description": text, "content": _json(schema)}
 
 
 def _json(schema: Json) -> Json:

@@ -46,10 +46,10 @@ class EventStream:
         """All events that the caller may see, or those of one work, which end with it."""
         if self._watchers[caller.name] >= MOST_WATCHERS:
             raise BusyError(f"{MOST_WATCHERS} connections watch already: close one")
-        told = request.headers.get("last-event-id") or request.query_params.get("after")
-        if told is not None and told != "0" and not is_position(told, _LARGEST):
+        position = request.headers.get("last-event-id") or request.query_params.get("after")
+        if position is not None and position != "0" and not is_position(position, _LARGEST):
             raise HTTPException(400, "after must be the number of an event")
-        after = self._feed.seq if told is None else int(told)
+        after = self._feed.seq if position is None else int(position)
         self._watchers[caller.name] += 1
         return StreamingResponse(
             self._lines(caller, min(after, self._feed.seq), number),

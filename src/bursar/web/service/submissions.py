@@ -55,28 +55,30 @@ def read_bag(body: bytes) -> BagSubmission:
         raise NotJsonError(f"the body cannot be read as JSON: {error}") from None
 
 
-def bag_of(told: BagSubmission) -> Bag:
+def bag_of(submitted: BagSubmission) -> Bag:
     """The tasks that are asked for."""
-    if (told.rows is None) is (told.repeat is None):
+    if (submitted.rows is None) is (submitted.repeat is None):
         raise InputError("a bag has rows of arguments, or repeat: give one of them")
-    columns = told.columns or []
-    _check_count(told.repeat or 0)
-    if told.shell:
+    columns = submitted.columns or []
+    _check_count(submitted.repeat or 0)
+    if submitted.shell:
         words: tuple[str, ...] = (
-            (told.command,) if isinstance(told.command, str) else tuple(told.command)
+            (submitted.command,) if isinstance(submitted.command, str) else tuple(submitted.command)
         )
     else:
-        command = told.command if isinstance(told.command, str) else tuple(told.command)
+        command = (
+            submitted.command if isinstance(submitted.command, str) else tuple(submitted.command)
+        )
         words = parse_command(command, columns)
-    if told.repeat is not None:
-        return repeated_bag(words, told.repeat, shell=told.shell)
-    rows = told.rows or []
+    if submitted.repeat is not None:
+        return repeated_bag(words, submitted.repeat, shell=submitted.shell)
+    rows = submitted.rows or []
     _check_count(len(rows))
-    return make_bag(words, rows, columns, shell=told.shell)
+    return make_bag(words, rows, columns, shell=submitted.shell)
 
 
-def bag_work(told: BagSubmission, owner: str) -> Work:
-    return work_of(bag_of(told), owner, told.priority, told.deadline)
+def bag_work(submitted: BagSubmission, owner: str) -> Work:
+    return work_of(bag_of(submitted), owner, submitted.priority, submitted.deadline)
 
 
 def workflow_work(

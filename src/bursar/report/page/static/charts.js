@@ -84,6 +84,9 @@ function drawPlane(box, data) {
   const put = labeller(root, left, right, yTop, bottom);
   if (charts.budget && charts.budget < y1) { line(root, left, y(charts.budget), right, y(charts.budget), "var(--ink)", { "stroke-width": 1.5 }); put([[left + 4, y(charts.budget) - 5, "start"], [right - 4, y(charts.budget) - 5, "end"]], "budget " + charts.budget_text, "ink"); }
   if (charts.deadline && charts.deadline < x1) { line(root, x(charts.deadline), yTop, x(charts.deadline), bottom, "var(--ink)", { "stroke-width": 1.5 }); put([[x(charts.deadline) - 4, bottom - 5, "end"], [x(charts.deadline) - 4, yTop + 12, "end"]], "deadline " + duration(charts.deadline), "ink"); }
+  // A limit that is far away is told at the edge.
+  if (charts.budget && charts.budget >= y1) put([[left + 4, yTop + 10, "start"]], "↑ budget " + charts.budget_text, "");
+  if (charts.deadline && charts.deadline >= x1) put([[right, bottom - 5, "end"], [right, yTop + 10, "end"]], "deadline " + duration(charts.deadline) + " →", "");
   const marks = plans.map((one) => [x(one.end), y(one.cost)]);
   if (actual) marks.push([x(actual.t), y(actual.m)]);
   if (ahead) marks.push([x(ahead.end[1]), y(ahead.cost[1])]);
@@ -185,7 +188,7 @@ function drawTasks(box, data) {
   root.appendChild(svg("path", { d: stepPath(charts.done.t, charts.done.v, x, y, charts.now), fill: "none", stroke: "var(--useful)", "stroke-width": 2 }));
   const failures = charts.failed.t.slice(1);
   for (const t of failures.slice(-60)) label(root, x(t), top + 3, "×", "red", "middle");
-  if (charts.tail !== null && charts.tail !== undefined) { line(root, x(charts.tail), top, x(charts.tail), middle, "var(--off)", { "stroke-dasharray": "3 2" }); label(root, x(charts.tail) - 3, top + 26, "tail", "amber", "end"); }
+  if (charts.tail !== null && charts.tail !== undefined) { line(root, x(charts.tail), top, x(charts.tail), middle, "var(--off)", { "stroke-dasharray": "3 2" }); label(root, x(charts.tail) - 3, top + 38, "tail", "amber", "end"); }
   if (ahead) fan(root, x, y, charts.now, charts.done.v[charts.done.v.length - 1], ahead.end, [charts.total, charts.total, charts.total]);
   nowLine(root, x, charts, top, bottom, data.live);
   deadlineLine(root, x, charts, end, top, middle);

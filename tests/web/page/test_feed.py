@@ -1,0 +1,80 @@
+"""A feed goes on when its journal cannot be read for a moment, and ends when it never can."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from bursar.journal.recorder import Recorder
+from bursar.journal.runs import Home
+from bursar.journal.writer import JournalWriter
+from bursar.model.errors import JournalError
+from bursar.model.goal import Goal, Limits
+from bursar.model.market import Market, Offer
+from bursar.model.money import Money
+from bursar.model.work import Bag, Work
+from bursar.report.page.watch import RunWatch
+from bursar.state import events as ev
+from bursar.state.state import RunState
+from bursar.web.page import feed
+
+
+@pytest.fixture
+def live(tmp_path, monkeypatch):
+    """A run that goes on, and how to tell more of it; pages look at it without a pause."""
+    monkeypatch.setattr(feed, "PACE_S", 0.01)
+    monkeypatch.setattr(feed, "ALIVE_S", 0.2)
+    run = Home(tmp_path).create("live")
+    with run.acquire(), JournalWriter.create(run.journal, "live") as writer:
+        state = RunState()
+        journal = Recorder(writer, state)
+
+        def tell(*events):
+            for event in events:
+                journal.append(event)
+                state.apply(event)
+            journal.commit(safely=False)
+
+        market = Market("USD", "undated", (Offer("small", Money.parse("0.10")),))
+        tell(ev.RunCreated(0, "live", market, Goal(), Limits(0, None), 0, {}, {}, 1.7e9))
+        yield run, tell
+        journal.close()
+
+
+def unreadable(monkeypatch, times):
+    """Let the journal be one that cannot be read, so many times after the snapshot."""
+    read, left = RunWatch.catch_up, [None, *[JournalError("busy")] * times]
+
+    def catch_up(watch):
+        if left and (error := left.pop(0)) is not None:
+            raise error
+        return read(watch)
+
+    monkeypatch.setattr(RunWatch, "catch_up", catch_up)
+
+
+async def heard(run, tell, wanted):
+    """Whether a viewer hears of work that arrives; False: the stream ended before."""
+    found = feed.RunFeed(run)
+    try:
+        async with asyncio.timeout(60):
+            async for message in found.events(None):
+                if b"event: snapshot" in message:
+                    tell(ev.WorkArrived(0, Work(Bag(7))))
+                if wanted in message:
+                    return True
+        return False
+    finally:
+        await found.close()
+
+
+@pytest.mark.parametrize("times", [0, feed.MOST_FAILURES - 1])
+def test_a_journal_that_cannot_be_read_for_a_moment_is_read_later(live, monkeypatch, times):
+    unreadable(monkeypatch, times)
+    assert asyncio.run(heard(*live, b"of 7"))
+
+
+def test_a_journal_that_cannot_be_read_any_more_ends_the_stream(live, monkeypatch):
+    unreadable(monkeypatch, 10_000)
+    assert not asyncio.run(heard(*live, b"of 7")), "a browser comes again, and is told why"
