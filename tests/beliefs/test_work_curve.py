@@ -62,22 +62,6 @@ def test_a_faster_offer_shows_more_work_in_the_same_time():
     assert middle == pytest.approx(150.0, rel=0.05)
 
 
-def test_what_outlives_all_that_ended_may_be_of_another_kind():
-    """Eight of ten end near 100; the others have come to 130, where the form would end them."""
-    ended, running = binned([95.0, 100.0, 105.0, 100.0] * 20), np.full(20, 130.0)
-    form, other = (estimate(ended, running, 105.0, 0.1, 8.0, share).curve for share in (0.0, 0.5))
-    assert other.rest(np.array([130.0]))[0] > 1.5 * form.rest(np.array([130.0]))[0]
-    assert np.interp(130.0, other.points, other.alive) == pytest.approx(
-        np.interp(130.0, form.points, form.alive), abs=0.01
-    )
-
-
-def test_kinds_longer_than_any_seen_hardly_count_where_all_have_ended():
-    times = drawn(1)
-    plain, other = (estimate(binned(times), np.zeros(0), 90.0, 0.5, 8.0, o) for o in (0.0, 0.5))
-    assert other.curve.mean == pytest.approx(plain.curve.mean, rel=0.01)
-
-
 def test_the_shortest_task_stays_the_shortest_on_a_slower_machine():
     """A task that takes no time at all is in the first bin, and is not moved beyond it."""
     bins = np.zeros(BINS)

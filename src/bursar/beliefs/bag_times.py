@@ -1,24 +1,23 @@
-"""How long the tasks of a bag take, before and while it runs: a posterior on a grid.
+"""How long the tasks of a bag take, before and while it runs.
 
-Work is the time a task takes at speed 1. It is believed to be lognormal; its mean and its
-deviation, as a share of the mean, are the two sides of the grid. What ended counts by its density,
-what runs by the chance to be as old as it is: the first to end are the short ones, and an attempt
-that goes on tells that its task is long.
+Work is the time a task takes at speed 1. It may have many forms (`work_forms`), with any mean. What
+ended counts by its density, what runs by the chance to be as old as it is: the first to end are the
+short ones, and an attempt that goes on tells that its task is long.
 
 Before anything has ended, the budget tells: somebody who gives one believes that it will do. So
 the mean may be much shorter than the budget allows, and hardly longer. Run times that somebody
-knows take the place of that.
+knows take the place of that: work is lognormal then, of a known deviation, on a grid of means.
 
-Real bags need not have that form. It counts for a few tasks only, and what was seen corrects it
-(`work_curve`). The doubt of the mean holds what may not have been seen: tasks longer than the
-longest, and tasks of another kind.
+Real bags need not have any of these forms. They count for a few tasks only, and what was seen
+corrects them (`work_curve`). The doubt of the mean holds what may not have been seen: tasks longer
+than the longest, and tasks of another kind.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import log, log1p, sqrt
+from math import hypot, log, log1p, sqrt
 from typing import Final
 
 import msgspec
@@ -26,14 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.normal import below
-from bursar.beliefs.work_curve import BINS, EDGES, WorkCurve, bin_of, estimate, shifted
+from bursar.beliefs.work_curve import BINS, EDGES, WorkCurve, bin_of, corrected, estimate, shifted
+from bursar.beliefs.work_forms import WorkForms
 
 Floats = NDArray[np.float64]
 
-SPREADS: Final = np.array([0.03, 0.08, 0.15, 0.25, 0.35, 0.5, 0.7, 1.0, 1.5, 2.2])
-"""Deviations over the mean that are thought possible ..."""
-WEIGHTS: Final = np.array([0.5, 0.8, 1.0, 1.2, 1.2, 1.0, 0.9, 0.7, 0.45, 0.2])
-"""... and how much so before anything is known."""
 MEANS: Final = 40
 """Means on the grid."""
 SHORTER, LONGER = 0.8, 0.3
@@ -44,12 +40,9 @@ ENOUGH: Final = 12
 """Results from which on plans follow what was seen."""
 IMAGINED, IMAGINED_KNOWN = 8.0, 30.0
 """Tasks that the lognormal form counts for, beside those that were seen; more of a known one."""
-OTHER: Final = 0.5
-"""Share of what lies beyond the longest task seen that may be of another, longer kind; none where
-somebody knows how run times vary."""
 UNSEEN: Final = 0.7
 """What lies beyond the longest task seen is in doubt by so much of that task."""
-OTHER_KINDS: Final = 1.5
+OTHER_KINDS: Final = 0.5
 """A mean is in doubt by tasks of a kind that was not seen: by so much, were nothing seen at all."""
 AGES: Final = 16
 """Groups of running attempts of about one age."""
@@ -141,12 +134,55 @@ def learn(
     speeds: Mapping[str, float],
 ) -> BagTimes:
     """What is believed now; ages are those of running attempts, in seconds on their offer."""
-    count = sum(one.count for one in seen.values())
-    grid = _grid_of(prior)
     work = [np.asarray(some, np.float64) * speeds[name] for name, some in ages.items()]
     old = np.concatenate(work) if work else np.zeros(0)
-    form = grid.posterior(_pooled(seen, speeds), old, count)
-    return _seen(form, seen, speeds, old, count, prior)
+    ended = np.zeros(BINS)
+    for name, one in seen.items():
+        ended += shifted(one.bins, speeds[name])
+    count = sum(one.count for one in seen.values())
+    longest = max((one.longest * speeds[name] for name, one in seen.items()), default=0.0)
+    longest = max(longest, float(old.max(initial=0.0)))
+    if prior.spread is None:
+        return _by_forms(prior, ended, old, count, longest)
+    form = _grid_of(prior).posterior(_pooled(seen, speeds), old, count)
+    return _by_known(form, ended, old, count, longest)
+
+
+def _by_forms(prior: WorkPrior, ended: Floats, old: Floats, count: int, longest: float) -> BagTimes:
+    """Where nobody knows run times: all forms that are possible, corrected by what was seen."""
+    forms = _forms_of(prior).believe(ended, old)
+    found = corrected(ended, old, forms.alive, forms.reach, IMAGINED)
+    curve = found.curve
+    if not count:
+        return BagTimes(curve.mean, forms.doubt, curve.spread, 0, curve)
+    past = _past(curve, longest)
+    doubt = hypot(max(forms.doubt, found.doubt), OTHER_KINDS / (count + 2))
+    return BagTimes(curve.mean, doubt, curve.spread, count, curve, past, curve.spread * curve.mean)
+
+
+def _by_known(form: _Form, ended: Floats, old: Floats, count: int, longest: float) -> BagTimes:
+    """Where somebody knows them: that form, corrected by what was seen."""
+    found = estimate(ended, old, form.mean, form.spread, IMAGINED_KNOWN)
+    curve = found.curve
+    if not count:
+        return BagTimes(form.mean, form.doubt, form.spread, 0, curve)
+    share = IMAGINED_KNOWN / (IMAGINED_KNOWN + count)
+    past = share * _past(curve, longest)
+    beyond = past * UNSEEN * longest / curve.mean
+    kinds = share * OTHER_KINDS / (count + 2)
+    doubt = hypot(found.doubt, share * form.doubt, beyond, kinds)
+    return BagTimes(curve.mean, doubt, curve.spread, count, curve, past, UNSEEN * longest)
+
+
+def _past(curve: WorkCurve, longest: float) -> float:
+    """The share of the tasks that take longer than any did so far."""
+    return float(np.interp(EDGES[bin_of(longest) + 1], curve.points, curve.alive))
+
+
+@lru_cache(maxsize=16)
+def _forms_of(prior: WorkPrior) -> WorkForms:
+    """A run has one: it is made once."""
+    return WorkForms(prior.mean, prior.shorter, prior.longer)
 
 
 def _pooled(seen: Mapping[str, EndedWork], speeds: Mapping[str, float]) -> tuple[float, float]:
@@ -159,36 +195,6 @@ def _pooled(seen: Mapping[str, EndedWork], speeds: Mapping[str, float]) -> tuple
     return first, second
 
 
-def _seen(
-    form: _Form,
-    seen: Mapping[str, EndedWork],
-    speeds: Mapping[str, float],
-    old: Floats,
-    count: int,
-    prior: WorkPrior,
-) -> BagTimes:
-    """The form, corrected by what was seen."""
-    imagined = IMAGINED if prior.spread is None else IMAGINED_KNOWN
-    ended = np.zeros(BINS)
-    for name, one in seen.items():
-        ended += shifted(one.bins, speeds[name])
-    other = OTHER if prior.spread is None else 0.0
-    found = estimate(ended, old, form.mean, form.spread, imagined, other)
-    curve = found.curve
-    longest = max((one.longest * speeds[name] for name, one in seen.items()), default=0.0)
-    longest = max(longest, float(old.max())) if len(old) else longest
-    share = imagined / (imagined + count)
-    if not count:
-        return BagTimes(form.mean, form.doubt, form.spread, 0, curve)
-    past = float(np.interp(EDGES[bin_of(longest) + 1], curve.points, curve.alive))
-    beyond = past * UNSEEN * longest / curve.mean
-    kinds = OTHER_KINDS / (count + 2)
-    if prior.spread is not None:
-        past, beyond, kinds = share * past, share * beyond, share * kinds
-    doubt = sqrt(found.doubt**2 + (share * form.doubt) ** 2 + beyond**2 + kinds**2)
-    return BagTimes(curve.mean, doubt, curve.spread, count, curve, past, UNSEEN * longest)
-
-
 class _Form(msgspec.Struct, frozen=True):
     """A lognormal form, and how much its mean is in doubt."""
 
@@ -198,22 +204,19 @@ class _Form(msgspec.Struct, frozen=True):
 
 
 class _Grid:
-    """Means and deviations that are possible, and how likely before anything was seen."""
+    """Means that are possible of work of a known deviation, and how likely they are before."""
 
     def __init__(self, prior: WorkPrior) -> None:
         low, high = log(prior.mean) - 3.2 * prior.shorter, log(prior.mean) + 5 * prior.longer
         self.means = np.linspace(low, high, MEANS)[:, np.newaxis]
-        spreads = SPREADS if prior.spread is None else np.array([prior.spread])
-        weights = WEIGHTS if prior.spread is None else np.ones(1)
-        self.spreads = spreads[np.newaxis, :]
+        assert prior.spread is not None  # noqa: S101
+        self.spreads = np.array([[prior.spread]])
         self.sigma = np.sqrt(np.log1p(self.spreads**2))
         self.center = self.means - self.sigma**2 / 2
         self.squares = self.center**2
         self.logs, self.twice = np.log(self.sigma), 2 * self.sigma**2
         off = self.means - log(prior.mean)
-        self.weight = np.log(weights)[np.newaxis, :] - 0.5 * np.square(
-            np.where(off > 0, off / prior.longer, off / prior.shorter)
-        )
+        self.weight = -0.5 * np.square(np.where(off > 0, off / prior.longer, off / prior.shorter))
 
     def posterior(self, logs: tuple[float, float], old: Floats, count: int) -> _Form:
         center = self.center

@@ -28,11 +28,6 @@ BINS: Final = 420
 EDGES: Final = SHORTEST * np.exp(WIDTH * np.arange(BINS + 1))
 HEAVY: Final = 0.1
 """Share of the form that varies much more: no task is so old that it must be about to end."""
-BEYOND: Final = 0.7
-"""Tasks of a kind longer than any seen take longer than the longest by so much of it, on average,
-..."""
-FAR: Final = 6.0
-"""... and at most by so many times that."""
 DEVIATIONS: Final = 5.0
 """How far the form goes above its middle."""
 
@@ -121,16 +116,14 @@ def estimate(
     mean: float,
     spread: float,
     imagined: float,
-    other: float = 0.0,
 ) -> CurveEstimate:
     """The curve of tasks that ended in each bin, and that run and have done so much.
 
-    `mean` and `spread` are those of the form, `imagined` the tasks that it counts for, `other` the
-    share of what lies beyond all that was seen that may be longer than the form has it.
+    `mean` and `spread` are those of the form, `imagined` the tasks that it counts for.
     """
     light, heavy = lognormal_alive(mean, spread, 2 * spread + 0.2)
     form = (1 - HEAVY) * light + HEAVY * heavy
-    return corrected(ended, running, form, _reach(mean, 2 * spread + 0.2), imagined, other)
+    return corrected(ended, running, form, _reach(mean, 2 * spread + 0.2), imagined)
 
 
 def corrected(
@@ -139,10 +132,9 @@ def corrected(
     form: Floats,
     reach: tuple[int, int],
     imagined: float,
-    other: float = 0.0,
 ) -> CurveEstimate:
     """The same of any form: the chance to be longer than each edge, and the edges that matter."""
-    ages = np.bincount(_bins_of(running), minlength=BINS).astype(np.float64)
+    ages = np.bincount(bins_of(running), minlength=BINS).astype(np.float64)
     both = ended + ages
     reached = np.cumsum(both[::-1])[::-1]
     at_risk = reached - ages / 2 + imagined * form[:-1]
@@ -152,9 +144,7 @@ def corrected(
     seen = np.flatnonzero(both)
     first, last = reach
     if len(seen):
-        alive = _or_longer(alive, int(seen[-1]) + 1, other)
-        farthest = int(seen[-1]) + 1 + (round(log1p(FAR * BEYOND) / WIDTH) if other else 0)
-        first, last = min(first, int(seen[0])), max(last, min(BINS, farthest))
+        first, last = min(first, int(seen[0])), max(last, int(seen[-1]) + 1)
     curve = WorkCurve.of(alive, first, last)
     after = np.zeros(BINS)
     after[first:last] = curve.after[2:]
@@ -164,20 +154,7 @@ def corrected(
     return CurveEstimate(curve, doubt)
 
 
-def _or_longer(alive: Floats, longest: int, other: float) -> Floats:
-    """The same, with tasks beyond what was seen that may be of another, longer kind.
-
-    What has been alive for as long as the longest that ended, or longer, need not be about to end
-    because the form would have it so.
-    """
-    point, rest = EDGES[longest], alive[longest]
-    over = np.maximum(0.0, EDGES - point) / (BEYOND * point)
-    longer = np.where(point < EDGES, rest * np.exp(-over), alive)
-    found: Floats = (1 - other) * alive + other * longer
-    return found
-
-
-def _bins_of(work: Floats) -> NDArray[np.int64]:
+def bins_of(work: Floats) -> NDArray[np.int64]:
     places = np.floor(np.log(np.maximum(work, SHORTEST) / SHORTEST) / WIDTH)
     return np.clip(places, 0, BINS - 1).astype(np.int64)
 

@@ -76,6 +76,37 @@ def test_it_is_near_what_executions_take_and_cost(fleet, spread):
     assert verdict.cost[0] == pytest.approx(sum(cost for _, cost in runs) / 40, rel=0.025)
 
 
+@pytest.mark.parametrize("spread", [0.1, 0.3])
+@pytest.mark.parametrize("fleet", [(0, 33, 0), (0, 40, 0), (0, 0, 20), (0, 50, 0), (0, 0, 25)])
+def test_it_knows_fleets_that_do_a_task_or_two_in_each_slot(fleet, spread):
+    """Some slots have a second task, and hold machines of many slots; or all begin at once."""
+    tasks, mean = 400, 120.0
+    runs = [executed(fleet, tasks, mean, spread, seed) for seed in range(30)]
+    times = BagTimes.lognormal(mean, 0.0, spread, 99)
+    verdict = LiveFleetJudge(groups(), left(tasks), times, np.zeros(3)).judge(
+        np.array([fleet], dtype=float)
+    )
+    assert verdict.middle[0] == pytest.approx(np.median([time for time, _ in runs]), rel=0.1)
+    assert verdict.cost[0] == pytest.approx(np.mean([cost for _, cost in runs]), rel=0.04)
+
+
+def test_where_nothing_may_be_dropped_the_best_fleet_that_drops_nothing_is_planned():
+    """Machines that are there are dear: without them the money does, with them more are rented."""
+    new = groups()
+    old = {"offer": 2, "is_new": False, "room": 4.0, "slots": 16.0, "speed": 1.0, "begin": 0.0}
+    old |= {"price": 60.0, "unit": 1.0, "paid": 0.0, "held": 60.0, "running": 600.0}
+    columns = {name: np.append(old[name], getattr(new, name)) for name in old}
+    dear = MachineGroups(**{**columns, "offer": columns["offer"].astype(np.int64)})
+    now = msgspec.structs.replace(left(400, 9e4), running=2400.0, attempts=64, elapsed=60.0)
+    times = BagTimes.lognormal(120.0, 0.03, 0.3, 99)
+    free = plan_live(dear, now, times, np.zeros(4))
+    kept = plan_live(dear, now, times, np.zeros(4), may_drop=False)
+    assert free.wants_less
+    assert free.fleet[0] < 4
+    assert kept.wants_less
+    assert kept.fleet[0] == 4
+
+
 def test_the_chance_is_the_share_of_executions_within_the_money():
     tasks, mean, fleet = 400, 120.0, (0, 4, 0)
     runs = sorted(executed(fleet, tasks, mean, 0.4, seed)[1] for seed in range(60))

@@ -36,6 +36,8 @@ FORM: Final = 0.01
 FORM_IN_ROUNDS: Final = 0.05
 """... and more in the last rounds of tasks that end together."""
 NEVER: Final = 1e15
+USELESS: Final = 1.0
+"""A share of slots for which there is no task lengthens the time by so much of it: they cost."""
 SURELY: Final = 1e-6
 """The share of a unit by which one must be entered to be charged."""
 QUARTERS: Final = ((-1.1, 0.3), (0.0, 0.4), (1.1, 0.3))
@@ -194,13 +196,20 @@ class LiveFleetJudge:
         # What a fleet drops ends its tasks all the same.
         gone = np.where(groups.is_new, 0.0, groups.room - fleets)
         work = left.ready * times.mean + left.running - gone @ groups.running
-        empty, is_up = self._arrivals.queue_empty(fleets, work, self.residuals.mean)
+        arrivals = self._arrivals
+        empty, is_up, at_once = arrivals.queue_empty(fleets, work, self.residuals.mean, left.ready)
         used = fleets * is_up
         rates = used @ self._rate
         rate = np.maximum(1e-9, rates)
         shape = _Shape(used, rate, work, left, times, groups)
+        shape.together[at_once] = 0.0
         stay = np.where(is_up, self._stays(empty, shape), groups.held)
         middle, end = self._ends(empty, used, shape)
+        if at_once.any():
+            whole = np.where(
+                groups.running > 0, groups.held, groups.begin + self._whole / groups.speed
+            )
+            stay[at_once] = np.where(is_up[at_once], whole, groups.held)
         ending = gone @ self._ending + 1.0
         share = sqrt(times.doubt**2 + times.spread**2 / max(1, left.tasks))
         late = share * work / rate
@@ -214,7 +223,7 @@ class LiveFleetJudge:
             deviation = self._deviation(used, total, empty, late, shape)
             chance = _log_chance(left, total, deviation, end, late + 0.2 * times.mean)
         ended = np.where(gone > 0, groups.held, 0.0).max(axis=1, initial=0.0)
-        useless = 1 + _useless(groups, fleets, left)
+        useless = 1 + USELESS * _useless(groups, fleets, left) / max(1, left.tasks)
         cannot = (rates <= 0) & (left.ready > 0)
         return FleetVerdicts(
             np.where(cannot, NEVER, np.maximum(middle * useless, ended)),
@@ -251,9 +260,13 @@ class LiveFleetJudge:
         groups = self.groups
         tails = self.longest + shape.begun[:, np.newaxis] * self._begun
         mixed = empty[:, np.newaxis] + tails / groups.speed
-        slots = shape.slots[:, np.newaxis]
-        last = np.minimum(1.0, groups.slots / slots * np.ceil(shape.rounds)[:, np.newaxis])
-        even = shape.even[:, np.newaxis] + 0.5 * last * shape.round_time[:, np.newaxis]
+        # Of slots that end together some have another task, and one of them holds a machine.
+        whole = np.floor(shape.rounds + 1e-9)
+        some = 1 - np.power(1 - (shape.rounds - whole)[:, np.newaxis].clip(0.0, 1.0), groups.slots)
+        even = (
+            shape.up[:, np.newaxis]
+            + (whole[:, np.newaxis] + some) * shape.round_time[:, np.newaxis]
+        )
         weight = shape.together[:, np.newaxis]
         stays: Floats = (1 - weight) * np.maximum(mixed, groups.held) + weight * np.maximum(
             even, groups.held
@@ -322,7 +335,7 @@ class _Shape:
         under_way = np.maximum(up, left.running / rate)
         ahead = np.ceil(left.ready / self.slots - 1e-9) * self.round_time
         self.in_rounds = under_way + ahead * (1 + 0.5 * times.spread)
-        self.even = up + work / rate
+        self.up = up
 
 
 def _firsts(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -375,10 +388,18 @@ class _Arrivals:
         self._following = np.append(self._begin[1:], np.inf)
         self._rate, self._late = rate[order], rate[order] * self._begin
         self._slots = groups.slots[order]
+        self._free = np.where(groups.running > 0, 0.0, groups.slots)[order]
+        """slots that have nothing to do when they come up"""
         self._begins = groups.begin
 
-    def queue_empty(self, fleets: Floats, work: Floats, rest: float) -> tuple[Floats, Truths]:
-        """When no task is ready any more, and which groups have come up by then."""
+    def queue_empty(
+        self, fleets: Floats, work: Floats, rest: float, ready: int
+    ) -> tuple[Floats, Truths, Truths]:
+        """When no task is ready any more, which groups have come up by then, and whether at once.
+
+        Slots end their tasks one by one, as renewals do; but where those that come up with nothing
+        to do suffice for all that is ready, nobody waits for any end.
+        """
         many = fleets[:, self._order]
         rates = (many * self._rate).cumsum(axis=1)
         done = (many * (self._late - self._slots * rest)).cumsum(axis=1)
@@ -388,7 +409,11 @@ class _Arrivals:
         first = (empty <= self._following).argmax(axis=1)
         last = empty[np.arange(len(fleets)), first]
         found = np.where(np.isfinite(last), last, 0.0)
-        return found, self._begins <= found[:, np.newaxis]
+        suffices = np.cumsum(many * self._free, axis=1) >= ready
+        at_once = np.where(suffices.any(axis=1), self._begin[np.argmax(suffices, axis=1)], np.inf)
+        is_at_once = at_once < found
+        found = np.where(is_at_once, at_once, found)
+        return found, self._begins <= found[:, np.newaxis], is_at_once
 
 
 def _least_units(groups: MachineGroups) -> Floats:

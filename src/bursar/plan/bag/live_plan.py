@@ -46,7 +46,7 @@ WORTH, WORTH_IN_DOUBT = 0.02, 0.3
 of run times: what comes in soon may tell another story."""
 
 
-DEAR: Final = 1.05
+DEAR: Final = 1.12
 """A machine is dropped where its work costs so many times what it costs elsewhere."""
 
 
@@ -86,6 +86,8 @@ class LivePlan(msgspec.Struct, frozen=True):
     """the highest of any candidate"""
     kept_log_chance: float
     """that of what is there"""
+    wants_less: bool = False
+    """whether the best would have fewer of some machines that are there"""
 
 
 def plan_live(
@@ -95,10 +97,12 @@ def plan_live(
     speed_doubt: Floats,
     *,
     is_early: bool = False,
+    may_drop: bool = True,
 ) -> LivePlan:
     """The best fleet from now on; the one that is there unless another is better by enough.
 
-    Early, nothing is dropped, and more is rented only where it is safe, whatever comes in.
+    Early, nothing is dropped, and more is rented only where it is safe, whatever comes in. Where
+    nothing may be dropped, it is the best of those that drop nothing.
     """
     judge = LiveFleetJudge(groups, left, times, speed_doubt)
     here = np.where(groups.is_new, 0.0, groups.room)
@@ -113,6 +117,10 @@ def plan_live(
             break
     verdicts, values = search.verdicts, search.values
     place = int(np.argmin(values))
+    wants_less = bool((search.fleets[place] < here).any())
+    if wants_less and not may_drop:
+        keeps = (search.fleets >= here).all(axis=1)
+        place = int(np.argmin(np.where(keeps, values, np.inf)))
     if verdicts.log_chance.max() < HOPELESS:
         # Then the fleet with the highest chance is the one that varies most.
         place = int(np.argmin(verdicts.cost))
@@ -121,8 +129,8 @@ def plan_live(
     worth = WORTH + WORTH_IN_DOUBT * times.doubt
     is_unsafe = is_early and verdicts.log_chance[place] < SAFE
     if here.any() and (is_unsafe or values[place] > values[KEPT] - worth):
-        return search.plan(KEPT)
-    return search.plan(place, is_change=True)
+        return search.plan(KEPT, wants_less=wants_less)
+    return search.plan(place, is_change=True, wants_less=wants_less)
 
 
 class _FleetSearch:
@@ -170,7 +178,7 @@ class _FleetSearch:
         """Those whose neighbours are tried."""
         return self.fleets[np.argsort(self.values, kind="stable")[:BEST]]
 
-    def plan(self, place: int, *, is_change: bool = False) -> LivePlan:
+    def plan(self, place: int, *, is_change: bool = False, wants_less: bool = False) -> LivePlan:
         """The fleet at a place."""
         verdicts = self.verdicts
         return LivePlan(
@@ -183,6 +191,7 @@ class _FleetSearch:
             is_change=is_change,
             best_log_chance=float(verdicts.log_chance.max()),
             kept_log_chance=float(verdicts.log_chance[KEPT]),
+            wants_less=wants_less,
         )
 
 

@@ -7,7 +7,7 @@ budget alone tells run times, the first fleet is the best on average over all th
 possible (`plan.bag.first_plan`). Only where nobody tells speeds, one machine of some offers is
 rented to learn them (`plan.bag.first_fleet`). The plan is made again at each of the first results,
 then as work gets done, and a fleet is changed only where another is better by enough, to fewer
-machines only if two plans in a row want that. Before a part of the first tasks has ended, nothing
+machines only if some plans in a row want that. Before a part of the first tasks has ended, nothing
 is dropped, and more is rented only where that is safe.
 
 Where run times are known before, fleets are executed on many draws (`plan.bag.known_fleet`), and
@@ -61,7 +61,7 @@ LATER_LOOKS: Final = 0.5
 SHORTEST_LOOK: Final = 2 * SECOND
 OFF: Final = log(0.1)
 """A fleet for known run times is kept while its chance is not below."""
-CONFIRMED: Final = 2
+CONFIRMED: Final = 3
 """Plans in a row that must want fewer machines before any is dropped."""
 PATIENCE: Final = 3
 """Plans in a row that find no chance before a run is given up."""
@@ -238,29 +238,23 @@ class Frontier(Provisioner):
             self.plan = plan_first(groups, left, possible)
         else:
             self.plan = plan_live(
-                groups, left, self.belief.times, self._now.speed_doubt, is_early=not is_enough
+                groups,
+                left,
+                self.belief.times,
+                self._now.speed_doubt,
+                is_early=not is_enough,
+                may_drop=self._dropping + 1 >= CONFIRMED,
             )
+        # One long task may make the money seem short for a while; boots that were paid are lost.
+        self._dropping = self._dropping + 1 if self.plan.wants_less else 0
         if self._plans == 1 and isfinite(left.money) and not self.belief.are_speeds_given:
             more = with_trials(self.plan.fleet, groups, left, self.belief.times)
             self.plan = msgspec.structs.replace(self.plan, fleet=more)
-        self._confirm()
         is_none = self.plan.best_log_chance < HOPELESS and ended >= ENOUGH
         self._hopeless = self._hopeless + 1 if is_none else 0
         looks = LOOKS if ended < ENOUGH or is_none else LATER_LOOKS
         between = self.belief.times.mean / looks / min(self.belief.speeds.values())
         self._next_look = now + max(SHORTEST_LOOK, min(5 * MINUTE, seconds(between)))
-
-    def _confirm(self) -> None:
-        """Let a plan drop machines only if that is wanted by some plans in a row.
-
-        One long task may make the money seem short for a while; boots that were paid are lost.
-        """
-        plan, groups = self.plan, self._now.groups
-        assert plan is not None  # noqa: S101
-        is_less = plan.is_change and bool((plan.fleet < groups.room)[~groups.is_new].any())
-        self._dropping = self._dropping + 1 if is_less else 0
-        if 0 < self._dropping < CONFIRMED:
-            self.plan = msgspec.structs.replace(plan, is_change=False)
 
     def _possible_means(self, view: View) -> Sequence[PossibleMean]:
         """Means of run times, while nothing but the budget tells them, and nothing is rented."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
-from math import exp, inf, log, sqrt
+from math import exp, hypot, inf, log, sqrt
 from operator import itemgetter
 from statistics import NormalDist
 from typing import Final
@@ -127,11 +127,22 @@ class BagBelief(RunTimes):
         is_known_work = self.count > 0 or self._runtime is not None or view.ledger.budget is None
         if is_known_work:
             self.times = learn(self._prior, self.seen, ages, self.speeds)
+            if self.count and not self.are_speeds_given:
+                doubt = hypot(self.times.doubt, self._speed_doubt(ages))
+                self.times = msgspec.structs.replace(self.times, doubt=doubt)
         else:
             mean = self._prior.mean * BELIEVED / SPARING
             self.times = BagTimes.lognormal(mean, FIRST_DOUBT, FIRST_SPREAD, 0)
             # What the budget says of work is said of it on the offers that are best for it.
             self.doubts = dict.fromkeys(likely, 0.0)
+
+    def _speed_doubt(self, ages: Mapping[str, Floats]) -> float:
+        """By how much work is in doubt since what ended first may have ended on fast machines."""
+        begun = {name: len(some) for name, some in ages.items()}
+        for name, seen in self.seen.items():
+            begun[name] = begun.get(name, 0) + seen.count
+        total = sum(begun.values())
+        return sum(count * self.doubts[name] for name, count in begun.items()) / total
 
     def possible(self) -> list[PossibleMean]:
         """Means that the budget leaves possible; none where somebody knows the mean."""
