@@ -38,6 +38,18 @@ def test_once_enough_results_are_known_all_are_given_up_after_four_mean_turnarou
     assert limits(timeout, 4) == [4 * MINUTE] * 4
 
 
+def test_the_first_results_of_a_large_pool_are_those_of_its_shortest_tasks_and_tell_nothing():
+    timeout = PoolTimeout()
+    for attempt in range(1, 401):
+        timeout.watch(attempt, 0)
+    for _ in range(100):
+        timeout.returned(SECOND)
+    assert timeout.known is None
+    for _ in range(20):
+        timeout.returned(MINUTE)
+    assert timeout.known == 4 * ((100 * SECOND + 20 * MINUTE) // 120)
+
+
 def test_what_was_reported_is_kept_to():
     timeout = PoolTimeout(HOUR)
     timeout.returned(MINUTE)

@@ -14,7 +14,9 @@ class PastTurnarounds(msgspec.Struct, frozen=True):
     """In the order of their ends."""
 
     unreliable: list[Time]
-    """how long each result of an unreliable machine took"""
+    """how long each result of an unreliable machine took ..."""
+    sent_before: list[int]
+    """... and how many instances had been sent to such machines before"""
     sure: list[Time]
     """what each result of a reliable machine would have taken on the slowest unreliable one"""
     sent: int
@@ -29,9 +31,11 @@ def past_turnarounds(view: View) -> PastTurnarounds:
     done = past.among(past.outcomes == SUCCESS)
     here = unreliable[done.offers]
     sure = np.maximum(1, np.rint(done.runtimes * speeds[done.offers] / slowest).astype(np.int64))
-    live = sum(one.machine.offer.pool == "unreliable" for one in view.attempts.values())
+    live = [one.started for one in view.attempts.values() if one.machine.offer.pool == "unreliable"]
+    sent = np.sort(np.concatenate([past.started[unreliable[past.offers]], live]))
     return PastTurnarounds(
         unreliable=(done.ended - done.started)[here].tolist(),
+        sent_before=np.searchsorted(sent, done.ended[here]).tolist(),
         sure=sure[~here].tolist(),
-        sent=int(unreliable[past.offers].sum()) + live,
+        sent=len(sent),
     )

@@ -1,10 +1,11 @@
 """After how long an instance on the unreliable pool is given up, where no strategy says so.
 
-Once some results are known it is four mean turnaround times (ExPERT, section 5.3). Before that
-nobody knows whether hosts fell silent or tasks are long. So half of the instances are given up
-after a first limit, half of the others after twice as long, and so on: however long tasks are, some
-instance is waited for long enough, and no slot waits for ever (after Luby, Sinclair and Zuckerman,
-"Optimal speedup of Las Vegas algorithms", 1993).
+Once enough results are known it is four mean turnaround times (ExPERT, section 5.3). On a large
+pool the first of them are those of the shortest tasks, so they must be a part of what was sent.
+Before that nobody knows whether hosts fell silent or tasks are long. So half of the instances are
+given up after a first limit, half of the others after twice as long, and so on: however long tasks
+are, some instance is waited for long enough, and no slot waits for ever (after Luby, Sinclair and
+Zuckerman, "Optimal speedup of Las Vegas algorithms", 1993).
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from bursar.policies.past_turnarounds import past_turnarounds
 from bursar.state.view import View
 
 ENOUGH: Final = 3
-"""Results from which the default deadline is computed."""
+"""Results from which the default deadline is computed ..."""
+PART: Final = 0.3
+"""... and the part of what was sent that they must be."""
 FIRST: Final[Time] = HOUR
 """The limit before anything is known."""
 RARE: Final = 20
@@ -54,6 +57,8 @@ class PoolTimeout:
         """by task, where nobody said after how long"""
         self._unsure = 0
         """instances sent before the deadline was known"""
+        self._are_enough = False
+        """whether the results tell it"""
         self._watched: list[deque[tuple[Time, int]]] = [deque() for _ in range(MOST_DOUBLINGS + 1)]
         """by doublings of the first limit, when each instance was sent, in this order"""
 
@@ -62,7 +67,7 @@ class PoolTimeout:
     @property
     def known(self) -> Time | None:
         """The deadline of an instance in the throughput phase; None: not known yet."""
-        if self.given is None and self.results >= ENOUGH:
+        if self._are_enough:
             return DEADLINE_IN_MEANS * (self.turnaround // self.results)
         return self.given
 
@@ -101,6 +106,7 @@ class PoolTimeout:
         self.turnaround += turnaround
         self.in_vain = 0
         self._recent.append(turnaround)
+        self._are_enough |= self._is_part(self.results, self._unsure)
 
     def returned_surely(self, time: Time) -> None:
         """A reliable machine did in this time what an unreliable one would do in such a time."""
@@ -114,6 +120,13 @@ class PoolTimeout:
         self._recent.extend(past.unreliable[-RECENT:])
         self._sure, self._sure_time = len(past.sure), sum(past.sure)
         self._unsure = past.sent  # of no meaning once the deadline is known
+        self._are_enough = any(
+            self._is_part(place + 1, sent) for place, sent in enumerate(past.sent_before)
+        )
+
+    def _is_part(self, results: int, sent: int) -> bool:
+        """Whether so many tell how long tasks take; they do from then on."""
+        return self.given is None and results >= max(ENOUGH, PART * sent)
 
     def gave_up(self, task: int) -> None:
         if self.given is None:
