@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
+from typing import Final
 
 from bursar.beliefs.past import LOST, lost_machines, past_attempts
 from bursar.model.market import Offer, have_in_common
 from bursar.state import events as ev
 from bursar.state.actions import Start
 from bursar.state.view import View
+
+LEARNS_FROM: Final = (ev.AttemptStarted, ev.AttemptEnded, ev.MachineDown)
 
 
 class LostTasks:

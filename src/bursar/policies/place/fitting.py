@@ -9,7 +9,7 @@ first where machines stay (`policies.lost_tasks`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from random import Random
 from typing import Final
 
@@ -20,7 +20,7 @@ from bursar.engine.roles import Placer, Provisioner
 from bursar.model.time import Time
 from bursar.policies.columns import Integers
 from bursar.policies.idle_machines import IdleMachines
-from bursar.policies.lost_tasks import LostTasks
+from bursar.policies.lost_tasks import LEARNS_FROM, LostTasks
 from bursar.policies.machine_slots import MachineSlots
 from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Start
@@ -47,8 +47,14 @@ class FittingPlacer(Placer):
         self._idle = IdleMachines()
         self._lost = LostTasks()
 
+    def learns_from(self) -> Collection[type]:
+        return LEARNS_FROM
+
     def saw(self, event: AnyEvent, state: View) -> None:
         self._lost.saw(event, state)
+
+    def saw_before(self, view: View) -> None:
+        self._lost.saw_before(view)
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         slots = self._chosen(view, now)

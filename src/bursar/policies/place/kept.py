@@ -7,12 +7,12 @@ machine comes first where machines stay (`policies.lost_tasks`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from random import Random
 
 from bursar.engine.roles import Placer, Provisioner
 from bursar.model.time import Time
-from bursar.policies.lost_tasks import LostTasks
+from bursar.policies.lost_tasks import LEARNS_FROM, LostTasks
 from bursar.state.actions import Start
 from bursar.state.events import AnyEvent
 from bursar.state.view import View
@@ -24,8 +24,14 @@ class KeptPlacer(Placer):
         """which knows how long machines stay"""
         self._lost = LostTasks()
 
+    def learns_from(self) -> Collection[type]:
+        return LEARNS_FROM
+
     def saw(self, event: AnyEvent, state: View) -> None:
         self._lost.saw(event, state)
+
+    def saw_before(self, view: View) -> None:
+        self._lost.saw_before(view)
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         keeps, machines = self._provisioner.stays_until, view.machines
