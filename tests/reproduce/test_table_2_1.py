@@ -26,7 +26,7 @@ def test_every_printed_figure_but_one_fleet_comes_out() -> None:
     # makespan, cost and fleet of fifteen experiments, ten of which must finish, and one N_e
     assert len(printed) == 45 + 10 + 1
     assert not [row for row in printed if row.verdict is Verdict.NOT_JUDGED]
-    # Over all 16 bags of the page the default is 4.8 % slower than RR there, over two a little more.
+    # Over the 16 bags of the page the default is 4.8 % slower than RR, over two a little more.
     slower = "S1-1 default, budget of RR: makespan / RR"
     assert {row.what for row in found.failed} <= {"S4-1 BaTS_Bmin ($1128): fleet", slower}
     assert next(row.ours for row in found.rows if row.what == slower) < 1.06
