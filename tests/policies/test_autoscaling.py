@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
 from random import Random
-
-import pytest
 
 from bursar.engine.roles import Policy
 from bursar.model.goal import Account, Budget, Goal
@@ -15,16 +12,14 @@ from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work
 from bursar.policies.autoscaling import Autoscaler, WantedFleet
 from bursar.policies.place.fifo import FifoPlacer
-from bursar.policies.presets import AUTOSCALERS
 from bursar.policies.provision.react import React
-from bursar.policies.registry import find
 from bursar.policies.replicate.none import NoReplicas
 from bursar.report.decisions import decisions
 from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Scale, Wake
-from bursar.testing import Scene, check_provisioner
+from bursar.testing import Scene
 
 HOURLY = Offer("hourly", Money.parse("1"), HOUR, limit=9)
 SECONDS = Offer("seconds", Money.parse("0.001"), SECOND, limit=9)
@@ -48,15 +43,6 @@ def market_of(*offers):
 
 def actions(entry, scene):
     return list(entry.provision(scene.state, scene.at, Random(0)))
-
-
-@pytest.mark.parametrize("name", AUTOSCALERS)
-def test_an_autoscaler_keeps_the_contract_of_a_provisioner(name):
-    every = (
-        10 * MINUTE if name == "conpaas" else MINUTE
-    )  # as in its paper; it fits models each time
-    make = partial(find("provisioner", name), interval=every)
-    check_provisioner(make, several_accounts=True, worlds=5)
 
 
 def test_a_decision_is_reported_with_what_was_seen_and_why():

@@ -8,20 +8,20 @@ from datetime import datetime
 
 import pytest
 
-from bursar.engine.roles import Placer
-from bursar.model.goal import Goal
+from bursar.engine.roles import Placer, Policy
 from bursar.model.market import Market
-from bursar.model.time import HOUR, MINUTE
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.fixed import Fixed
-from bursar.policies.provision.hedged import Hedged
-from bursar.policies.provision.mixed import Mixed
-from bursar.policies.provision.planned import Planned
-from bursar.policies.registry import BUILT_IN, find
 from bursar.policies.replicate.none import NoReplicas
 from bursar.state import actions as act
 from bursar.state import events as ev
-from bursar.testing import ContractBroken, check_placer, check_provisioner, check_replicator
+from bursar.testing import (
+    ContractBroken,
+    check_placer,
+    check_policy,
+    check_provisioner,
+    check_replicator,
+)
 
 
 def fleet(market: Market):
@@ -274,14 +274,38 @@ def test_a_replicator_that_breaks_the_contract_is_found_out(entry, complaint):
         check_replicator(entry)
 
 
-@pytest.mark.parametrize("name", BUILT_IN["replicator"])
-def test_every_replicator_of_bursar_keeps_the_contract(name):
-    make = find("replicator", name)
-    facts = {
-        "perfect": [lambda task, machine: task * MINUTE],
-        "at-risk": [Planned({})],
-        "ntdmr": [Mixed(Market("USD", "undated", ()), {})],
-        "silent": [Hedged(Market("USD", "undated", ()), Goal(deadline=HOUR))],
-    }
-    options = facts.get(name, [])
-    check_replicator(lambda: make(*options))
+# --- entries that only make sense together --------------------------------------------------------
+
+
+class Pooled(Placer):
+    """Starts what its provisioner says, which knows it by what was shown to it."""
+
+    def __init__(self, teacher):
+        self.teacher = teacher
+
+    def place(self, view, now, rng):
+        assert self.teacher.rented >= max(view.machines, default=0), "made again alone"
+        return RandomPlacer().place(view, now, rng)
+
+
+def test_entries_that_need_each_other_are_made_and_shown_events_together():
+    def make(market):
+        learner = Learner(market)
+        return Policy(learner, Pooled(learner), NoReplicas())
+
+    check_policy(make, several_accounts=True)
+
+
+@pytest.mark.parametrize(
+    ("parts", "complaint"),
+    [
+        ((Idler, RandomPlacer, NoReplicas), "it ended as failed: 8 tasks left"),
+        ((Gambler, RandomPlacer, NoReplicas), "draws from the generator of `random`"),
+        ((Honest, Robber, NoReplicas), "is none of Start"),
+        ((Honest, RandomPlacer, Unexplained), "gives no reason"),
+    ],
+)
+def test_one_of_several_that_breaks_the_contract_is_found_out(parts, complaint):
+    provisioner, placer, replicator = parts
+    with pytest.raises(ContractBroken, match=complaint):
+        check_policy(lambda market: Policy(provisioner(market), placer(), replicator()))

@@ -150,6 +150,7 @@ class TwoPools:
     def _attempt_started(self, event: ev.AttemptStarted, state: View) -> None:
         if state.machines[event.machine].offer.pool == "reliable":
             return
+        self._sent.setdefault(event.task, event.at)  # which a replay shows that did not send it
         limit = self._timeout.longer_with(event.task)
         if (event.task, event.machine) in self._tail_starts:
             self._tail_starts.remove((event.task, event.machine))

@@ -6,6 +6,7 @@ from bursar.testing.cases import Case, arriving, calm_case, hard_cases, play
 from bursar.testing.entries import (
     check_advisor,
     check_placer,
+    check_policy,
     check_provisioner,
     check_replicator,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "calm_case",
     "check_advisor",
     "check_placer",
+    "check_policy",
     "check_provisioner",
     "check_replicator",
     "check_run_times",

@@ -71,7 +71,7 @@ def arriving(*counts: int, every: Time = 0) -> tuple[ev.AnyEvent, ...]:
 def calm_case() -> Case:
     """Plenty of money and no faults: any policy that makes progress gets everything done."""
     offers = (
-        Offer("small", Money.parse("0.10"), limit=2, boot=MINUTE),
+        Offer("small", Money.parse("0.10"), limit=2, boot=MINUTE, pool="unreliable"),
         Offer("large", Money.parse("0.30"), limit=1, slots=2, speed=2.0),
     )
     return Case(

@@ -1,4 +1,4 @@
-"""The contract of an entry: any provisioner, placer or replicator must pass these checks.
+"""The contract of an entry: any provisioner, placer, replicator or advisor must pass these checks.
 
     from bursar.testing import check_placer
 
@@ -9,6 +9,8 @@ An entry is made several times and drives runs in worlds of every kind, good and
 pure (see `bursar.engine.roles`), ask only for what belongs to its role, say why, and let every
 run end. The laws of money, machines and tasks hold whatever it does; they are verified too.
 
+Entries that only make sense together are checked together, by `check_policy`.
+
 One of the runs has two accounts. An entry of which `several_accounts` is said gets it done; another
 may do what it can of it, or refuse it with an `InputError`.
 
@@ -17,13 +19,14 @@ An entry that is an observer gets every event; `beliefs` says which of its parts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from random import Random
 from typing import Any, Final, TypeVar, get_args
 
 import msgspec
 
+from bursar.engine.learners import learning
 from bursar.engine.roles import Advisor, Entry, Placer, Policy, Provisioner, Replicator, learns
 from bursar.engine.world import Observer
 from bursar.model.errors import InputError
@@ -64,8 +67,9 @@ def check_provisioner(
 ) -> None:
     """Check a provisioner; `make` is given the market of each world."""
     for case, crashes in _trials(worlds, seed):
-        watched = _WatchedProvisioner(partial(make, case.market), beliefs, crashes)
-        _judge(case, Policy(watched, RandomPlacer(), NoReplicas()), watched, several_accounts)
+        twins = _Twins(partial(make, case.market), beliefs, crashes)
+        policy = Policy(_WatchedProvisioner(twins), RandomPlacer(), NoReplicas())
+        _judge(case, policy, several_accounts)
 
 
 def check_placer(
@@ -77,8 +81,8 @@ def check_placer(
     several_accounts: bool = False,
 ) -> None:
     for case, crashes in _trials(worlds, seed):
-        watched = _WatchedPlacer(make, beliefs, crashes)
-        _judge(case, Policy(_fill(case.market), watched, NoReplicas()), watched, several_accounts)
+        watched = _WatchedPlacer(_Twins(make, beliefs, crashes))
+        _judge(case, Policy(_fill(case.market), watched, NoReplicas()), several_accounts)
 
 
 def check_replicator(
@@ -90,8 +94,30 @@ def check_replicator(
     several_accounts: bool = False,
 ) -> None:
     for case, crashes in _trials(worlds, seed):
-        watched = _WatchedReplicator(make, beliefs, crashes)
-        _judge(case, Policy(_fill(case.market), RandomPlacer(), watched), watched, several_accounts)
+        watched = _WatchedReplicator(_Twins(make, beliefs, crashes))
+        _judge(case, Policy(_fill(case.market), RandomPlacer(), watched), several_accounts)
+
+
+def check_policy(
+    make: Callable[[Market], Policy],
+    *,
+    beliefs: Beliefs[Policy] = learning,
+    worlds: int = WORLDS,
+    seed: int = 0,
+    several_accounts: bool = False,
+) -> None:
+    """Check a provisioner, a placer and a replicator that only make sense together.
+
+    `make` is given the market of each world. All three are made again together, as after a crash.
+    """
+    for case, crashes in _trials(worlds, seed):
+        twins = _Twins(partial(make, case.market), beliefs, crashes, crashes_at="provision")
+        policy = Policy(
+            _WatchedProvisioner(twins, lambda policy: policy.provisioner),
+            _WatchedPlacer(twins, lambda policy: policy.placer, is_shown_events=False),
+            _WatchedReplicator(twins, lambda policy: policy.replicator, is_shown_events=False),
+        )
+        _judge(case, policy, several_accounts)
 
 
 def check_advisor(make: Callable[[], Advisor], drive: Callable[[Advisor], RunState]) -> int:
@@ -120,10 +146,10 @@ def _fill(market: Market) -> Fixed:
     return Fixed({offer.name: 3 if offer.limit is None else offer.limit for offer in market.offers})
 
 
-def _judge(case: Case, policy: Policy, watched: _Watched, several_accounts: bool) -> None:
+def _judge(case: Case, policy: Policy, several_accounts: bool) -> None:
     is_shared = case == shared_case()
     try:
-        state = play(case, policy, observers=[watched])
+        state = play(case, policy)
     except ContractBroken as broken:
         if is_shared and not several_accounts and isinstance(broken.__cause__, InputError):
             return  # it says that it serves one account
@@ -136,27 +162,83 @@ def _judge(case: Case, policy: Policy, watched: _Watched, several_accounts: bool
         expect(ended.status == "done", f"with plenty of money and no faults it ended as {how}")
 
 
-class _Watched(Entry):
-    """An entry beside its twin: both are asked the same, and must answer the same.
+class _Twins:
+    """An entry, or a policy of several, and its twin: both must answer the same.
 
     So an entry may remember the events it got, but nothing else can play a part: no clock, no order
     of a set, no generator but the one it is given.
     """
 
-    def __init__(self, make: Callable[[], Any], beliefs: Beliefs[Any], crashes: bool) -> None:
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        beliefs: Beliefs[Any],
+        crashes: bool,
+        crashes_at: str | None = None,
+    ) -> None:
+        """`crashes_at`: the question before which it may be made again; None: any."""
         self._make = make
         self._beliefs = beliefs
         self._events: list[ev.AnyEvent] = []
-        self._asked = 0
         self._next_crash = 5 if crashes else 0
-        """after so many questions, and then after twice as many; 0: never"""
-        self._entry, self._twin = make(), make()
+        """made again when this many questions were asked, and then twice as many; 0: never"""
+        self._crashes_at = crashes_at
+        self.asked = 0
+        self.first, self.second = make(), make()
 
     def saw(self, event: ev.AnyEvent, state: Any) -> None:
         self._events.append(event)
-        for entry in (self._entry, self._twin):
-            for belief in self._beliefs(entry):
+        for made in (self.first, self.second):
+            for belief in self._beliefs(made):
                 belief.saw(event, state)
+
+    def count(self, question: str) -> None:
+        """Note that a question is about to be asked; now and then both are made again before it."""
+        self.asked += 1
+        is_due = 0 < self._next_crash <= self.asked
+        if is_due and self._crashes_at in (None, question):
+            self._next_crash *= 2
+            self.first, self.second = self.remade(), self.remade()
+
+    def remade(self) -> Any:
+        """What knows of the run only what its journal tells."""
+        made, state = self._make(), RunState()
+        beliefs = list(self._beliefs(made))
+        for event in self._events if beliefs else ():
+            state.apply(event)
+            for belief in beliefs:
+                belief.saw(event, state)
+        return made
+
+
+class _Watched(Entry):
+    """One role of an entry that has a twin; both are asked the same."""
+
+    def __init__(
+        self,
+        twins: _Twins,
+        part: Callable[[Any], Any] = lambda made: made,
+        *,
+        is_shown_events: bool = True,
+    ) -> None:
+        """`part` finds the entry of this role; the twins must be shown each event once."""
+        self._twins = twins
+        self._part = part
+        self._is_shown_events = is_shown_events
+
+    def learns_from(self) -> Collection[type] | None:
+        return None if self._is_shown_events else ()
+
+    def saw(self, event: ev.AnyEvent, state: Any) -> None:
+        self._twins.saw(event, state)
+
+    @property
+    def _entry(self) -> Any:
+        return self._part(self._twins.first)
+
+    @property
+    def _twin(self) -> Any:
+        return self._part(self._twins.second)
 
     @property
     def learned(self) -> RunTimes | None:
@@ -164,21 +246,8 @@ class _Watched(Entry):
         found: RunTimes | None = self._entry.runtimes
         return found
 
-    def _remade(self) -> Any:
-        """An entry that knows of the run what its journal tells."""
-        entry, state = self._make(), RunState()
-        beliefs = list(self._beliefs(entry))
-        for event in self._events if beliefs else ():
-            state.apply(event)
-            for belief in beliefs:
-                belief.saw(event, state)
-        return entry
-
     def _ask(self, question: str, view: View, rng: Random | None, *about: Any) -> tuple[Any, ...]:
-        self._asked += 1
-        if self._asked == self._next_crash:
-            self._next_crash *= 2
-            self._entry, self._twin = self._remade(), self._remade()
+        self._twins.count(question)
         twin_rng = None if rng is None else _copy(rng)
         try:
             with pure(self._entry):
@@ -266,8 +335,9 @@ class _WatchedProvisioner(_Watched, Provisioner):
 
 class _WatchedPlacer(_Watched, Placer):
     def place(self, view: View, now: Time, rng: Random) -> Iterable[act.Start]:
-        if view.ready and self._asked & (self._asked - 1) == 0:  # now and then: it takes its time
-            task = self._remade().next_task(view, _copy(rng))
+        asked = self._twins.asked
+        if view.ready and asked & (asked - 1) == 0:  # now and then: it takes its time
+            task = self._part(self._twins.remade()).next_task(view, _copy(rng))
             is_ready = task is None or task in view.ready
             expect(is_ready, f"next_task answers {task!r}, which is no ready task")
         answer = self._ask("place", view, rng, now)
@@ -276,8 +346,14 @@ class _WatchedPlacer(_Watched, Placer):
 
 
 class _WatchedReplicator(_Watched, Replicator):
-    def __init__(self, make: Callable[[], Any], beliefs: Beliefs[Any], crashes: bool) -> None:
-        super().__init__(make, beliefs, crashes)
+    def __init__(
+        self,
+        twins: _Twins,
+        part: Callable[[Any], Any] = lambda made: made,
+        *,
+        is_shown_events: bool = True,
+    ) -> None:
+        super().__init__(twins, part, is_shown_events=is_shown_events)
         self.before_placing, self.always = self._entry.before_placing, self._entry.always
         is_count = type(self.before_placing) is int and self.before_placing >= 0
         expect(is_count, f"before_placing is {self.before_placing!r}, which is no whole number")
@@ -292,7 +368,7 @@ class _WatchedReplicator(_Watched, Replicator):
     ) -> Iterable[act.Start | act.Cancel | act.Wake]:
         answer = self._ask("replicate", view, rng, now)
         _check_role(answer, (act.Start, act.Cancel, act.Wake))
-        _check_reasons(answer)
+        _check_reasons(one for one in answer if not _is_first_start(one, view))
         return answer
 
 
@@ -353,6 +429,11 @@ def _check_role(answer: Iterable[Any], kinds: tuple[type, ...]) -> None:
     for action in answer:
         names = ", ".join(kind.__name__ for kind in kinds)
         expect(isinstance(action, kinds), f"{action} is none of {names}")
+
+
+def _is_first_start(action: Any, view: View) -> bool:
+    """Whether a task is started that has no live attempt, which needs no reason."""
+    return isinstance(action, act.Start) and action.task in view.ready
 
 
 def _check_reasons(answer: Iterable[Any]) -> None:

@@ -24,7 +24,7 @@ from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.read_only import view_of
-from bursar.testing import Auditor, Scene, check_advisor
+from bursar.testing import Auditor, Scene
 
 RUNS = 6
 
@@ -231,11 +231,3 @@ def test_what_cannot_be_planned_is_reported_and_the_plan_stays(flow, times, plan
     (changed,) = scene.reported
     assert changed.why.endswith("left, for which no plan could be made: check the prices")
     assert (changed.assigned, changed.fleet) == (plan.assigned, plan.fleet)
-
-
-def test_it_keeps_the_contract_of_an_advisor(flow, times, plan):
-    def drive(advisor):
-        return run(flow, times, plan, slower=1.7, seed=0, advised=True, advisor=advisor)
-
-    asked = check_advisor(lambda: WorkflowAdvisor(flow, MARKET.offers, times, Wish()), drive)
-    assert asked >= 1

@@ -13,7 +13,7 @@ from bursar.policies.place.assigned import AssignedPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.provision.prob import Prob
 from bursar.state import events as ev
-from bursar.testing import Scene, check_placer
+from bursar.testing import Scene
 
 SMALL = Offer("small", ZERO)
 LARGE = Offer("large", ZERO, slots=2)
@@ -53,10 +53,6 @@ class Watched(Scene):
         for start in starts:
             self.start(start.task, start.machine)
         return [(start.task, start.machine) for start in starts]
-
-
-def test_it_keeps_the_contract_of_a_placer():
-    check_placer(AssignedPlacer)
 
 
 def test_a_task_goes_to_a_machine_of_its_offer_only():

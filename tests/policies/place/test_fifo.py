@@ -7,7 +7,7 @@ from bursar.model.money import ZERO
 from bursar.model.work import Bag, Work
 from bursar.policies.place.fifo import FifoPlacer
 from bursar.state import events as ev
-from bursar.testing import Scene, check_placer
+from bursar.testing import Scene
 
 TWO = Offer("two", ZERO, slots=2)
 
@@ -25,10 +25,6 @@ class Watched(Scene):
 
     def placed(self):
         return [task for task, _ in self.place()]
-
-
-def test_it_keeps_the_contract_of_a_placer():
-    check_placer(FifoPlacer, several_accounts=True)
 
 
 def test_tasks_start_in_the_order_of_their_arrival():

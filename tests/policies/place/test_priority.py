@@ -7,13 +7,9 @@ from bursar.model.money import ZERO
 from bursar.model.work import Bag, Work
 from bursar.policies.place.priority import PriorityPlacer
 from bursar.state import events as ev
-from bursar.testing import Scene, check_placer
+from bursar.testing import Scene
 
 ONE = Offer("one", ZERO)
-
-
-def test_it_keeps_the_contract_of_a_placer():
-    check_placer(PriorityPlacer, several_accounts=True)
 
 
 def test_the_work_with_the_highest_priority_comes_first_as_it_is_now():

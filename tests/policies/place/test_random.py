@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.policies.place.random import RandomPlacer
-from bursar.testing import Scene, check_placer
+from bursar.testing import Scene
 
 ONE = Offer("one", ZERO)
 TWO = Offer("two", ZERO, slots=2)
-
-
-def test_it_keeps_the_contract_of_a_placer():
-    check_placer(RandomPlacer, several_accounts=True)
 
 
 @given(st.integers(0, 6), st.integers(0, 3), st.integers(0, 3), st.integers(0, 99))

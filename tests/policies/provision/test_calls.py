@@ -12,7 +12,7 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.policies.provision.calls import CallFleet
 from bursar.state.actions import Extend, Release, Rent, Wake
-from bursar.testing import Scene, check_provisioner
+from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.08"), 5 * SECOND, limit=4)
 LARGE = Offer("large", Money.parse("0.32"), 5 * SECOND, limit=2, speed=3.5)
@@ -46,10 +46,6 @@ class Calls:
             self.learn()
             self.scene.pass_time(time)
             self.scene.end(attempt)
-
-
-def test_it_keeps_the_contract_of_a_provisioner():
-    check_provisioner(lambda market: CallFleet())
 
 
 def test_one_machine_comes_first_where_work_costs_least():

@@ -13,7 +13,7 @@ from bursar.model.work import Bag, Work
 from bursar.policies.provision.fixed import Fixed
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop
-from bursar.testing import Scene, check_provisioner
+from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.10"))
 LARGE = Offer("large", Money.parse("0.30"), slots=4)
@@ -28,12 +28,6 @@ def rents(scene, **fleet):
     found = wishes(scene, **fleet)
     assert all(isinstance(wish, Rent) for wish in found)
     return rented_offers(found)
-
-
-def test_it_keeps_the_contract_of_a_provisioner():
-    check_provisioner(
-        lambda market: Fixed({o.name: o.limit or 2 for o in market.offers}), several_accounts=True
-    )
 
 
 def test_the_whole_fleet_is_asked_for_one_of_each_offer_in_turn():

@@ -27,7 +27,7 @@ from bursar.policies.replicate.at_risk import AtRisk
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state.events import MachineRented, ReleaseOrdered
-from bursar.testing import check_placer, check_provisioner
+from bursar.testing import check_placer
 
 
 def per_second(name, per_hour, slots, speed=1.0, boot=45):
@@ -73,10 +73,6 @@ def run(
     state.check()
     assert state.ledger.committed <= state.goal.budget
     return state
-
-
-def test_it_keeps_the_contract_of_a_provisioner():
-    check_provisioner(lambda market: Frontier(), worlds=20)
 
 
 def test_the_placer_keeps_its_contract():

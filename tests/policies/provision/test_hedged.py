@@ -49,9 +49,8 @@ def case(fate, *, spot=SPOT, market=MARKET, budget="1.2", deadline=HOUR):
     return SpotCase("a", "", market, spot, life, 100, 5 * MINUTE, 0.2, money, deadline)
 
 
-def test_it_keeps_the_contract_of_a_provisioner():
+def test_without_a_deadline_it_keeps_the_contract_of_a_provisioner():
     check_provisioner(lambda market: Hedged(market, BUDGET_ONLY), worlds=8)
-    check_provisioner(lambda market: Hedged(market, Goal(deadline=9 * HOUR)), worlds=8)
 
 
 @pytest.mark.parametrize("fate", [LASTING, SHORT, SCARCE, NEVER])

@@ -20,7 +20,7 @@ from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.read_only import view_of
-from bursar.testing import Scene, check_provisioner
+from bursar.testing import Scene
 
 CHEAP = Offer("cheap", Money.parse(1), HOUR, limit=10)
 DEAR = Offer("dear", Money.parse(4), HOUR, limit=10, speed=1.5)
@@ -43,12 +43,6 @@ def run(fleet, budget, minutes, tasks=100, deadline=None):
     )
     state.check()
     return state, planned
-
-
-def test_it_keeps_the_contract_of_a_provisioner():
-    check_provisioner(
-        lambda market: Planned({offer.name: offer.limit or 2 for offer in market.offers}), worlds=20
-    )
 
 
 def test_the_fleet_that_was_chosen_is_rented_and_kept():

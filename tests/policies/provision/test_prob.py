@@ -11,7 +11,7 @@ from tests.policies.wishes import rented_offers
 
 from bursar.engine.roles import Policy
 from bursar.model.assigned import Assigned
-from bursar.model.goal import Goal
+from bursar.model.goal import Account, Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
@@ -199,6 +199,19 @@ def test_the_cheapest_other_machine_is_rented_where_none_stands():
     assert wish == Rent("hours", reason="no pairs is available")
     scene.machine("hours")
     assert len(scene.place()) == 1
+
+
+def test_the_one_account_of_a_run_pays_for_machines_that_no_plan_has():
+    ann = Goal(accounts=(Account("ann"),))
+    scene = Watched("pairs", fleet={"pairs": 1})
+    scene.tell(ev.GoalChanged(0, ann))
+    scene.tell(ev.MachineRented(0, 1, "pairs", HOUR, account="ann"))
+    scene.down(1, "refused")
+    assert scene.wishes() == [Rent("hours", 1, "ann", "no pairs is available")]
+    scene = Watched(fleet={})
+    scene.tell(ev.GoalChanged(0, ann))
+    scene.tell(ev.WorkArrived(0, Work(flow_of(1), "ann")))
+    assert scene.wishes() == [Rent("hours", 1, "ann", "tasks are ready that are in no plan")]
 
 
 def test_an_offer_that_was_refused_is_asked_for_again_after_a_pause():

@@ -10,7 +10,7 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE
 from bursar.policies.provision.fixed import Fixed
 from bursar.policies.replicate.at_risk import AtRisk
-from bursar.testing import Scene, check_replicator
+from bursar.testing import Scene
 
 SLOW = Offer("slow", Money.parse(1), HOUR, speed=1.0)
 FAST = Offer("fast", Money.parse(4), HOUR, speed=3.0)
@@ -43,10 +43,6 @@ def one_task_on(offer):
     scene.machine("slow")
     scene.machine("slow")
     return scene
-
-
-def test_it_keeps_the_contract_of_a_replicator():
-    check_replicator(lambda: AtRisk(Fixed({})))
 
 
 def test_a_task_whose_machine_leaves_too_soon_runs_again_where_it_can_end():

@@ -5,11 +5,7 @@ from random import Random
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.policies.replicate.none import NoReplicas
-from bursar.testing import Scene, check_replicator
-
-
-def test_it_keeps_the_contract_of_a_replicator():
-    check_replicator(NoReplicas, several_accounts=True)
+from bursar.testing import Scene
 
 
 def test_every_task_runs_once_at_a_time():

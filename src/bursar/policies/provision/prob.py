@@ -108,19 +108,19 @@ class Prob(Provisioner):
         """One at least: a task that failed before the plan was changed may be tried again."""
         return max(1, (self._fleets.total or {}).get(name, 0))
 
-    def _rent_for_others(self, view: View, now: Time) -> Iterable[Rent | Stop]:
+    def _rent_for_others(self, view: View, now: Time) -> Iterable[Rent | Release]:
         """What came after the plan was made goes to any machine; there must be one."""
         offers = [o for o in view.market.offers if self._is_available(o.name, view, now)]
         if offers and not any(view.fleet.values()):
             cheapest = min(offers, key=_price_of_work)
-            yield Rent(cheapest.name, reason="tasks are ready that are in no plan")
+            yield from _rent_one(cheapest, view, now, "tasks are ready that are in no plan")
 
     def _is_available(self, name: str, view: View, now: Time) -> bool:
         offer = view.market[name]
         is_free = offer.limit != 0 and not is_refused(view, name, now)
         return is_free and view.ledger.can_pay(offer.entry_charge)
 
-    def _make_do(self, name: str, view: View, now: Time) -> Iterable[Rent | Stop]:
+    def _make_do(self, name: str, view: View, now: Time) -> Iterable[Rent | Release | Stop]:
         """No machine of this offer is rented or available: its tasks go to another offer."""
         offers = [offer for offer in view.market.offers if offer.limit != 0]
         standing = [offer for offer in offers if view.fleet.get(offer.name, 0)]
@@ -129,7 +129,7 @@ class Prob(Provisioner):
             other = min(others, key=_price_of_work)
             self.work.move(name, other.name)
             if not standing:
-                yield Rent(other.name, reason=f"no {name} is available")
+                yield from _rent_one(other, view, now, f"no {name} is available")
         elif not view.machines and not view.ledger.can_pay(view.market.cheapest_entry):
             left = f"{counted(len(view.ready) + view.waiting, 'task')} left"
             yield Stop(f"{left}, and {money_left(view)} buys no machine")
@@ -181,6 +181,11 @@ class Prob(Provisioner):
             if left <= 0:
                 return False
         return left > 0
+
+
+def _rent_one(offer: Offer, view: View, now: Time, why: str) -> list[Rent | Release]:
+    """The first machine of an offer."""
+    return reconcile(view, Target(fleet={offer.name: 1}, rent=why), now)
 
 
 def _price_of_work(offer: Offer) -> float:
