@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 from tests.journal.test_replay import plain
 
+from bursar.cli.run import command
 from bursar.journal import checkpoints, recorder
 from bursar.journal.reader import JournalReader
 from bursar.journal.replay import load_state
@@ -128,6 +130,16 @@ def test_a_planned_run_is_begun_by_one_replay(sampled, passes):
     with Session.take_up(sampled, chooser=Chooser("cheapest")) as session:
         assert session.chosen.plan.name == "cheapest"
         assert session.execute().status == "done"
+    assert begun == [0]
+    assert decoded == past
+
+
+def test_the_command_that_runs_a_plan_replays_its_journal_once(sampled, passes, monkeypatch):
+    begun, decoded = passes
+    past = all_events(sampled)
+    monkeypatch.setenv("BURSAR_HOME", str(sampled.path.parent))
+    done = CliRunner().invoke(command, [sampled.name, "--choose", "cheapest", "--json"])
+    assert done.exit_code == 0, done.output
     assert begun == [0]
     assert decoded == past
 

@@ -14,7 +14,7 @@ from bursar.cli.common import (
 )
 from bursar.cli.options import json_option, settings
 from bursar.cli.services import client_of, service_options
-from bursar.journal.replay import load_digest, load_state
+from bursar.journal.replay import load_digest
 from bursar.journal.runs import RunDir
 from bursar.model.budget_text import format_interval
 from bursar.model.errors import BursarError
@@ -28,7 +28,6 @@ from bursar.report.summary import (
     go_on,
     summary_of,
     tell_digest,
-    tell_failures,
 )
 from bursar.state.digest import Digest
 
@@ -74,8 +73,7 @@ def _show(found: RunDir, *, as_json: bool) -> None:
         print_json(summary_of(digest))
         return
     is_abandoned = _is_abandoned(found, digest)
-    failures = tell_failures(load_state(found.journal)) if digest.failed else ()
-    for line in tell_digest(digest, failures, is_abandoned=is_abandoned):
+    for line in tell_digest(digest, is_abandoned=is_abandoned):
         print_line(line)
     if digest.machines:
         under_way = counted(digest.attempts, "attempt")

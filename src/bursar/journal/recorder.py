@@ -18,6 +18,7 @@ from bursar.journal.writer import JournalWriter
 from bursar.model.codec import encode
 from bursar.state import events as ev
 from bursar.state.digest import digest_of
+from bursar.state.failures import FailureGroups
 from bursar.state.state import RunState
 
 APART: Final = 10_000
@@ -48,6 +49,7 @@ class Recorder:
         self._state = state
         state.work.recall = work_reader(writer.path)
         self.append = writer.append
+        self._failures = FailureGroups()
         self._listener: Listener | None = None
         self._is_urgent = False
         """whether the next commit must survive a power failure, as the listener says"""
@@ -69,7 +71,8 @@ class Recorder:
 
     def commit(self, *, safely: bool) -> None:
         safely = safely or self._is_urgent
-        self._writer.commit(safely=safely, digest=encode(digest_of(self._state)))
+        digest = digest_of(self._state, self._failures)
+        self._writer.commit(safely=safely, digest=encode(digest))
         self._is_urgent = False
         if self._listener is not None:
             self._listener.committed()

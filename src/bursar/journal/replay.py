@@ -87,14 +87,16 @@ def load_state(
 def load_digest(path: str | Path) -> Digest:
     """How a run stands, as of its last commit: one row is read, however long the journal is.
 
-    A journal without a digest that this version can read is replayed.
+    A journal without a digest that this version can read is replayed, and so is one of an earlier
+    version whose digest does not say how tasks failed.
     """
     with JournalReader(path) as reader:
         record = reader.digest()
     if record is not None:
         with suppress(msgspec.MsgspecError, BursarError, ValueError, ArithmeticError):
             digest: Digest = _DIGEST.decode(record)
-            return digest
+            if digest.failures or not digest.failed:
+                return digest
     return digest_of(load_state(path))
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from html import escape
 from typing import Final
 
@@ -14,10 +13,9 @@ from bursar.model.budget_text import format_budget
 from bursar.model.goal import Budget, Goal
 from bursar.model.market import Market
 from bursar.model.money import format_money
-from bursar.model.text import counted, cut
+from bursar.model.text import counted
 from bursar.model.time import SECOND, Time, format_duration
-from bursar.model.work import Bag
-from bursar.state.digest import Digest, Promise, digest_of
+from bursar.state.digest import NO_OUTPUTS, Digest, Promise, digest_of
 from bursar.state.events import Status
 from bursar.state.state import RunState
 
@@ -42,8 +40,6 @@ STATUS_TEXT: Final[dict[Status, str]] = {
     "interrupted": "interrupted",
     "planned": "planned",
 }
-
-_FAILURES_SHOWN: Final = 10
 
 
 class Tasks(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -181,18 +177,11 @@ ABANDONED: Final = "abandoned"
 
 def tell(state: RunState, *, first: bool = True, is_abandoned: bool = False) -> Iterator[str]:
     """How a run ended, or how it stands, line by line; `first` if the cap was not shown before."""
-    digest, failures = digest_of(state), tell_failures(state)
-    return tell_digest(digest, failures, first=first, is_abandoned=is_abandoned)
+    return tell_digest(digest_of(state), first=first, is_abandoned=is_abandoned)
 
 
-def tell_digest(
-    digest: Digest,
-    failures: Iterable[str] = (),
-    *,
-    first: bool = True,
-    is_abandoned: bool = False,
-) -> Iterator[str]:
-    """The same; a digest knows how many tasks failed, not how."""
+def tell_digest(digest: Digest, *, first: bool = True, is_abandoned: bool = False) -> Iterator[str]:
+    """The same, by its digest alone."""
     status = digest.status or "running"
     text = ABANDONED if is_abandoned else "running"
     if digest.status is not None:
@@ -210,7 +199,7 @@ def tell_digest(
         yield f"replanned at {format_duration(at)}: {why}"
     if digest.why:
         yield f"why: {digest.why}"
-    yield from failures
+    yield from _tell_failures(digest)
     yield f"results: {digest.outputs}"
     if status == "planned" and digest.done:
         yield f"choose a plan with: bursar run {digest.run} --choose knee"
@@ -261,65 +250,34 @@ def _tell_promise(digest: Digest, plan: Promise) -> str:
     )
 
 
-def tell_failures(state: RunState) -> Iterator[str]:
+def _tell_failures(digest: Digest) -> Iterator[str]:
     """Which tasks failed and why, those together that failed alike, and what to do about it."""
-    shown = failures_alike(state)[:_FAILURES_SHOWN]
-    for tasks in shown:
-        failure = state.failed_tasks[tasks[0]]
-        code = f"exit code {failure.exit_code}" if (failure.exit_code or 0) > 0 else ""
-        text = f"{f' ({code})' if code else ''}: {cut(state.describe(tasks[0]))}"
-        if len(tasks) == 1:
-            yield f"failed: task {tasks[0]}{text}"
+    for one in digest.failures:
+        code = f"exit code {one.exit_code}" if (one.exit_code or 0) > 0 else ""
+        text = f"{f' ({code})' if code else ''}: {one.command}"
+        if one.count == 1:
+            yield f"failed: task {one.first}{text}"
         else:
-            yield f"failed: {counted(len(tasks), 'task')} alike, such as task {tasks[0]}{text}"
-        lines = (failure.why or "").splitlines()
-        yield from (f"    {cut(line)}" for line in lines if line != code)
-    if more := state.failed - sum(map(len, shown)):
+            yield f"failed: {counted(one.count, 'task')} alike, such as task {one.first}{text}"
+        yield from (f"    {line}" for line in one.why if line != code)
+    if more := digest.failed - sum(one.count for one in digest.failures):
         yield f"... and {more:,} more failed"
-    if state.blocked:
-        needs = "needs" if state.blocked == 1 else "need"
-        yield f"not started: {counted(state.blocked, 'task')} that {needs} a failed one"
-    if state.cancelled:
-        works = counted(len(state.cancelled_works), "work")
-        yield f"cancelled: {counted(state.cancelled, 'task')} of {works}"
-    if state.failed_tasks:
-        yield from _tell_kept_failures(state)
-    if state.failed_tasks and not (state.is_of_calls or state.arrivals_open):
-        them = "it" if len(state.failed_tasks) == 1 else "them"
-        yield f"retry {them} with: bursar resume {state.run} --retry-failed"
+    if digest.blocked:
+        needs = "needs" if digest.blocked == 1 else "need"
+        yield f"not started: {counted(digest.blocked, 'task')} that {needs} a failed one"
+    if digest.cancelled:
+        works = counted(digest.cancelled_works, "work")
+        yield f"cancelled: {counted(digest.cancelled, 'task')} of {works}"
+    if digest.failed:
+        yield from _tell_how_to_retry(digest)
 
 
-def failures_alike(state: RunState) -> list[list[int]]:
-    """Failed tasks, those together that ended alike but for numbers and their own arguments.
-
-    What befell most tasks comes first. Those whose text is in the journal alone are left out.
-    """
-    groups: dict[tuple[int | None, str], list[int]] = {}
-    for task, failure in sorted(state.failed_tasks.items()):
-        why = failure.why
-        if why is None:
-            continue
-        for word in sorted(_arguments(state, task), key=len, reverse=True):
-            if word in why:
-                why = re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", "{}", why)
-        groups.setdefault((failure.exit_code, re.sub(r"\d+", "0", why)), []).append(task)
-    return sorted(groups.values(), key=len, reverse=True)
-
-
-def _arguments(state: RunState, task: int) -> set[str]:
-    """Words that are a task's own."""
-    work, index = state.locate(task)
-    rows = work.rows if isinstance(work, Bag) else None
-    return {*state.command(task)[1:], *(rows[index] if rows else ())} - {""}
-
-
-def _tell_kept_failures(state: RunState) -> Iterator[str]:
+def _tell_how_to_retry(digest: Digest) -> Iterator[str]:
     """Where what commands printed is; calls leave nothing behind unless they wrote files."""
-    outputs = None if state.created is None else state.created.made_with.outputs or None
-    commands = [task for task in state.failed_tasks if state.command(task)]
-    if outputs is None or not commands:
-        return
-    if len(commands) == 1:
-        yield f"its output: {outputs}/failed/{commands[0]}"
-    else:
-        yield f"their output: {outputs}/failed"
+    is_one = digest.failed == 1
+    if digest.outputs != NO_OUTPUTS and any(one.has_output for one in digest.failures):
+        which = f"/{digest.failures[0].first}" if is_one else ""
+        yield f"{'its' if is_one else 'their'} output: {digest.outputs}/failed{which}"
+    if not (digest.is_of_calls or digest.arrivals_open):
+        them = "it" if is_one else "them"
+        yield f"retry {them} with: bursar resume {digest.run} --retry-failed"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from bursar.model.money import Money
 from bursar.model.time import Time
 from bursar.state.events import PlanChosen, Status
+from bursar.state.failures import FailedAlike, FailureGroups
 from bursar.state.state import RunState
 from bursar.state.work_plans import FIRST_WORK, NO_PLANS
+
+NO_OUTPUTS: Final = "none"
+"""Said instead of a directory by runs that keep no outputs."""
 
 
 class Promise(msgspec.Struct, frozen=True):
@@ -31,7 +37,7 @@ class IntervalMoney(msgspec.Struct, frozen=True):
 
 
 class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A run as of one of its events; all that `bursar status` shows of one without failures."""
+    """A run as of one of its events; all that `bursar status` shows of it."""
 
     run: str
     began: float
@@ -54,8 +60,11 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
     refill_awaited: Time | None = None
     """nothing is rented and tasks wait for the money of the interval that begins then"""
     failed: int = 0
+    failures: tuple[FailedAlike, ...] = ()
+    """the groups of the most tasks; none in journals of earlier versions"""
     blocked: int = 0
     cancelled: int = 0
+    cancelled_works: int = 0
     is_free: bool = False
     """nothing in the market costs money"""
     was_paused: bool = False
@@ -68,7 +77,7 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
     """of a run with one work"""
     replanned: tuple[Time, str] | None = None
     """when the rest of a workflow was last replanned, and why"""
-    outputs: str = "none"
+    outputs: str = NO_OUTPUTS
     arrivals_open: bool = False
     """more work may come"""
     is_of_calls: bool = False
@@ -85,8 +94,8 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.done + self.failed + self.blocked + self.cancelled
 
 
-def digest_of(state: RunState) -> Digest:
-    """Its cost does not grow with the run."""
+def digest_of(state: RunState, failures: FailureGroups | None = None) -> Digest:
+    """Its cost does not grow with the run, if it is given the groups that it was given before."""
     created, ended = state.created, state.ended
     # Figures of a whole run tell nothing of a plan that was for one of its works.
     plans = state.plans_of(FIRST_WORK) if len(state.work) <= 1 else NO_PLANS
@@ -108,8 +117,10 @@ def digest_of(state: RunState) -> Digest:
         accounts=len(state.ledger.accounts),
         refill_awaited=refill_awaited(state),
         failed=state.failed,
+        failures=(failures or FailureGroups()).look(state),
         blocked=state.blocked,
         cancelled=state.cancelled,
+        cancelled_works=len(state.cancelled_works) if state.cancelled else 0,
         is_free=state.market.is_free,
         was_paused=paused > 0,
         makespan_was_paused=unsettled > 0,
@@ -117,7 +128,7 @@ def digest_of(state: RunState) -> Digest:
         why="" if ended is None else ended.why,
         promise=None if plans.chosen is None else _promise(plans.chosen, plans.committed_before),
         replanned=None if plans.assignment is None else (plans.assignment.at, plans.assignment.why),
-        outputs=(created.made_with.outputs if created is not None else "") or "none",
+        outputs=(created.made_with.outputs if created is not None else "") or NO_OUTPUTS,
         arrivals_open=state.arrivals_open,
         is_of_calls=state.is_of_calls,
         fleet=state.fleet,

@@ -20,8 +20,8 @@ from bursar.report.page.money_split import PLACES, USES, OfferMoney, Use, uses_o
 from bursar.report.page.numbers import amount, duration
 from bursar.report.page.runtimes import OfferRunTimes
 from bursar.report.page.series import AttemptColumns
-from bursar.report.summary import failures_alike
 from bursar.state.digest import digest_of
+from bursar.state.failures import failures_alike
 from bursar.state.state import RunState
 
 _OTHERS: Final[tuple[tuple[Use, str], ...]] = (
