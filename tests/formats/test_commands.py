@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bursar.formats.commands import Source, combine, parse_command, parse_words, split_words
+from bursar.formats.commands import Source, combine, command_bag, parse_command, split_words
 from bursar.formats.params import Params
 from bursar.model.errors import EmptyListError, InputError
 
 SHELL = {"shell": True}
+
+
+def parse_words(words, **options):
+    """The bag of a command line: a command, `:::` and arguments."""
+    command, sources = split_words(words)
+    return command_bag(command, sources, **options)
 
 
 def commands(*words, **options):

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.formats.test_commands import parse_words
 
-from bursar.formats.commands import parse_words
 from bursar.formats.job import Job
 from bursar.formats.job_keys import KEYS
 from bursar.formats.joblog import HEADER, parse_joblog, read_joblog

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bursar.model.amount import Amount
 from bursar.model.errors import InputError
-from bursar.model.money import Money
 from bursar.model.reading import (
+    read_amount,
     read_duration,
     read_flag,
-    read_money,
     read_toml,
     read_whole,
     read_words,
@@ -34,7 +34,7 @@ anything = st.one_of(
     st.dictionaries(st.text(), st.integers()),
 )
 READERS = {
-    read_money: Money,
+    read_amount: Amount,
     read_duration: int,
     read_whole: int,
     read_flag: bool,
@@ -60,9 +60,9 @@ def test_a_value_is_of_the_right_kind_or_refused_in_one_line(value, reader):
         (read_whole, "3"),
         (read_whole, -1),
         (read_whole, 2**31),
-        (read_money, False),
-        (read_money, -1),
-        (read_money, datetime.date(2012, 9, 21)),
+        (read_amount, False),
+        (read_amount, -1),
+        (read_amount, datetime.date(2012, 9, 21)),
         (read_duration, 60),
         (read_duration, Decimal("1.5")),
         (read_flag, 1),

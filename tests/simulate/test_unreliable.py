@@ -20,7 +20,6 @@ from bursar.simulate.unreliable import (
     MortalMachines,
     UnreliablePool,
     exponential,
-    resampled,
 )
 from bursar.state.view import Machine
 from bursar.testing import Auditor
@@ -28,6 +27,10 @@ from bursar.testing import Auditor
 SURE = Machine(1, Offer("sure", ZERO), 0, HOUR)
 SPOT = Machine(2, Offer("spot", ZERO, pool="unreliable"), 0, HOUR)
 CALM = ModelledBehaviour(given([MINUTE]))
+
+
+def one_of(durations):
+    return lambda rng: rng.choice(durations)
 
 
 def ends(pool, machine=SPOT, now=0, count=2000):
@@ -52,7 +55,7 @@ def test_reliability_depends_on_when_an_attempt_is_started():
 
 
 def test_turnaround_times_are_drawn_from_those_of_successes():
-    pool = UnreliablePool(CALM, turnaround=resampled([SECOND, 5 * SECOND, 5 * SECOND]), seed=2)
+    pool = UnreliablePool(CALM, turnaround=one_of([SECOND, 5 * SECOND, 5 * SECOND]), seed=2)
     times = [runtime for runtime, _ in ends(pool)]
     assert set(times) == {SECOND, 5 * SECOND}
     assert times.count(SECOND) == pytest.approx(667, abs=80)
@@ -61,7 +64,7 @@ def test_turnaround_times_are_drawn_from_those_of_successes():
 
 def test_the_fate_of_an_attempt_does_not_depend_on_the_order_of_calls():
     def fates(order, seed=3):
-        draw = resampled(range(1, 1000))
+        draw = one_of(range(1, 1000))
         pool = UnreliablePool(CALM, reliability=0.5, turnaround=draw, seed=seed)
         return {number: pool.attempt(1, number, SPOT, 0) for number in order}
 

@@ -13,7 +13,7 @@ from bursar.model.work import Work
 from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.model.workload import Arrival, Workload
 from bursar.simulate.placing import WorkloadSchedule, place_workload
-from bursar.simulate.stability import Stability, in_system, mostly_stable, stability
+from bursar.simulate.stability import in_system, stability
 from bursar.simulate.workload_metrics import (
     OverWorks,
     alone_makespans,
@@ -167,13 +167,3 @@ def test_a_queue_that_keeps_up_is_stable_and_one_that_does_not_is_not():
     crowded = queue(1.5)
     assert not crowded.by_wieland
     assert not crowded.by_drift
-
-
-def test_two_of_three_runs_must_be_stable_by_each_test():
-    stable = Stability((), 0, 1, 0)
-    growing = Stability((), 2, 1, 0)
-    drifting = Stability((), 0, 1, 2)
-    assert mostly_stable([stable, stable, growing])
-    assert mostly_stable([stable, drifting, growing])
-    assert not mostly_stable([growing, stable, growing])
-    assert not mostly_stable([Stability((), 0, 1, 0, is_cut=True)] * 3)

@@ -216,15 +216,3 @@ def command_bag(
         raise InputError(
             f"{params.source}: {error}" if params is not None else str(error)
         ) from None
-
-
-def parse_words(
-    words: Sequence[str],
-    *,
-    params: Params | None = None,
-    repeat: int | None = None,
-    shell: bool = False,
-) -> Bag:
-    """The bag that the words of a command line describe: a command, `:::` and arguments."""
-    command, sources = split_words(words)
-    return command_bag(command, sources, params=params, repeat=repeat, shell=shell)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from signal import SIGHUP, SIGTERM
 from typing import Final, NamedTuple
 
 from bursar.journal.reader import JournalReader
-from bursar.journal.records import decode_event
 from bursar.journal.replay import apply
 from bursar.model.time import SECOND, Time
 from bursar.model.workflow import Workflow
@@ -61,12 +60,6 @@ def json_lines(path: str | Path) -> Iterator[bytes]:
     with JournalReader(path) as reader:
         for record in reader.records():
             yield record + b"\n"
-
-
-def read_json_lines(lines: Iterable[bytes | str], source: str) -> Iterator[ev.AnyEvent]:
-    """The events that `json_lines` wrote; `source` is named in the error."""
-    for number, line in enumerate(lines, 1):
-        yield decode_event(line, source, number, "line")
 
 
 def _ended_by(event: ev.AnyEvent, state: RunState) -> list[Attempt]:

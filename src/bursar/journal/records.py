@@ -34,9 +34,7 @@ def encode_event(event: ev.AnyEvent) -> bytes:
     return record
 
 
-def decode_event(
-    record: bytes | str, source: object, number: int, unit: str = "event"
-) -> ev.AnyEvent:
+def decode_event(record: bytes | str, source: object, number: int) -> ev.AnyEvent:
     """One event from its JSON, which is the one of this number in its source."""
     try:
         event: ev.AnyEvent = _DECODER.decode(record)
@@ -45,7 +43,7 @@ def decode_event(
         if old is not None:
             return old
         raise JournalError(
-            f"{source}: {unit} {number} cannot be read ({one_line(str(error))}):"
+            f"{source}: event {number} cannot be read ({one_line(str(error))}):"
             " restore the file from a copy, or upgrade bursar"
         ) from None
     return event

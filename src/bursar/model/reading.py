@@ -11,7 +11,7 @@ from typing import Any
 
 from bursar.model.amount import Amount, parse_amount
 from bursar.model.errors import InputError, one_line, shown
-from bursar.model.money import ZERO, Money
+from bursar.model.money import ZERO
 from bursar.model.numbers import LARGEST_WHOLE
 from bursar.model.time import Time, parse_duration
 
@@ -34,12 +34,6 @@ def read_amount(value: Any) -> Amount:
     if amount.money < ZERO:
         raise InputError(f"{amount.money} is negative; use 0 or more")
     return amount
-
-
-def read_money(value: Any, currency: str | None = None) -> Money:
-    """An amount of at least zero, in this currency if one is written."""
-    amount = read_amount(value)
-    return amount.money if currency is None else amount.within(currency)
 
 
 def read_duration(value: Any, least: Time = 0) -> Time:

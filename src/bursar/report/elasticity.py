@@ -90,13 +90,11 @@ def _trends(
 # --- hours ---------------------------------------------------------------------------------------
 
 
-def accounted_hours(stays: Iterable[tuple[Time, Time]]) -> float:
-    """What machines were up for, in hours (4.11); a stay is from its begin to its end."""
-    return sum(end - begin for begin, end in stays) / HOUR
-
-
 def charged_hours(stays: Iterable[tuple[Time, Time]], unit: Time = HOUR) -> float:
-    """The same where every stay is paid in whole units (4.13), in hours."""
+    """What machines were up for where every stay is paid in whole units (4.13), in hours.
+
+    A stay is from its begin to its end.
+    """
     return sum(-(-(end - begin) // unit) for begin, end in stays) * unit / HOUR
 
 

@@ -13,14 +13,14 @@ from typing import Final
 import numpy as np
 
 from bursar.beliefs.bounds import OfferBelief
-from bursar.beliefs.interval_size import (
+from bursar.beliefs.sampling import sample_size
+from bursar.reproduce.bats_chapter_4 import TASKS
+from bursar.reproduce.bats_sample_size import (
     deviation_width,
     mean_width,
     size_for_deviation,
     size_for_mean,
 )
-from bursar.beliefs.sampling import sample_size
-from bursar.reproduce.bats_chapter_4 import TASKS
 from bursar.reproduce.result import (
     Band,
     Reproduction,

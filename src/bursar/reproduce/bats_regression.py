@@ -13,10 +13,10 @@ from typing import Final
 
 import numpy as np
 
-from bursar.beliefs.base_offer import complete_samples, line_between
 from bursar.beliefs.regression import Line
 from bursar.beliefs.samples import REPLICATED
 from bursar.beliefs.sampling import sample_size
+from bursar.reproduce.bats_base_offer import complete_samples, line_between
 from bursar.reproduce.bats_chapter_6 import BAGS, OFFERS
 from bursar.reproduce.bats_scenarios import SCENARIOS, TASKS, bag, scenario
 from bursar.reproduce.bats_tables_6 import HALF, TABLES

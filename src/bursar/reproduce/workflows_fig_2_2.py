@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 
 from bursar.formats.workflow import read_workflows
-from bursar.plan.workflow.parallelism import exact_parallelism, token_parallelism
 from bursar.report.plot import Plot, Series
 from bursar.reproduce.result import Reproduction, Row, between, checked, judged, shown_only
+from bursar.reproduce.workflows_parallelism import exact_parallelism, token_parallelism
 from bursar.reproduce.workflows_setting import DATA, MIXTURE
 from bursar.simulate.workloads.kinds import draw
 

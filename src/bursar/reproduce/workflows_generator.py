@@ -16,8 +16,8 @@ from bursar.formats.workflow import read_workflows
 from bursar.model.dag import Dag
 from bursar.model.errors import InputError
 from bursar.reproduce.result import Reproduction, Row, around, judged, shown_only
+from bursar.reproduce.workflows_shape_facts import ShapeFacts, shape_facts
 from bursar.simulate.workloads.kinds import draw
-from bursar.simulate.workloads.shape_facts import ShapeFacts, shape_facts
 
 DATA: Final = Path("../shared/data/bharathi")
 """From the directory of the project."""

@@ -98,10 +98,3 @@ def stability(system: InSystem, until: Time, *, is_cut: bool = False) -> Stabili
         drift=squared / (until / SECOND),
         is_cut=is_cut,
     )
-
-
-def mostly_stable(runs: list[Stability]) -> bool:
-    """Each test finds most of the runs stable: two of three."""
-    by_wieland = sum(one.by_wieland for one in runs)
-    by_drift = sum(one.by_drift for one in runs)
-    return 2 * min(by_wieland, by_drift) > len(runs)

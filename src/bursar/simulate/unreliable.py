@@ -7,7 +7,7 @@ its own, so that two policies with the same seed meet the same fate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from random import Random
 
 from bursar.model.time import Time
@@ -17,11 +17,6 @@ from bursar.state.view import Machine
 
 Draw = Callable[[Random], Time]
 """Draws a duration: a turnaround time, a life."""
-
-
-def resampled(durations: Sequence[Time]) -> Draw:
-    """One of these at a time, each as likely as the other: an empirical distribution."""
-    return lambda rng: durations[int(rng.random() * len(durations))]
 
 
 def exponential(mean: Time) -> Draw:

@@ -11,7 +11,7 @@ from bursar.beliefs.performance import Performance, Profile
 from bursar.model.dag import dag_of
 from bursar.model.errors import InputError
 from bursar.model.time import SECOND
-from bursar.plan.published.prob_problem import Problem, by_level_and_kind, by_task, checked_groups
+from bursar.plan.published.prob_problem import Problem, by_level_and_kind, checked_groups
 
 OFFER = Performance(1.0, Histogram.constant(0.0), Histogram.constant(0.0))
 PROBLEM = Problem(
@@ -33,7 +33,6 @@ def test_profiles_are_rows():
 
 def test_tasks_of_one_level_and_kind_are_a_group():
     assert by_level_and_kind(PROBLEM).tolist() == [0, 0, 1, 2, 3]
-    assert by_task(PROBLEM).tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

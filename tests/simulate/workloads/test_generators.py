@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bursar.model.errors import InputError
 from bursar.model.time import SECOND
+from bursar.reproduce.workflows_shape_facts import critical_path, generations, shape_facts
 from bursar.simulate.workloads.arrivals import at_utilization, utilization_of
 from bursar.simulate.workloads.daggen import DaggenShape, daggen
 from bursar.simulate.workloads.drawn import TaskDrawer, composition
@@ -16,7 +17,6 @@ from bursar.simulate.workloads.generate import drawn_totals, generate, sizes_of
 from bursar.simulate.workloads.kinds import KINDS, draw
 from bursar.simulate.workloads.ligo import ligo
 from bursar.simulate.workloads.montage import images_of, montage
-from bursar.simulate.workloads.shape_facts import critical_path, generations, shape_facts
 from bursar.simulate.workloads.spec import (
     CLASSES,
     HYPER_GAMMA,

@@ -220,21 +220,6 @@ def mixed_candidates(
     ]
 
 
-def predict_strategies(
-    market: Market,
-    samples: Samples,
-    known: PoolKnowledge,
-    tasks: int,
-    strategies: Sequence[Strategy],
-    *,
-    seed: int = 0,
-) -> list[Prediction]:
-    """What is to be expected of each strategy, with the same luck."""
-    stage = _set_stage(market, samples, known, tasks)
-    rng = np.random.default_rng(seed)
-    return _predict(stage, _possible_worlds(stage, rng), strategies, rng)
-
-
 def known_unreliable(market: Market, samples: Samples, tasks: int) -> list[Offer]:
     """Unreliable offers of which run times are known, with a limit each.
 

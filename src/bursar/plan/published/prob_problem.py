@@ -87,11 +87,6 @@ class Solution(msgspec.Struct, frozen=True, eq=False):
     """what it took to find it"""
 
 
-def by_task(problem: Problem) -> Integers:
-    """Every task for itself, as published; hopeless but for small workflows."""
-    return np.arange(problem.tasks)
-
-
 def by_level_and_kind(problem: Problem) -> Integers:
     """[task]: its group, where tasks of one level and kind move together, for large workflows."""
     pairs = np.column_stack([problem.levels(), problem.kinds])

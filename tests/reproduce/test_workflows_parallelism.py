@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.simulate.plain_placing import PlainTask, PlainWork, token_sets
 
 from bursar.model.dag import dag_of
-from bursar.plan.workflow.parallelism import exact_parallelism, token_parallelism
+from bursar.reproduce.workflows_parallelism import exact_parallelism, token_parallelism
 
 
 @st.composite

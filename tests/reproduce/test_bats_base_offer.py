@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bursar.beliefs.base_offer import complete_samples, line_between, lines_from_base
 from bursar.beliefs.regression import Line
+from bursar.reproduce.bats_base_offer import complete_samples, line_between, lines_from_base
 
 REPLICATED = (1, 2, 3)
 MEASURED = {

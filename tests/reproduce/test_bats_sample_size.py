@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, t
 
-from bursar.beliefs.interval_size import (
+from bursar.model.errors import InputError
+from bursar.reproduce.bats_sample_size import (
     deviation_width,
     mean_width,
     size_for_deviation,
     size_for_mean,
 )
-from bursar.model.errors import InputError
 
 
 def test_the_width_for_the_deviation_is_that_of_the_equation():
