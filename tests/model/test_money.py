@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bursar.model.errors import InputError
-from bursar.model.money import LARGEST, NANOS, ZERO, Money, format_money
+from bursar.model.money import LARGEST, NANOS, ZERO, Money, format_money, format_shortfall
 
 amounts = st.integers(-LARGEST, LARGEST).map(Money)
 times = st.integers(-(10**6), 10**6)
@@ -200,6 +200,24 @@ def test_what_is_printed_is_in_order_and_close_and_with_up_enough(amount, other)
     assert abs((printed(amount) - amount).nanos) * 200 <= max(abs(amount.nanos), 200)
     if amount <= other:
         assert printed(amount) <= printed(other)
+
+
+@given(st.integers(0, LARGEST - 1), st.one_of(st.integers(1, 10**9), st.integers(1, LARGEST)))
+def test_what_is_needed_left_and_lacking_adds_up_as_printed(left, more):
+    need = min(left + more, LARGEST)
+    texts = format_shortfall(Money(need), Money(left), "USD")
+    needed, there, lacking = (Money.parse(text) for text in texts)
+    assert needed - there == lacking > ZERO
+    assert needed >= Money(need)
+    assert there <= Money(left)
+    assert needed.nanos - need <= max(NANOS // 100, need // 100)
+
+
+def test_a_shortfall_has_the_precision_of_what_is_needed():
+    texts = format_shortfall(Money.parse("1.6112"), Money.parse("0.7641"), "USD")
+    assert texts == ("$1.62", "$0.76", "$0.86")
+    texts = format_shortfall(Money.parse("0.0016112"), Money.parse("0.0007641"), "USD")
+    assert texts == ("$0.00162", "$0.000760", "$0.000860")
 
 
 def test_money_is_printed_with_its_currency_and_sign():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from random import Random
 
@@ -11,7 +12,7 @@ from bursar.beliefs.progress import Progress
 from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
-from bursar.model.money import Money
+from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.policies.place.fitting import FittingPlacer
@@ -79,6 +80,9 @@ def test_a_budget_that_cannot_do_ends_with_an_account_of_it(faithful):
     state = run(SLOW, FAST, budget="40", tasks=1000, faithful=faithful)
     assert state.ended.status == "budget"
     assert "that is left" in state.ended.why or "is left" in state.ended.why
+    if not faithful:
+        need, left, lacking = map(Money.parse, re.findall(r"\$([\d.]+)", state.ended.why))
+        assert need - left == lacking > ZERO
     assert "tasks" not in state.ended.why, "some more may be done until the run has ended"
     assert state.ledger.committed < Money.parse(40)
 

@@ -166,9 +166,30 @@ def format_money(
     return f"{sign}{figure} {currency}" if currency else f"{sign}{figure}"
 
 
+def format_shortfall(need: Money, left: Money, currency: str | None) -> tuple[str, str, str]:
+    """Print what is needed, what is left, and what is lacking, so that they add up as printed.
+
+    More must be needed than is left. All three have the precision of the first. What is needed is
+    rounded up and what is left is rounded down, so that what is lacking is enough when somebody
+    adds it to a budget.
+    """
+    step = 10 ** (DECIMALS - _decimals(need.nanos))
+    needed, there = -(-need.nanos // step) * step, left.nanos // step * step
+    amounts = (needed, there, needed - there)
+    needed_text, there_text, lacking_text = (
+        format_money(Money(nanos), currency, down=True) for nanos in amounts
+    )
+    return needed_text, there_text, lacking_text
+
+
+def _decimals(nanos: int) -> int:
+    """Cents at least, and three significant digits at least."""
+    return max(CENTS, min(DECIMALS, DECIMALS + SIGNIFICANT - len(str(nanos))))
+
+
 def _figure(nanos: int, *, up: bool, down: bool) -> str:
     """An amount of zero or more, rounded; whole cents have two decimals."""
-    decimals = max(CENTS, min(DECIMALS, DECIMALS + SIGNIFICANT - len(str(nanos))))
+    decimals = _decimals(nanos)
     step: int = 10 ** (DECIMALS - decimals)
     rounded = (nanos + (step - 1 if up else 0 if down else step // 2)) // step * step
     whole, rest = divmod(rounded, NANOS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import inf
 from random import Random
 
@@ -97,7 +98,13 @@ def test_the_same_seed_gives_the_same_run():
 def test_a_hopeless_budget_ends_early_with_an_account_of_what_would_do(seed):
     state = run(0.7, seed=seed)
     assert state.ended.status == "budget"
-    assert "more would probably do" in state.ended.why
+    figures = re.findall(r"\$([\d.]+)", state.ended.why)
+    need, left, lacking = map(Money.parse, figures)
+    assert need - left == lacking > ZERO
+    assert state.ended.why == (
+        f"{len(state.ready)} tasks not started need about ${figures[0]}, ${figures[1]} is left;"
+        f" ${figures[2]} more would probably do"
+    )
     assert state.ledger.committed.nanos < 0.4 * state.goal.budget.nanos
 
 

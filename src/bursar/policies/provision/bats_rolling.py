@@ -22,7 +22,7 @@ from bursar.beliefs.progress import Progress
 from bursar.beliefs.survival import Survival
 from bursar.engine.roles import Provisioner
 from bursar.model.market import Offer
-from bursar.model.money import Money, format_money
+from bursar.model.money import Money, format_shortfall
 from bursar.model.time import FOREVER, MINUTE, SECOND, Time, format_duration
 from bursar.plan.bag.rolling import (
     RentableMachine,
@@ -430,10 +430,10 @@ class RollingBats(Provisioner):
         need = Money(ceil(max(0.0, len(view.ready) - paid) * cost))
         if need <= left:
             return None
-        currency = view.market.currency
+        needed, unspent, lacking = format_shortfall(need, left, view.market.currency)
         return (
-            f"what is not started needs {format_money(need, currency, up=True)} or more;"
-            f" {format_money(left, currency, down=True)} is left"
+            f"what is not started needs {needed} or more, {unspent} is left;"
+            f" {lacking} more is the least that would do"
         )
 
     def _too_late(self, view: View, now: Time) -> str | None:

@@ -30,7 +30,7 @@ import msgspec
 
 from bursar.beliefs.bag_times import ENOUGH
 from bursar.engine.roles import Provisioner
-from bursar.model.money import ZERO, Money, format_money
+from bursar.model.money import ZERO, Money, format_money, format_shortfall
 from bursar.model.text import counted
 from bursar.model.time import FOREVER, MINUTE, SECOND, Time, format_duration, seconds
 from bursar.plan.bag.first_fleet import with_trials
@@ -291,13 +291,12 @@ class Frontier(Provisioner):
                 f"{counted(len(view.ready), 'task')} not started cannot end by the deadline",
                 status="deadline",
             )
-        need = Money(round(max(cheapest * MORE, left.money + 1)))
-        lacking = Money(max(1, need.nanos - round(left.money)))
+        money = round(left.money)
+        cost = max(round(cheapest * MORE), money + 1)
+        need, there, lacking = format_shortfall(Money(cost), Money(money), currency)
         return Stop(
-            f"{counted(len(view.ready), 'task')} not started need about"
-            f" {format_money(need, currency, up=True)},"
-            f" {format_money(Money(round(left.money)), currency, down=True)} is left;"
-            f" {format_money(lacking, currency, up=True)} more would probably do"
+            f"{counted(len(view.ready), 'task')} not started need about {need}, {there} is left;"
+            f" {lacking} more would probably do"
         )
 
     # --- leaving ---------------------------------------------------------------------------------
