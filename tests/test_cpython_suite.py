@@ -26,14 +26,14 @@ PLACES = (Path(__file__).parents[1] / ".venv/peers/cpython", Path("/"))
 """where Debian's package may have been unpacked (see peers.sh), or is installed"""
 CLASSES = ("ExecutorTest", "WaitTests", "AsCompletedTests", "ExecutorShutdownTest")
 DIFFERENCES = {
-    "test_cancel_futures": (
-        "no call has begun when it cancels, since no machine is up yet: all 50 are cancelled"
-    ),
-    "test_submit_after_interpreter_shutdown": (
-        "the error is a RunOver, which is a RuntimeError, so the traceback has another name in it"
-    ),
+    # No call has begun when it cancels, since no machine is up yet: all 50 are cancelled.
+    "test_cancel_futures": "`shutdown(cancel_futures=True)` at once",
+    # The error is a RunOver, which is a RuntimeError, so the traceback has another name in it.
+    "test_submit_after_interpreter_shutdown": "`submit` after the end",
 }
-"""Tests that do not pass, and why; each is tried, so that none stands here that passes."""
+"""Tests that do not pass, and what docs/python.md calls the difference; each is tried, so that none
+stands here that passes.
+"""
 
 
 def _suite():
@@ -62,6 +62,13 @@ def test_the_suite_of_cpython_is_there():
     if SUITE is None:
         pytest.skip(MISSING)
     assert all(_class(name) is not None for name in CLASSES)
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES.values())
+def test_each_difference_is_documented(difference):
+    page = (Path(__file__).parents[1] / "docs" / "python.md").read_text()
+    _, _, table = page.partition("## Differences from `ProcessPoolExecutor`")
+    assert f"\n| {difference} | " in table.partition("\n## ")[0]
 
 
 def _class(name: str):

@@ -26,12 +26,19 @@ def test_a_stamp_tells_sources_apart():
 
 def test_the_first_compilation_is_announced_once_and_what_is_kept_is_not(tmp_path, monkeypatch):
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
-    reported = []
-    on_compilation(lambda: reported.append("compiling"))
+    reported, compiled_before = [], []
+
+    def report():
+        reported.append("compiling")
+        compiled_before.extend(tmp_path.rglob("*.nb?"))
+
+    on_compilation(report)
     first, second = compile_kept(double, "first"), compile_kept(double, "second")
     assert not reported
     assert (first(3), second(3)) == (6, 6)
     assert reported == ["compiling"]
+    assert not compiled_before
+    assert list(tmp_path.rglob("*.nb?")), "which is where it would have been seen"
     on_compilation(lambda: reported.append("again"))
     assert compile_kept(double, "first")(3) == 6
     assert reported == ["compiling"], "it was kept"

@@ -182,9 +182,12 @@ def test_times_have_three_digits_and_a_unit(time, text):
 
 @pytest.mark.parametrize(
     ("text", "figure"),
-    [("0.87", "$0.87"), ("0.0021", "$0.0021"), ("8329.4", "$8,329"), ("0", "$0"), ("2.5", "$2.50")],
+    [
+        *[("0.87", "$0.87"), ("8329.4", "$8,329"), ("0", "$0"), ("2.5", "$2.50")],
+        *[("0.0021", "$0.00210"), ("0.00001234", "$0.0000123"), ("0.05", "$0.05")],
+    ],
 )
-def test_money_has_cents_or_two_digits(text, figure):
+def test_money_has_cents_or_three_digits(text, figure):
     assert amount(Money.parse(text), "USD") == figure
 
 

@@ -38,7 +38,10 @@ def moment(time: Time) -> str:
 
 
 def amount(value: Money | Fraction, currency: str) -> str:
-    """`$0.87`, `$0.0021`, `$8,329`: cents from 0.10 on, two digits below, whole from 1,000 on."""
+    """`$0.87`, `$0.00210`, `$8,329`: whole from 1,000 on, cents from 0.10 on, three digits below.
+
+    Whole cents have two decimals, as elsewhere.
+    """
     exact = Fraction(value.nanos, NANOS) if isinstance(value, Money) else value
     size, least = abs(exact), ""
     if not exact:
@@ -47,10 +50,10 @@ def amount(value: Money | Fraction, currency: str) -> str:
         figure, least = f"{float(_LEAST):.6f}", f"<{SPACE}"
     elif size >= _WHOLE:
         figure = f"{round(size):,}"
-    elif size >= _CENTS:
+    elif size >= _CENTS or (100 * size).denominator == 1:
         figure = f"{float(size):.2f}"
     else:
-        decimals = next(n for n in range(2, 40) if size * 10**n >= 10 or n == 39)
+        decimals = next(n for n in range(3, 40) if size * 10**n >= 100 or n == 39)
         figure = f"{float(size):.{decimals}f}"
     sign = least + ("−" if exact < 0 else "")
     symbol = SIGNS.get(currency)

@@ -41,9 +41,10 @@ function withSign(figure, currency) { return SIGNS[currency] ? SIGNS[currency] +
 function money(value, currency) {
   if (!value) return withSign("0", currency);
   if (value >= 1000) return withSign(fixed(value, 0), currency);
-  if (value >= 0.1) return withSign(fixed(value, 2), currency);
-  let digits = 2;
-  while (value * 10 ** digits < 10 && digits < 12) digits += 1;
+  const cents = 100 * value;
+  if (value >= 0.1 || (cents > 0.5 && Math.abs(cents - Math.round(cents)) < 1e-9)) return withSign(fixed(value, 2), currency);
+  let digits = 3;
+  while (value * 10 ** digits < 100 && digits < 12) digits += 1;
   return withSign(value.toFixed(digits), currency);
 }
 function moneyTick(value, step, currency) {
