@@ -12,7 +12,7 @@ import bursar
 ROOT = Path(bursar.__file__).parent
 PACKAGES = sorted(file.parent for file in ROOT.rglob("__init__.py"))
 MODULES = sorted(ROOT.rglob("*.py"))
-LONGEST = 560
+LONGEST = 500
 """lines of a file, some of them"""
 
 LONGEST_FUNCTION = 66
@@ -29,11 +29,6 @@ def tree_of(file: Path) -> ast.Module:
 def test_every_package_says_what_it_is():
     silent = [file for file in MODULES if not ast.get_docstring(tree_of(file))]
     assert not silent
-
-
-def test_every_package_at_the_top_has_a_readme():
-    without = [one for one in PACKAGES if one.parent == ROOT and not (one / "README.md").exists()]
-    assert not without
 
 
 def test_no_class_name_stands_twice():

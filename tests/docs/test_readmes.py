@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "bursar"
-PACKAGES = sorted(path.parent for path in SOURCE.glob("*/__init__.py"))
+PACKAGES = sorted(path.parent for path in SOURCE.glob("*/**/__init__.py"))
 SCREEN = 60
 """lines"""
 CODE = re.compile(r"`([^`\n]+)`")
@@ -56,14 +56,15 @@ def names(text):
         yield from CLASS.findall(block)
 
 
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_a_package_has_a_readme_of_one_screen(package):
     text = (package / "README.md").read_text()
     assert text.startswith(f"# {package.name}: ")
     assert len(text.splitlines()) <= SCREEN
+    assert "**What may be touched.**" in text
 
 
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_what_a_readme_names_exists(package):
     text = (package / "README.md").read_text()
     assert [word for word in names(text) if not is_known(word, package)] == []
