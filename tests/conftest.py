@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.compiled_once import compiled_once
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As where the tests run in the background of a shell: their children would ignore it, too.
@@ -18,6 +19,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kernels_compiled_once():
+    with compiled_once():
+        yield
 
 
 @pytest.fixture

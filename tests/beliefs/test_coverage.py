@@ -46,7 +46,7 @@ def execute(times: np.ndarray, fleet: dict[str, int]) -> list[tuple[str, int]]:
 
 def predicted(sample: np.ndarray, fleet: dict[str, int], offers, tasks: int, seed: int):
     parts = [FleetPart(offers[n], c, sample // SPEEDS[n], "bag") for n, c in fleet.items()]
-    return predict(parts, tasks, np.random.default_rng(seed), draws=150)
+    return predict(parts, tasks, np.random.default_rng(seed), draws=100)
 
 
 def keeps(sample: np.ndarray, rest: np.ndarray, fleet: dict[str, int], offers, seed: int):

@@ -16,7 +16,7 @@ from bursar.simulate.run import simulate
 
 OFFER = Offer("c7a.large", Money(28_512), SECOND, MINUTE, limit=50, boot=45 * SECOND, slots=2)
 MARKET = Market("USD", "2026-07-01", (OFFER,))
-TASKS = 100
+TASKS = 40
 
 
 def run(fleet, cap, seed):
