@@ -264,7 +264,11 @@ def test_what_unreliable_machines_lose_comes_back_within_the_budgets_of_users():
     request = Request(
         market=market,
         goal=Goal(accounts=(Account("ann", each), Account("bob", each))),
-        policies={"provisioner": f"react:interval={SECOND}", "placer": "priority", "replicator": "none"},
+        policies={
+            "provisioner": f"react:interval={SECOND}",
+            "placer": "priority",
+            "replicator": "none",
+        },
         sabotage=SECOND // 2,
         takes_workflows=True,
         name="spot",
