@@ -58,8 +58,8 @@ def test_every_function_fits_on_a_screen():
 
 
 CUTE = {
-    *("bench", "book", "counsel", "crew", "desk", "fortune", "insured", "misfortune", "shop"),
-    *("staff", "trouble", "workshop"),
+    *("bench", "book", "counsel", "crew", "deal", "deeds", "desk", "forsaken", "fortune"),
+    *("insured", "misfortune", "shop", "staff", "trouble", "workshop"),
 }
 """words that nobody would search for; no name has one of them"""
 

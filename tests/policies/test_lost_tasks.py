@@ -49,20 +49,20 @@ def one_lost(tasks=3):
     return scene
 
 
-def dealt(scene, *slots, seed=0):
+def filled(scene, *slots, seed=0):
     lost = LostTasks()
     state = Scene(HERE, THERE, SURE, tasks=scene.state.total).state
     for event in scene.events[3:]:
         state.apply(event)
         lost.saw(event, state)
-    return lost.deal(slots, scene.state, Random(seed))
+    return lost.fill(slots, scene.state, Random(seed))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_lost_task_is_the_first_on_a_reliable_machine(seed):
     scene = one_lost()
     spare, stays = scene.machine("c5-there"), scene.machine("sure")
-    starts = {one.machine: one for one in dealt(scene, spare, stays, seed=seed)}
+    starts = {one.machine: one for one in filled(scene, spare, stays, seed=seed)}
     assert starts[stays].task == 1
     assert "lost with a machine of c5-here" in starts[stays].reason
     assert len({one.task for one in starts.values()}) == 2
@@ -71,7 +71,7 @@ def test_a_lost_task_is_the_first_on_a_reliable_machine(seed):
 def test_a_lost_task_goes_to_another_zone_where_both_are_free():
     scene = one_lost(tasks=2)
     here, there = scene.machine("c5-here"), scene.machine("c5-there")
-    starts = {one.task: one for one in dealt(scene, here, there)}
+    starts = {one.task: one for one in filled(scene, here, there)}
     assert starts[1].machine == there
     assert starts[1].reason.endswith("another kind")
     assert starts[2].machine == here
@@ -79,13 +79,13 @@ def test_a_lost_task_goes_to_another_zone_where_both_are_free():
 
 def test_a_lost_task_does_not_wait_for_another_zone():
     scene = one_lost(tasks=1)
-    assert [one.task for one in dealt(scene, scene.machine("c5-here"))] == [1]
+    assert [one.task for one in filled(scene, scene.machine("c5-here"))] == [1]
 
 
 def test_where_nothing_was_lost_tasks_are_dealt_at_random():
     scene = Scene(HERE, tasks=40)
     slots = [scene.machine() for _ in range(4)]
-    drawn = {tuple(one.task for one in dealt(scene, *slots, seed=seed)) for seed in range(5)}
+    drawn = {tuple(one.task for one in filled(scene, *slots, seed=seed)) for seed in range(5)}
     assert len(drawn) == 5
 
 

@@ -120,7 +120,7 @@ class Seen:
         return sqrt(max(0.0, (self.squares - self.count * mean * mean) / (self.count - 1)))
 
 
-class Deeds(msgspec.Struct):
+class MachineRecord(msgspec.Struct):
     """What one machine did: tasks, and the time they took."""
 
     tasks: int = 0
@@ -138,7 +138,7 @@ class Progress(RunTimes):
         self._sizes: dict[int, int] = {}
         """of the sample, by the size of the bag; only that of the last bag is kept"""
         self.seen: dict[str, Seen] = {}
-        self.machines: dict[int, Deeds] = {}
+        self.machines: dict[int, MachineRecord] = {}
         """those not down"""
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
@@ -149,7 +149,7 @@ class Progress(RunTimes):
             if len(seen.sampled) + len(seen.begun) < self.sample_of(state.total):
                 seen.begun.add(event.attempt)
         elif isinstance(event, ev.MachineRented):
-            self.machines[event.machine] = Deeds()
+            self.machines[event.machine] = MachineRecord()
         elif isinstance(event, ev.MachineDown):
             self.machines.pop(event.machine, None)
             for seen in self.seen.values():
@@ -157,18 +157,18 @@ class Progress(RunTimes):
 
     def saw_before(self, view: View) -> None:
         """Learn what happened before anybody watched."""
-        self.machines = {number: Deeds() for number in view.machines}
+        self.machines = {number: MachineRecord() for number in view.machines}
         for past in past_successes(view):
             runtimes = np.maximum(past.runtimes, 1)
             self.of(past.offer).add_past(runtimes.tolist())
             machines, places = np.unique(past.machines, return_inverse=True)
             times = np.zeros(len(machines), dtype=np.int64)
             np.add.at(times, places, runtimes)
-            for machine, *deeds in zip(
+            for machine, *record in zip(
                 machines.tolist(), np.bincount(places).tolist(), times.tolist(), strict=True
             ):
                 if machine in self.machines:
-                    self.machines[machine] = Deeds(*deeds)
+                    self.machines[machine] = MachineRecord(*record)
         self._find_sample(view)
 
     def _find_sample(self, view: View) -> None:
@@ -203,9 +203,9 @@ class Progress(RunTimes):
             seen.add(runtime)
             if event.attempt in seen.begun:
                 insort(seen.sampled, runtime)
-            deeds = self.machines.setdefault(machine.id, Deeds())
-            deeds.tasks += 1
-            deeds.time += runtime
+            record = self.machines.setdefault(machine.id, MachineRecord())
+            record.tasks += 1
+            record.time += runtime
         seen.begun.discard(event.attempt)
 
     def of(self, offer: str) -> Seen:

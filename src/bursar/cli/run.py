@@ -386,9 +386,9 @@ def page_beside(session: Session, *, wanted: bool) -> Iterator[None]:
     from bursar.web.listening import require_web
 
     require_web()
-    from bursar.web.page.serve import PageBeside
+    from bursar.web.page.serve import PageServer
 
-    with PageBeside(Home(session.run_dir.path.parent), session.run_dir.name) as page:
+    with PageServer(Home(session.run_dir.path.parent), session.run_dir.name) as page:
         say(f"page: {page.link} (token to stop the run there: {page.token})")
         yield
 

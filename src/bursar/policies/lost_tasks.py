@@ -64,7 +64,7 @@ class LostTasks:
         """The offer whose machine was lost with a task last; None: none was."""
         return self._lost.get(task)
 
-    def deal(self, slots: Sequence[int], view: View, rng: Random) -> list[Start]:
+    def fill(self, slots: Sequence[int], view: View, rng: Random) -> list[Start]:
         """A ready task for each of these slots, as far as there are any; at random, but for those
         that were lost.
         """

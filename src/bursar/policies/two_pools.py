@@ -103,7 +103,7 @@ class TwoPools:
         """the tail wants unreliable machines that are not available now"""
         self._paid_all = False
         """all that remained was sent to the reliable pool, as the budget allowed"""
-        self.is_forsaken = False
+        self.lacks_unreliable = False
         """unreliable machines are no longer available: all goes to reliable ones"""
 
     def resize(self, fleet: Fleet, unreliable: int) -> None:
@@ -278,7 +278,7 @@ class TwoPools:
         if not self.tails.are_open:
             limit = max(limit, self._early_help.limit)
         limit = max(limit, self._deadline_help.slots)
-        return max(limit, self.unreliable) if self.is_forsaken else limit
+        return max(limit, self.unreliable) if self.lacks_unreliable else limit
 
     @property
     def reliable_demand(self) -> int:
@@ -315,7 +315,7 @@ class TwoPools:
         if self.helps_deadline:
             return True
         is_barren = self._early_help.is_barren and is_before
-        lacks = self.is_forsaken or self._lacks_machines or is_barren
+        lacks = self.lacks_unreliable or self._lacks_machines or is_barren
         return lacks or self._has_kind(Kind.COMBINED)
 
     def _has_kind(self, kind: Kind) -> bool:

@@ -17,7 +17,7 @@ from bursar.model.money import Money
 from bursar.model.strategy import STATIC, Strategy, read_strategy
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.policies.pool_timeout import ENOUGH, FIRST
-from bursar.policies.provision.mixed import FORSAKEN
+from bursar.policies.provision.mixed import AWAITED_FOR
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.unreliable import MortalMachines, Overlay, UnreliablePool, exponential
 from bursar.state import events as ev
@@ -54,7 +54,7 @@ def test_a_pool_that_loses_every_machine_for_good_leaves_the_rest_to_reliable_on
 
     state = run(MortalMachines(Vanishing(CALM), {"spot": lambda rng: 25 * MINUTE}))
     assert (state.ended.status, state.done) == ("done", 40)
-    assert state.last_settled > FORSAKEN
+    assert state.last_settled > AWAITED_FOR
 
 
 def test_unreliable_machines_alone_finish_too():
@@ -109,7 +109,7 @@ class Gone(Overlay):
 def test_where_no_unreliable_machine_is_available_each_task_runs_once_on_reliable_ones():
     state = run(Gone(CALM, 0), None)
     assert state.done == len(state.log) == 40
-    assert state.last_settled < FORSAKEN + 40 / SURE.limit * 11 * MINUTE + HOUR
+    assert state.last_settled < AWAITED_FOR + 40 / SURE.limit * 11 * MINUTE + HOUR
 
 
 def test_both_pools_are_combined_while_losses_are_announced():
@@ -123,7 +123,7 @@ def test_a_tail_goes_to_reliable_machines_where_no_other_is_available():
     lives = MortalMachines(Gone(CALM, MINUTE), {"spot": lambda rng: 62 * MINUTE})
     state = run(lives, Strategy(3, 12 * MINUTE, 20 * MINUTE, 0.5), tasks=41)
     assert state.done == 41
-    assert state.last_settled < 62 * MINUTE + FORSAKEN
+    assert state.last_settled < 62 * MINUTE + AWAITED_FOR
 
 
 def test_a_task_longer_than_the_learned_deadline_is_not_given_up_for_ever():

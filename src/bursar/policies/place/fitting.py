@@ -58,7 +58,7 @@ class FittingPlacer(Placer):
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         slots = self._chosen(view, now)
-        return self._lost.deal(slots, view, rng)
+        return self._lost.fill(slots, view, rng)
 
     def _chosen(self, view: View, now: Time) -> list[int]:
         """A machine for each slot that shall get a task, the fastest first."""

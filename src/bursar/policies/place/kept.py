@@ -45,7 +45,7 @@ class KeptPlacer(Placer):
             for machine in kept
             for _ in range(machine.offer.slots - len(machine.attempts))
         ]
-        return self._lost.deal(slots, view, rng)
+        return self._lost.fill(slots, view, rng)
 
     def next_task(self, view: View, rng: Random) -> int | None:
         return view.ready[int(rng.random() * len(view.ready))] if view.ready else None

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from bursar.beliefs.progress import Deeds, Progress
+from bursar.beliefs.progress import MachineRecord, Progress
 from bursar.engine.roles import Provisioner
 from bursar.model.money import ZERO, Money, format_money
 from bursar.model.time import MINUTE, Time
@@ -247,10 +247,10 @@ class PublishedBats(Provisioner):
         it is marked (section 2.2.3). The speed counts what is under way, too.
         """
         offer, seen = machine.offer, self.progress.of(machine.offer.name)
-        deeds = self.progress.machines.get(machine.id, Deeds())
+        record = self.progress.machines.get(machine.id, MachineRecord())
         elapsed = [now - view.attempts[number].started for number in machine.attempts]
         running = [max(1, seen.expected_by_sample(time)) for time in elapsed]
-        done, time = deeds.tasks + len(running), deeds.time + sum(running)
+        done, time = record.tasks + len(running), record.time + sum(running)
         mean = time / done if done else self.progress.mean(offer.name) or HUGE
         begin = max(now, machine.rented + offer.boot)
         spare = machine.until - begin - (sum(running) - sum(elapsed)) / offer.slots

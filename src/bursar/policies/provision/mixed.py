@@ -29,7 +29,7 @@ DEADLINE: Final = "the deadline needs it: unreliable machines alone may not be d
 BESIDE: Final = "both pools work until the tail, as preferred"
 TAIL: Final = "for tasks of the tail"
 HELP: Final = "unreliable machines alone do not get the work done"
-FORSAKEN: Final[Time] = HOUR
+AWAITED_FOR: Final[Time] = HOUR
 """Unreliable machines that were not available for so long are not waited for any more."""
 
 
@@ -103,7 +103,7 @@ class Mixed(Provisioner):
 
     def _decide(self, view: View, now: Time, rng: Random) -> Iterator[Rent | Release]:
         pools = self.pools
-        pools.is_forsaken = self._is_forsaken(view, now)
+        pools.lacks_unreliable = self._lacks_unreliable(view, now)
         pools.advance(view, now, rng)
         # What runs on a machine that will be taken away needs no other one before it is lost.
         at_work: Counter[bool] = Counter()
@@ -135,7 +135,7 @@ class Mixed(Provisioner):
             return Extend(machine.id, reason="it costs nothing")
         return Release(machine.id, reason="idle, and no task is about to need it")
 
-    def _is_forsaken(self, view: View, now: Time) -> bool:
+    def _lacks_unreliable(self, view: View, now: Time) -> bool:
         """Whether reliable machines must do without unreliable ones."""
         self.pools.counts.look(view)
         counts = (
@@ -146,7 +146,7 @@ class Mixed(Provisioner):
         if not self._reliable or any(one.all for one in counts):
             return False
         refusals = [view.refusals.get(offer.name) for offer in self._unreliable]
-        return all(one is not None and one.last - one.since >= FORSAKEN for one in refusals)
+        return all(one is not None and one.last - one.since >= AWAITED_FOR for one in refusals)
 
     def _fill(
         self, view: View, now: Time, offers: list[Offer], wanted: int, why: str
@@ -170,7 +170,7 @@ class Mixed(Provisioner):
         if not view.idle:
             return wanted
         idle = [view.machines[number] for number in view.idle if number not in wanted]
-        if not (pools.tails.are_open or pools.is_forsaken):
+        if not (pools.tails.are_open or pools.lacks_unreliable):
             return wanted | {machine.id for machine in idle if is_unreliable(machine)}
         kept = Counter(is_unreliable(view.machines[number]) for number in wanted)
         due: dict[str, int] = {}

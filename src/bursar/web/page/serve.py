@@ -44,7 +44,7 @@ def serve(home: Home, listening: Listening, bound: socket.socket, token: str) ->
         asyncio.run(server.serve(sockets=[bound]))
 
 
-class PageBeside:
+class PageServer:
     """A server of this run's page, in a process of its own; to be used in a `with` statement."""
 
     def __init__(self, home: Home, run: str) -> None:
@@ -67,7 +67,7 @@ class PageBeside:
             self._process.stdin.write(f"{self.token}\n".encode())
             self._process.stdin.flush()
 
-    def __enter__(self) -> PageBeside:
+    def __enter__(self) -> PageServer:
         return self
 
     def __exit__(self, *_: object) -> None:
