@@ -223,8 +223,8 @@ class RollingBats(Provisioner):
             self._standing(machine, bound, view, now)
             for machine, bound in zip(machines, bounds, strict=True)
         ]
-        hires = self._hires(view, now)
-        rows += [self._hire(offer, count, now) for offer, count in hires]
+        rentable = self._rentable_machines(view, now)
+        rows += [self._rentable_row(offer, count, now) for offer, count in rentable]
         money = free_money(machines, bounds, view)
         self.plan = plan = self._in_time(rows, view, money, now) or self._with_margin(
             rows, view, money, now
@@ -238,7 +238,7 @@ class RollingBats(Provisioner):
         )
         self._wanted = {}
         place = len(machines)
-        for offer, count in hires:
+        for offer, count in rentable:
             wanted = int((plan.units[place : place + count] > 0).sum())
             place += count
             if wanted:
@@ -312,7 +312,7 @@ class RollingBats(Provisioner):
             under_way=lost,
         )
 
-    def _hires(self, view: View, now: Time) -> list[tuple[Offer, int]]:
+    def _rentable_machines(self, view: View, now: Time) -> list[tuple[Offer, int]]:
         """Machines that might be rented, and how many; none while a better offer may show."""
         if self._may_be_better(view, now):
             return []
@@ -332,7 +332,7 @@ class RollingBats(Provisioner):
                 found.append((offer, room))
         return found
 
-    def _hire(self, offer: Offer, count: int, now: Time) -> RentableMachine:
+    def _rentable_row(self, offer: Offer, count: int, now: Time) -> RentableMachine:
         return RentableMachine(
             price=offer.price.nanos,
             unit=offer.billing,
