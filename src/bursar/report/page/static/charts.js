@@ -54,7 +54,7 @@ function hover(root, x, left, right, top, bottom, tell) {
   pad.addEventListener("mouseleave", () => { moveCursor(null); tip(""); });
 }
 function niceTop(high) { const step = niceStep(high || 1, 4); return Math.ceil((high || 1) / step - 1e-9) * step; }
-function span(charts, ahead) { return Math.max(charts.now, ahead ? ahead.end[1] : 0, 0.001) * 1.02; }
+function span(charts, ahead) { return Math.max(charts.now, ahead ? ahead.end[2] : 0, 0.001) * 1.02; }
 
 function drawPlane(box, data) {
   const { charts, outlook, live } = data, plans = charts.plans, path = outlook.history, ahead = outlook.now;
@@ -132,7 +132,7 @@ function labeller(root, left, right, top, bottom) {
 
 function drawMoney(box, data) {
   const { charts, outlook } = data, ahead = outlook.now, plan = charts.plans.find((one) => one.chosen);
-  if (charts.money.t.length < 2) { emptyState(box, data.tiles[1].value === "free" ? "Free of charge." : "Nothing is committed yet."); return; }
+  if (!Math.max(...charts.money.v)) { emptyState(box, data.tiles[1].value === "free" ? "Free of charge." : "Nothing is committed yet."); return; }
   const end = span(charts, ahead), last = charts.money.v[charts.money.v.length - 1];
   let high = Math.max(...charts.money.v, ahead ? ahead.cost[2] : 0, plan ? plan.cost_upper : 0);
   const showBudget = charts.budget && charts.budget < 5 * high;
@@ -159,8 +159,9 @@ function drawMoney(box, data) {
   deadlineLine(root, x, charts, end, top, bottom);
   hover(root, x, left, right, top, bottom, (t) => t > charts.now ? "" : `${moment(t)}: ${money(valueAt(charts.money, t), charts.currency)} committed`);
 }
+// From now to where the run may end: the band has all from P10 to P90 of both end and value, the dashes lead to P50.
 function fan(root, x, y, now, value, ends, values) {
-  root.appendChild(svg("path", { d: `M${x(now)} ${y(value)}L${x(ends[0])} ${y(values[2])}L${x(ends[1])} ${y(values[2])}L${x(ends[1])} ${y(values[0])}Z`, fill: "var(--fan)" }));
+  root.appendChild(svg("path", { class: "fan", d: `M${x(now)} ${y(value)}L${x(ends[0])} ${y(values[2])}L${x(ends[2])} ${y(values[2])}L${x(ends[2])} ${y(values[0])}Z`, fill: "var(--fan)" }));
   root.appendChild(svg("path", { d: `M${x(now)} ${y(value)}L${x(ends[1])} ${y(values[1])}`, stroke: "var(--running)", "stroke-width": 2, "stroke-dasharray": "6 4", fill: "none" }));
   root.appendChild(svg("circle", { cx: x(ends[1]), cy: y(values[1]), r: 3.5, fill: "var(--running)" }));
 }

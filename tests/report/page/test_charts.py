@@ -1,0 +1,43 @@
+"""Charts in a real browser: what they draw is where the numbers say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.report.page.test_snapshot import begun, expect, shown
+
+from bursar.report.page.html import report_html
+
+
+@pytest.fixture
+def opened(tmp_path, browser):
+    """Open the page of a snapshot from a file."""
+
+    def open_page(found, width=1280):
+        path = tmp_path / "report.html"
+        path.write_text(report_html(found))
+        browser.problems.clear()
+        browser.size(width)
+        browser.open(f"file://{path}", "document.querySelector('#tasks-chart svg') !== null")
+        assert browser.problems == []
+        return browser
+
+    return open_page
+
+
+@pytest.mark.parametrize("chart", ["tasks-chart", "money-chart"])
+def test_the_fan_of_a_forecast_reaches_the_end_at_p90(opened, chart):
+    scene = expect(begun(), 6.5, 14, 0.9)
+    found = shown(scene)
+    browser = opened(found)
+    fan = browser.evaluate(f"document.querySelector('#{chart} .fan').getAttribute('d')")
+    left, width = browser.evaluate(
+        f"(() => {{ const pad = document.querySelector('#{chart} svg').lastChild;"
+        " return ['x', 'width'].map(name => Number(pad.getAttribute(name))); })()"
+    )
+    low, _, high = found.outlook.now.end
+    end_of_axis = 1.02 * high  # all of the band fits into the chart
+    drawn = [float(x) for x in re.findall(r"[ML](-?[\d.]+) ", fan)]
+    expected = [left + width * moment / end_of_axis for moment in (found.charts.now, low, high)]
+    assert drawn[:3] == pytest.approx(expected, abs=0.5)
