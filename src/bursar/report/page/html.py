@@ -83,10 +83,10 @@ def live_html(shown: RunSnapshot, address: str) -> str:
         "ALARM": _ALARM,
         "DIALOG": _DIALOG,
     }
-    place = escape(address)
+    place, live = escape(address), ' class="live"' if shown.live else ""
     return (
         f'{_head(shown.run)}<link rel="stylesheet" href="/static/page.css"></head>\n'
-        f'<body data-events="{place}/events" data-stop="{place}/stop">\n'
+        f'<body{live} data-events="{place}/events" data-stop="{place}/stop">\n'
         f"{_body(shown, parts)}\n"
         f'<script type="application/json" id="data">{data}</script>\n'
         '<script src="/static/page.js" defer></script>\n</body></html>\n'

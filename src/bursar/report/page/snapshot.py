@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 import shlex
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from typing import Final
 
@@ -215,10 +216,7 @@ def snapshot(
     is_live: bool,
     redact: bool = False,
 ) -> RunSnapshot:
-    """How a run stands at `now`, which is not before its last event.
-
-    `history`: forecasts that were made before; None: they are made of what was known then.
-    """
+    """How a run stands at `now`, which is not before its last event."""
     now = max(now, state.now) if state.ended is None and is_live else state.now
     columns = AttemptColumns.of(state)
     split = split_money(columns, machines, now)
@@ -436,6 +434,12 @@ def _choice(state: RunState) -> str:
     return f"bursar run {shlex.quote(state.run)} --choose {shlex.quote(plans.chosen.name)}"
 
 
+@cache
+def _version() -> str:
+    """It takes a file to be read."""
+    return version("bursar")
+
+
 def _about(state: RunState, now: Time, *, redact: bool) -> AboutRun:
     created = state.created
     assert created is not None  # noqa: S101
@@ -450,7 +454,7 @@ def _about(state: RunState, now: Time, *, redact: bool) -> AboutRun:
         command="" if redact else options.typed,
         then=_choice(state) if options.typed and not redact else "",
         template="" if redact else shown_command(state),
-        version=version("bursar"),
+        version=_version(),
         python=platform.python_version(),
         promises=promises(state),
         accounts=account_rows(state, now),

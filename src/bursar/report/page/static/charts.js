@@ -219,7 +219,7 @@ function drawSupply(box, data) {
   }
   root.appendChild(svg("path", { d: stepPath(demand.t, demand.v, x, capped, end), fill: "none", stroke: "var(--off)", "stroke-width": 1.5, "stroke-dasharray": "5 2" }));
   root.appendChild(svg("path", { d: stepPath(supply.t, supply.v, x, capped, end), fill: "none", stroke: "var(--ink)", "stroke-width": 2 }));
-  setText(byId("demand-word"), cut ? `demand, up to ${fixed(wanted, 0)}` : "demand");
+  setText(byId("supply-sub"), cut ? `slots; demand was up to ${fixed(wanted, 0)}` : "slots");
   pauseMarks(root, x, top, bottom);
   nowLine(root, x, charts, top, bottom, data.live);
   hover(root, x, left, right, top, bottom, (t) => t > charts.now ? "" : `${moment(t)}: ${fixed(valueAt(demand, t), 0)} slots wanted, ${fixed(valueAt(supply, t), 0)} up`);

@@ -6,12 +6,19 @@ function hatch(context, ink) {
   draw.beginPath(); draw.moveTo(-1, 7); draw.lineTo(7, -1); draw.moveTo(-1, 1); draw.lineTo(1, -1); draw.moveTo(5, 7); draw.lineTo(7, 5); draw.stroke();
   return context.createPattern(tile, "repeat");
 }
+// The page of a live run gives a drawing the height that it has at first, with some room to grow. What comes later
+// scrolls inside, so that nothing below it moves.
+function roomFor(box, natural) {
+  if (!document.body.classList.contains("live")) return natural;
+  if (!box.dataset.room) box.dataset.room = Math.max(300, Math.min(640, natural));
+  return Number(box.dataset.room);
+}
 function paper(box, height, label) {
   let node = box.querySelector("canvas");
   if (!node) { node = document.createElement("canvas"); add(clear(box), node); node.setAttribute("role", "img"); watchMachines(node); }
   const width = Math.max(200, box.clientWidth), dense = window.devicePixelRatio || 1;
   node.width = Math.round(width * dense); node.height = Math.round(height * dense);
-  node.style.height = height + "px"; box.style.height = height + "px";
+  node.style.height = height + "px"; box.style.height = roomFor(box, height) + "px";
   node.setAttribute("aria-label", label);
   const context = node.getContext("2d"); context.scale(dense, dense);
   context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
@@ -29,12 +36,14 @@ function axisBelow(context, x, end, top, bottom) {
 function drawMachines(box, data) {
   const machines = data.machines;
   machineHits = null;
-  if (!machines.rented) { box.style.height = "120px"; emptyState(box, "No machine has been rented yet."); return; }
+  if (!machines.rented) { box.style.height = roomFor(box, 120) + "px"; emptyState(box, "No machine has been rented yet."); return; }
   if (machines.rows) drawRows(box, data); else drawRaster(box, data);
 }
 function drawRows(box, data) {
   const { charts, machines } = data, rows = machines.rows, live = data.live;
-  const small = rows.length > 24, pitch = small ? 9 : 16, bar = pitch - (small ? 2 : 3), gap = 6;
+  const gap = 6, gaps = gap * (new Set(rows.map((row) => row.offer)).size - 1), frame = 28;
+  const natural = rows.length * (rows.length > 24 ? 9 : 16) + gaps + frame, room = roomFor(box, natural);
+  const pitch = Math.max(9, Math.min(16, Math.floor((room - gaps - frame) / rows.length))), small = pitch < 13, bar = pitch - (small ? 2 : 3);
   let y = 4, before = null;
   const tops = rows.map((row) => { if (before !== null && row.offer !== before) y += gap; before = row.offer; const at = y; y += pitch; return at; });
   const bottom = y + 2, height = bottom + 22;

@@ -4,7 +4,7 @@ function showVerdict(data) {
   const icon = byId("icon");
   if (!icon) return;
   icon.className = "icon " + data.verdict.tone; setText(icon, ICONS[data.verdict.tone]);
-  setText(byId("verdict"), data.verdict.text); setText(byId("verdict-more"), data.verdict.more || "\u00a0");
+  for (const [id, text] of [["verdict", data.verdict.text], ["verdict-more", data.verdict.more || "\u00a0"]]) { setText(byId(id), text); byId(id).title = text.trim(); }
 }
 function showTiles(data) {
   for (const one of data.tiles) {
@@ -23,6 +23,12 @@ function showTiles(data) {
       part.style.width = (100 * bar[name]).toFixed(2) + "%";
     });
   }
+}
+// A panel that there was no reason for at first comes below all others: nothing that is being read moves.
+function reveal(panel, wanted) {
+  const comes = wanted && panel.classList.contains("gone");
+  if (comes && page.drawn && document.body.classList.contains("live")) panel.classList.add("late");
+  panel.classList.toggle("gone", !wanted);
 }
 function bar(parts) {
   const made = el("div", "split");
@@ -53,7 +59,8 @@ function showMoney(data) {
   add(box, whole, amounts, split.offers.length ? offers : null);
 }
 function showFailures(data) {
-  const box = clear(byId("failures-list")), failures = data.failures;
+  const list = byId("failures-list"), failures = data.failures;
+  const opened = new Set([...list.querySelectorAll("details[open]")].map((one) => one.dataset.line)), box = clear(list);
   setText(byId("failures-end"), failures.total ? `${fixed(failures.total, 0)} ${failures.total === 1 ? "task" : "tasks"} in ${failures.groups.length} ${failures.groups.length === 1 ? "group" : "groups"}` : "");
   if (!failures.total) {
     emptyState(box, "No task failed for good.", failures.tries ? `${fixed(failures.tries, 0)} ${failures.tries === 1 ? "try" : "tries"} failed, and the tasks were tried again.` : ""); return;
@@ -62,7 +69,7 @@ function showFailures(data) {
     const item = el("div", "fail"), text = el("div");
     add(text, el("div", "mono", group.line), el("div", "note", [group.code, (group.tasks.length === 1 ? "task " : "tasks ") + group.tasks.slice(0, 6).join(", ") + (group.count > 6 ? ", …" : "")].filter(Boolean).join(" · ")));
     if (group.command || group.stderr) {
-      const details = el("details");
+      const details = el("details"); details.dataset.line = group.line; details.open = opened.has(group.line);
       add(details, el("summary", "", "end of stderr of task " + group.tasks[0]), el("pre", "", group.command + "\n\n" + (group.stderr || "no output")));
       details.querySelector("pre").tabIndex = 0;
       text.appendChild(details);
@@ -132,9 +139,9 @@ function showOffers(data) {
   add(clear(byId("offers-table")), table(columns, data.offers.map((one) => [one.offer, one.pool, one.price, one.up, one.rented, one.lost, one.p50, one.useful, one.others, one.money, one.each])));
   setText(byId("offers-end"), data.about.prices);
   const plan = byId("promise"), users = byId("accounts");
-  byId("promise-panel").classList.toggle("gone", !data.about.promises.length);
+  reveal(byId("promise-panel"), data.about.promises.length > 0);
   if (data.about.promises.length) add(clear(plan), table([["", ""], ["predicted P50", "r"], ["at most", "r"], ["actual", "r"], ["promise", "r"]], data.about.promises.map((one) => [one.what, one.predicted, one.at_most, one.actual, one.kept === null ? "–" : one.kept ? "kept" : "broken"])));
-  byId("accounts-panel").classList.toggle("gone", !data.about.accounts.length);
+  reveal(byId("accounts-panel"), data.about.accounts.length > 0);
   if (data.about.accounts.length) showUsers(clear(users), data.about.accounts);
 }
 function showUsers(box, rows) {
@@ -165,7 +172,7 @@ function showRunTimesTold(data) {
 const NODE_TONE = { done: "useful", failed: "failed", blocked: "failed", running: "running", cancelled: "idle", ready: "idle", waiting: "idle" };
 function drawGraph(data) {
   const panel = byId("workflow"), graph = data.graph;
-  panel.classList.toggle("gone", !graph);
+  reveal(panel, Boolean(graph));
   if (!graph) return;
   const box = byId("workflow-graph"), tall = Math.max(90, Math.min(640, graph.widest * 22 + 20));
   box.style.height = (tall + 26) + "px";
