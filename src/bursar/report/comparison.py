@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
@@ -28,6 +28,8 @@ class ComparedTable(msgspec.Struct, frozen=True):
     """columns in which less is better ..."""
     more: tuple[str, ...] = ()
     """... and those in which more is"""
+    figures: Mapping[str, tuple[float | None, ...]] = msgspec.field(default_factory=dict)
+    """by column, a number for each row, where texts have units that differ"""
 
     def best(self) -> set[tuple[int, int]]:
         """Places of the best figures: row and column; none where all are alike."""
@@ -35,7 +37,7 @@ class ComparedTable(msgspec.Struct, frozen=True):
         for place, name in enumerate(self.columns):
             if name not in (*self.less, *self.more):
                 continue
-            figures = [_figure(row[place]) for row in self.rows]
+            figures = self.figures.get(name) or [_figure(row[place]) for row in self.rows]
             known = [one for one in figures if one is not None]
             if len(set(known)) < 2:
                 continue
