@@ -134,8 +134,9 @@ class Browser:
         return self.evaluate(f"document.querySelector({json.dumps(selector)})?.textContent")
 
     def press(self, key: str) -> None:
+        printed = {"text": key} if len(key) == 1 else {}
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, text=key)
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, **printed)
 
     def screenshot(self, path: Path) -> None:
         """The whole page, as a picture."""

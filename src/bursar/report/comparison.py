@@ -48,7 +48,11 @@ class ComparedTable(msgspec.Struct, frozen=True):
 
 def comparison_html(title: str, tables: Sequence[ComparedTable], plots: Sequence[Plot]) -> str:
     """One file that needs nothing else."""
-    drawn = "".join(f'<div style="overflow-x:auto;margin:16px 0">{svg(one)}</div>' for one in plots)
+    drawn = "".join(
+        '<div style="overflow-x:auto;margin:16px 0" tabindex="0" role="region"'
+        f' aria-label="{escape(one.title)}">{svg(one)}</div>'
+        for one in plots
+    )
     body = (
         '<div style="font:14px/1.45 system-ui,sans-serif;font-variant-numeric:tabular-nums;'
         'max-width:1232px;margin:0 auto">'

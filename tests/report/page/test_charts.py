@@ -41,3 +41,27 @@ def test_the_fan_of_a_forecast_reaches_the_end_at_p90(opened, chart):
     drawn = [float(x) for x in re.findall(r"[ML](-?[\d.]+) ", fan)]
     expected = [left + width * moment / end_of_axis for moment in (found.charts.now, low, high)]
     assert drawn[:3] == pytest.approx(expected, abs=0.5)
+
+
+def test_arrow_keys_read_the_values_of_a_chart(opened):
+    browser = opened(shown(begun()))
+    browser.evaluate("document.querySelector('#tasks-chart').focus()")
+    browser.press("End")
+    browser.press("ArrowLeft")
+    said = browser.text("#read-aloud")
+    assert re.fullmatch(r"0:03:\d\d: 6 done, 2 running on 2 machines", said), said
+    assert browser.text(".tip") == said, "it is shown as well"
+    marked = "document.querySelectorAll('svg .cursor[visibility=visible]').length"
+    assert browser.evaluate(marked) > 1, "the moment is marked in the other charts"
+
+
+def test_arrow_keys_read_what_a_machine_did(opened):
+    browser = opened(shown(begun()))
+    browser.evaluate("document.querySelector('#machines-canvas').focus()")
+    browser.press("ArrowDown")
+    first = browser.text("#read-aloud")
+    assert first.startswith("small-1 at ") and "useful: task 1, 60.0" in first
+    browser.press("ArrowRight")
+    assert "useful: task 3, 60.0" in browser.text("#read-aloud")
+    browser.press("ArrowDown")
+    assert browser.text("#read-aloud").startswith("small-2 at ")

@@ -12,6 +12,7 @@ from tests.live_run import live_run, served
 from bursar.journal.runs import Home
 from bursar.model.goal import Goal
 from bursar.model.money import Money
+from bursar.model.time import SECOND
 from bursar.model.work import Work, make_bag
 from bursar.state import events as ev
 
@@ -117,3 +118,22 @@ def test_nothing_moves_while_machines_come_and_tasks_fail(live, page, width):
     page.size(width)
     page.screenshot(SCREENSHOTS / f"moving-{width}-light.png")
     assert page.problems == []
+
+
+def test_only_another_verdict_is_announced(live, page):
+    """Not its figures, which change all the time."""
+    page.evaluate(
+        "window.said = []; new MutationObserver(() => window.said.push("
+        "document.querySelector('#announced').textContent)).observe("
+        "document.querySelector('#announced'), { childList: true, characterData: true }); 0"
+    )
+    machine = live.rent()
+    for task in (1, 2, 3):
+        live.attempt(task, machine)
+        page.wait(f"document.querySelector('#verdict').textContent.includes('{task} of 40')")
+    end = live.now + 60 * SECOND
+    cost = (Money.parse("1"),) * 3
+    live.tell(ev.ForecastMade(live.now, (end, end, end), cost, 0.97, 16))
+    page.wait("document.querySelector('#verdict').textContent.startsWith('On course')")
+    said = page.evaluate("window.said")
+    assert [text.split(":")[0] for text in said] == ["Too early to tell", "On course"]

@@ -52,6 +52,31 @@ function hover(root, x, left, right, top, bottom, tell) {
     moveCursor(t); tip(tell(t), event);
   });
   pad.addEventListener("mouseleave", () => { moveCursor(null); tip(""); });
+  readByKeys(root.parentNode, x, left, right, tell);
+}
+// Arrow keys move the moment through a chart that has the focus; what a mouse is shown is said as well.
+const reading = {};
+function readByKeys(box, x, left, right, tell) {
+  const first = !reading[box.id];
+  reading[box.id] = { ...reading[box.id], x, left, right, tell };
+  if (!first) return;
+  box.tabIndex = 0; box.setAttribute("role", "group"); box.setAttribute("aria-label", "Chart; arrow keys read its values");
+  box.addEventListener("keydown", (event) => {
+    const chart = reading[box.id], step = (chart.right - chart.left) / 40;
+    const move = { ArrowLeft: -step, ArrowRight: step, Home: -1e9, End: 1e9 }[event.key];
+    if (move === undefined) return;
+    event.preventDefault();
+    chart.at = Math.max(chart.left, Math.min(chart.right, (chart.at === undefined ? chart.left : chart.at) + move));
+    const t = chart.x.invert(chart.at);
+    moveCursor(t); tellAt(box, chart.at, 12, chart.tell(t));
+  });
+  box.addEventListener("blur", () => { moveCursor(null); tip(""); });
+}
+// A tip at a place of a box, which is said, too.
+function tellAt(box, px, py, text) {
+  const at = box.getBoundingClientRect();
+  tip(text, { clientX: at.left + px, clientY: at.top + py });
+  setText(byId("read-aloud"), text || "nothing here");
 }
 function niceTop(high) { const step = niceStep(high || 1, 4); return Math.ceil((high || 1) / step - 1e-9) * step; }
 function span(charts, ahead) { return Math.max(charts.now, ahead ? ahead.end[2] : 0, 0.001) * 1.02; }

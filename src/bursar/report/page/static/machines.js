@@ -131,6 +131,15 @@ function machineCursor(box, x, end, height) {
   mark.style.height = height + "px";
   cursors[box.id] = { place: (at) => { mark.classList.toggle("gone", at === null); if (at !== null) mark.style.left = at.toFixed(1) + "px"; }, from: 0, to: end, x };
 }
+// What a machine did at a moment, in words.
+function machineAt(row, t, charts) {
+  const gone = row.gone === null ? charts.now : row.gone, found = (row.segments || []).find(([a, b]) => t >= a && t < b);
+  let text = "";
+  if (found) text = `${WORDS[USES[found[2]]]}: task ${found[3]}, ${duration(found[1] - found[0])}`;
+  else if (t < row.rented) text = ""; else if (row.up === null || t < row.up) text = `booting: ${duration((row.up === null ? gone : row.up) - row.rented)}`;
+  else if (t < gone) text = "idle, paid"; else if (t < row.until) text = (row.gone === null ? "paid ahead: " : "rounded up: ") + duration(row.until - gone);
+  return text ? `${row.name} at ${moment(t)}\n${text}` : "";
+}
 function watchMachines(node) {
   node.addEventListener("mousemove", (event) => {
     if (!machineHits) { tip(""); return; }
@@ -138,13 +147,37 @@ function watchMachines(node) {
     const n = tops.findIndex((top) => py >= top - 1 && py <= top + bar + 1);
     if (n < 0 || px < left) { tip(""); return; }
     moveCursor(x.invert(px));
-    const row = rows[n], t = x.invert(px), gone = row.gone === null ? charts.now : row.gone;
-    const found = (row.segments || []).find(([a, b]) => t >= a && t < b);
-    let text = "";
-    if (found) text = `${WORDS[USES[found[2]]]}: task ${found[3]}, ${duration(found[1] - found[0])}`;
-    else if (t < row.rented) text = ""; else if (row.up === null || t < row.up) text = `booting: ${duration((row.up === null ? gone : row.up) - row.rented)}`;
-    else if (t < gone) text = "idle, paid"; else if (t < row.until) text = (row.gone === null ? "paid ahead: " : "rounded up: ") + duration(row.until - gone);
-    tip(text ? `${row.name} at ${moment(t)}\n${text}` : "", event);
+    tip(machineAt(rows[n], x.invert(px), charts), event);
   });
   node.addEventListener("mouseleave", () => { moveCursor(null); tip(""); });
+  readMachinesByKeys(node.parentNode);
+}
+// Up and down choose a machine, left and right go from one thing that it did to the next.
+const machineRead = { row: 0, turn: -1 };
+function readMachinesByKeys(box) {
+  box.addEventListener("keydown", (event) => {
+    const down = { ArrowDown: 1, ArrowUp: -1 }[event.key], along = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!machineHits || (down === undefined && along === undefined)) return;
+    event.preventDefault();
+    const { x, rows, tops, charts } = machineHits, inside = (value, most) => Math.max(0, Math.min(most, value));
+    if (down) { machineRead.row = inside(machineRead.row + (machineRead.turn < 0 ? 0 : down), rows.length - 1); machineRead.turn = 0; }
+    machineRead.row = inside(machineRead.row, rows.length - 1);
+    const row = rows[machineRead.row], did = machineMoments(row, charts);
+    if (along) machineRead.turn = inside(machineRead.turn + along, did.length - 1);
+    const t = did[machineRead.turn], top = tops[machineRead.row];
+    box.scrollTop = Math.max(0, Math.min(top, Math.max(box.scrollTop, top - box.clientHeight + 40)));
+    moveCursor(t); tellAt(box, x(t), top - box.scrollTop, machineAt(row, t, charts));
+  });
+  box.addEventListener("blur", () => { moveCursor(null); tip(""); });
+}
+// A moment within each thing that a machine did, in their order.
+function machineMoments(row, charts) {
+  const gone = row.gone === null ? charts.now : row.gone, up = row.up === null ? gone : row.up, middle = (a, b) => (a + b) / 2;
+  const found = (row.segments || []).map(([a, b]) => middle(a, b));
+  if (up > row.rented) found.push(middle(row.rented, up));
+  let from = up;
+  for (const [a, b] of [...(row.segments || [])].sort((one, other) => one[0] - other[0])) { if (a > from) found.push(middle(from, a)); from = Math.max(from, b); }
+  if (gone > from) found.push(middle(from, gone));
+  if (row.until > gone) found.push(middle(gone, row.until));
+  return found.length ? found.sort((a, b) => a - b) : [row.rented];
 }

@@ -1,8 +1,17 @@
 // Panels of text: verdict, tiles, money, failures, why, longest, offers, graph, about.
+// Figures change all the time; only another verdict is worth interrupting somebody who listens.
+function announce(verdict, live) {
+  const word = verdict.text.split(":")[0], said = byId("announced");
+  if (!said || said.dataset.word === word) return;
+  const isFirst = said.dataset.word === undefined;
+  said.dataset.word = word;
+  if (!isFirst || live) setText(said, verdict.text);
+}
 const ICONS = { good: "✓", warn: "!", bad: "×", wait: "…" };
 function showVerdict(data) {
   const icon = byId("icon");
   if (!icon) return;
+  announce(data.verdict, data.live);
   icon.className = "icon " + data.verdict.tone; setText(icon, ICONS[data.verdict.tone]);
   for (const [id, text] of [["verdict", data.verdict.text], ["verdict-more", data.verdict.more || "\u00a0"]]) { setText(byId(id), text); byId(id).title = text.trim(); }
 }
