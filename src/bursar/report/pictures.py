@@ -25,9 +25,9 @@ from bursar.report.summary import Summary
 from bursar.report.theme import MARKED, PAPER, SOFT_INK, STYLE
 
 COLOURS: Final = {
-    "useful": "#1f9b78", "running": "#5aa2ee", "off": "#e5a92b", "failed": "#f4633a",
-    "lost": "#d985bf", "booting": "#40749c", "idle": "#8b9099", "rounded": "#8b909966",
-    "ahead": "#8b909933",
+    "useful": "#1f9b78", "running": "#5aa2ee", "replica": "#f0cf8a", "off": "#e5a92b",
+    "failed": "#f4633a", "lost": "#d985bf", "booting": "#40749c", "idle": "#8b9099",
+    "rounded": "#8b909966", "ahead": "#8b909933",
 }  # fmt: skip
 NODES: Final = {
     "done": "#1f9b78", "failed": "#d9481c", "blocked": "#d9481c", "running": MARKED,

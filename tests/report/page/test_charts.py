@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.report.page.test_snapshot import begun, expect, shown
+from tests.report.page.test_snapshot import SMALL, begun, expect, shown
 
+from bursar import WorkflowBuilder
+from bursar.model.work import Work
+from bursar.model.workflow import Workflow
 from bursar.report.page.html import report_html
+from bursar.state import events as ev
+from bursar.testing import Scene
 
 
 @pytest.fixture
@@ -65,3 +70,22 @@ def test_arrow_keys_read_what_a_machine_did(opened):
     assert "useful: task 3, 60.0" in browser.text("#read-aloud")
     browser.press("ArrowDown")
     assert browser.text("#read-aloud").startswith("small-2 at ")
+
+
+def test_one_of_several_workflows_is_chosen(opened):
+    scene = Scene(SMALL, budget="9", arrivals_open=True)
+    for name, tasks in (("first", 2), ("<b>second", 3)):
+        work = WorkflowBuilder(name)
+        for number in range(tasks):
+            work.task(f"task-{number}", run="true")
+        scene.tell(ev.WorkArrived(0, Work(Workflow.of(work.build()))))
+    browser = opened(shown(scene))
+    nodes = "document.querySelectorAll('#workflow-graph circle').length"
+    assert browser.evaluate(nodes) == 2
+    assert browser.text("#workflow-menu") == "1: first2: <b>second"
+    browser.evaluate(
+        "(() => { const menu = document.querySelector('#workflow-menu'); menu.value = '2';"
+        " menu.dispatchEvent(new Event('change')); })()"
+    )
+    assert browser.evaluate(nodes) == 3
+    assert browser.text("#workflow-sub").startswith("<b>second: 3 tasks")

@@ -21,7 +21,7 @@ from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
 from bursar.model.workflow import Workflow
 from bursar.report.page.demand import demand_series
-from bursar.report.page.graph import WorkflowGraph, workflow_graph
+from bursar.report.page.graph import WorkflowGraph, workflow_graphs
 from bursar.report.page.headline import Headline, PageTile, PageVerdict
 from bursar.report.page.ledger import LedgerTable, ledger_table
 from bursar.report.page.machine_log import MachineLog
@@ -66,6 +66,7 @@ from bursar.state.work_plans import FIRST_WORK
 WORDS: Final[dict[Use, str]] = {
     "useful": "useful",
     "running": "running",
+    "replica": "replica",
     "off": "called off",
     "failed": "failed",
     "lost": "lost",
@@ -203,7 +204,7 @@ class RunSnapshot(msgspec.Struct, frozen=True):
     runtimes: list[OfferRunTimes]
     offers: list[OfferRow]
     ledger: LedgerTable
-    graph: WorkflowGraph | None
+    graphs: list[WorkflowGraph]
     about: AboutRun
 
 
@@ -246,7 +247,7 @@ def snapshot(
         runtimes=times,
         offers=offer_rows(state, columns, machines, split, times),
         ledger=ledger_table(state, columns, machines, now),
-        graph=workflow_graph(state),
+        graphs=workflow_graphs(state),
         about=_about(state, now, redact=redact),
     )
 

@@ -48,7 +48,7 @@ GROUPS: Final[dict[str, Group]] = {
     **dict.fromkeys(
         (
             "charts", "machines", "money", "failures", "longest", "runtimes", "offers", "ledger",
-            "graph", "about",
+            "graphs", "about",
         ),
         "series",
     ),

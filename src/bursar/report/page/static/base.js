@@ -1,6 +1,6 @@
 // Elements, numbers, scales. All text goes through textContent: names, commands and stderr are hostile.
-const USES = ["useful", "running", "off", "failed", "lost", "booting", "idle", "rounded", "ahead"];
-const WORDS = { useful: "useful", running: "running", off: "called off", failed: "failed", lost: "lost",
+const USES = ["useful", "running", "replica", "off", "failed", "lost", "booting", "idle", "rounded", "ahead"];
+const WORDS = { useful: "useful", running: "running", replica: "replica", off: "called off", failed: "failed", lost: "lost",
   booting: "booting", idle: "idle", rounded: "rounded up", ahead: "paid ahead" };
 const NB = "\u00a0";
 

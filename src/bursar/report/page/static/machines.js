@@ -53,6 +53,7 @@ function drawRows(box, data) {
   const end = Math.max(charts.now, ...rows.map((row) => live && row.gone === null ? Math.min(row.until, charts.now * 1.25) : row.gone === null ? charts.now : Math.min(row.until, charts.now * 1.1)), 0.001);
   const x = timeScale(0, end, left, right, charts.pauses);
   const tones = {}; for (const use of USES) tones[use] = use === "rounded" || use === "ahead" ? null : colour(use);
+  tones.replica = hatch(context, colour("off"));
   const stripes = hatch(context, colour("idle")), ink = colour("ink"), ink3 = colour("ink3"), panel = colour("panel");
   for (const [a, b] of x.pauses) { context.fillStyle = colour("shade"); context.fillRect(x(a), 0, Math.max(2, x(b) - x(a)), bottom); }
   let named = null;
@@ -92,13 +93,13 @@ function drawRaster(box, data) {
   const { context, width } = paper(box, height, `${machines.rented} machines in ${seats} seats over time, ${machines.lost} lost; the table of offers has the sums.`);
   const left = width < 480 ? 62 : 92, right = width - 8, x = timeScale(0, raster.end, left, right, []);
   const bytes = Uint8Array.from(atob(raster.cells), (letter) => letter.charCodeAt(0));
-  const tones = USES.map((use) => rgb(use === "rounded" || use === "ahead" ? "idle" : use));
+  const tones = USES.map((use) => rgb(use === "rounded" || use === "ahead" ? "idle" : use === "replica" ? "off" : use));
   const pale = seats > 60 ? 0.3 : 1, back = rgb("panel");
   // The sum, stacked, exact.
-  const order = ["useful", "running", "off", "failed", "lost", "booting", "idle"], base = new Array(raster.bins).fill(0);
+  const order = ["useful", "running", "replica", "off", "failed", "lost", "booting", "idle"], base = new Array(raster.bins).fill(0);
   const y = linear(0, seats, sumHeight, 4), cell = (right - left) / raster.bins;
   for (const use of order) {
-    context.fillStyle = colour(use); context.globalAlpha = use === "useful" ? pale : 1;
+    context.fillStyle = use === "replica" ? hatch(context, colour("off")) : colour(use); context.globalAlpha = use === "useful" ? pale : 1;
     raster.sums[use].forEach((value, bin) => { if (value <= 0) return; context.fillRect(left + bin * cell, y(base[bin] + value), cell + 0.4, y(base[bin]) - y(base[bin] + value)); base[bin] += value; });
   }
   context.globalAlpha = 1; context.textAlign = "right"; context.fillStyle = colour("ink3");

@@ -179,9 +179,24 @@ function showRunTimesTold(data) {
   data.runtimes.slice(0, 5).forEach((one, n) => { if (n) box.appendChild(document.createTextNode(" · ")); add(box, el("b", "", one.offer), document.createTextNode(": " + one.told)); });
 }
 const NODE_TONE = { done: "useful", failed: "failed", blocked: "failed", running: "running", cancelled: "idle", ready: "idle", waiting: "idle" };
+// Of several workflows one is shown: the one that somebody chose, or the first that is not done.
+const shownGraph = { work: null };
+function chosenGraph(graphs) {
+  const isDone = (one) => (one.states.done || 0) === one.tasks;
+  const found = graphs.find((one) => one.work === shownGraph.work) || graphs.find((one) => !isDone(one)) || graphs[graphs.length - 1];
+  if (found) shownGraph.work = found.work;
+  const menu = byId("workflow-menu"), wanted = JSON.stringify(graphs.map((one) => [one.work, one.name]));
+  menu.classList.toggle("gone", graphs.length < 2);
+  if (menu.dataset.has !== wanted) {
+    clear(menu); menu.dataset.has = wanted;
+    for (const one of graphs) { const item = el("option", "", `${one.work}: ${one.name}`); item.value = String(one.work); menu.appendChild(item); }
+  }
+  if (found) menu.value = String(found.work);
+  return found;
+}
 function drawGraph(data) {
-  const panel = byId("workflow"), graph = data.graph;
-  reveal(panel, Boolean(graph));
+  const graph = chosenGraph(data.graphs);
+  reveal(byId("workflow"), Boolean(graph));
   if (!graph) return;
   const box = byId("workflow-graph"), tall = Math.max(90, Math.min(640, graph.widest * 22 + 20));
   box.style.height = (tall + 26) + "px";
