@@ -41,11 +41,12 @@ class LiveRun:
             self.state.apply(event)
         self._journal.commit(safely=False)
 
-    def rent(self, offer="small", reason="to fill the fleet"):
+    def rent(self, offer="small", reason="to fill the fleet", account=""):
         """A machine that is up at once."""
         number, now = self.state.machines_rented + 1, self.now
         self.tell(
-            ev.MachineRented(now, number, offer, now + HOUR, reason), ev.MachineUp(now, number)
+            ev.MachineRented(now, number, offer, now + HOUR, reason, account=account),
+            ev.MachineUp(now, number),
         )
         return number
 

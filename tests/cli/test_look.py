@@ -36,6 +36,17 @@ def test_a_failure_keeps_what_was_printed(place):
     assert place.bursar("logs", "1", "--stderr")[0] == "why\n"
 
 
+def test_hostile_names_are_text_on_the_terminal(place):
+    """Also in what one screen of `watch` tells of failures and decisions."""
+    names = ("\x1b[31mred", "\u202egnp.exe", "x" * 10_000)
+    words = ("--name", "hostile", "--shell", "echo {} >&2; exit 3", ":::", *names)
+    place.bursar("run", *words, code=3)
+    for command in ("watch", "status", "why"):
+        printed = "".join(place.bursar(command, "hostile"))
+        assert "\x1b" not in printed
+        assert "\u202e" not in printed
+
+
 def test_a_task_under_way_can_be_followed(place):
     process = place.popen(
         "run", "-q", "--name", "slow", "--shell", "echo early; sleep 2; echo late", ":::", "1"

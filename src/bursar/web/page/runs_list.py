@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from html import escape
 from typing import Final
 from urllib.parse import quote
 
@@ -14,6 +13,7 @@ from bursar.journal.replay import load_digest
 from bursar.journal.runs import Home, RunDir
 from bursar.model.errors import BursarError
 from bursar.model.text import counted
+from bursar.report.page.html import escape
 from bursar.report.page.numbers import amount, duration, share
 from bursar.report.page.watch import is_executed
 from bursar.report.summary import ABANDONED, STATUS_TEXT

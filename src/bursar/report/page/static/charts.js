@@ -262,7 +262,7 @@ function drawFleet(box, data) {
     root.appendChild(svg("path", { d: drawn + `V${base}H${x(0)}Z`, fill: "var(--shade)" }));
     root.appendChild(svg("path", { d: drawn, fill: "none", stroke: "var(--ink)", "stroke-width": 1.5 }));
     line(root, left, base, right, base, "var(--line)");
-    label(root, left - 26, base - tall / 2 + 4, one.offer.length > 13 ? one.offer.slice(0, 12) + "…" : one.offer, "", "end");
+    label(root, left - 26, base - tall / 2 + 4, short(one.offer, 13), "", "end");
     label(root, left - 4, base - tall + 8, fixed(one.most, 0), "", "end");
   });
   pauseMarks(root, x, 6, bottom);
@@ -313,7 +313,7 @@ function drawRunTimes(box, data) {
   let beyond = 0;
   rows.forEach((one, row) => {
     const middle = 4 + room * (row + 0.5), half = Math.min(18, room * 0.36);
-    label(root, left - 6, middle + 4, one.offer.length > 15 ? one.offer.slice(0, 14) + "…" : one.offer, "", "end");
+    label(root, left - 6, middle + 4, short(one.offer, 15), "", "end");
     if (one.believed) {
       root.appendChild(svg("rect", { x: x(one.believed[0]), y: middle - half, width: Math.max(1, x(Math.min(high, one.believed[2])) - x(one.believed[0])), height: 2 * half, fill: "var(--shade)" }));
       line(root, x(one.believed[1]), middle - half, x(one.believed[1]), middle + half, "var(--plan)", { "stroke-dasharray": "1.5 3", "stroke-width": 2 });

@@ -60,8 +60,8 @@ function drawRows(box, data) {
   rows.forEach((row, n) => {
     const top = tops[n], middle = top + bar / 2, gone = row.gone === null ? charts.now : row.gone, up = row.up === null ? gone : row.up;
     context.textAlign = "right"; context.fillStyle = ink3;
-    if (!small) context.fillText(row.name.length > 16 ? row.name.slice(0, 15) + "…" : row.name, left - 6, middle + 4);
-    else if (row.offer !== named) context.fillText(row.offer.length > 14 ? row.offer.slice(0, 13) + "…" : row.offer, left - 6, middle + 4);
+    if (!small) context.fillText(short(row.name, 16), left - 6, middle + 4);
+    else if (row.offer !== named) context.fillText(short(row.offer, 14), left - 6, middle + 4);
     named = row.offer;
     const box2 = (a, b, from, tall, fill) => { context.fillStyle = fill; context.fillRect(x(a), from, Math.max(0.6, x(b) - x(a)), tall); };
     box2(row.rented, up, top + bar / 4, bar / 2, tones.booting);
@@ -119,7 +119,7 @@ function drawRaster(box, data) {
     context.imageSmoothingEnabled = false;
     context.drawImage(small, left, drawn, right - left, count * each);
     context.textAlign = "right"; context.fillStyle = colour("ink3");
-    context.fillText(offer.length > 13 ? offer.slice(0, 12) + "…" : offer, left - 6, drawn + count * each / 2); context.fillText(fixed(count, 0), left - 6, drawn + count * each / 2 + 13);
+    context.fillText(short(offer, 13), left - 6, drawn + count * each / 2); context.fillText(fixed(count, 0), left - 6, drawn + count * each / 2 + 13);
     from += count; drawn += count * each + 4;
   }
   axisBelow(context, x, raster.end, top, drawn);

@@ -46,7 +46,7 @@ function bar(parts) {
 }
 function showKey(data) {
   const key = clear(byId("machines-key"));
-  for (const part of data.money.parts) { const item = el("span"); add(item, el("i", part.use), document.createTextNode(part.word)); key.appendChild(item); }
+  for (const part of data.money.parts) { const item = el("span"); add(item, el("i", part.use), words(part.word)); key.appendChild(item); }
   const machines = data.machines, lost = machines.lost ? `, ${fixed(machines.lost, 0)} lost` : "";
   const seats = machines.raster ? `, in ${fixed(machines.raster.offers.reduce((sum, one) => sum + one[1], 0), 0)} seats; one line is one seat, above is their sum` : "";
   setText(byId("machines-sub"), machines.rented ? `${fixed(machines.rented, 0)} rented${lost}${seats}` : "");
@@ -60,7 +60,7 @@ function showMoney(data) {
   for (const part of split.parts) {
     const item = el("div", part.share ? "" : "none"), word = el("span");
     item.dataset.use = part.use; item.title = part.exact;
-    add(word, el("i", part.use), document.createTextNode(part.word));
+    add(word, el("i", part.use), words(part.word));
     amounts.appendChild(add(item, el("b", "", part.text), word, el("span", "", part.share_text)));
   }
   const offers = el("div", "offerbars"), most = Math.max(...split.offers.map((one) => one.parts.reduce((a, b) => a + b, 0)));
@@ -176,7 +176,7 @@ function showLedger(data) {
 }
 function showRunTimesTold(data) {
   const box = clear(byId("runtimes-told"));
-  data.runtimes.slice(0, 5).forEach((one, n) => { if (n) box.appendChild(document.createTextNode(" · ")); add(box, el("b", "", one.offer), document.createTextNode(": " + one.told)); });
+  data.runtimes.slice(0, 5).forEach((one, n) => { if (n) box.appendChild(words(" · ")); add(box, el("b", "", one.offer), words(": " + one.told)); });
 }
 const NODE_TONE = { done: "useful", failed: "failed", blocked: "failed", running: "running", cancelled: "idle", ready: "idle", waiting: "idle" };
 // Of several workflows one is shown: the one that somebody chose, or the first that is not done.
@@ -210,7 +210,7 @@ function drawGraph(data) {
     const path = svg("path", { d: `M${x0} ${y(from.place)}C${mid} ${y(from.place)} ${mid} ${y(to.place)} ${x1} ${y(to.place)}`, fill: "none", stroke: "var(--ink3)", "stroke-opacity": 0.4 });
     lines.push([a, b, path]); root.appendChild(path);
   }
-  const room = (width - 110) / Math.max(1, levels - 1), labels = graph.widest <= 40;
+  const room = levels < 2 ? width / 2 - 24 : (width - 110) / (levels - 1), labels = graph.widest <= 40;
   graph.nodes.forEach((node, n) => {
     const tone = `var(--${NODE_TONE[node.state]})`, cx = x(node.level), cy = y(node.place), r = node.count > 1 ? 7 : 4.5, group = svg("g", {});
     if (node.state === "failed") group.appendChild(svg("rect", { x: cx - r, y: cy - r, width: 2 * r, height: 2 * r, fill: tone }));
@@ -228,7 +228,7 @@ function drawGraph(data) {
 function showAbout(data) {
   const about = data.about, box = clear(byId("about"));
   const text = [about.run, `${fixed(about.events, 0)} events`, about.policies, `seed ${about.seed}`, `bursar ${about.version}`, `Python ${about.python}`, "times since the run began"].filter(Boolean).join(" · ");
-  box.appendChild(document.createTextNode(text));
+  box.appendChild(words(text));
   const again = byId("again");
   if (again) { clear(again); if (about.command) add(again, command(about.command), about.then ? command(about.then) : null); else if (about.template) add(again, el("p", "note", "Its tasks: "), el("code", "", about.template)); else again.appendChild(el("p", "note", "The command is not shown.")); }
 }
