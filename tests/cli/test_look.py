@@ -149,5 +149,10 @@ def test_defaults_of_the_user_count_where_nothing_else_is_given(place):
     assert "budget $0.70" in err
     _, err = place.bursar("run", "-j", "1", "echo", ":::", "1")
     assert "free of charge" in err, "who asks for this computer gets it"
+    place.write("mine.toml", "page = true")
+    assert "page: http://127.0.0.1:" in place.bursar("run", "echo", ":::", "1")[1]
+    assert "page: " not in place.bursar("run", "--no-page", "echo", ":::", "1")[1]
+    place.write("mine.toml", 'page = "often"')
+    assert "page is true or false" in place.bursar("run", "echo", ":::", "1", code=2)[1]
     place.write("mine.toml", 'markt = "market.toml"')
     assert "did you mean 'market'" in place.bursar("run", "echo", ":::", "1", code=2)[1]
