@@ -8,10 +8,17 @@ import pytest
 from tests.report.page.test_snapshot import SMALL, begun, expect, shown
 
 from bursar import WorkflowBuilder
+from bursar.model.goal import Account, Budget, Goal, Limits
+from bursar.model.market import Market
+from bursar.model.money import Money
 from bursar.model.work import Work
 from bursar.model.workflow import Workflow
 from bursar.report.page.html import report_html
+from bursar.report.page.machine_log import MachineLog
+from bursar.report.page.reasons import Reasons
+from bursar.report.page.snapshot import snapshot
 from bursar.state import events as ev
+from bursar.state.state import RunState
 from bursar.testing import Scene
 
 
@@ -19,12 +26,12 @@ from bursar.testing import Scene
 def opened(tmp_path, browser):
     """Open the page of a snapshot from a file."""
 
-    def open_page(found, width=1280):
+    def open_page(found, drawn="#tasks-chart svg", width=1280):
         path = tmp_path / "report.html"
         path.write_text(report_html(found))
         browser.problems.clear()
         browser.size(width)
-        browser.open(f"file://{path}", "document.querySelector('#tasks-chart svg') !== null")
+        browser.open(f"file://{path}", f"document.querySelector('{drawn}') !== null")
         assert browser.problems == []
         return browser
 
@@ -89,3 +96,29 @@ def test_one_of_several_workflows_is_chosen(opened):
     )
     assert browser.evaluate(nodes) == 3
     assert browser.text("#workflow-sub").startswith("<b>second: 3 tasks")
+
+
+EMPTY = {
+    "tasks-chart": "No task has come yet.Submit some: bursar submit FLOW.yaml",
+    "money-chart": "Nothing is committed yet.",
+    "machines-canvas": "No machine has been rented yet.",
+    "failures-list": "No task failed for good.",
+    "ledger-table": "No machine has been rented yet.",
+    "runtime-chart": "No task has ended yet.",
+}
+"""by panel, what it says before anything has happened"""
+
+
+def test_empty_panels_say_what_is_missing_and_what_to_do(opened):
+    nine = Budget(Money.parse("9"))
+    goal = Goal(accounts=(Account("ann", nine), Account("bob", nine)))
+    market = Market("USD", "undated", (SMALL,))
+    created = ev.RunCreated(0, "service", market, goal, Limits(), 0, {}, {}, 0.0)
+    state, log = RunState(), MachineLog()
+    reasons = Reasons(log)
+    state.apply(created)
+    log.saw(created)
+    reasons.saw(created)
+    found = snapshot(state, log, reasons, 0, is_live=True)
+    browser = opened(found, "#tasks-chart .empty")
+    assert {name: browser.text(f"#{name}") for name in EMPTY} == EMPTY

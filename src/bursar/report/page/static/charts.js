@@ -81,12 +81,14 @@ function tellAt(box, px, py, text) {
 function niceTop(high) { const step = niceStep(high || 1, 4); return Math.ceil((high || 1) / step - 1e-9) * step; }
 function span(charts, ahead) { return Math.max(charts.now, ahead ? ahead.end[2] : 0, 0.001) * 1.02; }
 
+// What to type where there is nothing to show yet.
+function howToBegin(data) { return data.live && data.about.accounts.length ? ["Submit some: bursar submit FLOW.yaml"] : []; }
 function drawPlane(box, data) {
   const { charts, outlook, live } = data, plans = charts.plans, path = outlook.history, ahead = outlook.now;
   const ended = !live && path.length + plans.length + charts.done.t.length > 1;
   const actual = ended ? { t: charts.done.t[charts.done.t.length - 1], m: charts.money.v[charts.money.v.length - 1] } : null;
   if (!plans.length && !path.length && !ahead) {
-    emptyState(box, "No plan and no forecast yet.", "A forecast needs results of a third of what began."); return;
+    emptyState(box, data.live ? "No plan and no forecast yet." : "No plan and no forecast.", data.live ? "A forecast needs results of a third of what began." : "bursar plan offers plans before a run."); return;
   }
   const xs = [], ys = [];
   for (const one of plans) { xs.push(one.end, one.chosen ? one.end_upper : one.end); ys.push(one.cost, one.chosen ? one.cost_upper : one.cost); }
@@ -199,7 +201,7 @@ function deadlineLine(root, x, charts, end, top, bottom) {
 
 function drawTasks(box, data) {
   const { charts, outlook } = data, ahead = outlook.now, plan = charts.plans.find((one) => one.chosen);
-  if (!charts.total) { emptyState(box, "No task has come yet."); return; }
+  if (!charts.total) { emptyState(box, "No task has come yet.", ...howToBegin(data)); return; }
   const end = span(charts, ahead);
   const { root, width, height } = canvasFor(box, `Tasks over time: ${data.tiles[0].value} ${data.tiles[0].unit} done`);
   const left = 44, right = width - 8, top = 10, middle = height - 78, upper = height - 56, bottom = height - 22;
@@ -227,7 +229,7 @@ function drawTasks(box, data) {
 
 function drawSupply(box, data) {
   const { charts } = data, { demand, supply } = charts;
-  if (!Math.max(...demand.v, ...supply.v)) { emptyState(box, "No task has come yet."); return; }
+  if (!Math.max(...demand.v, ...supply.v)) { emptyState(box, "No task has come yet.", ...howToBegin(data)); return; }
   const end = Math.max(charts.now, 0.001), most = Math.max(1, ...supply.v), wanted = Math.max(...demand.v);
   const high = Math.min(Math.max(wanted, most), 4 * most) * 1.08, cut = wanted > high;
   const { root, width, height } = canvasFor(box, `Supply and demand in slots: now ${demand.v[demand.v.length - 1]} wanted, ${supply.v[supply.v.length - 1]} up`);
