@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,7 @@ SCREENSHOTS = Path(__file__).parents[1] / ".screenshots"
 """what pages looked like in the tests, to be looked at"""
 
 
-def require_chromium():
+def require_chromium() -> None:
     if PROGRAM is None:
         pytest.skip("needs Chromium: make peers installs Debian's chromium")
 
@@ -31,15 +33,16 @@ def require_chromium():
 class Browser:
     """One process, one page at a time; `problems` is all that went wrong in its console."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         ours, theirs = os.pipe(), os.pipe()  # what we write, what we read
         self._profile = tempfile.mkdtemp(prefix="bursar-chromium-")
 
-        def pipes():
+        def pipes() -> None:
             kept = os.dup(ours[0]), os.dup(theirs[1])
             os.dup2(kept[0], 3)
             os.dup2(kept[1], 4)
 
+        assert PROGRAM is not None, "see require_chromium"
         self.process = subprocess.Popen(
             [
                 PROGRAM, "--headless=new", "--remote-debugging-pipe", "--no-sandbox",
@@ -61,14 +64,14 @@ class Browser:
         self._numbers = itertools.count(1)
         self.problems: list[str] = []
         self.requested: list[str] = []
-        self._session = None
+        self._session: str | None = None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
-    def call(self, method, **values):
+    def call(self, method: str, **values: Any) -> dict[str, Any]:
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": values}
         if self._session is not None:
@@ -78,18 +81,19 @@ class Browser:
             answer = self._next()
             if answer.get("id") == number:
                 assert "error" not in answer, (method, answer["error"])
-                return answer["result"]
+                result: dict[str, Any] = answer["result"]
+                return result
 
-    def _next(self, limit=TIMEOUT):
+    def _next(self, limit: float = TIMEOUT) -> dict[str, Any]:
         while b"\0" not in self._rest:
             assert select.select([self._from], [], [], limit)[0], "Chromium does not answer"
             self._rest += os.read(self._from, 1 << 20)
         text, self._rest = self._rest.split(b"\0", 1)
-        message = json.loads(text)
+        message: dict[str, Any] = json.loads(text)
         self._note(message)
         return message
 
-    def _note(self, message):
+    def _note(self, message: dict[str, Any]) -> None:
         values = message.get("params", {})
         match message.get("method"):
             case "Runtime.exceptionThrown":
@@ -101,7 +105,7 @@ class Browser:
             case "Network.requestWillBeSent":
                 self.requested.append(values["request"]["url"])
 
-    def size(self, width, height=900, *, dark=False):
+    def size(self, width: int, height: int = 900, *, dark: bool = False) -> None:
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width, height=height, deviceScaleFactor=1, mobile=False,
@@ -109,31 +113,32 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
-    def open(self, address, until="document.readyState === 'complete'"):
+    def open(self, address: str | Path, until: str = "document.readyState === 'complete'") -> None:
         self.call("Page.navigate", url=str(address))
         self.wait(until)
 
-    def evaluate(self, script):
+    def evaluate(self, script: str) -> Any:
         found = self.call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
         assert "exceptionDetails" not in found, (script, found["exceptionDetails"])
         return found["result"].get("value")
 
-    def wait(self, script, limit=TIMEOUT):
+    def wait(self, script: str, limit: float = TIMEOUT) -> None:
         begin = time.monotonic()
         while not self.evaluate(script):
             assert time.monotonic() - begin < limit, f"never true: {script}"
             time.sleep(0.05)
 
-    def text(self, selector):
+    def text(self, selector: str) -> Any:
         return self.evaluate(f"document.querySelector({json.dumps(selector)})?.textContent")
 
-    def press(self, key):
+    def press(self, key: str) -> None:
+        printed = {"text": key} if len(key) == 1 else {}
         for kind in ("keyDown", "keyUp"):
-            self.call("Input.dispatchKeyEvent", type=kind, key=key, text=key)
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, **printed)
 
-    def screenshot(self, path: Path):
+    def screenshot(self, path: Path) -> None:
         """The whole page, as a picture."""
         tall = self.evaluate("document.documentElement.scrollHeight")
         wide = self.evaluate("window.innerWidth")
@@ -143,7 +148,7 @@ class Browser:
         )
         path.write_bytes(base64.b64decode(data["data"]))
 
-    def close(self):
+    def close(self) -> None:
         self.process.kill()
         self.process.wait()
         os.close(self._to)
@@ -152,7 +157,7 @@ class Browser:
 
 
 @contextmanager
-def bursar(place, *words):
+def bursar(place: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     """A bursar whose runs are in this directory."""
     environment = {**os.environ, "BURSAR_HOME": str(place / ".bursar"), "NO_COLOR": "1"}
     process = subprocess.Popen(

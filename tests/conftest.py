@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.browser import SCREENSHOTS, Browser, require_chromium
 from tests.compiled_once import compiled_once
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -56,3 +57,13 @@ def public_directory():
     for directory in [path, *(p for p in path.rglob("*") if p.is_dir())]:
         directory.chmod(0o755)
     shutil.rmtree(path)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One Chromium for all tests of pages."""
+    require_chromium()
+    SCREENSHOTS.mkdir(exist_ok=True)
+    made = Browser()
+    yield made
+    made.close()

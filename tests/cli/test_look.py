@@ -36,6 +36,17 @@ def test_a_failure_keeps_what_was_printed(place):
     assert place.bursar("logs", "1", "--stderr")[0] == "why\n"
 
 
+def test_hostile_names_are_text_on_the_terminal(place):
+    """Also in what one screen of `watch` tells of failures and decisions."""
+    names = ("\x1b[31mred", "\u202egnp.exe", "x" * 10_000)
+    words = ("--name", "hostile", "--shell", "echo {} >&2; exit 3", ":::", *names)
+    place.bursar("run", *words, code=3)
+    for command in ("watch", "status", "why"):
+        printed = "".join(place.bursar(command, "hostile"))
+        assert "\x1b" not in printed
+        assert "\u202e" not in printed
+
+
 def test_a_task_under_way_can_be_followed(place):
     process = place.popen(
         "run", "-q", "--name", "slow", "--shell", "echo early; sleep 2; echo late", ":::", "1"
@@ -138,5 +149,10 @@ def test_defaults_of_the_user_count_where_nothing_else_is_given(place):
     assert "budget $0.70" in err
     _, err = place.bursar("run", "-j", "1", "echo", ":::", "1")
     assert "free of charge" in err, "who asks for this computer gets it"
+    place.write("mine.toml", "page = true")
+    assert "page: http://127.0.0.1:" in place.bursar("run", "echo", ":::", "1")[1]
+    assert "page: " not in place.bursar("run", "--no-page", "echo", ":::", "1")[1]
+    place.write("mine.toml", 'page = "often"')
+    assert "page is true or false" in place.bursar("run", "echo", ":::", "1", code=2)[1]
     place.write("mine.toml", 'markt = "market.toml"')
     assert "did you mean 'market'" in place.bursar("run", "echo", ":::", "1", code=2)[1]

@@ -65,6 +65,31 @@ def test_a_plot_is_drawn_of_several_goals_only(place):
     assert "cannot write the plot" in err
 
 
+def test_provisioners_are_compared_with_the_same_luck(place):
+    words = (*SIMULATE, "--budget", "2,4", "--provisioner", "frontier,bats")
+    found = place.json(*words)["rows"]
+    assert [(row["budget"], row["provisioner"]) for row in found] == [
+        (budget, name) for budget in ("2.00", "4.00") for name in ("frontier", "bats")
+    ]
+    [alone] = place.json(*SIMULATE, "--budget", "1,4", "--provisioner", "bats")["rows"][1:]
+    assert {**alone, "budget": "4.00"} == found[-1]
+    _, err = place.bursar(*SIMULATE, "--provisioner", "bats,bats", code=2)
+    assert "the same provisioner is given twice" in err
+
+
+def test_a_comparison_is_written_as_a_page(place):
+    words = (*SIMULATE, "--budget", "0.5,4", "--provisioner", "frontier,bats")
+    place.bursar(*words, "--html", "out.html")
+    page = (place.path / "out.html").read_text()
+    assert page.count("<svg") == 2
+    assert "4 ways to run the same work, side by side" in page
+    for text in ("$0.50", "frontier", "bats", "time-P90", "share that finishes"):
+        assert text in page
+    assert "<script" not in page
+    _, err = place.bursar(*SIMULATE, "--budget", "4", "--html", "other.html", code=2)
+    assert "--html compares" in err
+
+
 def test_a_workflow_is_planned_for_each_goal(place):
     (place.path / "flow.yaml").write_text(FLOW)
     words = ("simulate", "flow.yaml", "-m", "market.toml", "--runs", "3", "--budget", "0.2,1")

@@ -25,7 +25,11 @@ import pytest
 from bursar.cli.main import COMPILING
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "systems").glob("*.md")),
+]
 BLOCK = re.compile(
     r"^(?:<!-- varies: (?P<varies>[^\n]*) -->\n)?"
     r"```(?P<kind>\w+)(?: +(?P<file>\S+))?\n(?P<text>.*?)^```$",
@@ -34,6 +38,12 @@ BLOCK = re.compile(
 CHANGING = r"\.\.\.|\b\d+(?:\.\d+)? (?:us|ms|s|min|h)\b|\b\d+:\d\d:\d\d\b"
 WAITING = re.compile(r"[\d,]+ of [\d,]+ runs? simulated, about .* to go")
 MARK = "---- exit code"
+
+
+def name_of(path):
+    """Of a page, as its test is called: `run`, `systems/bats`."""
+    folder = "systems/" if path.parent.name == "systems" else ""
+    return f"{folder}{path.stem}"
 
 
 class Page:
@@ -140,7 +150,7 @@ def _pattern(line, varies):
     return re.compile(".*?".join(re.escape(part) for part in fixed))
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_the_examples_of_a_page_do_what_they_show(path, tmp_path):
     copytree(ROOT / "examples", tmp_path, ignore=ignore_patterns(".bursar"), dirs_exist_ok=True)
     Page(path, tmp_path).execute()
@@ -154,7 +164,7 @@ def test_what_is_shown_must_be_printed():
     assert not fits(["a"], ["a", "b"])
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_links_between_pages_lead_somewhere(path):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", path.read_text()):
         assert (path.parent / target).exists(), f"{path.name} links to {target}"

@@ -27,3 +27,9 @@ def test_the_page_has_tables_and_plots_and_runs_nothing():
     assert text.count("font-weight:700") == 2
     assert "<svg" in text and "default-src 'none'" in text
     assert "<script" not in text
+
+
+def test_figures_decide_where_texts_have_other_units():
+    rows = (("a", "90.0 s"), ("b", "2.00 min"))
+    table = ComparedTable("", ("", "time"), rows, less=("time",), figures={"time": (90.0, 120.0)})
+    assert table.best() == {(0, 1)}

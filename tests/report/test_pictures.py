@@ -14,6 +14,7 @@ from bursar.model.workflow import Workflow
 from bursar.report.page.graph import MOST_NODES, graph_of, levels_of
 from bursar.report.pictures import document, plans_html, workflow_svg
 from bursar.report.plans import plan_list
+from bursar.report.summary import Spending, Summary, Tasks
 from bursar.state.events import PlansOffered
 
 HOSTILE = "<script>alert(1)</script>"
@@ -72,4 +73,31 @@ def test_many_tasks_of_a_level_and_a_kind_are_one_node():
 
 @pytest.mark.parametrize("shown", [flow_of(2), flow_of(2).build()])
 def test_workflows_show_themselves_in_notebooks(shown):
-    assert shown._repr_html_().startswith("<svg")
+    assert shown._repr_html_() == shown.svg()
+    assert len(drawn(shown).findall("{*}circle")) == 4
+
+
+def drawn(shown):
+    """What `svg` of a result gives, as XML."""
+    return ElementTree.fromstring(shown.svg())  # noqa: S314 -- our own
+
+
+def test_plans_are_drawn_by_their_own_method():
+    plans = listed(a_plan("cheapest", 60.0, "1"), a_plan(HOSTILE, 20.0, "3.50"))
+    assert len(drawn(plans).findall("{*}circle")) == 2
+    assert plans.svg() in plans._repr_html_()
+
+
+def test_a_summary_is_drawn_with_bars_of_tasks_and_money():
+    summary = Summary(
+        "x", "failed", "", Tasks(20, 10, 5), Spending("4.00", "1.00", "USD"), makespan_s=90.0
+    )
+    picture = drawn(summary)
+    widths = [float(bar.get("width")) for bar in picture.findall("{*}rect")[1:]]
+    whole = sum(widths[:3])
+    assert [width / whole for width in widths] == pytest.approx(
+        [0.5, 0.25, 0.25, 0.25, 0.75], abs=0.01
+    )
+    assert picture.find("{*}title").text == (
+        "x: 10 done, 5 failed, 5 not done, $1.00 of $4.00, 90.0\u00a0s"
+    )

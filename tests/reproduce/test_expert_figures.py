@@ -156,3 +156,11 @@ def test_every_band_has_a_reason_and_every_no_a_cause(entry) -> None:
 def test_the_command_line_refuses_to_draw_a_table() -> None:
     with pytest.raises(InputError, match="bats-kohonen is a table"):
         CliRunner().invoke(command, ["bats-kohonen", "--plot", "x.svg"], catch_exceptions=False)
+
+
+def test_a_reproduction_is_written_as_a_page(tmp_path) -> None:
+    path = tmp_path / "page.html"
+    CliRunner().invoke(command, ["bats-kohonen", "--html", str(path)], catch_exceptions=False)
+    page = path.read_text()
+    for text in ("paper", "ours", "verdict", "Band of", "<table"):
+        assert text in page

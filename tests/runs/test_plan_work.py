@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from click.testing import CliRunner
 
 import bursar
 from bursar import WorkflowBuilder, plan_work
+from bursar.cli import plan
+from bursar.formats.workflow import read_workflow
+from bursar.model.codec import encode
 from bursar.model.errors import InputError
 
 MARKET = """
@@ -16,6 +22,20 @@ name = "small"
 price = "0.01"
 billing = "1s"
 limit = 3
+[[offer]]
+name = "large"
+price = "0.05"
+billing = "1s"
+speed = 3.0
+limit = 3
+"""
+FLOW = """
+name: words
+tasks:
+  split: {run: "true", runtime: 10s, files: {out: [a, b]}}
+  left: {run: "true", runtime: 30s, files: {in: a, out: c}}
+  right: {run: "true", runtime: 20s, files: {in: b, out: d}}
+  total: {run: "true", runtime: 5s, files: {in: [c, d]}}
 """
 
 
@@ -32,10 +52,27 @@ def test_a_bag_is_sampled_planned_and_run(place):
     assert len(plans) >= 1
     assert plans.name == "naps"
     assert plans[0].cost_p50 <= plans[-1].cost_p50
-    assert "<svg" in plans._repr_html_()
+    assert plans.svg().startswith("<svg")
+    assert plans.svg() in plans._repr_html_()
+    assert json.loads(encode(list(plans))) == listed(["naps"]), "the command line has this list"
     summary = plans.run("fastest")
     assert (summary.status, summary.tasks.done) == ("done", 60)
     assert "<b>naps</b>: done. 60 of 60 tasks" in summary._repr_html_()
+
+
+def listed(words):
+    """What `bursar plan` prints for programs."""
+    found = CliRunner().invoke(plan.command, [*words, "--json"], catch_exceptions=False)
+    return json.loads(found.stdout)["plans"]
+
+
+def test_the_list_of_a_workflow_is_that_of_the_command_line(place):
+    (place / "flow.yaml").write_text(FLOW)
+    words = ["flow.yaml", "--market", "market.toml", "--budget", "3", "--seed", "7"]
+    work = read_workflow("flow.yaml")
+    plans = plan_work(work, market="market.toml", budget="3", seed=7)
+    assert len(plans) > 1
+    assert json.loads(encode(list(plans))) == listed(words)
 
 
 def test_a_workflow_is_planned_and_run(place):

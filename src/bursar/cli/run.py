@@ -23,7 +23,7 @@ from bursar.cli.common import (
     typed_command,
     words_settings,
 )
-from bursar.cli.defaults import with_defaults
+from bursar.cli.defaults import wants_page, with_defaults
 from bursar.cli.options import (
     FAILURES,
     MACHINES,
@@ -131,11 +131,16 @@ PLAN_OPTIONS: Final = ("budget", "deadline", "sabotage", "quiet", "json")
     help="Emulate losses: take unreliable machines away after this time on average.",
 )
 @run_name_options
-@option(OUTPUT, "--page", is_flag=True, help="Print the link of a live page of this run.")
+@option(
+    OUTPUT,
+    "--page/--no-page",
+    default=None,
+    help="Print the link of a live page of this run, or not (default: as in the configuration).",
+)
 @quiet_option
 @option(OUTPUT, "--json", is_flag=True, default=None, help="Print one JSON object at the end.")
 def command(
-    words: tuple[str, ...], choose: str | None, dry_run: bool, page: bool, **options: Any
+    words: tuple[str, ...], choose: str | None, dry_run: bool, page: bool | None, **options: Any
 ) -> int:
     """Run commands or a workflow on rented machines, within a budget.
 
@@ -150,6 +155,7 @@ def command(
     input. Commands run without a shell unless --shell is given. Each task has its own output
     directory.
     """  # noqa: D301 (click wants the character)
+    page = wants_page(page)
     if choose is not None and not is_workflow(words):
         return _run_plan(words, choose, options, dry_run=dry_run, page=page)
     history = options.pop("history")
@@ -191,7 +197,12 @@ def _with_history(job: Job, path: str) -> Job:
 
 
 def _run_plan(
-    words: tuple[str, ...], choice: str, options: Mapping[str, Any], *, dry_run: bool, page: bool
+    words: tuple[str, ...],
+    choice: str,
+    options: Mapping[str, Any],
+    *,
+    dry_run: bool,
+    page: bool,
 ) -> int:
     """Go on with a planned run, with the plan that was chosen."""
     from bursar.runs.choosing import Chooser

@@ -34,7 +34,7 @@ from bursar.cli.options import (
     policy_options,
     settings,
 )
-from bursar.cli.sweep_table import draw, table_of
+from bursar.cli.sweep_table import draw, note_of, table_of, write_page
 from bursar.cli.workload_options import (
     is_scaled,
     refuse_others,
@@ -65,7 +65,7 @@ from bursar.report.summary import FREE, NOT_INCLUDED
 from bursar.runs.faults import Faults
 from bursar.runs.request import Request
 from bursar.runs.study import RunQuantiles, Study, Subject, bag_subject, study, workflow_subject
-from bursar.runs.sweep import Sweep, goals_of, sweep
+from bursar.runs.sweep import Sweep, SweepCase, cases_of, sweep
 
 REPORTED_AFTER: Final = 10.0
 """seconds after which somebody wants to know how it goes"""
@@ -195,7 +195,13 @@ MOST_RUNS = 1_000_000
     OUTPUT,
     "--plot",
     metavar="FILE.svg",
-    help="Draw the share of runs that finish, for several budgets or deadlines.",
+    help="Draw the share of runs that finish, for several budgets, deadlines or provisioners.",
+)
+@option(
+    OUTPUT,
+    "--html",
+    metavar="FILE",
+    help="Write the comparison, with plots, into one page that opens in any browser.",
 )
 @option(
     OUTPUT,
@@ -222,6 +228,7 @@ def command(
     seed: int,
     as_json: bool,
     plot: str | None,
+    html: str | None,
     **options: Any,
 ) -> None:
     """Run a bag, a workflow or a workload on simulated machines.
@@ -235,12 +242,13 @@ def command(
     arrive over time; its runs are compiled, one for each placer and utilization. With --provision,
     its machines come and go as autoscalers decide.
 
-    Several budgets or deadlines (--budget 1,1.2,1.5 --deadline 1h,2h) are compared: a row for each
-    pair, with the share of runs that finish.
+    Several budgets, deadlines or provisioners (--budget 1,1.2,1.5 --deadline 1h,2h --provisioner
+    frontier,bats) are compared: a row for each case, with the share of runs that finish.
     """
     if flow is not None and is_workload(flow):
         allowed = FOR_AUTOSCALERS if options["provision"] else ()
         refuse_others(("seed", "as_json", *allowed))
+        refuse_given({"html": html}, "bursar compare writes the page of a workload")
         wanted = {**options, "seed": seed, "market": market}
         _simulate_workload(flow, wanted, plot, as_json=as_json)
         return
@@ -248,10 +256,11 @@ def command(
     if market is None:
         raise InputError("the market is missing: add --market FILE")
     offers, faults = read_market(market), _faults(options)
-    goals = _goals(offers, options)
+    cases = _cases(offers, options)
 
-    def subject_of(goal: Goal) -> Subject:
-        request = _request(offers, goal, options)
+    def subject_of(case: SweepCase) -> Subject:
+        chosen = {**options, "provisioner": case.provisioner}
+        request = _request(offers, case.goal, chosen)
         if flow is None:
             _refuse_flow(options)
             spread = options["deviation"] or "0s"
@@ -260,13 +269,12 @@ def command(
         return _workflow(request, flow, {**options, "seed": seed})
 
     seeds = range(seed, seed + runs)
-    if len(goals) > 1:
-        refuse_given({"keep": options["keep"]}, "several goals are compared, and none is kept")
-        _sweep(sweep(subject_of, goals, faults, seeds, _watched), plot, as_json=as_json)
+    _check_pages(plot, html, len(cases))
+    if len(cases) > 1:
+        refuse_given({"keep": options["keep"]}, "several cases are compared, and none is kept")
+        _sweep(sweep(subject_of, cases, faults, seeds, _watched), plot, html, as_json=as_json)
         return
-    if plot is not None:
-        raise InputError("--plot compares goals: give several budgets or deadlines, e.g. 1,1.2,1.5")
-    subject = subject_of(goals[0])
+    subject = subject_of(cases[0])
     found = study(subject, faults, seeds, _watched)
     if options["keep"] is not None:
         _keep(options, subject, faults, seed)
@@ -274,6 +282,15 @@ def command(
         print_json(found)
     else:
         _show(found, subject.request)
+
+
+def _check_pages(plot: str | None, html: str | None, cases: int) -> None:
+    """A single case has nothing to be compared with."""
+    if cases == 1 and (plot is not None or html is not None):
+        raise InputError(
+            f"{'--html' if plot is None else '--plot'} compares: give several budgets or deadlines,"
+            " e.g. 1,1.2,1.5, or provisioners"
+        )
 
 
 def _keep(options: Mapping[str, Any], subject: Subject, faults: Faults, seed: int) -> None:
@@ -304,20 +321,23 @@ def _simulate_workload(
         show(found)
 
 
-def _goals(market: Market, options: Mapping[str, Any]) -> list[Goal]:
-    """Every budget with every deadline; a comma separates them."""
+def _cases(market: Market, options: Mapping[str, Any]) -> list[SweepCase]:
+    """Every budget with every deadline and provisioner; a comma separates them."""
     budgets = [budget_in(market.currency, one) for one in _listed(options["budget"])]
     deadlines = [parse_duration(one) for one in _listed(options["deadline"])]
-    return goals_of(budgets or [None], deadlines or [None])
+    provisioners = _listed(options["provisioner"])
+    return cases_of(budgets or [None], deadlines or [None], provisioners or [None])
 
 
 def _listed(text: str | None) -> list[str]:
     return [] if text is None else [part.strip() for part in text.split(",")]
 
 
-def _sweep(found: Sweep, plot: str | None, *, as_json: bool) -> None:
+def _sweep(found: Sweep, plot: str | None, html: str | None, *, as_json: bool) -> None:
     if plot is not None:
         draw(found, plot)
+    if html is not None:
+        write_page(found, html)
     if as_json:
         print_json(found)
         return
@@ -325,8 +345,7 @@ def _sweep(found: Sweep, plot: str | None, *, as_json: bool) -> None:
     print_table(columns, rows, right=" ".join(columns))
     for why in dict.fromkeys(row.why for row in found.rows if row.why):
         say(f"not finished: {why}")
-    runs = counted(found.rows[0].runs, "run")
-    say(f"{runs} for each row; times are of those that finish, costs of all of them")
+    say(note_of(found))
 
 
 def _request(market: Market, goal: Goal, options: Mapping[str, Any]) -> Request:

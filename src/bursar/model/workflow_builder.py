@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from heapq import nlargest
 from itertools import islice, takewhile
 from operator import eq
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -171,6 +171,11 @@ class WorkflowBuilder:
     def caution(self, text: str) -> None:
         """Something odd that is no mistake, in one line, for the user."""
         self._cautions.append(text)
+
+    if TYPE_CHECKING:
+
+        def svg(self) -> str:
+            """Its tasks in levels, as a picture; `bursar.report.notebook` has how it is drawn."""
 
     def build(self, *, given_edges_count: bool = False) -> Dag:
         """The workflow, checked: what is needed is there, nothing needs itself, by no detour.

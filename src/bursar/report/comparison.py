@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 
@@ -28,6 +28,8 @@ class ComparedTable(msgspec.Struct, frozen=True):
     """columns in which less is better ..."""
     more: tuple[str, ...] = ()
     """... and those in which more is"""
+    figures: Mapping[str, tuple[float | None, ...]] = msgspec.field(default_factory=dict)
+    """by column, a number for each row, where texts have units that differ"""
 
     def best(self) -> set[tuple[int, int]]:
         """Places of the best figures: row and column; none where all are alike."""
@@ -35,7 +37,7 @@ class ComparedTable(msgspec.Struct, frozen=True):
         for place, name in enumerate(self.columns):
             if name not in (*self.less, *self.more):
                 continue
-            figures = [_figure(row[place]) for row in self.rows]
+            figures = self.figures.get(name) or [_figure(row[place]) for row in self.rows]
             known = [one for one in figures if one is not None]
             if len(set(known)) < 2:
                 continue
@@ -46,7 +48,11 @@ class ComparedTable(msgspec.Struct, frozen=True):
 
 def comparison_html(title: str, tables: Sequence[ComparedTable], plots: Sequence[Plot]) -> str:
     """One file that needs nothing else."""
-    drawn = "".join(f'<div style="overflow-x:auto;margin:16px 0">{svg(one)}</div>' for one in plots)
+    drawn = "".join(
+        '<div style="overflow-x:auto;margin:16px 0" tabindex="0" role="region"'
+        f' aria-label="{escape(one.title)}">{svg(one)}</div>'
+        for one in plots
+    )
     body = (
         '<div style="font:14px/1.45 system-ui,sans-serif;font-variant-numeric:tabular-nums;'
         'max-width:1232px;margin:0 auto">'

@@ -1,6 +1,6 @@
-"""In a notebook, workflows show themselves: importing this gives them `_repr_html_`.
+"""Workflows show themselves: importing this gives them `svg`, and `_repr_html_` for notebooks.
 
-What a workflow is made of knows nothing of pictures, so that its classes get the method from here.
+What a workflow is made of knows nothing of pictures, so that its classes get the methods from here.
 Lists of plans, runs and executors have theirs in their own classes.
 """
 
@@ -33,4 +33,4 @@ _SHOWN: tuple[tuple[Any, Any], ...] = (
     (Workflow, _of_workflow),
 )
 for _kind, _method in _SHOWN:
-    _kind._repr_html_ = _method
+    _kind._repr_html_ = _kind.svg = _method

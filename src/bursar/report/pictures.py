@@ -21,14 +21,16 @@ from bursar.report.page.graph import WorkflowGraph, graph_of
 from bursar.report.page.numbers import amount, duration
 from bursar.report.page.snapshot import RunSnapshot
 from bursar.report.plans import PlanList
+from bursar.report.summary import Summary
+from bursar.report.theme import MARKED, PAPER, SOFT_INK, STYLE
 
 COLOURS: Final = {
-    "useful": "#1f9b78", "running": "#5aa2ee", "off": "#e5a92b", "failed": "#f4633a",
-    "lost": "#d985bf", "booting": "#40749c", "idle": "#8b9099", "rounded": "#8b909966",
-    "ahead": "#8b909933",
+    "useful": "#1f9b78", "running": "#5aa2ee", "replica": "#f0cf8a", "off": "#e5a92b",
+    "failed": "#f4633a", "lost": "#d985bf", "booting": "#40749c", "idle": "#8b9099",
+    "rounded": "#8b909966", "ahead": "#8b909933",
 }  # fmt: skip
 NODES: Final = {
-    "done": "#1f9b78", "failed": "#d9481c", "blocked": "#d9481c", "running": "#0b6fc0",
+    "done": "#1f9b78", "failed": "#d9481c", "blocked": "#d9481c", "running": MARKED,
     "ready": "#8b9099", "waiting": "#8b9099", "cancelled": "#8b9099",
 }  # fmt: skip
 WIDTH: Final = 640
@@ -71,20 +73,6 @@ def document(title: str, body: str) -> str:
 def plans_html(plans: PlanList) -> str:
     """The list of `bursar plan`, drawn and as a table."""
     currency = plans.currency
-    points = [
-        PlanePoint(
-            time=plan.makespan_s.p50,
-            time_high=plan.makespan_s.p90,
-            cost=float(plan.cost_p50),
-            cost_high=float(plan.cost_p90),
-            name=", ".join(plan.names) or plan.name,
-            told=format_fleet(plan.fleet),
-            label=", ".join(plan.names)
-            or ("" if plan.name == format_fleet(plan.fleet) else plan.name),
-            is_marked=plan.is_knee or plan.is_default,
-        )
-        for plan in plans.plans
-    ]
     rows = [
         (
             str(number),
@@ -102,7 +90,26 @@ def plans_html(plans: PlanList) -> str:
     columns = ("#", "choice", "fleet", "time P50", "P90", "cost P50", "P90")
     notes = [f"Prices of {plans.date}, {currency}; storage and transfer are not included."]
     notes += [f"Caution: {caution}." for caution in plans.cautions]
-    return _shown(title, plane_svg(points, currency), columns, rows, notes)
+    return _shown(title, plans_svg(plans), columns, rows, notes)
+
+
+def plans_svg(plans: PlanList) -> str:
+    """The plans on the plane of time and money."""
+    points = [
+        PlanePoint(
+            time=plan.makespan_s.p50,
+            time_high=plan.makespan_s.p90,
+            cost=float(plan.cost_p50),
+            cost_high=float(plan.cost_p90),
+            name=", ".join(plan.names) or plan.name,
+            told=format_fleet(plan.fleet),
+            label=", ".join(plan.names)
+            or ("" if plan.name == format_fleet(plan.fleet) else plan.name),
+            is_marked=plan.is_knee or plan.is_default,
+        )
+        for plan in plans.plans
+    ]
+    return plane_svg(points, plans.currency)
 
 
 def frontier_html(
@@ -176,13 +183,13 @@ def plane_svg(points: Sequence[PlanePoint], currency: str) -> str:
     for one in points:
         parts.append(_line(x(one.time), y(one.cost), x(one.time_high), y(one.cost), "#8b9099"))
         parts.append(_line(x(one.time), y(one.cost), x(one.time), y(one.cost_high), "#8b9099"))
-        fill = "#0b6fc0" if one.is_marked else "none"
+        inside = MARKED if one.is_marked else PAPER
         told = (
             f"{one.name}: {one.told}, {duration(seconds(one.time))}, {_money(one.cost, currency)}"
         )
         parts.append(
-            f'<circle cx="{x(one.time):.1f}" cy="{y(one.cost):.1f}" r="5" fill="{fill}"'
-            f' stroke="#0b6fc0" stroke-width="1.5"><title>{escape(told)}</title></circle>'
+            f'<circle cx="{x(one.time):.1f}" cy="{y(one.cost):.1f}" r="5" fill="{inside}"'
+            f' stroke="{MARKED}" stroke-width="1.5"><title>{escape(told)}</title></circle>'
         )
         here = (x(one.time), y(one.cost))
         if one.label and all(abs(here[0] - a) > 60 or abs(here[1] - b) > 13 for a, b in labelled):
@@ -226,12 +233,12 @@ def graph_svg(graph: WorkflowGraph) -> str:
             ' fill="none" stroke="#8b9099" stroke-opacity="0.6"/>'
         )
     for node in graph.nodes:
-        fill = NODES[node.state]
-        hollow = node.state in ("waiting", "ready", "blocked")
+        colour = NODES[node.state]
+        inside = PAPER if node.state in ("waiting", "ready", "blocked") else colour
         parts.append(
             f'<circle cx="{x(node.level):.1f}" cy="{y(node.place):.1f}"'
-            f' r="{5 if node.count == 1 else 8}" fill="{"#fff" if hollow else fill}"'
-            f' stroke="{fill}" stroke-width="1.5"><title>{escape(node.told)}</title></circle>'
+            f' r="{5 if node.count == 1 else 8}" fill="{inside}"'
+            f' stroke="{colour}" stroke-width="1.5"><title>{escape(node.told)}</title></circle>'
         )
         parts.append(_text(x(node.level) + 10, y(node.place) + 4, node.label[:16], "start"))
     title = f"{graph.name}: {counted(graph.tasks, 'task')}, {counted(levels, 'level')}"
@@ -239,6 +246,44 @@ def graph_svg(graph: WorkflowGraph) -> str:
 
 
 # --- runs ----------------------------------------------------------------------------------------
+
+
+def summary_svg(summary: Summary) -> str:
+    """Two bars: tasks by how they ended, and money of the budget, each with its figures."""
+    tasks, money = summary.tasks, summary.money
+    rest = tasks.total - tasks.done - tasks.failed - tasks.blocked - tasks.cancelled
+    counts = (
+        ("done", tasks.done, COLOURS["useful"]),
+        ("failed", tasks.failed, COLOURS["failed"]),
+        ("never began", tasks.blocked, COLOURS["off"]),
+        ("cancelled", tasks.cancelled, COLOURS["idle"]),
+        ("not done", rest, COLOURS["ahead"]),
+    )
+    of_tasks = [(count / max(1, tasks.total), colour) for _, count, colour in counts]
+    told = ", ".join(f"{count:,} {word}" for word, count, _ in counts if count) or "no task"
+    committed = float(money.committed)
+    budget = None if money.budget is None else float(money.budget)
+    whole = max(committed, budget or 0.0) or 1.0
+    of_money = [(committed / whole, MARKED), (1 - committed / whole, COLOURS["ahead"])]
+    limit = "" if budget is None else f" of {_money(budget, money.currency)}"
+    cost = f"{_money(committed, money.currency)}{limit}" if committed else "free of charge"
+    took = duration(seconds(summary.makespan_s))
+    parts = [
+        *_bar(24, f"Tasks: {told}", of_tasks),
+        *_bar(78, f"Money: {cost}; took {took}", of_money),
+    ]
+    return _svg(WIDTH, 116, f"{summary.run}: {told}, {cost}, {took}", parts)
+
+
+def _bar(y: float, text: str, parts: Sequence[tuple[float, str]]) -> list[str]:
+    """Parts of 1 side by side, with a text above."""
+    drawn, x, room = [_text(12, y, text, "start")], 12.0, WIDTH - 24
+    for part, colour in parts:
+        if part > 0:
+            place = f'x="{x:.1f}" y="{y + 8:.1f}" width="{room * part:.1f}" height="16"'
+            drawn.append(f'<rect {place} fill="{colour}"/>')
+            x += room * part
+    return drawn
 
 
 def run_html(shown: RunSnapshot) -> str:
@@ -278,8 +323,9 @@ def _svg(width: float, height: float, title: str, parts: Sequence[str]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
         f' viewBox="0 0 {width:.0f} {height:.0f}" role="img" font-family="sans-serif"'
-        f' font-size="11" style="max-width:100%;height:auto;background:#fff">'
-        f"<title>{escape(title)}</title>{''.join(parts)}</svg>"
+        f' font-size="11" style="max-width:100%;height:auto">'
+        f"<title>{escape(title)}</title>{STYLE}"
+        f'<rect width="100%" height="100%" rx="6" fill="{PAPER}"/>{"".join(parts)}</svg>'
     )
 
 
@@ -290,4 +336,4 @@ def _line(x1: float, y1: float, x2: float, y2: float, stroke: str) -> str:
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-    return f'<text {place} fill="#4d535c">{escape(text)}</text>'
+    return f'<text {place} fill="{SOFT_INK}">{escape(text)}</text>'

@@ -36,6 +36,12 @@ class PlanList(msgspec.Struct, frozen=True, kw_only=True):
 
         return plans_html(self)
 
+    def svg(self) -> str:
+        """The plans on the plane of time and money, as a picture."""
+        from bursar.report.pictures import plans_svg  # late: it brings much of the page
+
+        return plans_svg(self)
+
 
 def plan_list(
     offered: PlansOffered, market: Market, flow: Workflow | None = None, run: str | None = None

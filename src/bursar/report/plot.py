@@ -1,6 +1,6 @@
 """Plots of reproductions as SVG: points, lines, steps and bars, with axes and a legend.
 
-A plot has a background of its own, so that it is readable on light and on dark pages.
+A plot has a background of its own, and follows whether the reader prefers light or dark.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from math import ceil, floor, log10
 from typing import Final, Literal
 
 import msgspec
+
+from bursar.report.theme import FRAME, GRID, INK, PAPER, SERIES, STYLE
 
 Point = tuple[float, float]
 Style = Literal["points", "line", "step", "bars"]
@@ -29,9 +31,6 @@ TICKS: Final = 6
 """on an axis, about"""
 BARS: Final = 0.8
 """of the room of a category is taken by its bars"""
-COLOURS: Final = (
-    "#1f77b4", "#d9541a", "#2a8c3c", "#8e44ad", "#b8860b", "#c2185b", "#00838f", "#555555",
-)  # fmt: skip
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -81,7 +80,8 @@ def svg(plot: Plot) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{HEIGHT}"'
         f' viewBox="0 0 {width} {HEIGHT}" font-family="sans-serif" font-size="12" role="img">',
         f"<title>{escape(plot.title)}</title>",
-        f'<rect width="{width}" height="{HEIGHT}" rx="6" fill="#ffffff"/>',
+        STYLE,
+        f'<rect width="{width}" height="{HEIGHT}" rx="6" fill="{PAPER}"/>',
         _text((LEFT + RIGHT) / 2, 24, plot.title, anchor="middle", more=' font-size="15"'),
     ]
     across, upward = _axes(plot)
@@ -125,7 +125,7 @@ def _round_step(least: float) -> float:
 def _frame(plot: Plot, across: _Axis, upward: _Axis) -> Iterator[str]:
     for value in upward.ticks():
         y = upward.place(value)
-        yield f'<path d="M{LEFT:.1f} {y:.1f}H{RIGHT:.1f}" stroke="#e2e2e2"/>'
+        yield f'<path d="M{LEFT:.1f} {y:.1f}H{RIGHT:.1f}" stroke="{GRID}"/>'
         yield _text(LEFT - 6, y + 4, f"{value:,.10g}", anchor="end")
     if plot.categories:
         for number, category in enumerate(plot.categories):
@@ -133,9 +133,9 @@ def _frame(plot: Plot, across: _Axis, upward: _Axis) -> Iterator[str]:
     else:
         for value in across.ticks():
             x = across.place(value)
-            yield f'<path d="M{x:.1f} {BOTTOM:.1f}v5" stroke="#333333"/>'
+            yield f'<path d="M{x:.1f} {BOTTOM:.1f}v5" stroke="{FRAME}"/>'
             yield _text(x, BOTTOM + 18, f"{value:,.10g}", anchor="middle")
-    yield f'<path d="M{LEFT:.1f} {TOP:.1f}V{BOTTOM:.1f}H{RIGHT:.1f}" fill="none" stroke="#333333"/>'
+    yield f'<path d="M{LEFT:.1f} {TOP:.1f}V{BOTTOM:.1f}H{RIGHT:.1f}" fill="none" stroke="{FRAME}"/>'
     yield _text((LEFT + RIGHT) / 2, BOTTOM + 42, plot.across, anchor="middle")
     middle = (TOP + BOTTOM) / 2
     turned = f' transform="rotate(-90 16 {middle:.1f})"'
@@ -146,7 +146,7 @@ def _frame(plot: Plot, across: _Axis, upward: _Axis) -> Iterator[str]:
 
 
 def _drawn(plot: Plot, number: int, series: Series, across: _Axis, upward: _Axis) -> Iterator[str]:
-    colour = COLOURS[number % len(COLOURS)]
+    colour = SERIES[number % len(SERIES)]
     if series.style == "bars":
         yield from _bars(plot, series, colour, across, upward)
         return
@@ -185,11 +185,11 @@ def _bars(plot: Plot, series: Series, colour: str, across: _Axis, upward: _Axis)
         height = upward.place(min(y, upward.high))
         yield (
             f'<rect x="{left:.1f}" y="{height:.1f}" width="{width:.1f}"'
-            f' height="{BOTTOM - height:.1f}" fill="{colour}" stroke="#ffffff"/>'
+            f' height="{BOTTOM - height:.1f}" fill="{colour}" stroke="{PAPER}"/>'
         )
         if y > upward.high:
             place = (left + width / 2 + 4, TOP + 4)
-            turned = f' transform="rotate(-90 {place[0]:.1f} {place[1]:.1f})" fill="#ffffff"'
+            turned = f' transform="rotate(-90 {place[0]:.1f} {place[1]:.1f})" fill="{PAPER}"'
             yield _text(*place, f"{y:,.0f}", anchor="end", more=turned)
 
 
@@ -202,12 +202,12 @@ def _legend(series: Sequence[Series]) -> Iterator[str]:
     named = [(number, one) for number, one in enumerate(series) if one.name]
     for line, (number, one) in enumerate(named):
         x, y = RIGHT + 14, TOP + 8 + LINE * line
-        colour = COLOURS[number % len(COLOURS)]
+        colour = SERIES[number % len(SERIES)]
         yield f'<rect x="{x:.1f}" y="{y - 5:.1f}" width="12" height="10" fill="{colour}"/>'
         yield _text(x + 18, y + 4, one.name)
 
 
 def _text(x: float, y: float, text: str, *, anchor: str = "start", more: str = "") -> str:
-    ink = "" if "fill=" in more else ' fill="#222222"'
+    ink = "" if "fill=" in more else f' fill="{INK}"'
     place = f'x="{x:.1f}" y="{y:.1f}"'
     return f'<text {place} text-anchor="{anchor}"{ink}{more}>{escape(text)}</text>'

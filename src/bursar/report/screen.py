@@ -21,6 +21,7 @@ from bursar.report.page.snapshot import RunSnapshot
 COLOURS: Final = {
     "useful": "green",
     "running": "blue",
+    "replica": "yellow",
     "off": "yellow",
     "failed": "red",
     "lost": "magenta",
@@ -29,7 +30,7 @@ COLOURS: Final = {
     "rounded": "bright_black",
     "ahead": "bright_black",
 }
-LETTERS: Final = dict(zip(USES, "█▓▒×†░·/ ", strict=True))
+LETTERS: Final = dict(zip(USES, "█▓▚▒×†░·/ ", strict=True))
 """so that no state has its colour alone"""
 TONES: Final = {"good": "green", "warn": "yellow", "bad": "red", "wait": "blue"}
 BLOCKS: Final = " ▁▂▃▄▅▆▇█"

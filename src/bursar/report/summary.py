@@ -85,6 +85,12 @@ class Summary(msgspec.Struct, frozen=True):
         span = format_duration(round(self.makespan_s * SECOND))
         return f"<b>{escape(self.run)}</b>: {status}. {done} in {span}, {escape(cost)}{why}"
 
+    def svg(self) -> str:
+        """Tasks by how they ended, and money of the budget, as a picture."""
+        from bursar.report.pictures import summary_svg  # late: it brings much of the page
+
+        return summary_svg(self)
+
     @property
     def why_text(self) -> str:
         """Why it ended as it did, also where tasks failed."""

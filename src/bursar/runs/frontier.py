@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
@@ -17,6 +17,9 @@ from bursar.plan.pools.frontier import frontier, knee_of, prefer
 from bursar.plan.pools.refine import Grid, Space, search
 from bursar.plan.pools.strategies import static_strategies
 from bursar.runs.frontier_input import Known
+
+if TYPE_CHECKING:
+    from bursar.report.pictures import PlanePoint
 
 SEE: Final = "see "
 """begins the mark of a strategy that another beats"""
@@ -116,9 +119,23 @@ class StrategyFrontier(msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         """In a notebook, and for a file: what a screen shows, on the plane of time and money."""
-        from bursar.report.pictures import PlanePoint, frontier_html  # late: they bring much
+        from bursar.report.pictures import frontier_html  # late: it brings much of the page
 
-        points = [
+        tasks = counted(self.tasks, "task")
+        title = f"{tasks}, {counted(self.unreliable, 'unreliable machine')}"
+        notes = [f"Means and P90 of {counted(self.repetitions, 'simulation')} of each strategy."]
+        return frontier_html(title, self._points(), self.currency, notes)
+
+    def svg(self) -> str:
+        """The strategies on the plane of time and money, as a picture."""
+        from bursar.report.pictures import plane_svg  # late: it brings much of the page
+
+        return plane_svg(self._points(), self.currency or "")
+
+    def _points(self) -> list[PlanePoint]:
+        from bursar.report.pictures import PlanePoint  # late: it brings much of the page
+
+        return [
             PlanePoint(
                 time=one.makespan_s,
                 time_high=one.p90.makespan_s,
@@ -134,10 +151,6 @@ class StrategyFrontier(msgspec.Struct, frozen=True):
             for place in self.shown()
             for one in [self.frontier[place]]
         ]
-        tasks = counted(self.tasks, "task")
-        title = f"{tasks}, {counted(self.unreliable, 'unreliable machine')}"
-        notes = [f"Means and P90 of {counted(self.repetitions, 'simulation')} of each strategy."]
-        return frontier_html(title, points, self.currency, notes)
 
 
 def find_strategies(

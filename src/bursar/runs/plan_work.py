@@ -80,9 +80,11 @@ class OfferedPlans(Sequence[Plan]):
         return f"OfferedPlans({self.name}: {names})"
 
     def _repr_html_(self) -> str:
-        from bursar.report.pictures import plans_html  # late: it brings much of the page
+        return self._shown._repr_html_()
 
-        return plans_html(self._shown)
+    def svg(self) -> str:
+        """The plans on the plane of time and money, as a picture."""
+        return self._shown.svg()
 
 
 def plan_work(

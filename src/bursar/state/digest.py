@@ -88,6 +88,8 @@ class Digest(msgspec.Struct, frozen=True, omit_defaults=True):
     """not down"""
     attempts: int = 0
     """that live"""
+    chance: float | None = None
+    """of keeping budget and deadline, by the last forecast; None: there is none, or it has ended"""
 
     @property
     def settled(self) -> int:
@@ -134,7 +136,17 @@ def digest_of(state: RunState, failures: FailureGroups | None = None) -> Digest:
         fleet=state.fleet,
         machines=len(state.machines),
         attempts=len(state.attempts),
+        chance=_chance(state),
     )
+
+
+def _chance(state: RunState) -> float | None:
+    """By a forecast that was made since the run was last taken up."""
+    last = state.forecasts[-1] if state.forecasts else None
+    if last is None or state.ended is not None or state.stopping is not None:
+        return None
+    since = state.periods[-1][0] if state.periods else 0
+    return last.chance if last.at >= since else None
 
 
 def interval_money(state: RunState) -> IntervalMoney | None:

@@ -71,9 +71,9 @@ class TimeSeries:
 
     def mean(self, begin: Time, end: Time) -> float:
         """Over a time that is not empty; exact if both are multiples of `STEP` that are kept."""
-        return (self._sum(end) - self._sum(begin)) / (end - begin)
+        return (self.sum_until(end) - self.sum_until(begin)) / (end - begin)
 
-    def _sum(self, moment: Time) -> float:
+    def sum_until(self, moment: Time) -> float:
         """What it had added up to; between two notes as if it had been the same all the time."""
         if moment >= self.due:
             return self.value * moment - self.moment

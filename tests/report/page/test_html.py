@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.browser import Browser, require_chromium
 
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -70,20 +69,17 @@ def test_scripts_evaluate_no_text():
     assert "@import" not in style()
 
 
-def test_hostile_text_shows_as_text_in_a_browser(tmp_path):
-    require_chromium()
+def test_hostile_text_shows_as_text_in_a_browser(tmp_path, browser):
     path = tmp_path / "report.html"
     path.write_text(report_html(hostile_run()))
-    browser = Browser()
-    try:
-        browser.size(390)
-        browser.open(f"file://{path}", "document.querySelectorAll('.fail').length > 0")
-        assert browser.evaluate("document.title") == "scene · bursar"
-        shown = browser.text("#failures-list")
-        assert "<script>document.title='broken'</script>" in shown
-        assert "\x1b" not in shown.split("end of stderr")[0], "the line is escaped"
-        assert browser.evaluate("document.documentElement.scrollWidth") <= 390
-        assert browser.problems == []
-        assert [one for one in browser.requested if not one.startswith(("file:", "data:"))] == []
-    finally:
-        browser.close()
+    browser.problems.clear()
+    browser.requested.clear()
+    browser.size(390)
+    browser.open(f"file://{path}", "document.querySelectorAll('.fail').length > 0")
+    assert browser.evaluate("document.title") == "scene · bursar"
+    shown = browser.text("#failures-list")
+    assert "<script>document.title='broken'</script>" in shown
+    assert "\x1b" not in shown.split("end of stderr")[0], "the line is escaped"
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    assert browser.problems == []
+    assert [one for one in browser.requested if not one.startswith(("file:", "data:"))] == []

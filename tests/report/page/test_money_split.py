@@ -80,6 +80,7 @@ def test_every_use_of_a_machine_has_its_part():
     assert parts_of(scene) == {
         "useful": 10 * minute,
         "running": 9 * minute,
+        "replica": 0,
         "off": 15 * minute,
         "failed": 5 * minute,
         "lost": 0,

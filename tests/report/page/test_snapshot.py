@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from bursar import WorkflowBuilder
 from bursar.model.dag import dag_of
 from bursar.model.goal import Account, Budget, Goal, Limits
 from bursar.model.market import Market, Offer
@@ -12,7 +13,9 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work, make_bag
 from bursar.model.workflow import Workflow
+from bursar.report.page.graph import MOST_GRAPHS
 from bursar.report.page.machine_log import MachineLog
+from bursar.report.page.money_split import USES
 from bursar.report.page.numbers import amount, duration, moment, share
 from bursar.report.page.reasons import Reasons
 from bursar.report.page.series import MOST_POINTS, thinned
@@ -324,3 +327,28 @@ def test_failed_tasks_of_a_service_cannot_be_resumed():
     scene.submit("ann", 1)
     scene.end(scene.start(1, scene.machine_of("ann")), "failed")
     assert (shown(scene).failures.total, shown(scene).failures.retry) == (1, "")
+
+
+def test_a_replica_under_way_has_a_state_of_its_own():
+    scene = begun()
+    machine = scene.machine(stay=HOUR)
+    scene.start(7, machine)  # task 7 is running already
+    scene.pass_time(30 * SECOND)
+    found = shown(scene)
+    uses = [USES[segment[2]] for row in found.machines.rows for segment in row.segments]
+    assert uses.count("running") == 2
+    assert uses.count("replica") == 1
+    part = next(one for one in found.money.parts if one.use == "replica")
+    assert (part.word, part.exact) == ("replica", "1/20"), "half a minute at 0.10 a minute"
+
+
+def test_several_workflows_are_shown_the_latest_of_them():
+    work = WorkflowBuilder("flow")
+    work.task("one", run="true")
+    flow = Workflow.of(work.build())
+    scene = Scene(SMALL, budget="9", arrivals_open=True)
+    scene.tell(ev.WorkArrived(0, Work(Bag(3))))
+    for _ in range(MOST_GRAPHS + 2):
+        scene.tell(ev.WorkArrived(0, Work(flow)))
+    numbers = [one.work for one in shown(scene).graphs]
+    assert numbers == list(range(4, 4 + MOST_GRAPHS)), "the first work is a bag"

@@ -5,18 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.live_run import live_run
 
-from bursar.journal.recorder import Recorder
 from bursar.journal.runs import Home
-from bursar.journal.writer import JournalWriter
 from bursar.model.errors import JournalError
-from bursar.model.goal import Goal, Limits
-from bursar.model.market import Market, Offer
-from bursar.model.money import Money
 from bursar.model.work import Bag, Work
 from bursar.report.page.watch import RunWatch
 from bursar.state import events as ev
-from bursar.state.state import RunState
 from bursar.web.page import feed
 
 
@@ -25,21 +20,8 @@ def live(tmp_path, monkeypatch):
     """A run that goes on, and how to tell more of it; pages look at it without a pause."""
     monkeypatch.setattr(feed, "PACE_S", 0.01)
     monkeypatch.setattr(feed, "ALIVE_S", 0.2)
-    run = Home(tmp_path).create("live")
-    with run.acquire(), JournalWriter.create(run.journal, "live") as writer:
-        state = RunState()
-        journal = Recorder(writer, state)
-
-        def tell(*events):
-            for event in events:
-                journal.append(event)
-                state.apply(event)
-            journal.commit(safely=False)
-
-        market = Market("USD", "undated", (Offer("small", Money.parse("0.10")),))
-        tell(ev.RunCreated(0, "live", market, Goal(), Limits(0, None), 0, {}, {}, 1.7e9))
-        yield run, tell
-        journal.close()
+    with live_run(Home(tmp_path)) as run:
+        yield run.run, run.tell
 
 
 def unreadable(monkeypatch, times):

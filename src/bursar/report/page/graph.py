@@ -19,6 +19,10 @@ from bursar.state.task_status import TaskStatus
 
 MOST_NODES: Final = 300
 SWEEPS: Final = 12
+MOST_GRAPHS: Final = 8
+"""of a run with several workflows, the latest ..."""
+MOST_WORKS: Final = 100
+"""... of the latest works"""
 
 
 class GraphNode(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -35,6 +39,8 @@ class GraphNode(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class WorkflowGraph(msgspec.Struct, frozen=True):
+    work: int
+    """its number among the works of the run"""
     name: str
     tasks: int
     nodes: list[GraphNode]
@@ -49,19 +55,26 @@ class WorkflowGraph(msgspec.Struct, frozen=True):
 _MATTERS: Final = ("failed", "blocked", "cancelled", "running", "ready", "waiting", "done")
 
 
-def workflow_graph(state: RunState) -> WorkflowGraph | None:
-    """The first workflow of a run; None: it has none."""
-    for number, flow in state.workflows():
+def workflow_graphs(state: RunState) -> list[WorkflowGraph]:
+    """The latest workflows of a run, in the order of their arrival."""
+    found: list[WorkflowGraph] = []
+    works = len(state.work)
+    for number in range(works, max(0, works - MOST_WORKS), -1):
+        flow = state.work[number - 1][1].workflow
+        if flow is None:
+            continue
         before = state.work.before(number - 1)
         states = [
             TaskStatus(state.status[before + index + 1]).name.lower() for index in range(flow.count)
         ]
-        return graph_of(flow, states)
-    return None
+        found.append(graph_of(flow, states, number))
+        if len(found) == MOST_GRAPHS:
+            break
+    return found[::-1]
 
 
-def graph_of(flow: Workflow, states: list[str]) -> WorkflowGraph:
-    """A graph of tasks in these states."""
+def graph_of(flow: Workflow, states: list[str], work: int = 1) -> WorkflowGraph:
+    """A graph of tasks in these states; `work`: its number among those of the run."""
     level = levels_of(flow)
     group: list[int]
     if flow.count <= MOST_NODES:
@@ -93,6 +106,7 @@ def graph_of(flow: Workflow, states: list[str]) -> WorkflowGraph:
         for node, tasks in members.items()
     ]
     return WorkflowGraph(
+        work=work,
         name=cut(flow.name, 80),
         tasks=flow.count,
         nodes=nodes,

@@ -7,10 +7,11 @@ hash, or origin, the policy of the document does not name.
 
 from __future__ import annotations
 
+import html
+import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
 from typing import Final
 
@@ -35,6 +36,15 @@ _ALARM: Final = (
     '<div id="alarm" class="alarm gone" role="alert"><span id="alarm-text"></span>'
     '<button type="button" id="try-now">Try now</button></div>'
 )
+
+
+_CODES: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""control codes, and marks that turn the direction of what follows"""
+
+
+def escape(text: str) -> str:
+    """For a document: no markup, and codes as escapes that people see."""
+    return html.escape(_CODES.sub(lambda code: f"\\u{ord(code[0]):04x}", text))
 
 
 @cache
@@ -83,10 +93,10 @@ def live_html(shown: RunSnapshot, address: str) -> str:
         "ALARM": _ALARM,
         "DIALOG": _DIALOG,
     }
-    place = escape(address)
+    place, live = escape(address), ' class="live"' if shown.live else ""
     return (
         f'{_head(shown.run)}<link rel="stylesheet" href="/static/page.css"></head>\n'
-        f'<body data-events="{place}/events" data-stop="{place}/stop">\n'
+        f'<body{live} data-events="{place}/events" data-stop="{place}/stop">\n'
         f"{_body(shown, parts)}\n"
         f'<script type="application/json" id="data">{data}</script>\n'
         '<script src="/static/page.js" defer></script>\n</body></html>\n'

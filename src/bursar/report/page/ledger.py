@@ -54,7 +54,7 @@ def ledger_table(
     attempts = np.bincount(columns.machine, minlength=size)
     useful = np.bincount(columns.machine[columns.is_winner], minlength=size)
     currency = state.market.currency
-    earlier = sum((charge.amount for charge in others), ZERO)
+    earlier = state.ledger.committed - sum((charge.amount for charge in shown), ZERO)
     told = f"{counted(len(others), 'earlier machine')}: {amount(earlier, currency)}"
     return LedgerTable(
         rows=[

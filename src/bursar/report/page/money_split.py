@@ -19,12 +19,15 @@ from bursar.report.page.machine_log import NEVER, MachineLog
 from bursar.report.page.series import AttemptColumns, Ints
 from bursar.state.attempts import CODES, OUTCOMES
 
-Use = Literal["useful", "running", "off", "failed", "lost", "booting", "idle", "rounded", "ahead"]
+Use = Literal[
+    "useful", "running", "replica", "off", "failed", "lost", "booting", "idle", "rounded", "ahead"
+]
 USES: Final[tuple[Use, ...]] = (
-    "useful", "running", "off", "failed", "lost", "booting", "idle", "rounded", "ahead",
+    "useful", "running", "replica", "off", "failed", "lost", "booting", "idle", "rounded", "ahead",
 )  # fmt: skip
-"""`off`: called off, by a replica that was faster or a release; `rounded`: from the end of a
-machine to the end of the unit it had entered; `ahead`: paid, and not used yet"""
+"""`replica`: under way, while an older attempt of its task is, too; `off`: called off, by a replica
+that was faster or a release; `rounded`: from the end of a machine to the end of the unit it had
+entered; `ahead`: paid, and not used yet"""
 PLACES: Final = {use: place for place, use in enumerate(USES)}
 _OF_OUTCOME: Final[dict[str, Use]] = {
     "success": "off",
@@ -34,7 +37,7 @@ _OF_OUTCOME: Final[dict[str, Use]] = {
     "lost": "lost",
     "released": "off",
 }
-_GIVING_WAY: Final = ("off", "lost", "failed", "useful", "running")
+_GIVING_WAY: Final = ("off", "lost", "failed", "replica", "useful", "running")
 """attempts that only waited for a slot, in the order in which their time is not counted"""
 
 
@@ -56,6 +59,9 @@ def uses_of_attempts(columns: AttemptColumns, machines: MachineLog) -> NDArray[n
         of_outcome[code] = PLACES[_OF_OUTCOME[name]]
     uses = of_outcome[columns.outcome]
     uses[columns.is_winner] = PLACES["useful"]
+    live = np.flatnonzero(columns.is_live)
+    _, oldest = np.unique(columns.task[live], return_index=True)
+    uses[np.delete(live, oldest)] = PLACES["replica"]
     # What ran on a machine that ended itself is `released` in the log, and was lost all the same.
     causes = np.array(machines.cause, dtype=np.uint8)
     is_expired = causes[columns.machine] == 3

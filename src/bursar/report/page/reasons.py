@@ -101,7 +101,7 @@ class Reasons:
         places = np.minimum(np.array(group.times) * BINS // max(1, now), BINS - 1)
         return WhyGroup(
             kind=group.kind,
-            what=group.what.replace("\0", f"{len(group.times):,}"),
+            what=cut(group.what.replace("\0", f"{len(group.times):,}"), 200),
             why=cut(one_line(group.why.replace(SPACE, " ")), 300),
             count=len(group.times),
             first=moment(group.times[0]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -116,9 +115,12 @@ def supply_series(log: MachineLog, now: Time) -> Steps:
 
 def noted_series(series: TimeSeries, now: Time) -> Steps:
     """Its mean from each of its notes, some seconds apart, to the next; the last is what it is."""
-    times = [0, *(one for one in series.times if 0 < one < now), now]
-    means = [series.mean(one, other) for one, other in pairwise(times) if one < other]
-    return thinned(np.array(times[-len(means) - 1 :]) / SECOND, [*means, series.value])
+    noted, sums = np.array(series.times, dtype=np.int64), np.array(series.sums)
+    inside = (noted > 0) & (noted < now)
+    times = np.concatenate(([0], noted[inside], [now]))
+    added_up = np.concatenate(([0.0], sums[inside], [series.sum_until(now)]))
+    means = np.diff(added_up) / np.maximum(np.diff(times), 1)
+    return thinned(times / SECOND, np.append(means, series.value))
 
 
 def fleet_series(log: MachineLog) -> Steps:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 import shlex
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from typing import Final
 
@@ -20,7 +21,7 @@ from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
 from bursar.model.workflow import Workflow
 from bursar.report.page.demand import demand_series
-from bursar.report.page.graph import WorkflowGraph, workflow_graph
+from bursar.report.page.graph import WorkflowGraph, workflow_graphs
 from bursar.report.page.headline import Headline, PageTile, PageVerdict
 from bursar.report.page.ledger import LedgerTable, ledger_table
 from bursar.report.page.machine_log import MachineLog
@@ -65,6 +66,7 @@ from bursar.state.work_plans import FIRST_WORK
 WORDS: Final[dict[Use, str]] = {
     "useful": "useful",
     "running": "running",
+    "replica": "replica",
     "off": "called off",
     "failed": "failed",
     "lost": "lost",
@@ -202,7 +204,7 @@ class RunSnapshot(msgspec.Struct, frozen=True):
     runtimes: list[OfferRunTimes]
     offers: list[OfferRow]
     ledger: LedgerTable
-    graph: WorkflowGraph | None
+    graphs: list[WorkflowGraph]
     about: AboutRun
 
 
@@ -215,10 +217,7 @@ def snapshot(
     is_live: bool,
     redact: bool = False,
 ) -> RunSnapshot:
-    """How a run stands at `now`, which is not before its last event.
-
-    `history`: forecasts that were made before; None: they are made of what was known then.
-    """
+    """How a run stands at `now`, which is not before its last event."""
     now = max(now, state.now) if state.ended is None and is_live else state.now
     columns = AttemptColumns.of(state)
     split = split_money(columns, machines, now)
@@ -248,7 +247,7 @@ def snapshot(
         runtimes=times,
         offers=offer_rows(state, columns, machines, split, times),
         ledger=ledger_table(state, columns, machines, now),
-        graph=workflow_graph(state),
+        graphs=workflow_graphs(state),
         about=_about(state, now, redact=redact),
     )
 
@@ -436,6 +435,12 @@ def _choice(state: RunState) -> str:
     return f"bursar run {shlex.quote(state.run)} --choose {shlex.quote(plans.chosen.name)}"
 
 
+@cache
+def _version() -> str:
+    """It takes a file to be read."""
+    return version("bursar")
+
+
 def _about(state: RunState, now: Time, *, redact: bool) -> AboutRun:
     created = state.created
     assert created is not None  # noqa: S101
@@ -450,7 +455,7 @@ def _about(state: RunState, now: Time, *, redact: bool) -> AboutRun:
         command="" if redact else options.typed,
         then=_choice(state) if options.typed and not redact else "",
         template="" if redact else shown_command(state),
-        version=version("bursar"),
+        version=_version(),
         python=platform.python_version(),
         promises=promises(state),
         accounts=account_rows(state, now),

@@ -29,6 +29,7 @@ _OTHERS: Final[tuple[tuple[Use, str], ...]] = (
     ("failed", "failed"),
     ("lost", "lost"),
     ("running", "running"),
+    ("replica", "replicas running"),
 )
 MOST_GROUPS: Final = 12
 MOST_LONGEST: Final = 10

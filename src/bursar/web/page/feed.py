@@ -1,9 +1,9 @@
 """A feed: what is new of one run, for everybody who looks at its page.
 
 One watch a run, shared by all viewers; nothing is read while nobody looks. The journal is opened
-read-only and only what was added is read. Figures go out within a second. Charts take longer to
-make, so they go out less often, and take a hundredth of a processor at most. Parts that did not
-change are not sent.
+read-only and only what was added is read. What an event changes goes out within a second. Charts
+and tables of a very large run take long to make, so they go out less often than the figures at the
+top, and take a twentieth of a processor at most. Parts that did not change are not sent.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ import msgspec
 
 from bursar.journal.runs import RunDir
 from bursar.model.errors import BursarError
+from bursar.model.time import Time
 from bursar.report.page.snapshot import RunSnapshot
 from bursar.report.page.watch import RunWatch, is_executed, time_of
 
 T = TypeVar("T")
 Group = Literal["tick", "series", "forecast", "decision"]
 
-PACE_S: Final = 0.8
-"""between two looks at the journal: what is shown is less than a second old"""
-CHARTS_S: Final = 1.6
-SHARE: Final = 100
-"""charts take at most one part in so many of the time of a processor"""
+PACE_S: Final = 0.5
+"""between two looks at the journal: with the time to make, send and draw it, less than a second
+passes from an event to what shows it"""
+QUIET_S: Final = 2.0
+"""between two times that charts are made while nothing happens: only their time goes on"""
+SHARE: Final = 20
+"""charts and tables take at most one part in twenty of the time of a processor"""
 MOST_FAILURES: Final = 5
 """looks one after the other that find a journal which cannot be read"""
 ALIVE_S: Final = 2.0
@@ -45,7 +48,7 @@ GROUPS: Final[dict[str, Group]] = {
     **dict.fromkeys(
         (
             "charts", "machines", "money", "failures", "longest", "runtimes", "offers", "ledger",
-            "graph", "about",
+            "graphs", "about",
         ),
         "series",
     ),
@@ -77,7 +80,10 @@ class RunFeed:
         self._changed = asyncio.Condition()
         self._driver: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
-        self._next_charts = 0.0
+        self._may_draw_at = 0.0
+        """by the clock: when charts may be made again, as they would not take too much time"""
+        self._drawn = (0, 0.0)
+        """the last event that charts know of, and when they were made"""
         self._shown: RunSnapshot | None = None
         self._was_live = False
 
@@ -93,11 +99,7 @@ class RunFeed:
         return self._shown
 
     async def _refresh(self, *, whole: bool = False) -> None:
-        now = time.monotonic()
-        whole = whole or now >= self._next_charts
-        fresh, took = await self._in_thread(lambda: self._look(whole=whole))
-        if whole:
-            self._next_charts = now + max(CHARTS_S, SHARE * took)
+        fresh = await self._in_thread(lambda: self._look(whole=whole))
         if not fresh:
             return
         self.version += 1
@@ -106,9 +108,8 @@ class RunFeed:
         async with self._changed:
             self._changed.notify_all()
 
-    def _look(self, *, whole: bool) -> tuple[dict[str, bytes], float]:
-        """In the thread: sections that are new or changed, and seconds that it took to see."""
-        began = time.thread_time()
+    def _look(self, *, whole: bool) -> dict[str, bytes]:
+        """In the thread: sections that are new or changed."""
         if self._watch is None:
             self._watch = RunWatch(self.run.journal)
         watch = self._watch
@@ -116,9 +117,9 @@ class RunFeed:
         is_live = watch.state.ended is None and is_executed(self.run)
         now = time_of(watch.state, time.time())
         found: dict[str, object]
-        if whole or watch.state.ended is not None or is_live != self._was_live:
-            self._shown = shown = watch.snapshot(now, is_live=is_live)
-            found = {name: getattr(shown, name) for name in GROUPS}
+        has_turned = watch.state.ended is not None or is_live != self._was_live
+        if whole or has_turned or self._is_time_to_draw(watch.state.events):
+            found = self._draw(watch, now, is_live=is_live)
         elif is_live:
             verdict, tiles, _ = watch.headline(now, is_live=is_live)
             found = {"verdict": verdict, "tiles": tiles, "live": is_live}
@@ -128,12 +129,25 @@ class RunFeed:
         self.seq = watch.state.events
         self.is_over = watch.state.ended is not None and not is_executed(self.run)
         encoded = {name: msgspec.json.encode(value) for name, value in found.items()}
-        changed = {
+        return {
             name: data
             for name, data in encoded.items()
             if name not in self.sections or self.sections[name].data != data
         }
-        return changed, time.thread_time() - began
+
+    def _is_time_to_draw(self, last: int) -> bool:
+        known, at = self._drawn
+        now = time.monotonic()
+        return now >= self._may_draw_at and (last != known or now >= at + QUIET_S)
+
+    def _draw(self, watch: RunWatch, now: Time, *, is_live: bool) -> dict[str, object]:
+        """All sections; how long it took decides when it may be done again."""
+        began = time.thread_time()
+        self._shown = shown = watch.snapshot(now, is_live=is_live)
+        at = time.monotonic()
+        self._drawn = watch.state.events, at
+        self._may_draw_at = at + SHARE * (time.thread_time() - began)
+        return {name: getattr(shown, name) for name in GROUPS}
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from html import escape
 from typing import Final
 from urllib.parse import quote
 
@@ -14,7 +13,8 @@ from bursar.journal.replay import load_digest
 from bursar.journal.runs import Home, RunDir
 from bursar.model.errors import BursarError
 from bursar.model.text import counted
-from bursar.report.page.numbers import amount, duration
+from bursar.report.page.html import escape
+from bursar.report.page.numbers import amount, duration, share
 from bursar.report.page.watch import is_executed
 from bursar.report.summary import ABANDONED, STATUS_TEXT
 from bursar.state.digest import Digest
@@ -41,6 +41,8 @@ class RunRow(msgspec.Struct, frozen=True):
     used: float | None
     committed: str
     budget: str
+    chance: str
+    """to keep budget and deadline, of a run that goes on"""
     time: str
 
 
@@ -68,7 +70,7 @@ def _row(run: RunDir) -> RunRow:
         digest = load_digest(run.journal)
     except BursarError as error:
         why = str(error).removeprefix(f"{run.journal}: ")
-        return RunRow(run.name, f"unreadable: {why}", "failed", "", "", {}, None, "", "", "")
+        return RunRow(run.name, f"unreadable: {why}", "failed", "", "", {}, None, "", "", "", "")
     word, tone = _state(run, digest)
     total, budget, currency = max(1, digest.total), digest.budget, digest.currency
     used = digest.committed if digest.interval is None else digest.interval.committed
@@ -87,6 +89,7 @@ def _row(run: RunDir) -> RunRow:
         used=float(Fraction(used.nanos, budget.nanos)) if budget and not has_users else None,
         committed="free" if digest.is_free else amount(digest.committed, currency),
         budget=_budget(digest),
+        chance="–" if word != "running" or digest.chance is None else share(digest.chance),
         time=duration(digest.elapsed),
     )
 
@@ -120,6 +123,7 @@ def _row_html(row: RunRow) -> str:
         "<td></td>",
         f'<td class="r">{escape(row.committed)}</td>',
         f'<td class="r">{escape(row.budget)}</td>',
+        f'<td class="r">{escape(row.chance)}</td>',
         f'<td class="r">{escape(row.time)}</td>',
     ]
     return f"<tr>{''.join(cells)}</tr>"

@@ -1,13 +1,18 @@
 // Elements, numbers, scales. All text goes through textContent: names, commands and stderr are hostile.
-const USES = ["useful", "running", "off", "failed", "lost", "booting", "idle", "rounded", "ahead"];
-const WORDS = { useful: "useful", running: "running", off: "called off", failed: "failed", lost: "lost",
+const USES = ["useful", "running", "replica", "off", "failed", "lost", "booting", "idle", "rounded", "ahead"];
+const WORDS = { useful: "useful", running: "running", replica: "replica", off: "called off", failed: "failed", lost: "lost",
   booting: "booting", idle: "idle", rounded: "rounded up", ahead: "paid ahead" };
 const NB = "\u00a0";
 
+// Control codes, and marks that turn the direction of what follows, are shown as escapes: nobody writes them by accident.
+const CODES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+function plain(text) { return String(text).replace(CODES, (code) => "\\u" + code.charCodeAt(0).toString(16).padStart(4, "0")); }
+function short(text, most) { const shown = plain(text); return shown.length > most ? shown.slice(0, most - 1) + "…" : shown; }
+function words(text) { return document.createTextNode(plain(text)); }
 function el(tag, className, text) {
   const made = document.createElement(tag);
   if (className) made.className = className;
-  if (text !== undefined && text !== null) made.textContent = String(text);
+  if (text !== undefined && text !== null) made.textContent = plain(text);
   return made;
 }
 function add(parent, ...children) { for (const one of children) if (one) parent.appendChild(one); return parent; }
@@ -16,11 +21,11 @@ function byId(id) { return document.getElementById(id); }
 function svg(tag, attributes, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const name in attributes) if (attributes[name] !== undefined) made.setAttribute(name, attributes[name]);
-  if (text !== undefined) made.textContent = String(text);
+  if (text !== undefined) made.textContent = plain(text);
   return made;
 }
 function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim(); }
-function setText(node, text) { if (node && node.textContent !== text) node.textContent = text; }
+function setText(node, text) { const shown = plain(text); if (node && node.textContent !== shown) node.textContent = shown; }
 function fixed(value, digits) { return value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }); }
 function three(value) { return value >= 99.95 ? fixed(value, 0) : value >= 9.995 ? fixed(value, 1) : fixed(value, 2); }
 function duration(s) {

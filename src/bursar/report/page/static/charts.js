@@ -52,16 +52,43 @@ function hover(root, x, left, right, top, bottom, tell) {
     moveCursor(t); tip(tell(t), event);
   });
   pad.addEventListener("mouseleave", () => { moveCursor(null); tip(""); });
+  readByKeys(root.parentNode, x, left, right, tell);
+}
+// Arrow keys move the moment through a chart that has the focus; what a mouse is shown is said as well.
+const reading = {};
+function readByKeys(box, x, left, right, tell) {
+  const first = !reading[box.id];
+  reading[box.id] = { ...reading[box.id], x, left, right, tell };
+  if (!first) return;
+  box.tabIndex = 0; box.setAttribute("role", "group"); box.setAttribute("aria-label", "Chart; arrow keys read its values");
+  box.addEventListener("keydown", (event) => {
+    const chart = reading[box.id], step = (chart.right - chart.left) / 40;
+    const move = { ArrowLeft: -step, ArrowRight: step, Home: -1e9, End: 1e9 }[event.key];
+    if (move === undefined) return;
+    event.preventDefault();
+    chart.at = Math.max(chart.left, Math.min(chart.right, (chart.at === undefined ? chart.left : chart.at) + move));
+    const t = chart.x.invert(chart.at);
+    moveCursor(t); tellAt(box, chart.at, 12, chart.tell(t));
+  });
+  box.addEventListener("blur", () => { moveCursor(null); tip(""); });
+}
+// A tip at a place of a box, which is said, too.
+function tellAt(box, px, py, text) {
+  const at = box.getBoundingClientRect();
+  tip(text, { clientX: at.left + px, clientY: at.top + py });
+  setText(byId("read-aloud"), text || "nothing here");
 }
 function niceTop(high) { const step = niceStep(high || 1, 4); return Math.ceil((high || 1) / step - 1e-9) * step; }
-function span(charts, ahead) { return Math.max(charts.now, ahead ? ahead.end[1] : 0, 0.001) * 1.02; }
+function span(charts, ahead) { return Math.max(charts.now, ahead ? ahead.end[2] : 0, 0.001) * 1.02; }
 
+// What to type where there is nothing to show yet.
+function howToBegin(data) { return data.live && data.about.accounts.length ? ["Submit some: bursar submit FLOW.yaml"] : []; }
 function drawPlane(box, data) {
   const { charts, outlook, live } = data, plans = charts.plans, path = outlook.history, ahead = outlook.now;
   const ended = !live && path.length + plans.length + charts.done.t.length > 1;
   const actual = ended ? { t: charts.done.t[charts.done.t.length - 1], m: charts.money.v[charts.money.v.length - 1] } : null;
   if (!plans.length && !path.length && !ahead) {
-    emptyState(box, "No plan and no forecast yet.", "A forecast needs results of a third of what began."); return;
+    emptyState(box, data.live ? "No plan and no forecast yet." : "No plan and no forecast.", data.live ? "A forecast needs results of a third of what began." : "bursar plan offers plans before a run."); return;
   }
   const xs = [], ys = [];
   for (const one of plans) { xs.push(one.end, one.chosen ? one.end_upper : one.end); ys.push(one.cost, one.chosen ? one.cost_upper : one.cost); }
@@ -132,7 +159,7 @@ function labeller(root, left, right, top, bottom) {
 
 function drawMoney(box, data) {
   const { charts, outlook } = data, ahead = outlook.now, plan = charts.plans.find((one) => one.chosen);
-  if (charts.money.t.length < 2) { emptyState(box, data.tiles[1].value === "free" ? "Free of charge." : "Nothing is committed yet."); return; }
+  if (!Math.max(...charts.money.v)) { emptyState(box, data.tiles[1].value === "free" ? "Free of charge." : "Nothing is committed yet."); return; }
   const end = span(charts, ahead), last = charts.money.v[charts.money.v.length - 1];
   let high = Math.max(...charts.money.v, ahead ? ahead.cost[2] : 0, plan ? plan.cost_upper : 0);
   const showBudget = charts.budget && charts.budget < 5 * high;
@@ -159,8 +186,9 @@ function drawMoney(box, data) {
   deadlineLine(root, x, charts, end, top, bottom);
   hover(root, x, left, right, top, bottom, (t) => t > charts.now ? "" : `${moment(t)}: ${money(valueAt(charts.money, t), charts.currency)} committed`);
 }
+// From now to where the run may end: the band has all from P10 to P90 of both end and value, the dashes lead to P50.
 function fan(root, x, y, now, value, ends, values) {
-  root.appendChild(svg("path", { d: `M${x(now)} ${y(value)}L${x(ends[0])} ${y(values[2])}L${x(ends[1])} ${y(values[2])}L${x(ends[1])} ${y(values[0])}Z`, fill: "var(--fan)" }));
+  root.appendChild(svg("path", { class: "fan", d: `M${x(now)} ${y(value)}L${x(ends[0])} ${y(values[2])}L${x(ends[2])} ${y(values[2])}L${x(ends[2])} ${y(values[0])}Z`, fill: "var(--fan)" }));
   root.appendChild(svg("path", { d: `M${x(now)} ${y(value)}L${x(ends[1])} ${y(values[1])}`, stroke: "var(--running)", "stroke-width": 2, "stroke-dasharray": "6 4", fill: "none" }));
   root.appendChild(svg("circle", { cx: x(ends[1]), cy: y(values[1]), r: 3.5, fill: "var(--running)" }));
 }
@@ -173,7 +201,7 @@ function deadlineLine(root, x, charts, end, top, bottom) {
 
 function drawTasks(box, data) {
   const { charts, outlook } = data, ahead = outlook.now, plan = charts.plans.find((one) => one.chosen);
-  if (!charts.total) { emptyState(box, "No task has come yet."); return; }
+  if (!charts.total) { emptyState(box, "No task has come yet.", ...howToBegin(data)); return; }
   const end = span(charts, ahead);
   const { root, width, height } = canvasFor(box, `Tasks over time: ${data.tiles[0].value} ${data.tiles[0].unit} done`);
   const left = 44, right = width - 8, top = 10, middle = height - 78, upper = height - 56, bottom = height - 22;
@@ -201,7 +229,7 @@ function drawTasks(box, data) {
 
 function drawSupply(box, data) {
   const { charts } = data, { demand, supply } = charts;
-  if (!Math.max(...demand.v, ...supply.v)) { emptyState(box, "No task has come yet."); return; }
+  if (!Math.max(...demand.v, ...supply.v)) { emptyState(box, "No task has come yet.", ...howToBegin(data)); return; }
   const end = Math.max(charts.now, 0.001), most = Math.max(1, ...supply.v), wanted = Math.max(...demand.v);
   const high = Math.min(Math.max(wanted, most), 4 * most) * 1.08, cut = wanted > high;
   const { root, width, height } = canvasFor(box, `Supply and demand in slots: now ${demand.v[demand.v.length - 1]} wanted, ${supply.v[supply.v.length - 1]} up`);
@@ -218,7 +246,7 @@ function drawSupply(box, data) {
   }
   root.appendChild(svg("path", { d: stepPath(demand.t, demand.v, x, capped, end), fill: "none", stroke: "var(--off)", "stroke-width": 1.5, "stroke-dasharray": "5 2" }));
   root.appendChild(svg("path", { d: stepPath(supply.t, supply.v, x, capped, end), fill: "none", stroke: "var(--ink)", "stroke-width": 2 }));
-  setText(byId("demand-word"), cut ? `demand, up to ${fixed(wanted, 0)}` : "demand");
+  setText(byId("supply-sub"), cut ? `slots; demand was up to ${fixed(wanted, 0)}` : "slots");
   pauseMarks(root, x, top, bottom);
   nowLine(root, x, charts, top, bottom, data.live);
   hover(root, x, left, right, top, bottom, (t) => t > charts.now ? "" : `${moment(t)}: ${fixed(valueAt(demand, t), 0)} slots wanted, ${fixed(valueAt(supply, t), 0)} up`);
@@ -236,7 +264,7 @@ function drawFleet(box, data) {
     root.appendChild(svg("path", { d: drawn + `V${base}H${x(0)}Z`, fill: "var(--shade)" }));
     root.appendChild(svg("path", { d: drawn, fill: "none", stroke: "var(--ink)", "stroke-width": 1.5 }));
     line(root, left, base, right, base, "var(--line)");
-    label(root, left - 26, base - tall / 2 + 4, one.offer.length > 13 ? one.offer.slice(0, 12) + "…" : one.offer, "", "end");
+    label(root, left - 26, base - tall / 2 + 4, short(one.offer, 13), "", "end");
     label(root, left - 4, base - tall + 8, fixed(one.most, 0), "", "end");
   });
   pauseMarks(root, x, 6, bottom);
@@ -287,7 +315,7 @@ function drawRunTimes(box, data) {
   let beyond = 0;
   rows.forEach((one, row) => {
     const middle = 4 + room * (row + 0.5), half = Math.min(18, room * 0.36);
-    label(root, left - 6, middle + 4, one.offer.length > 15 ? one.offer.slice(0, 14) + "…" : one.offer, "", "end");
+    label(root, left - 6, middle + 4, short(one.offer, 15), "", "end");
     if (one.believed) {
       root.appendChild(svg("rect", { x: x(one.believed[0]), y: middle - half, width: Math.max(1, x(Math.min(high, one.believed[2])) - x(one.believed[0])), height: 2 * half, fill: "var(--shade)" }));
       line(root, x(one.believed[1]), middle - half, x(one.believed[1]), middle + half, "var(--plan)", { "stroke-dasharray": "1.5 3", "stroke-width": 2 });

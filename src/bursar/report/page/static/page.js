@@ -1,8 +1,8 @@
 // The page: what is drawn when, keys, theme, and the live stream.
-const page = { data: null, source: null, heard: 0, ended: false, hidden: false };
+const page = { data: null, source: null, heard: 0, ended: false, drawn: false };
 const CHARTS = { plane: drawPlane, "money-chart": drawMoney, "tasks-chart": drawTasks, "forecast-chart": drawForecasts, "runtime-chart": drawRunTimes, "machines-canvas": drawMachines, "supply-chart": drawSupply, "fleet-chart": drawFleet };
 const NEEDS = { plane: ["charts", "outlook"], "money-chart": ["charts", "outlook"], "tasks-chart": ["charts", "outlook"], "forecast-chart": ["outlook"], "runtime-chart": ["runtimes"], "machines-canvas": ["machines", "charts"], "supply-chart": ["charts"], "fleet-chart": ["charts"] };
-const PANELS = [[["verdict"], showVerdict], [["tiles"], showTiles], [["money", "machines"], showKey], [["money"], showMoney], [["failures"], showFailures], [["why"], showWhy], [["longest"], showLongest], [["offers", "about"], showOffers], [["ledger"], showLedger], [["runtimes"], showRunTimesTold], [["graph"], drawGraph], [["about"], showAbout]];
+const PANELS = [[["verdict"], showVerdict], [["tiles"], showTiles], [["money", "machines"], showKey], [["money"], showMoney], [["failures"], showFailures], [["why"], showWhy], [["longest"], showLongest], [["offers", "about"], showOffers], [["ledger"], showLedger], [["runtimes"], showRunTimesTold], [["graphs"], drawGraph], [["about"], showAbout]];
 
 // A service has neither plans nor an end: what would say so for ever is left out, and the others take its room.
 function arrange(data) {
@@ -19,6 +19,7 @@ function draw(changed) {
     try { CHARTS[id](box, data); } catch (error) { console.error(error); emptyState(box, "This panel could not be drawn.", "The numbers above do not depend on it."); }
   }
   for (const [names, show] of PANELS) if (touched(names)) { try { show(data); } catch (error) { console.error(error); } }
+  page.drawn = true;
   if (touched(["outlook"])) setText(byId("forecast-told"), data.outlook.told);
   setText(byId("stream"), page.source || data.live ? (data.live ? "live" : data.state) + " · " + fixed(data.seq, 0) + " events" : data.state);
   byId("dot").className = data.live ? "dot on" : "dot";
@@ -95,6 +96,8 @@ function begin() {
   byId("help-close").addEventListener("click", () => byId("help").close());
   const filter = byId("why-filter");
   if (filter) filter.addEventListener("input", () => { chosen.text = filter.value; listWhy(page.data); });
+  const menu = byId("workflow-menu");
+  if (menu) menu.addEventListener("change", () => { shownGraph.work = Number(menu.value); drawGraph(page.data); });
   if (byId("try-now")) byId("try-now").addEventListener("click", () => { if (page.source) { page.source.close(); page.source = null; } listen(); });
   stopping();
   if (byId("runs-rows")) { askRuns(); setInterval(askRuns, 2000); }

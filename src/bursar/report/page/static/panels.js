@@ -1,10 +1,19 @@
 // Panels of text: verdict, tiles, money, failures, why, longest, offers, graph, about.
+// Figures change all the time; only another verdict is worth interrupting somebody who listens.
+function announce(verdict, live) {
+  const word = verdict.text.split(":")[0], said = byId("announced");
+  if (!said || said.dataset.word === word) return;
+  const isFirst = said.dataset.word === undefined;
+  said.dataset.word = word;
+  if (!isFirst || live) setText(said, verdict.text);
+}
 const ICONS = { good: "✓", warn: "!", bad: "×", wait: "…" };
 function showVerdict(data) {
   const icon = byId("icon");
   if (!icon) return;
+  announce(data.verdict, data.live);
   icon.className = "icon " + data.verdict.tone; setText(icon, ICONS[data.verdict.tone]);
-  setText(byId("verdict"), data.verdict.text); setText(byId("verdict-more"), data.verdict.more || "\u00a0");
+  for (const [id, text] of [["verdict", data.verdict.text], ["verdict-more", data.verdict.more || "\u00a0"]]) { setText(byId(id), text); byId(id).title = text.trim(); }
 }
 function showTiles(data) {
   for (const one of data.tiles) {
@@ -24,6 +33,12 @@ function showTiles(data) {
     });
   }
 }
+// A panel that there was no reason for at first comes below all others: nothing that is being read moves.
+function reveal(panel, wanted) {
+  const comes = wanted && panel.classList.contains("gone");
+  if (comes && page.drawn && document.body.classList.contains("live")) panel.classList.add("late");
+  panel.classList.toggle("gone", !wanted);
+}
 function bar(parts) {
   const made = el("div", "split");
   parts.forEach((part, n) => { if (part <= 0) return; const one = el("i", USES[n]); one.style.width = (100 * part).toFixed(3) + "%"; one.title = WORDS[USES[n]]; made.appendChild(one); });
@@ -31,7 +46,7 @@ function bar(parts) {
 }
 function showKey(data) {
   const key = clear(byId("machines-key"));
-  for (const part of data.money.parts) { const item = el("span"); add(item, el("i", part.use), document.createTextNode(part.word)); key.appendChild(item); }
+  for (const part of data.money.parts) { const item = el("span"); add(item, el("i", part.use), words(part.word)); key.appendChild(item); }
   const machines = data.machines, lost = machines.lost ? `, ${fixed(machines.lost, 0)} lost` : "";
   const seats = machines.raster ? `, in ${fixed(machines.raster.offers.reduce((sum, one) => sum + one[1], 0), 0)} seats; one line is one seat, above is their sum` : "";
   setText(byId("machines-sub"), machines.rented ? `${fixed(machines.rented, 0)} rented${lost}${seats}` : "");
@@ -45,7 +60,7 @@ function showMoney(data) {
   for (const part of split.parts) {
     const item = el("div", part.share ? "" : "none"), word = el("span");
     item.dataset.use = part.use; item.title = part.exact;
-    add(word, el("i", part.use), document.createTextNode(part.word));
+    add(word, el("i", part.use), words(part.word));
     amounts.appendChild(add(item, el("b", "", part.text), word, el("span", "", part.share_text)));
   }
   const offers = el("div", "offerbars"), most = Math.max(...split.offers.map((one) => one.parts.reduce((a, b) => a + b, 0)));
@@ -53,7 +68,8 @@ function showMoney(data) {
   add(box, whole, amounts, split.offers.length ? offers : null);
 }
 function showFailures(data) {
-  const box = clear(byId("failures-list")), failures = data.failures;
+  const list = byId("failures-list"), failures = data.failures;
+  const opened = new Set([...list.querySelectorAll("details[open]")].map((one) => one.dataset.line)), box = clear(list);
   setText(byId("failures-end"), failures.total ? `${fixed(failures.total, 0)} ${failures.total === 1 ? "task" : "tasks"} in ${failures.groups.length} ${failures.groups.length === 1 ? "group" : "groups"}` : "");
   if (!failures.total) {
     emptyState(box, "No task failed for good.", failures.tries ? `${fixed(failures.tries, 0)} ${failures.tries === 1 ? "try" : "tries"} failed, and the tasks were tried again.` : ""); return;
@@ -62,7 +78,7 @@ function showFailures(data) {
     const item = el("div", "fail"), text = el("div");
     add(text, el("div", "mono", group.line), el("div", "note", [group.code, (group.tasks.length === 1 ? "task " : "tasks ") + group.tasks.slice(0, 6).join(", ") + (group.count > 6 ? ", …" : "")].filter(Boolean).join(" · ")));
     if (group.command || group.stderr) {
-      const details = el("details");
+      const details = el("details"); details.dataset.line = group.line; details.open = opened.has(group.line);
       add(details, el("summary", "", "end of stderr of task " + group.tasks[0]), el("pre", "", group.command + "\n\n" + (group.stderr || "no output")));
       details.querySelector("pre").tabIndex = 0;
       text.appendChild(details);
@@ -132,9 +148,9 @@ function showOffers(data) {
   add(clear(byId("offers-table")), table(columns, data.offers.map((one) => [one.offer, one.pool, one.price, one.up, one.rented, one.lost, one.p50, one.useful, one.others, one.money, one.each])));
   setText(byId("offers-end"), data.about.prices);
   const plan = byId("promise"), users = byId("accounts");
-  byId("promise-panel").classList.toggle("gone", !data.about.promises.length);
+  reveal(byId("promise-panel"), data.about.promises.length > 0);
   if (data.about.promises.length) add(clear(plan), table([["", ""], ["predicted P50", "r"], ["at most", "r"], ["actual", "r"], ["promise", "r"]], data.about.promises.map((one) => [one.what, one.predicted, one.at_most, one.actual, one.kept === null ? "–" : one.kept ? "kept" : "broken"])));
-  byId("accounts-panel").classList.toggle("gone", !data.about.accounts.length);
+  reveal(byId("accounts-panel"), data.about.accounts.length > 0);
   if (data.about.accounts.length) showUsers(clear(users), data.about.accounts);
 }
 function showUsers(box, rows) {
@@ -160,12 +176,27 @@ function showLedger(data) {
 }
 function showRunTimesTold(data) {
   const box = clear(byId("runtimes-told"));
-  data.runtimes.slice(0, 5).forEach((one, n) => { if (n) box.appendChild(document.createTextNode(" · ")); add(box, el("b", "", one.offer), document.createTextNode(": " + one.told)); });
+  data.runtimes.slice(0, 5).forEach((one, n) => { if (n) box.appendChild(words(" · ")); add(box, el("b", "", one.offer), words(": " + one.told)); });
 }
 const NODE_TONE = { done: "useful", failed: "failed", blocked: "failed", running: "running", cancelled: "idle", ready: "idle", waiting: "idle" };
+// Of several workflows one is shown: the one that somebody chose, or the first that is not done.
+const shownGraph = { work: null };
+function chosenGraph(graphs) {
+  const isDone = (one) => (one.states.done || 0) === one.tasks;
+  const found = graphs.find((one) => one.work === shownGraph.work) || graphs.find((one) => !isDone(one)) || graphs[graphs.length - 1];
+  if (found) shownGraph.work = found.work;
+  const menu = byId("workflow-menu"), wanted = JSON.stringify(graphs.map((one) => [one.work, one.name]));
+  menu.classList.toggle("gone", graphs.length < 2);
+  if (menu.dataset.has !== wanted) {
+    clear(menu); menu.dataset.has = wanted;
+    for (const one of graphs) { const item = el("option", "", `${one.work}: ${one.name}`); item.value = String(one.work); menu.appendChild(item); }
+  }
+  if (found) menu.value = String(found.work);
+  return found;
+}
 function drawGraph(data) {
-  const panel = byId("workflow"), graph = data.graph;
-  panel.classList.toggle("gone", !graph);
+  const graph = chosenGraph(data.graphs);
+  reveal(byId("workflow"), Boolean(graph));
   if (!graph) return;
   const box = byId("workflow-graph"), tall = Math.max(90, Math.min(640, graph.widest * 22 + 20));
   box.style.height = (tall + 26) + "px";
@@ -179,7 +210,7 @@ function drawGraph(data) {
     const path = svg("path", { d: `M${x0} ${y(from.place)}C${mid} ${y(from.place)} ${mid} ${y(to.place)} ${x1} ${y(to.place)}`, fill: "none", stroke: "var(--ink3)", "stroke-opacity": 0.4 });
     lines.push([a, b, path]); root.appendChild(path);
   }
-  const room = (width - 110) / Math.max(1, levels - 1), labels = graph.widest <= 40;
+  const room = levels < 2 ? width / 2 - 24 : (width - 110) / (levels - 1), labels = graph.widest <= 40;
   graph.nodes.forEach((node, n) => {
     const tone = `var(--${NODE_TONE[node.state]})`, cx = x(node.level), cy = y(node.place), r = node.count > 1 ? 7 : 4.5, group = svg("g", {});
     if (node.state === "failed") group.appendChild(svg("rect", { x: cx - r, y: cy - r, width: 2 * r, height: 2 * r, fill: tone }));
@@ -197,7 +228,7 @@ function drawGraph(data) {
 function showAbout(data) {
   const about = data.about, box = clear(byId("about"));
   const text = [about.run, `${fixed(about.events, 0)} events`, about.policies, `seed ${about.seed}`, `bursar ${about.version}`, `Python ${about.python}`, "times since the run began"].filter(Boolean).join(" · ");
-  box.appendChild(document.createTextNode(text));
+  box.appendChild(words(text));
   const again = byId("again");
   if (again) { clear(again); if (about.command) add(again, command(about.command), about.then ? command(about.then) : null); else if (about.template) add(again, el("p", "note", "Its tasks: "), el("code", "", about.template)); else again.appendChild(el("p", "note", "The command is not shown.")); }
 }

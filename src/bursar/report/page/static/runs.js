@@ -7,9 +7,9 @@ function meter(parts) {
 function runRow(row) {
   const made = el("tr"), link = el("a"), state = el("span", "state");
   link.href = "/run/" + encodeURIComponent(row.run); link.appendChild(el("b", "", row.run));
-  add(state, el("i", row.tone), document.createTextNode(row.state));
+  add(state, el("i", row.tone), words(row.state));
   add(made, add(el("td"), link), add(el("td"), state), add(el("td"), meter(row.tasks)), el("td", "r", row.done), el("td", "r", row.failed),
-    add(el("td"), row.used === null ? null : meter({ ink: row.used })), el("td", "r", row.committed), el("td", "r", row.budget), el("td", "r", row.time));
+    add(el("td"), row.used === null ? null : meter({ ink: row.used })), el("td", "r", row.committed), el("td", "r", row.budget), el("td", "r", row.chance), el("td", "r", row.time));
   made.dataset.is = JSON.stringify(row);
   return made;
 }
