@@ -112,6 +112,7 @@ class PlainSimulation:
         self.share = Fraction(str(reserving.get("f", 1)))
         self.tokens = reserving.get("tokens", "gen")
         self.is_lazy = reserving.get("life") == "lazy"
+        self.plans_when = reserving.get("plan", "arrival")
         self.learns = reserving.get("learns", False)
         self.history = int(reserving.get("history", 300))
         self.judged: list[tuple[int, float]] = []
@@ -359,8 +360,8 @@ class PlainSimulation:
     # --- plans (3.3.8) ---------------------------------------------------------------------------
 
     def place_planned(self):
-        waits = any(self.works[work].waiting() for work in self.arrived)
-        if len(self.arrived) > self.planned and self.idle() and waits:
+        can_start = self.idle() and any(self.works[work].waiting() for work in self.arrived)
+        if len(self.arrived) > self.planned and (self.plans_when == "arrival" or can_start):
             self.planned = len(self.arrived)
             self.plan()
         for machine in sorted(self.idle()):

@@ -82,7 +82,7 @@ def placed(works, speeds, placer, seed=0, *, learns=False):
     }
 
 
-KEYED = tuple(name for name in RULES if name not in ("sr", "slop", "fes"))
+KEYED = (*(name for name in RULES if name not in ("sr", "slop", "fes")), "wheft:plan=idle")
 RESERVING = st.builds(
     lambda name, tokens, life: f"{name}:tokens={tokens}:life={life}",
     st.sampled_from(["sr", "slop:f=0.9", "slop:f=0.3", "slop:f=0", "fes:depth=1", "fes:depth=2"]),
@@ -141,7 +141,10 @@ def test_without_a_share_or_a_depth_nothing_is_reserved_and_the_whole_share_is_s
     assert placed(works, speeds, "fes:depth=99", seed) == strict
 
 
-LEARNING = ("cpp", "owm", "owm:order=highest", "fdws", "hr", "fwp:tasks=3", "stretch:history=4")
+LEARNING = (
+    *("cpp", "owm", "owm:order=highest", "fdws", "hr", "fwp:tasks=3", "stretch:history=4"),
+    *("wheft", "wheft:plan=idle"),
+)
 
 
 @pytest.mark.parametrize("placer", LEARNING)
@@ -265,10 +268,10 @@ def test_a_full_workload_is_placed_as_it_was_before():
         )
     digest = sha256()
     for placer in (*RULES, "fes:depth=2:tokens=echo:life=lazy"):
-        for learns in (False, placer != "wheft"):
+        for learns in (False, True):
             starts = sorted(placed(works, [1.5] * 60 + [0.5] * 60, placer, learns=learns))
             digest.update(repr(starts).encode())
-    assert digest.hexdigest()[:16] == "6ee3cc45686da85e"
+    assert digest.hexdigest()[:16] == "a217885d3500f661"
 
 
 def test_a_placer_that_does_not_exist_is_refused():

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from bursar.formats.workflow import read_workflows
 from bursar.model.dag import Dag, frozen
 from bursar.model.work import Work
-from bursar.model.workflow import Workflow
 from bursar.model.workload import Arrival, Workload
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.simulate.estimate_errors import EstimateError
-from bursar.simulate.placing import WorkloadSchedule, place_workload
+from bursar.simulate.placing import place_workload
 from bursar.simulate.stability import Stability, in_system, stability
 from bursar.simulate.workload_metrics import critical_paths, steady_middle, work_times
+from bursar.simulate.workload_schedule import WorkloadSchedule
 from bursar.simulate.workloads.arrivals import arrival_times, at_utilization
 from bursar.simulate.workloads.generate import drawn_totals, generate
 from bursar.simulate.workloads.spec import HYPER_GAMMA, Poisson, WorkloadSpec
@@ -107,18 +107,6 @@ def mixed_workload(kinds: tuple[str, ...], works: int, seed: int, folder: Path =
     times = arrival_times(spec.arrivals, totals, rng).tolist()
     pairs = zip(times, flows, strict=True)
     return Workload(tuple(Arrival(at, Work.of_dag(flow)) for at, flow in pairs))
-
-
-def task_kinds(workload: Workload) -> NDArray[np.int32]:
-    """By task, the number of its kind, from 0 on: tasks of one name in all workflows."""
-    numbers: dict[str, int] = {}
-    found: list[int] = []
-    for arrival in workload.arrivals:
-        flow = arrival.work.tasks
-        assert isinstance(flow, Workflow)  # noqa: S101
-        names = [numbers.setdefault(name, len(numbers)) for name in flow.kind_names]
-        found += [names[kind] for kind in flow.kinds]
-    return np.array(found, np.int32)
 
 
 @cache

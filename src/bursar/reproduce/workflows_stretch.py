@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.model.time import SECOND
-from bursar.model.workload_arrays import WorkloadArrays
+from bursar.model.workload_arrays import WorkloadArrays, task_kinds
 from bursar.reproduce.result import Reproduction, Row, between, checked, shown_only
 from bursar.reproduce.workflows_setting import (
     ALIKE,
@@ -24,7 +24,6 @@ from bursar.reproduce.workflows_setting import (
     RunSize,
     data_text,
     mixed_workload,
-    task_kinds,
 )
 from bursar.simulate.estimate_errors import EstimateError
 from bursar.simulate.placing import place_workload

@@ -22,18 +22,19 @@ from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.model.time import Time
 
 Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 class ToPlan(msgspec.Struct, frozen=True, eq=False):
     """Tasks that have not been started, by work and number, numbered from 0 here."""
 
-    rank: Longs
+    rank: Floats
     """upward, at speed 1"""
     group: Longs
     """the works that they belong to, in the order of arrival"""
     depth: Longs
     """edges on the longest way to it, so that parents of the same rank come first"""
-    estimate: Longs
+    estimate: Floats
     """at speed 1"""
     ready: Longs
     """when the parents are done that run already, now at the soonest"""
@@ -74,7 +75,7 @@ def plan_workload(given: ToPlan, speeds: Sequence[float], free: Sequence[Time]) 
         given.parents_start,
         given.parents,
         given.ready.astype(np.float64),
-        given.estimate.astype(np.float64),
+        given.estimate,
         np.array(speeds, np.float64),
         np.array(free, np.float64),
         chosen,
