@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise, zip_longest
 from math import ceil
 
-from bursar.kernels.placing_keys import drawn
+from bursar.model.picking import drawn
 
 
 @dataclass
@@ -113,6 +113,7 @@ class PlainSimulation:
         self.tokens = reserving.get("tokens", "gen")
         self.is_lazy = reserving.get("life") == "lazy"
         self.plans_when = reserving.get("plan", "arrival")
+        self.overdue = reserving.get("overdue", "never")
         self.learns = reserving.get("learns", False)
         self.history = int(reserving.get("history", 300))
         self.judged: list[tuple[int, float]] = []
@@ -301,7 +302,10 @@ class PlainSimulation:
         free = {
             machine: max(self.now, start + self.begun[other, one])
             for machine, (_, other, one, start) in self.running.items()
+            if self.overdue == "now" or start + self.begun[other, one] > self.now
         }
+        if not free:
+            return False
         soonest = min(free, key=lambda machine: (free[machine], machine))
         there = free[soonest] + self.expected(work, task, soonest)
         return there < self.now + self.expected(work, task, idle[0])

@@ -82,7 +82,11 @@ def placed(works, speeds, placer, seed=0, *, learns=False):
     }
 
 
-KEYED = (*(name for name in RULES if name not in ("sr", "slop", "fes")), "wheft:plan=idle")
+KEYED = (
+    *(name for name in RULES if name not in ("sr", "slop", "fes")),
+    "owm:overdue=now",
+    "wheft:plan=idle",
+)
 RESERVING = st.builds(
     lambda name, tokens, life: f"{name}:tokens={tokens}:life={life}",
     st.sampled_from(["sr", "slop:f=0.9", "slop:f=0.3", "slop:f=0", "fes:depth=1", "fes:depth=2"]),
@@ -95,8 +99,8 @@ def policy_of(placer):
     """The name and the parameters of a plain simulation."""
     name, *settings = placer.split(":")
     options = dict(setting.split("=") for setting in settings)
-    if options.get("order") == "highest":
-        return "owm_highest", {}
+    if options.pop("order", "") == "highest":
+        return "owm_highest", options
     return name, {key: int(v) if key == "depth" else v for key, v in options.items()}
 
 
@@ -143,7 +147,7 @@ def test_without_a_share_or_a_depth_nothing_is_reserved_and_the_whole_share_is_s
 
 LEARNING = (
     *("cpp", "owm", "owm:order=highest", "fdws", "hr", "fwp:tasks=3", "stretch:history=4"),
-    *("wheft", "wheft:plan=idle"),
+    *("owm:overdue=now", "wheft", "wheft:plan=idle"),
 )
 
 

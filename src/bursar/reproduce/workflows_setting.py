@@ -187,13 +187,14 @@ def runs_of(
     utilization: float,
     error: EstimateError,
     size: RunSize,
+    cut: float = 1 / 3,
 ) -> PlacerRuns:
-    """Simulate a placer on each set; a run stops when a third of its works is unfinished."""
+    """Simulate a placer on each set; a run stops when this share of its works is unfinished."""
     found = []
     for seed in size.seeds:
         arrays = at_utilization(set_of(workload, size.works, seed), utilization, sum(speeds))
         estimates = error.estimates(arrays, np.random.default_rng(seed + 1))
-        most = size.works // 3
+        most = int(cut * size.works)
         schedule = place_workload(arrays, speeds, placer, estimates, seed, most_works=most)
         paths = _paths(workload, size.works, seed, sum(speeds) / len(speeds))
         found.append(_set_run(arrays, schedule, paths))

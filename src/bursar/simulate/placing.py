@@ -20,7 +20,7 @@ from bursar.kernels import placing as placing_kernel
 from bursar.kernels import placing_keys, placing_learning, placing_state, tokens
 from bursar.kernels import placing_rows as row
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
-from bursar.model import learning
+from bursar.model import learning, picking
 from bursar.model.errors import InputError
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.policies.registry import find
@@ -131,6 +131,7 @@ class WorkloadPlacement:
                 placing_state.DEPTH: rule.depth,
                 placing_state.SHARE: rule.share,
                 placing_state.LAZY: rule.lazy,
+                placing_state.FORGETS_OVERDUE: rule.forgets_overdue,
             },
         )
         self._tasks = len(arrays)
@@ -231,6 +232,7 @@ def compiled() -> Callable[..., Any]:
     """The event loop; the first call imports numba and, once on a computer, compiles."""
     modules = (
         learning,
+        picking,
         placing_keys,
         tokens,
         row,
@@ -240,6 +242,7 @@ def compiled() -> Callable[..., Any]:
     )
     let_kernels_call(
         *learning.PARTS,
+        *picking.PARTS,
         *placing_keys.KEYS,
         *tokens.PARTS,
         *placing_state.PARTS,

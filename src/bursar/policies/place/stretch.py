@@ -29,8 +29,8 @@ from bursar.kernels.placing_keys import (
 )
 from bursar.model.time import Time
 from bursar.policies.place.fwp import FwpPlacer
-from bursar.policies.ranked_works import RankedWork
 from bursar.policies.workload_placer import CompiledRule
+from bursar.state.ranked_works import RankedWork
 from bursar.state.view import View
 
 

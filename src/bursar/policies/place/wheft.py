@@ -22,8 +22,8 @@ import numpy as np
 from bursar.model.time import Time
 from bursar.plan.workflow.workload_heft import ToPlan, plan_workload
 from bursar.policies.place_by_account import AccountPlacer
-from bursar.policies.ranked_works import RankedWork, RankedWorks
 from bursar.state.actions import Start
+from bursar.state.ranked_works import RankedWork, RankedWorks
 from bursar.state.view import Machine, View
 
 
