@@ -65,8 +65,12 @@ class PlannedPlacement:
         """by work: tasks that have not been started"""
         self._unstarted: list[int] = []
         """works that have arrived and have such tasks"""
-        self._lines: list[list[int]] = [[] for _ in self._speeds]
-        """by machine: the tasks that are planned, the last first"""
+        self._planned: list[int] = []
+        """tasks that are planned, machine by machine, in the order in which they are to run"""
+        self._next = [0] * len(self._speeds)
+        """by machine, the place of its next task there ..."""
+        self._stop = [0] * len(self._speeds)
+        """... and the place behind its last one"""
         self._events: list[tuple[int, int]] = []
         """heap of (end, task)"""
         self._idle = set(range(len(self._speeds)))
@@ -122,10 +126,11 @@ class PlannedPlacement:
     def _follow(self, now: int) -> None:
         """Start the next task of each idle machine, if it is eligible."""
         for machine in sorted(self._idle):
-            line = self._lines[machine]
-            if not line or self._missing[line[-1]]:
+            place = self._next[machine]
+            if place == self._stop[machine] or self._missing[self._planned[place]]:
                 continue
-            task, speed = line.pop(), self._speeds[machine]
+            self._next[machine] += 1
+            task, speed = self._planned[place], self._speeds[machine]
             self.start[task], self.machine[task] = now, machine
             takes = round(int(self._arrays.runtimes[task]) / speed)
             end = now + takes + int(self._arrays.transfers[task])
@@ -167,7 +172,8 @@ class PlannedPlacement:
             parents=number[parents[planned]],
         )
         plan = plan_workload(given, self._speeds, free)
-        self._lines = [[int(tasks[one]) for one in reversed(line)] for line in plan.lines]
+        self._planned = tasks[plan.tasks].tolist()
+        self._next, self._stop = plan.bounds[:-1].tolist(), plan.bounds[1:].tolist()
 
     def _expected_ends(self, now: int) -> dict[int, int]:
         """By task that runs: when it is expected to end, now at the soonest."""

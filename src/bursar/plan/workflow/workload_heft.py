@@ -8,8 +8,9 @@ goes to the machine on which it ends first, with insertion into gaps, as HEFT do
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -43,12 +44,20 @@ class ToPlan(msgspec.Struct, frozen=True, eq=False):
     """those that are to be planned, too"""
 
 
-class WorkloadPlan(msgspec.Struct, frozen=True):
-    """By machine, the tasks in the order in which they are to run there."""
+class WorkloadPlan(msgspec.Struct, frozen=True, eq=False):
+    """All tasks, machine by machine, in the order in which they are to run there."""
 
-    lines: Sequence[Sequence[int]]
-    begins: Sequence[Sequence[Time]]
-    """when they are to begin"""
+    tasks: Longs
+    begins: Longs
+    """when each of these is to begin"""
+    bounds: Longs
+    """by machine, where its tasks begin; those of the next machine follow"""
+
+    def lines(self) -> Iterator[list[tuple[Time, int]]]:
+        """By machine: when tasks are to begin there, and which."""
+        for begin, end in pairwise(self.bounds.tolist()):
+            times, tasks = self.begins[begin:end].tolist(), self.tasks[begin:end].tolist()
+            yield list(zip(times, tasks, strict=True))
 
 
 def plan_workload(given: ToPlan, speeds: Sequence[float], free: Sequence[Time]) -> WorkloadPlan:
@@ -86,8 +95,7 @@ def plan_workload(given: ToPlan, speeds: Sequence[float], free: Sequence[Time]) 
     sequence[order] = np.arange(count)
     in_line = np.lexsort((sequence, begins, chosen))
     bounds = np.searchsorted(chosen[in_line], np.arange(len(speeds) + 1))
-    lines = [in_line[bounds[m] : bounds[m + 1]].tolist() for m in range(len(speeds))]
-    return WorkloadPlan(lines, [begins[line].astype(np.int64).tolist() for line in lines])
+    return WorkloadPlan(in_line, begins[in_line].astype(np.int64), bounds)
 
 
 class WorkloadHeftLoops(msgspec.Struct, frozen=True):

@@ -106,9 +106,9 @@ class WheftPlacer(AccountPlacer):
             return
         plan = plan_workload(_to_plan(works, tasks, ends, view, now), [s for _, s in lanes], free)
         planned: dict[int, list[tuple[Time, int, int]]] = {}
-        for (number, _), line, begins in zip(lanes, plan.lines, plan.begins, strict=True):
+        for (number, _), line in zip(lanes, plan.lines(), strict=True):
             found = planned.setdefault(number, [])
-            found += [(begin, one, tasks[one]) for one, begin in zip(line, begins, strict=True)]
+            found += [(begin, one, tasks[one]) for begin, one in line]
         for number, found in planned.items():
             is_one = view.machines[number].offer.slots == 1
             self._lines[number] = deque(task for *_, task in (found if is_one else sorted(found)))
