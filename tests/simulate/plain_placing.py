@@ -115,7 +115,7 @@ class PlainSimulation:
         self.plans_when = reserving.get("plan", "arrival")
         self.overdue = reserving.get("overdue", "never")
         self.learns = reserving.get("learns", False)
-        self.history = int(reserving.get("history", 300))
+        self.history = int(reserving.get("history", 50))
         self.judged: list[tuple[int, float]] = []
         """second halves of works that ended: what they took, and were expected to take"""
         self.held: dict[int, int] = {}
