@@ -64,6 +64,8 @@ ASSUMED: Final = (
     "trust was by the last 300 workflows before: on another set (72,001) `stretch` was up to 17 %"
     " slower than GBF, over the second half, when estimates turned bad midway; 50 was chosen there"
     " and on sets 72,002, 71,001 and 71,002",
+    "from midway on: estimates are right for the first half of all workflows, so for half of those"
+    " that count",
     "learned: run times by the kind of task from those that ended, corrected by workflow; nothing"
     " is known at first",
     "estimates that say nothing: uniform, the same for all, the longest for the shortest, and true"
