@@ -310,7 +310,8 @@ class DynamicStudy:
             median(ratios),
             between(0, 1, "FWP has the lowest deviation without errors (3.5.1)"),
             note=f"lowest in {sum(ratio < 1 for ratio in ratios)} of {len(ratios)} sets",
-            why="of two speeds section 3.5.2 tells a lower deviation with random error II only",
+            why="on two speeds OWM, which waits for fast machines, has the lowest in each of these"
+            " sets; section 3.5.2 tells a lower one of FWP with random error II only",
         )
 
     def plots(self, *, of_deviation: bool) -> tuple[Plot, ...]:
