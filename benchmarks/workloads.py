@@ -30,6 +30,7 @@ from benchmarks.measure import Goal, Line, Result, best_of
 from bursar.model.dag import frozen
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.simulate.placing import place_workload
+from bursar.simulate.planned_estimates import PlannedEstimates
 from bursar.simulate.planned_placing import PlannedPlacement
 from bursar.simulate.workload_metrics import work_times
 from bursar.simulate.workloads.generate import generate
@@ -125,7 +126,8 @@ def _by_plans() -> Result:
     arrays = workload(PLANNED_WORKS)
     at_once = frozen(np.zeros(PLANNED_WORKS), np.int64)
     batch = msgspec.structs.replace(arrays, arrived=at_once)
-    placement = PlannedPlacement(batch, SPEEDS, batch.runtimes)
+    estimates = PlannedEstimates(batch, batch.runtimes)
+    placement = PlannedPlacement(batch, np.array(SPEEDS), estimates)
     began = time.process_time()
     placement.plan_first()
     plan = time.process_time() - began

@@ -38,6 +38,20 @@ def test_a_comparison_has_fairness_and_fits_100_columns(team):
     assert (team.path / "p.svg").read_text().startswith("<svg")
 
 
+def test_run_times_may_be_learned_or_unknown_on_machines_that_are_always_up(team):
+    words = ("compare", "w.jsonl", "--utilization", "0.9", "--machines", "10")
+    found = {
+        estimates: {run["placer"]: run["slowdown"] for run in team.json(*words, *asked)["runs"]}
+        for estimates in ("none", "learned", "unknown")
+        for asked in [("--estimates", estimates)]
+    }
+    assert len({len(runs) for runs in found.values()}) == 1
+    for placer, right in found["none"].items():
+        is_blind = placer in ("backfill", "sr", "slop", "fes")
+        for estimates in ("learned", "unknown"):
+            assert (found[estimates][placer] == right) == is_blind, (estimates, placer)
+
+
 def test_programs_get_everything(team):
     found = team.json("compare", "w.jsonl", "--place", "fwp", "--speeds", "5x1.5,5x0.5")
     assert (found["machines"], found["speed"]) == (10, 10.0)

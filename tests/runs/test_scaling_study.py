@@ -14,6 +14,7 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.runs.scaling_input import market_of_machines, read_users
 from bursar.runs.scaling_study import ScalingSetting, study_scaling
+from bursar.simulate.estimate_errors import EstimateError
 from bursar.simulate.workloads.generate import generate
 from bursar.simulate.workloads.spec import Poisson, SizeClass, WorkloadSpec
 
@@ -87,13 +88,13 @@ def test_a_machine_is_charged_in_whole_units_from_renting_on():
     assert base.charged_hours == 1
 
 
-def test_estimates_may_be_wrong_or_learned():
-    from bursar.simulate.estimate_errors import EstimateError
-
+def test_estimates_may_be_wrong_learned_or_unknown():
     right = study("plan").runs[0]
     wrong = study("plan", error=EstimateError("static", 20.0)).runs[0]
-    learned = study("plan", learned=True).runs[0]
-    assert len({right.elasticity, wrong.elasticity, learned.elasticity}) == 3
+    learned = study("plan", error=EstimateError("learned")).runs[0]
+    unknown = study("plan", error=EstimateError("unknown")).runs[0]
+    found = (right.elasticity, wrong.elasticity, learned.elasticity, unknown.elasticity)
+    assert len(set(found)) == 4
 
 
 def test_a_work_of_somebody_without_a_budget_is_refused():

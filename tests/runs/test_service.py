@@ -18,6 +18,7 @@ from bursar.model.time import SECOND
 from bursar.model.work import Bag, make_bag
 from bursar.report.decisions import decisions
 from bursar.runs.request import Request
+from bursar.simulate.placing import RULES
 from bursar.state import events as ev
 from bursar.state.state import fold
 
@@ -86,7 +87,7 @@ def test_bags_and_workflows_run_while_the_service_is_open(here):
     assert service.summary().status == "done"
 
 
-@pytest.mark.parametrize("placer", ["fifo", "random", "priority", "backfill", "cpp", "fwp", "sr"])
+@pytest.mark.parametrize("placer", ["fifo", "random", "priority", *RULES])
 def test_any_placer_serves(here, placer):
     with Service(ONE_SLOT, placer=placer) as service:
         service.submit(pair())

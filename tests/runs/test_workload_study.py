@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bursar.model.errors import InputError
+from bursar.model.workload_arrays import task_kinds
 from bursar.runs.workload_input import read_placers, read_speeds, read_utilizations
 from bursar.runs.workload_study import StudySetting, study_workload
 from bursar.simulate.estimate_errors import EstimateError, parse_error
@@ -53,6 +54,7 @@ def test_machines_may_have_different_speeds():
         (parse_error, "random-3:1", "no error of estimates 'random-3'; did you mean"),
         (parse_error, "static", "'static': static needs a factor; write for example none"),
         (parse_error, "none:2", "'none:2': none has no factor"),
+        (parse_error, "learned:2", "'learned:2': learned has no factor"),
     ],
 )
 def test_a_mistake_is_one_line(reader, text, reported):
@@ -111,14 +113,38 @@ def test_errors_of_estimates_are_as_their_definitions_say(workload):
         mine = shares[arrays.first[work] : arrays.first[work + 1]]
         assert mine.max() == pytest.approx(mine.min(), rel=0.01)
         assert 0 < mine.max() <= 4.0001
+    assert (EstimateError("unknown").estimates(arrays, rng) == 1_000_000).all()
     drawn = EstimateError("random-2", 5).estimates(arrays, rng) / 1e6
     assert drawn.mean() == pytest.approx(5, rel=0.05)
     assert drawn.max() <= 10
 
 
+def test_learned_run_times_bring_a_part_of_what_right_ones_do_and_unknown_ones_none(workload):
+    def mean(kind, placer="fdws"):
+        setting = StudySetting((placer,), (0.98,), (1.0,) * 10, EstimateError(kind))
+        return study_workload(workload, setting).runs[0].slowdown.mean
+
+    assert mean("none") < mean("learned") < mean("none", "backfill")
+    assert mean("learned") < mean("unknown")
+
+
+def test_tasks_of_one_name_are_of_one_kind_in_all_works(workload):
+    kinds, seen = task_kinds(workload), {}
+    names = (
+        flow.kind_names[kind]
+        for flow in (arrival.work.workflow for arrival in workload.arrivals)
+        for kind in flow.kinds
+    )
+    assert all(seen.setdefault(name, kind) == kind for name, kind in zip(names, kinds, strict=True))
+    assert sorted(seen.values()) == list(range(len(seen)))
+
+
 def test_a_static_error_changes_no_decision_on_alike_machines(workload):
-    right = StudySetting(("owm", "fdws", "hr"), (0.95,), (1.0,) * 10)
+    right = StudySetting(("cpp", "owm", "fdws", "hr", "fwp"), (0.95,), (1.0,) * 10)
     wrong = StudySetting(right.placers, (0.95,), right.speeds, EstimateError("static", 2))
-    pairs = zip(study_workload(workload, right).runs, study_workload(workload, wrong).runs,
-                strict=True)  # fmt: skip
-    assert all(one.slowdown == other.slowdown for one, other in pairs)
+    *others, fwp = zip(
+        study_workload(workload, right).runs, study_workload(workload, wrong).runs, strict=True
+    )
+    assert all(one.slowdown == other.slowdown for one, other in others)
+    # `fwp` learns the error from the tasks that ended; only what it did before that may differ
+    assert fwp[1].slowdown.mean == pytest.approx(fwp[0].slowdown.mean, rel=0.01)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise, zip_longest
 from math import ceil
 
-from bursar.kernels.placing_keys import drawn
+from bursar.model.picking import drawn
 
 
 @dataclass
@@ -112,8 +112,10 @@ class PlainSimulation:
         self.share = Fraction(str(reserving.get("f", 1)))
         self.tokens = reserving.get("tokens", "gen")
         self.is_lazy = reserving.get("life") == "lazy"
+        self.plans_when = reserving.get("plan", "arrival")
+        self.overdue = reserving.get("overdue", "never")
         self.learns = reserving.get("learns", False)
-        self.history = int(reserving.get("history", 300))
+        self.history = int(reserving.get("history", 50))
         self.judged: list[tuple[int, float]] = []
         """second halves of works that ended: what they took, and were expected to take"""
         self.held: dict[int, int] = {}
@@ -300,7 +302,10 @@ class PlainSimulation:
         free = {
             machine: max(self.now, start + self.begun[other, one])
             for machine, (_, other, one, start) in self.running.items()
+            if self.overdue == "now" or start + self.begun[other, one] > self.now
         }
+        if not free:
+            return False
         soonest = min(free, key=lambda machine: (free[machine], machine))
         there = free[soonest] + self.expected(work, task, soonest)
         return there < self.now + self.expected(work, task, idle[0])
@@ -359,8 +364,8 @@ class PlainSimulation:
     # --- plans (3.3.8) ---------------------------------------------------------------------------
 
     def place_planned(self):
-        waits = any(self.works[work].waiting() for work in self.arrived)
-        if len(self.arrived) > self.planned and self.idle() and waits:
+        can_start = self.idle() and any(self.works[work].waiting() for work in self.arrived)
+        if len(self.arrived) > self.planned and (self.plans_when == "arrival" or can_start):
             self.planned = len(self.arrived)
             self.plan()
         for machine in sorted(self.idle()):

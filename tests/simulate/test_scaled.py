@@ -16,7 +16,9 @@ from bursar.model.workload import Arrival, Workload
 from bursar.policies.place.backfill import BackfillPlacer
 from bursar.policies.provision.react import React
 from bursar.policies.replicate.none import NoReplicas
-from bursar.simulate.scaled import counted_at, demand_at, run_scaled, supply_at
+from bursar.simulate.scaled import NEVER, counted_at, demand_at, run_scaled, supply_at
+from bursar.simulate.workloads.generate import generate
+from bursar.simulate.workloads.spec import Poisson, SizeClass, WorkloadSpec
 
 OFFER = Offer("one", Money.parse("0.01"), MINUTE, limit=2, boot=5 * SECOND)
 MARKET = Market("USD", "undated", (OFFER,))
@@ -75,3 +77,21 @@ def test_machines_are_busy_while_files_are_read_and_written():
     run = run_scaled(workload, fast, Goal(), policy)
     assert (run.schedule.start / SECOND).tolist() == [5, 12], "5 s run and 2 s write, at speed 2"
     assert (run.schedule.end / SECOND).tolist() == [12, 19]
+
+
+def test_no_machine_idles_while_backfill_has_a_task_to_start_also_as_machines_come_and_go():
+    small, arrivals = (SizeClass(1, 24, 38),), Poisson(rate=0.02)
+    spec = WorkloadSpec(kinds=(("montage", 1.0), ("sipht", 1.0)), count=12, classes=small,
+                        totals=300.0, arrivals=arrivals)  # fmt: skip
+    market = Market("USD", "undated", (msgspec.structs.replace(OFFER, limit=6),))
+    policy = Policy(React(market), BackfillPlacer(seed=1), NoReplicas())
+    run = run_scaled(generate(spec), market, Goal(), policy)
+    start, end = run.schedule.start, run.schedule.end
+    assert run.schedule.is_whole
+    ups = np.array([stay.up for stay in run.stays if stay.up is not None])
+    assert len(ups) > 12, "machines come and go"
+    moments = np.unique(np.concatenate([run.eligible, end, ups]))
+    waiting = counted_at(moments, run.eligible, start)
+    busy = counted_at(moments, start, end)
+    assert waiting.max() > 6 and (end < NEVER).all()
+    assert (busy == supply_at(moments, run.stays, market))[waiting > 0].all()

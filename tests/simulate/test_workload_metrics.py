@@ -12,7 +12,7 @@ from bursar.model.time import SECOND
 from bursar.model.work import Work
 from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.model.workload import Arrival, Workload
-from bursar.simulate.placing import WorkloadSchedule, place_workload
+from bursar.simulate.placing import place_workload
 from bursar.simulate.stability import in_system, stability
 from bursar.simulate.workload_metrics import (
     OverWorks,
@@ -24,6 +24,7 @@ from bursar.simulate.workload_metrics import (
     steady_middle,
     work_times,
 )
+from bursar.simulate.workload_schedule import WorkloadSchedule
 
 
 def fork(name, width, runtime):

@@ -86,8 +86,8 @@ workload_options: Final = together(
         POLICIES,
         "--estimates",
         metavar="ERROR",
-        help="Error of known run times in a workload: none (default), static:2, random-1:2,"
-        " random-2:2; or learned, with --provision.",
+        help="What is known of run times in a workload: all of them (none, the default: no"
+        " error), with errors (static:2, random-1:2, random-2:2), learned, or unknown.",
     ),
 )
 """What is tried with a workload."""
@@ -160,10 +160,6 @@ def scaling_of(options: Mapping[str, Any]) -> ScalingSetting:
     market = market_of_machines(options["machines"] or 100)
     if options["market"] is not None:
         market = read_market(options["market"])
-    learned = options["estimates"] == "learned"
-    error = EstimateError()
-    if not learned:
-        error = _read(options, "estimates", parse_error, error)
     fleet, interval = options["fleet"], options["interval"]
     return ScalingSetting(
         market=market,
@@ -172,8 +168,7 @@ def scaling_of(options: Mapping[str, Any]) -> ScalingSetting:
         goal=_goal_of(options, market),
         fleet=None if fleet is None else parse_fleet(fleet, market),
         interval=None if interval is None else read_duration(interval, least=SECOND),
-        error=error,
-        learned=learned,
+        error=_read(options, "estimates", parse_error, EstimateError()),
         seed=options["seed"],
     )
 

@@ -93,6 +93,9 @@ class Engine:
         """what an entry did, after which none is asked again"""
         self._provision = policy.provisioner.provision
         self._place = policy.placer.place
+        self._on_arrival = policy.placer.on_arrival
+        self._works = 0
+        """that had arrived when the placer was asked last"""
         self._replicate = policy.replicator.replicate
         self._before_placing = policy.replicator.before_placing
         self._always = policy.replicator.always
@@ -171,7 +174,9 @@ class Engine:
         if few and idle and state.attempts and 0 < len(ready) <= few:
             self._consult("replicator", self._replicate, now)
         if state.stopping is None:
-            if ready and idle:
+            has_arrived = self._on_arrival and self._works < len(state.work)
+            if ready and (idle or has_arrived):
+                self._works = len(state.work)
                 self._consult("placer", self._place, now)
             if self._world.ahead:
                 self._place_ahead(self._world.ahead, now)

@@ -96,6 +96,9 @@ class Provisioner(Entry, Protocol):
 class Placer(Entry, Protocol):
     """Which ready task goes to which idle machine?"""
 
+    on_arrival: bool = False
+    """also asked when work has arrived and no machine is idle, to plan ahead"""
+
     @abstractmethod
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
         """`view.ready` holds tasks with no live attempt, `view.idle` machines with a free slot."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from bursar.kernels.compiling import compile_kept
 from bursar.model.dag import Csr, Floats, Ints
+from bursar.model.graph_loops import fill_levels, fill_ranks
 
 LARGE: Final = 200_000
 """tasks and edges from which compiled code is worth the half second that numba takes to load"""
@@ -25,26 +26,6 @@ class Loops(msgspec.Struct, frozen=True):
 
     fill_levels: Callable[..., None]
     fill_ranks: Callable[..., None]
-
-
-def fill_levels(starts: Any, children: Any, order: Any, levels: Any) -> None:
-    """A level is 0, or one more than the largest of the parents."""
-    for task in order:
-        below = levels[task] + 1
-        for at in range(starts[task], starts[task + 1]):
-            child = children[at]
-            if levels[child] < below:  # noqa: PLR1730 -- numba compiles this to less than max()
-                levels[child] = below
-
-
-def fill_ranks(starts: Any, parents: Any, order: Any, weights: Any, moves: Any, ranks: Any) -> None:
-    """Fill the ranks (zero at first) from the last task on; `moves` are by edge."""
-    for number in range(len(order) - 1, -1, -1):
-        task = order[number]
-        ranks[task] += weights[task]
-        for edge in range(starts[task], starts[task + 1]):
-            parent = parents[edge]
-            ranks[parent] = max(ranks[parent], moves[edge] + ranks[task])
 
 
 PLAIN: Final = Loops(fill_levels, fill_ranks)

@@ -18,7 +18,6 @@ from bursar.kernels import placing_rows as row
 from bursar.kernels import placing_state as ps
 from bursar.kernels.placing_keys import (
     by_arrival,
-    drawn,
     highest_rank,
     lowest_rank,
     most_delayed,
@@ -30,15 +29,14 @@ from bursar.kernels.placing_learning import expect, learn, look_half_way, rememb
 from bursar.kernels.placing_state import (
     PlacingState,
     append,
-    count_in,
     dequeue,
     drop,
     enqueue,
-    find_in,
     pop,
     push,
 )
 from bursar.kernels.tokens import kept_idle, largest_generation, scaled_target
+from bursar.model.picking import count_in, drawn, find_in
 
 
 def advance(rule: int, state: PlacingState, until: int) -> int:
@@ -419,20 +417,7 @@ def is_better_later(state: PlacingState, task: int) -> bool:
     if numbers[ps.GROUPS] == 1 or numbers[ps.SPEEDS] > 1:
         return False
     count, now = numbers[ps.MACHINES], numbers[ps.NOW]
-    while numbers[ps.DUE] > 0:
-        first = table[row.DUE, 0]
-        is_done = table[row.STATUS, first] == ps.DONE
-        if not is_done and table[row.DUE_KEY, first] // count > now:
-            break
-        pop(table, row.DUE, 0, numbers[ps.DUE], row.DUE_KEY)
-        numbers[ps.DUE] -= 1
-        if not is_done:
-            table[row.DUE_KEY, first] = table[row.MACHINE, first]
-            push(table, row.OVERDUE, 0, numbers[ps.OVERDUE], first, row.DUE_KEY)
-            numbers[ps.OVERDUE] += 1
-    while numbers[ps.OVERDUE] > 0 and table[row.STATUS, table[row.OVERDUE, 0]] == ps.DONE:
-        pop(table, row.OVERDUE, 0, numbers[ps.OVERDUE], row.DUE_KEY)
-        numbers[ps.OVERDUE] -= 1
+    drop_due(state)
     if numbers[ps.OVERDUE] > 0:
         other, free = table[row.MACHINE, table[row.OVERDUE, 0]], now
     elif numbers[ps.DUE] > 0:
@@ -442,6 +427,29 @@ def is_better_later(state: PlacingState, task: int) -> bool:
         return False
     here = now + taking(state, task, table[row.IDLE, 0])
     return bool(free + taking(state, task, other) < here)
+
+
+def drop_due(state: PlacingState) -> None:
+    """Leave what is expected to end later in `DUE`; what should have ended is in `OVERDUE`.
+
+    Tasks that are done may stay in both, but not at their fronts.
+    """
+    table, numbers = state.table, state.numbers
+    count, now = numbers[ps.MACHINES], numbers[ps.NOW]
+    while numbers[ps.DUE] > 0:
+        first = table[row.DUE, 0]
+        is_done = table[row.STATUS, first] == ps.DONE
+        if not is_done and table[row.DUE_KEY, first] // count > now:
+            break
+        pop(table, row.DUE, 0, numbers[ps.DUE], row.DUE_KEY)
+        numbers[ps.DUE] -= 1
+        if not is_done and not numbers[ps.FORGETS_OVERDUE]:
+            table[row.DUE_KEY, first] = table[row.MACHINE, first]
+            push(table, row.OVERDUE, 0, numbers[ps.OVERDUE], first, row.DUE_KEY)
+            numbers[ps.OVERDUE] += 1
+    while numbers[ps.OVERDUE] > 0 and table[row.STATUS, table[row.OVERDUE, 0]] == ps.DONE:
+        pop(table, row.OVERDUE, 0, numbers[ps.OVERDUE], row.DUE_KEY)
+        numbers[ps.OVERDUE] -= 1
 
 
 PARTS: Final = (
@@ -459,5 +467,6 @@ PARTS: Final = (
     take,
     begin,
     is_better_later,
+    drop_due,
 )
 """what the compiler is to know"""

@@ -32,8 +32,6 @@ ROUGHLY: Final = 30
 """percent: by how much right verdicts must outnumber wrong ones to follow estimates at all ..."""
 RIGHTLY: Final = 90
 """... and to take slowdowns by them for true"""
-LOW: Final = 0xFFFFFFFF
-MIX: Final = 0x45D9F3B
 
 
 def by_arrival() -> float:
@@ -105,23 +103,6 @@ def trust(agreed: int, compared: int, least: int) -> int:
     return ROUGH if agreed * 100 >= compared * ROUGHLY else USELESS
 
 
-def mixed(bits: int) -> int:
-    """32 bits, scrambled."""
-    bits = (bits ^ (bits >> 16)) * MIX & LOW
-    bits = (bits ^ (bits >> 16)) * MIX & LOW
-    return bits ^ (bits >> 16)
-
-
-def drawn(seed: int, work: int, number: int, count: int) -> int:
-    """A random number below a count, for the pick of a number within a work.
-
-    Of the seed, the work and the number alone, so that it is the same wherever it is drawn.
-    """
-    bits = mixed(mixed(seed & LOW) ^ ((seed >> 32) & LOW))
-    bits = mixed(mixed(bits ^ (work & LOW)) ^ (number & LOW))
-    return (bits * count) >> 32
-
-
 KEYS: Final = (
     by_arrival,
     lowest_rank,
@@ -132,7 +113,5 @@ KEYS: Final = (
     stretched,
     verdict,
     trust,
-    mixed,
-    drawn,
 )
 """what the compiler is to know"""

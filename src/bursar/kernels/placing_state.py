@@ -92,7 +92,9 @@ SHARE: Final = 32
 """of the level of parallelism that is reserved, in millionths"""
 LAZY: Final = 33
 """1: later works keep their idle machines until it is their turn"""
-NUMBERS: Final = 34
+FORGETS_OVERDUE: Final = 34
+"""1: `owm` never waits for a machine whose task should have ended"""
+NUMBERS: Final = 35
 
 CLASSES: Final = 64
 """of works by size"""
@@ -232,29 +234,6 @@ def drop(state: PlacingState, work: int) -> None:
     table[row.SPOT, work] = -1
 
 
-def count_in(tree: Array, base: int, size: int, place: int, change: int) -> None:
-    """Add to the count of a place in a tree of counts (a Fenwick tree)."""
-    at = place + 1
-    while at <= size:
-        tree[base + at - 1] += change
-        at += at & -at
-
-
-def find_in(tree: Array, base: int, size: int, index: int) -> int:
-    """The place of a one in a tree of counts, so many ones from the first."""
-    step = 1
-    while 2 * step <= size:
-        step *= 2
-    place = 0
-    while step > 0:
-        after = place + step
-        if after <= size and tree[base + after - 1] <= index:
-            place = after
-            index -= tree[base + after - 1]
-        step >>= 1
-    return place
-
-
 def make_state(
     arrays: WorkloadArrays, speed: Array, estimates: Array, kinds: Array, rest: Mapping[int, int]
 ) -> PlacingState:
@@ -295,5 +274,5 @@ def make_state(
     return PlacingState(table, ratio, parents.astype(np.int64), children.astype(np.int64), numbers)
 
 
-PARTS: Final = (push, pop, enqueue, dequeue, settle, append, drop, count_in, find_in)
+PARTS: Final = (push, pop, enqueue, dequeue, settle, append, drop)
 """what the compiler is to know"""

@@ -72,6 +72,22 @@ def arrays_of(workload: Workload) -> WorkloadArrays:
     )
 
 
+def task_kinds(workload: Workload) -> NDArray[np.int32]:
+    """By task, the number of its kind, from 0 on.
+
+    Tasks whose kinds have one name in all workflows are of one kind; so are all tasks of bags.
+    """
+    numbers: dict[str, int] = {}
+    found: list[int] = []
+    for arrival in workload.arrivals:
+        flow = arrival.work.workflow
+        names = ("",) if flow is None else flow.kind_names
+        known = [numbers.setdefault(name, len(numbers)) for name in names]
+        kinds = [0] * arrival.work.count if flow is None else flow.kinds
+        found += [known[kind] for kind in kinds]
+    return np.array(found, np.int32)
+
+
 def _transfers(workload: Workload, dags: list[Dag]) -> NDArray[np.float64]:
     """By task, how long its files take; of a file whose size nobody gave, no time."""
     moved = np.concatenate([_bytes_of(dag) for dag in dags]) if dags else np.zeros(0)

@@ -60,9 +60,13 @@ class FastestIdle:
 
 
 class ExpectedEnds:
-    """Which busy machine is expected to be idle first. Follows what changed: `look` first."""
+    """Which busy machine is expected to be idle first. Follows what changed: `look` first.
 
-    def __init__(self) -> None:
+    A machine whose task should have ended, and has not, is expected to be idle now, or never.
+    """
+
+    def __init__(self, *, forgets_overdue: bool = False) -> None:
+        self._forgets = forgets_overdue
         self._due: list[tuple[Time, int, int]] = []
         """heap of (expected end, machine, attempt); those that ended are dropped when met"""
         self._overdue: list[tuple[int, int]] = []
@@ -102,7 +106,7 @@ class ExpectedEnds:
         due, overdue = self._due, self._overdue
         while due and (due[0][2] not in view.attempts or due[0][0] <= now):
             _, machine, attempt = heappop(due)
-            if attempt in view.attempts:
+            if attempt in view.attempts and not self._forgets:
                 heappush(overdue, (machine, attempt))
             else:
                 self._known.discard(attempt)
@@ -111,8 +115,11 @@ class ExpectedEnds:
         found = [(now, overdue[0][0])] if overdue else []
         if due:
             found.append((due[0][0], due[0][1]))
-        if self._begun:
-            found.append((max(now, self._begun[0][0]), self._begun[0][1]))
+        begun = self._begun
+        while begun and self._forgets and begun[0][0] <= now:
+            heappop(begun)
+        if begun:
+            found.append((max(now, begun[0][0]), begun[0][1]))
         if not found:
             return None
         end, number = min(found)

@@ -29,6 +29,7 @@ class PlacedByAccount(Placer):
 
     def __init__(self, make: Callable[[], AccountPlacer]) -> None:
         self._make = make
+        self.on_arrival = make().on_arrival
         self._placers: dict[str, AccountPlacer] = {}
         """by account"""
 

@@ -24,9 +24,9 @@ from bursar.kernels.tokens import (
     scaled_target,
 )
 from bursar.model.time import Time
-from bursar.policies.ranked_works import RankedWork
 from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
 from bursar.state.actions import Start
+from bursar.state.ranked_works import RankedWork
 from bursar.state.view import View
 
 Tokens = Literal["gen", "stay", "echo"]

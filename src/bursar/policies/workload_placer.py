@@ -19,8 +19,8 @@ import msgspec
 from bursar.model.time import Time
 from bursar.policies.fastest_idle import FastestIdle
 from bursar.policies.place_by_account import AccountPlacer
-from bursar.policies.ranked_works import RankedWork, RankedWorks
 from bursar.state.actions import Start
+from bursar.state.ranked_works import RankedWork, RankedWorks
 from bursar.state.view import Machine, View
 
 
@@ -41,6 +41,8 @@ class CompiledRule(msgspec.Struct, frozen=True):
     share: int = 0
     """of the level of parallelism that is reserved, in millionths"""
     lazy: bool = False
+    forgets_overdue: bool = False
+    """whether no machine is waited for whose task should have ended"""
 
 
 class WorkloadPlacer(AccountPlacer):

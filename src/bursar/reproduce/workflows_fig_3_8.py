@@ -15,6 +15,7 @@ from bursar.reproduce.workflows_dynamic import NAMES
 from bursar.reproduce.workflows_setting import ALIKE, MIXTURE, data_text, workload_one
 from bursar.simulate.estimate_errors import EstimateError
 from bursar.simulate.placing import place_workload
+from bursar.simulate.planned_estimates import PlannedEstimates
 from bursar.simulate.planned_placing import PlannedPlacement
 
 WORKS: Final = 1000
@@ -94,7 +95,8 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
 
 
 def _planning_seconds(batch: WorkloadArrays) -> float:
-    placement = PlannedPlacement(batch, ALIKE, batch.runtimes)
+    estimates = PlannedEstimates(batch, batch.runtimes)
+    placement = PlannedPlacement(batch, np.array(ALIKE), estimates)
     began = time.process_time()
     placement.plan_first()
     return time.process_time() - began

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from bursar.formats.workflow import read_workflows
 from bursar.model.dag import Dag, frozen
 from bursar.model.work import Work
-from bursar.model.workflow import Workflow
 from bursar.model.workload import Arrival, Workload
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.simulate.estimate_errors import EstimateError
-from bursar.simulate.placing import WorkloadSchedule, place_workload
+from bursar.simulate.placing import place_workload
 from bursar.simulate.stability import Stability, in_system, stability
 from bursar.simulate.workload_metrics import critical_paths, steady_middle, work_times
+from bursar.simulate.workload_schedule import WorkloadSchedule
 from bursar.simulate.workloads.arrivals import arrival_times, at_utilization
 from bursar.simulate.workloads.generate import drawn_totals, generate
 from bursar.simulate.workloads.spec import HYPER_GAMMA, Poisson, WorkloadSpec
@@ -109,18 +109,6 @@ def mixed_workload(kinds: tuple[str, ...], works: int, seed: int, folder: Path =
     return Workload(tuple(Arrival(at, Work.of_dag(flow)) for at, flow in pairs))
 
 
-def task_kinds(workload: Workload) -> NDArray[np.int32]:
-    """By task, the number of its kind, from 0 on: tasks of one name in all workflows."""
-    numbers: dict[str, int] = {}
-    found: list[int] = []
-    for arrival in workload.arrivals:
-        flow = arrival.work.tasks
-        assert isinstance(flow, Workflow)  # noqa: S101
-        names = [numbers.setdefault(name, len(numbers)) for name in flow.kind_names]
-        found += [names[kind] for kind in flow.kinds]
-    return np.array(found, np.int32)
-
-
 @cache
 def workload_two(works: int, seed: int) -> WorkloadArrays:
     """Workload II: random workflows with run times as drawn, an hour in the mean."""
@@ -199,13 +187,14 @@ def runs_of(
     utilization: float,
     error: EstimateError,
     size: RunSize,
+    cut: float = 1 / 3,
 ) -> PlacerRuns:
-    """Simulate a placer on each set; a run stops when a third of its works is unfinished."""
+    """Simulate a placer on each set; a run stops when this share of its works is unfinished."""
     found = []
     for seed in size.seeds:
         arrays = at_utilization(set_of(workload, size.works, seed), utilization, sum(speeds))
         estimates = error.estimates(arrays, np.random.default_rng(seed + 1))
-        most = size.works // 3
+        most = int(cut * size.works)
         schedule = place_workload(arrays, speeds, placer, estimates, seed, most_works=most)
         paths = _paths(workload, size.works, seed, sum(speeds) / len(speeds))
         found.append(_set_run(arrays, schedule, paths))

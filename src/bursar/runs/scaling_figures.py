@@ -27,9 +27,9 @@ from bursar.report.elasticity import (
     moments,
 )
 from bursar.report.ranking import RankedFigures
-from bursar.simulate.placing import WorkloadSchedule
 from bursar.simulate.scaled import ScaledRun, counted_at, demand_at, eligible_times, supply_at
 from bursar.simulate.workload_metrics import OverWorks, critical_paths, work_times
+from bursar.simulate.workload_schedule import WorkloadSchedule
 
 Longs = NDArray[np.int64]
 ALWAYS_UP: Final = "always-up"

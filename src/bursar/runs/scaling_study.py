@@ -36,10 +36,11 @@ from bursar.policies.replicate.none import NoReplicas
 from bursar.report.ranking import Scores, rank
 from bursar.runs.faults import Faults
 from bursar.runs.scaling_figures import ALWAYS_UP, FigureReader, ScaledWorkload, moments_of
-from bursar.simulate.estimate_errors import EstimateError
-from bursar.simulate.placing import RULES, WorkloadSchedule, place_workload
+from bursar.simulate.estimate_errors import UNKNOWN, EstimateError
+from bursar.simulate.placing import RULES, place_workload
 from bursar.simulate.scaled import ScaledRun, demand_at, run_scaled
-from bursar.state.run_times import RunTimes
+from bursar.simulate.workload_schedule import WorkloadSchedule
+from bursar.state.run_times import RunTimes, UnknownRunTimes
 
 Longs = NDArray[np.int64]
 STEP: Final[Time] = 10 * SECOND
@@ -61,9 +62,7 @@ class ScalingSetting(msgspec.Struct, frozen=True):
     interval: Time | None = None
     """between decisions; None: that of the provisioner"""
     error: EstimateError = EstimateError()
-    """of the run times that entries know"""
-    learned: bool = False
-    """run times are learned, not known"""
+    """of the run times that entries know, if they know any"""
     faults: Faults = Faults()
     """what goes wrong with attempts and machines"""
     seed: int = 0
@@ -187,24 +186,32 @@ def policy_for(
     known: Longs | None = None,
     runtimes: RunTimes | None = None,
 ) -> Policy:
-    """The entries of these names; `known` are run times with errors, in place of true ones."""
+    """The entries of these names; `known` are run times with errors, in place of true ones.
+
+    `runtimes` take the place of what the setting says of run times.
+    """
     offered = {"market": setting.market, "fleet": setting.fleet, "goal": setting.goal}
     if setting.interval is not None:
         offered["interval"] = setting.interval  # type: ignore[assignment]
-    if runtimes is None and setting.learned:
-        runtimes = LearnedRunTimes()
-    elif runtimes is None:
-        speeds = {offer.name: offer.speed for offer in setting.market.offers}
-        times = workload.arrays.taken if known is None else known
-        runtimes = GivenRunTimes(times.tolist(), speeds)
     autoscaler = make_entry("provisioner", provisioner, offered)
     made = make_placer(placer, {}, len(setting.goal.accounts))
     return Policy(
         autoscaler,
         with_retries(made, autoscaler, setting.market),
         NoReplicas(),
-        runtimes=runtimes,
+        runtimes=runtimes or _runtimes_for(workload, setting, known),
     )
+
+
+def _runtimes_for(workload: Workload, setting: ScalingSetting, known: Longs | None) -> RunTimes:
+    """What entries know of run times."""
+    if setting.error.is_learned:
+        return LearnedRunTimes()
+    if setting.error.kind == UNKNOWN:
+        return UnknownRunTimes()
+    speeds = {offer.name: offer.speed for offer in setting.market.offers}
+    times = workload.arrays.taken if known is None else known
+    return GivenRunTimes(times.tolist(), speeds)
 
 
 def base_placer(setting: ScalingSetting) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from bursar.model.errors import InputError
 from bursar.model.time import SECOND
 from bursar.model.workload import Workload
-from bursar.model.workload_arrays import WorkloadArrays
+from bursar.model.workload_arrays import WorkloadArrays, task_kinds
 from bursar.simulate.estimate_errors import EstimateError
 from bursar.simulate.placing import place_workload
 from bursar.simulate.stability import Stability, in_system, stability
@@ -47,7 +47,7 @@ class StudySetting(msgspec.Struct, frozen=True):
     speeds: tuple[float, ...] = (1.0,) * 100
     """of the machines"""
     error: EstimateError = EstimateError()
-    """of the run times that placers know"""
+    """of the run times that placers know, if they know any"""
     alone: bool = False
     """slowdowns by the makespan in an empty system, not by the critical path"""
     seed: int = 0
@@ -69,6 +69,25 @@ class PlacedWorkload(msgspec.Struct, frozen=True):
     in_system: float
     """works that have arrived and are not done, on average over the same time"""
     stability: Stability
+
+
+class StudyEstimates(msgspec.Struct, frozen=True, eq=False):
+    """What placers know of run times, as `place_workload` wants it."""
+
+    estimates: np.ndarray | None
+    """by task; None: the true run times"""
+    kinds: np.ndarray | None
+    """by task, where run times are learned"""
+
+    @classmethod
+    def of(cls, workload: Workload, setting: StudySetting) -> StudyEstimates:
+        error = setting.error
+        if error.is_learned:
+            return cls(None, task_kinds(workload))
+        if error.kind == "none":
+            return cls(None, None)
+        rng = np.random.default_rng(setting.seed)
+        return cls(error.estimates(workload.arrays, rng), None)
 
 
 class WorkloadStudy(msgspec.Struct, frozen=True):
@@ -106,14 +125,12 @@ def study_workload(
         )
     speed = sum(setting.speeds)
     compared = _compared_with(arrays, setting)
-    estimates = None
-    if setting.error.kind != "none":
-        estimates = setting.error.estimates(arrays, np.random.default_rng(setting.seed))
+    known = StudyEstimates.of(workload, setting)
     pairs = [(placer, one) for placer in setting.placers for one in setting.utilizations]
     runs = []
     for placer, utilization in watched(pairs):
         scaled = arrays if utilization is None else at_utilization(arrays, utilization, speed)
-        runs.append(_placed(placer, scaled, compared, estimates, setting))
+        runs.append(_placed(placer, scaled, compared, known, setting))
     return WorkloadStudy(len(arrays.arrived), len(arrays), len(setting.speeds), speed, tuple(runs))
 
 
@@ -128,13 +145,19 @@ def _placed(
     placer: str,
     arrays: WorkloadArrays,
     compared: np.ndarray,
-    estimates: np.ndarray | None,
+    known: StudyEstimates,
     setting: StudySetting,
 ) -> PlacedWorkload:
     works = len(arrays.arrived)
     most = max(LEAST_CUT, works // 3) if arrays.arrived[-1] else 0
     schedule = place_workload(
-        arrays, setting.speeds, placer, estimates, setting.seed, most_works=most
+        arrays,
+        setting.speeds,
+        placer,
+        known.estimates,
+        setting.seed,
+        kinds=known.kinds,
+        most_works=most,
     )
     times = work_times(arrays, schedule)
     counted = steady_middle(works) if arrays.arrived[-1] else np.ones(works, dtype=bool)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,25 +20,14 @@ from bursar.kernels import placing as placing_kernel
 from bursar.kernels import placing_keys, placing_learning, placing_state, tokens
 from bursar.kernels import placing_rows as row
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
-from bursar.model import learning
+from bursar.model import learning, picking
 from bursar.model.errors import InputError
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.policies.registry import find
 from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
+from bursar.simulate.workload_schedule import WorkloadSchedule
 
 FOREVER: Final = 1 << 62
-
-
-class WorkloadSchedule(msgspec.Struct, frozen=True, eq=False):
-    """When and where each task ran; -1: it was not started, as the simulation was stopped."""
-
-    start: NDArray[np.int64]
-    """by task, in microseconds"""
-    end: NDArray[np.int64]
-    machine: NDArray[np.int32]
-    """by task, numbered from 0 in the order of the speeds that were given"""
-    is_whole: bool
-    """whether all tasks have ended"""
 
 
 RULES: Final = (
@@ -59,12 +47,11 @@ RULES: Final = (
 """Placers for workloads by name; `rule_of` takes names with parameters, too."""
 
 
-PLANNED: Final = "wheft"
-"""The placer that has no rule but follows plans."""
-
-
 def rule_of(placer: str) -> CompiledRule | None:
-    """What a placer is compiled to; a name or parameters that do not exist are refused."""
+    """What a placer is compiled to; a name or parameters that do not exist are refused.
+
+    None: it has no rule but follows plans (`wheft`).
+    """
     if placer.partition(":")[0] not in RULES:
         raise InputError(f"no placer '{placer}' for workloads; there are {', '.join(RULES)}")
     made = find("placer", placer)()
@@ -89,10 +76,14 @@ def place_workload(
     from tasks of the same kind that have ended, and corrected by the work's own
     (`bursar.beliefs.learned.LearnedRunTimes`).
     """
-    if placer == PLANNED:
-        if kinds is not None:
-            raise InputError("the placer 'wheft' learns nothing here; give estimates, or none")
-        return _place_by_plans(arrays, speeds, estimates, most_works)
+    if rule_of(placer) is None:
+        from bursar.simulate.planned_placing import place_by_plans  # late: few want it
+
+        known = _known(arrays, estimates)
+        is_early = find("placer", placer)().on_arrival
+        return place_by_plans(
+            arrays, _speeds_of(speeds), known, kinds, most_works, on_arrival=is_early
+        )
     placement = WorkloadPlacement(
         arrays, speeds, placer, estimates, seed, kinds=kinds, most_works=most_works
     )
@@ -140,6 +131,7 @@ class WorkloadPlacement:
                 placing_state.DEPTH: rule.depth,
                 placing_state.SHARE: rule.share,
                 placing_state.LAZY: rule.lazy,
+                placing_state.FORGETS_OVERDUE: rule.forgets_overdue,
             },
         )
         self._tasks = len(arrays)
@@ -218,19 +210,6 @@ class WorkloadPlacement:
         return WorkloadSchedule(start, end, machine, is_whole)
 
 
-def _place_by_plans(
-    arrays: WorkloadArrays,
-    speeds: Sequence[float],
-    estimates: NDArray[np.int64] | None,
-    most_works: int,
-) -> WorkloadSchedule:
-    from bursar.simulate.planned_placing import PlannedPlacement  # late: few want it
-
-    placement = PlannedPlacement(arrays, _speeds_of(speeds).tolist(), _known(arrays, estimates))
-    left = placement.run(most_works)
-    return WorkloadSchedule(placement.start, placement.end, placement.machine, left == 0)
-
-
 def _known(arrays: WorkloadArrays, estimates: NDArray[np.int64] | None) -> NDArray[np.int64]:
     if estimates is None:
         return arrays.taken
@@ -253,6 +232,7 @@ def compiled() -> Callable[..., Any]:
     """The event loop; the first call imports numba and, once on a computer, compiles."""
     modules = (
         learning,
+        picking,
         placing_keys,
         tokens,
         row,
@@ -262,6 +242,7 @@ def compiled() -> Callable[..., Any]:
     )
     let_kernels_call(
         *learning.PARTS,
+        *picking.PARTS,
         *placing_keys.KEYS,
         *tokens.PARTS,
         *placing_state.PARTS,

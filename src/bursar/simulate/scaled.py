@@ -19,8 +19,8 @@ from bursar.model.time import Time
 from bursar.model.workload import Workload
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.simulate.faults import ModelledBehaviour, Runtimes, given, with_transfers
-from bursar.simulate.placing import WorkloadSchedule
 from bursar.simulate.run import simulate
+from bursar.simulate.workload_schedule import WorkloadSchedule
 from bursar.simulate.world import Behaviour
 from bursar.state import events as ev
 from bursar.state.state import RunState

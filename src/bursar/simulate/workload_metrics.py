@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from bursar.model.dag import frozen, topological_order
 from bursar.model.time import SECOND
 from bursar.model.workload_arrays import WorkloadArrays
-from bursar.simulate.placing import WorkloadSchedule, place_workload
+from bursar.simulate.placing import place_workload
+from bursar.simulate.workload_schedule import WorkloadSchedule
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]

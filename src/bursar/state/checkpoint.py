@@ -54,6 +54,7 @@ REBUILT: Final = (
     "live_of",
     "changes",  # of one process only: an index begins with all that is there
     "runtimes",  # of one process only: who makes the policy sets it up
+    "ranked",  # the same
 )
 """Fields that have a form of their own in a checkpoint, or follow from others."""
 

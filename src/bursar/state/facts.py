@@ -24,6 +24,7 @@ from bursar.state.ledger import Ledger
 from bursar.state.precedence import Precedence
 from bursar.state.recent import Changes
 from bursar.state.run_times import UNKNOWN, RunTimes
+from bursar.state.structure import Structure
 from bursar.state.task_status import FAILED, TaskStatus
 from bursar.state.time_series import AccountSeries
 from bursar.state.view import Attempt, Machine, Refusal
@@ -47,6 +48,8 @@ class RunFacts(Struct, eq=False):
 
     runtimes: RunTimes = UNKNOWN
     """what tasks are expected to take: a plug-in of this process, which no event tells"""
+    ranked: Structure | None = None
+    """ranks and what is left of works, by these run times; None: nobody has asked yet"""
     demand: AccountSeries = field(default_factory=AccountSeries)
     """slots that tasks could use: those that are READY or RUNNING, by owner"""
     supply: AccountSeries = field(default_factory=AccountSeries)
@@ -125,6 +128,13 @@ class RunFacts(Struct, eq=False):
     @property
     def total(self) -> int:
         return len(self.status) - 1
+
+    @property
+    def structure(self) -> Structure:
+        """Ranks, critical paths, what is left, and generations of works that are not settled."""
+        if self.ranked is None:
+            self.ranked = Structure(self)
+        return self.ranked
 
     @property
     def begun(self) -> Time:

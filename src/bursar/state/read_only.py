@@ -22,6 +22,8 @@ from bursar.model.work import Work
 from bursar.state.charges import Charge
 from bursar.state.events import AnyEvent, StopRequested
 from bursar.state.run_times import Elsewhere, RunTimes
+from bursar.state.structure import structure_of
+from bursar.state.structure_view import StructureView
 from bursar.state.view import (
     Attempt,
     ChangesView,
@@ -222,6 +224,7 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
     demand: SeriesView
     supply: SeriesView
     runtimes: RunTimes
+    structure: StructureView
     attempts_of: Callable[[int], Sequence[int]]
     plan_of: Callable[[int], FollowedPlan | None]
     strategy_of: Callable[[int], Strategy | None]
@@ -336,6 +339,7 @@ def view_of(state: View) -> ReadOnlyView:
         demand=_series_of(state.demand),
         supply=_series_of(state.supply),
         runtimes=_RunTimesView(lambda: state.runtimes),
+        structure=structure_of(state),
         attempts_of=attempts_of,
         plan_of=plan_of,
         strategy_of=strategy_of,

@@ -20,6 +20,7 @@ from bursar.model.work import Work
 from bursar.state.charges import Charge
 from bursar.state.events import StopRequested
 from bursar.state.run_times import RunTimes
+from bursar.state.structure_view import StructureView
 from bursar.state.work_plans import FollowedPlan
 
 SHORTEST_PAUSE: Final[Time] = 15 * SECOND
@@ -385,6 +386,11 @@ class View(Protocol):
     @property
     def runtimes(self) -> RunTimes:
         """What tasks are expected to take."""
+        ...
+
+    @property
+    def structure(self) -> StructureView:
+        """Ranks, critical paths, what is left, and generations of works that are not settled."""
         ...
 
     @property

@@ -334,6 +334,12 @@ class _WatchedProvisioner(_Watched, Provisioner):
 
 
 class _WatchedPlacer(_Watched, Placer):
+    def __init__(self, make: Callable[[], Any], beliefs: Beliefs[Any], crashes: bool) -> None:
+        super().__init__(make, beliefs, crashes)
+        self.on_arrival = self._entry.on_arrival
+        is_flag = type(self.on_arrival) is bool
+        expect(is_flag, f"on_arrival is {self.on_arrival!r}, neither true nor false")
+
     def place(self, view: View, now: Time, rng: Random) -> Iterable[act.Start]:
         asked = self._twins.asked
         if view.ready and asked & (asked - 1) == 0:  # now and then: it takes its time

@@ -9,6 +9,7 @@ import pytest
 from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.work import Bag, Work
+from bursar.model.workflow_builder import WorkflowBuilder
 from bursar.policies.registry import find
 from bursar.state import events as ev
 from bursar.testing import Scene, check_placer
@@ -66,3 +67,26 @@ def test_a_run_that_began_before_it_is_taken_up(name):
     starts = list(find("placer", name)().place(scene.state, 0, Random(0)))
     assert len({start.task for start in starts}) == 4
     assert 1 not in {start.task for start in starts}
+
+
+@pytest.mark.parametrize("name", ["sr", "sr:life=lazy", "slop:f=1", "fes"])
+def test_no_machine_is_kept_for_a_work_that_was_cancelled(name):
+    fork = WorkflowBuilder("fork")
+    fork.task("first")
+    for task in ("second", "third"):
+        fork.task(task, needs=["first"])
+    scene = Scene(Offer("one", ZERO), arrivals_open=True)
+    scene.tell(ev.WorkArrived(0, Work.of_dag(fork.build())))
+    scene.tell(ev.WorkArrived(0, Work(Bag(2))))
+    busy, other = scene.machine(), scene.machine()
+    placer = find("placer", name)()
+
+    def asked():
+        starts = placer.place(scene.state, scene.at, Random(0))
+        return [(start.task, start.machine) for start in starts]
+
+    assert asked() == [(1, busy)]
+    scene.start(1, busy)
+    assert asked() == [], "the other machine is for the second or third task"
+    scene.tell(ev.WorkCancelled(scene.at, 1, "not wanted"))
+    assert [machine for _, machine in asked()] == [other]

@@ -8,8 +8,9 @@ goes to the machine on which it ends first, with insertion into gaps, as HEFT do
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -22,18 +23,19 @@ from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.model.time import Time
 
 Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 class ToPlan(msgspec.Struct, frozen=True, eq=False):
     """Tasks that have not been started, by work and number, numbered from 0 here."""
 
-    rank: Longs
+    rank: Floats
     """upward, at speed 1"""
     group: Longs
     """the works that they belong to, in the order of arrival"""
     depth: Longs
     """edges on the longest way to it, so that parents of the same rank come first"""
-    estimate: Longs
+    estimate: Floats
     """at speed 1"""
     ready: Longs
     """when the parents are done that run already, now at the soonest"""
@@ -42,12 +44,20 @@ class ToPlan(msgspec.Struct, frozen=True, eq=False):
     """those that are to be planned, too"""
 
 
-class WorkloadPlan(msgspec.Struct, frozen=True):
-    """By machine, the tasks in the order in which they are to run there."""
+class WorkloadPlan(msgspec.Struct, frozen=True, eq=False):
+    """All tasks, machine by machine, in the order in which they are to run there."""
 
-    lines: Sequence[Sequence[int]]
-    begins: Sequence[Sequence[Time]]
-    """when they are to begin"""
+    tasks: Longs
+    begins: Longs
+    """when each of these is to begin"""
+    bounds: Longs
+    """by machine, where its tasks begin; those of the next machine follow"""
+
+    def lines(self) -> Iterator[list[tuple[Time, int]]]:
+        """By machine: when tasks are to begin there, and which."""
+        for begin, end in pairwise(self.bounds.tolist()):
+            times, tasks = self.begins[begin:end].tolist(), self.tasks[begin:end].tolist()
+            yield list(zip(times, tasks, strict=True))
 
 
 def plan_workload(given: ToPlan, speeds: Sequence[float], free: Sequence[Time]) -> WorkloadPlan:
@@ -74,7 +84,7 @@ def plan_workload(given: ToPlan, speeds: Sequence[float], free: Sequence[Time]) 
         given.parents_start,
         given.parents,
         given.ready.astype(np.float64),
-        given.estimate.astype(np.float64),
+        given.estimate,
         np.array(speeds, np.float64),
         np.array(free, np.float64),
         chosen,
@@ -85,8 +95,7 @@ def plan_workload(given: ToPlan, speeds: Sequence[float], free: Sequence[Time]) 
     sequence[order] = np.arange(count)
     in_line = np.lexsort((sequence, begins, chosen))
     bounds = np.searchsorted(chosen[in_line], np.arange(len(speeds) + 1))
-    lines = [in_line[bounds[m] : bounds[m + 1]].tolist() for m in range(len(speeds))]
-    return WorkloadPlan(lines, [begins[line].astype(np.int64).tolist() for line in lines])
+    return WorkloadPlan(in_line, begins[in_line].astype(np.int64), bounds)
 
 
 class WorkloadHeftLoops(msgspec.Struct, frozen=True):

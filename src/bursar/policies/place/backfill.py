@@ -13,8 +13,8 @@ from typing import ClassVar
 
 from bursar.kernels.placing_keys import BACKFILL, by_arrival
 from bursar.model.time import Time
-from bursar.policies.ranked_works import RankedWork
 from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
+from bursar.state.ranked_works import RankedWork
 from bursar.state.view import View
 
 

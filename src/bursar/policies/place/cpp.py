@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from bursar.kernels.placing_keys import CPP, by_arrival
 from bursar.model.time import Time
-from bursar.policies.ranked_works import RankedWork
 from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
+from bursar.state.ranked_works import RankedWork
 
 
 class CppPlacer(WorkloadPlacer):

@@ -15,8 +15,8 @@ from typing import ClassVar
 
 from bursar.kernels.placing_keys import FWP, most_delayed
 from bursar.model.time import Time
-from bursar.policies.ranked_works import RankedWork
 from bursar.policies.workload_placer import CompiledRule, Corrected, WorkloadPlacer
+from bursar.state.ranked_works import RankedWork
 from bursar.state.view import View
 
 

@@ -4,6 +4,11 @@ Online workflow management, section 3.3.4 of the thesis on workloads of workflow
 highest rank first (`order=highest`), with which long works starve all others under load; only the
 lowest first comes near the published results. Where all idle machines are equally fast, a task is
 postponed that would end sooner on the busy machine that is expected to be idle first.
+
+The text does not say when a machine is expected to be idle whose task should have ended and has
+not. With `overdue=never`, the default, nothing is expected of such a machine, and no task waits for
+it. With `overdue=now` it is expected to be idle now, so that estimates which are too short let
+tasks wait for machines that are busy for long.
 """
 
 from __future__ import annotations
@@ -15,22 +20,28 @@ from typing import Literal
 from bursar.kernels.placing_keys import OWM, OWM_HIGHEST, highest_rank, lowest_rank
 from bursar.model.time import Time
 from bursar.policies.fastest_idle import ExpectedEnds
-from bursar.policies.ranked_works import RankedWork
 from bursar.policies.workload_placer import CompiledRule, WorkloadPlacer
+from bursar.state.ranked_works import RankedWork
 from bursar.state.view import Machine, View
 
 
 class OwmPlacer(WorkloadPlacer):
-    def __init__(self, order: Literal["lowest", "highest"] = "lowest") -> None:
+    def __init__(
+        self,
+        order: Literal["lowest", "highest"] = "lowest",
+        overdue: Literal["never", "now"] = "never",
+    ) -> None:
         super().__init__()
         self._order = order
-        self._ends = ExpectedEnds()
+        self._forgets = overdue == "never"
+        self._ends = ExpectedEnds(forgets_overdue=self._forgets)
         self._may_wait = False
         """whether machines differ in speed"""
 
     @property
     def compiled(self) -> CompiledRule:
-        return CompiledRule(OWM if self._order == "lowest" else OWM_HIGHEST)
+        rule = OWM if self._order == "lowest" else OWM_HIGHEST
+        return CompiledRule(rule, forgets_overdue=self._forgets)
 
     def key(self, work: RankedWork, now: Time) -> float:
         rank = work.rank_of(work.highest)

@@ -10,7 +10,8 @@ whether this was expected. Where the answer is nearly always right, the key abov
 is mostly right, slowdowns are not known: who waits long would count as one that suffers, though it
 may be long, and works would be served in the order of arrival. There the key is that of `fdws`, in
 which only the critical path is estimated. Where the answer is right hardly more often than wrong,
-works are served in the order of arrival, as by `backfill`, until it is.
+works are served in the order of arrival, as by `backfill`, until it is. The fewer works count, the
+sooner it is seen that estimates have turned bad; with very few, chance decides.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from bursar.kernels.placing_keys import (
 )
 from bursar.model.time import Time
 from bursar.policies.place.fwp import FwpPlacer
-from bursar.policies.ranked_works import RankedWork
 from bursar.policies.workload_placer import CompiledRule
+from bursar.state.ranked_works import RankedWork
 from bursar.state.view import View
 
 
 class StretchPlacer(FwpPlacer):
-    def __init__(self, power: int = 4, tasks: int = 1000, history: int = 300) -> None:
+    def __init__(self, power: int = 4, tasks: int = 1000, history: int = 50) -> None:
         super().__init__(history, tasks)
         self._power = power
         self._trust = Trust(history)

@@ -3,8 +3,11 @@
 Workload HEFT, section 3.3.8 of the thesis on workloads of workflows. Tasks that run stay where they
 are, and are expected to end as estimated, or now if that has passed. Between arrivals each idle
 machine gets the next task that is planned for it, once that is ready; nothing moves to another. The
-plan is made when a task can be started, as before that nothing follows from it; and also when
-machines come or go, or a task has to be done again.
+plan is also made again when machines come or go, or a task has to be done again.
+
+With `plan=idle` it is made later: when a task can be started for the first time after an arrival.
+With right estimates that is the same. With wrong ones the later plan knows more, as tasks that
+should have ended, and have not, are expected to end later.
 """
 
 from __future__ import annotations
@@ -12,19 +15,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from random import Random
+from typing import Literal
 
 import numpy as np
 
 from bursar.model.time import Time
 from bursar.plan.workflow.workload_heft import ToPlan, plan_workload
 from bursar.policies.place_by_account import AccountPlacer
-from bursar.policies.ranked_works import RankedWork, RankedWorks
 from bursar.state.actions import Start
+from bursar.state.ranked_works import RankedWork, RankedWorks
 from bursar.state.view import Machine, View
 
 
 class WheftPlacer(AccountPlacer):
-    def __init__(self) -> None:
+    def __init__(self, plan: Literal["arrival", "idle"] = "arrival") -> None:
+        self.on_arrival = plan == "arrival"
         self._account: str | None = None
         """whose machines alone count; None: all"""
         self._works = RankedWorks(ranked=True)
@@ -101,9 +106,9 @@ class WheftPlacer(AccountPlacer):
             return
         plan = plan_workload(_to_plan(works, tasks, ends, view, now), [s for _, s in lanes], free)
         planned: dict[int, list[tuple[Time, int, int]]] = {}
-        for (number, _), line, begins in zip(lanes, plan.lines, plan.begins, strict=True):
+        for (number, _), line in zip(lanes, plan.lines(), strict=True):
             found = planned.setdefault(number, [])
-            found += [(begin, one, tasks[one]) for one, begin in zip(line, begins, strict=True)]
+            found += [(begin, one, tasks[one]) for begin, one in line]
         for number, found in planned.items():
             is_one = view.machines[number].offer.slots == 1
             self._lines[number] = deque(task for *_, task in (found if is_one else sorted(found)))
@@ -125,10 +130,10 @@ def _to_plan(
         ready.append(max([now, *(ends[one] for one in needed if one in ends)]))
     owned = [(place, work, task) for place, work in enumerate(works) for task in work.unstarted()]
     return ToPlan(
-        rank=np.array([work.ranks[task - work.first] for _, work, task in owned], np.int64),
+        rank=np.array([work.rank_of(task) for _, work, task in owned], np.float64),
         group=np.array([place for place, *_ in owned], np.int64),
         depth=np.array([work.depth_of(task, view) for _, work, task in owned], np.int64),
-        estimate=np.array([work.estimates[task - work.first] for _, work, task in owned], np.int64),
+        estimate=np.array([work.estimate_of(task) for _, work, task in owned], np.float64),
         ready=np.array(ready, np.int64),
         parents_start=np.concatenate(([0], np.cumsum([len(one) for one in parents]))),
         parents=np.array([one for some in parents for one in some], np.int64),

@@ -30,8 +30,8 @@ from bursar.model.text import counted
 from bursar.model.time import MINUTE, Time
 from bursar.plan.feedback_fleet import corrected, profile
 from bursar.policies.autoscaling import Autoscaler, Leaving, WantedFleet
-from bursar.policies.generations import Generations
 from bursar.state import events as ev
+from bursar.state.generations import Generations
 from bursar.state.view import Machine, View
 
 INTERVAL: Final[Time] = MINUTE

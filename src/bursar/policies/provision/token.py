@@ -14,7 +14,7 @@ from bursar.model.fleet import Fleet
 from bursar.model.market import Market
 from bursar.model.time import Time
 from bursar.policies.autoscaling import INTERVAL, Autoscaler, Leaving, WantedFleet
-from bursar.policies.generations import Generations
+from bursar.state.generations import Generations
 from bursar.state.view import View
 from bursar.state.work_index import CountedWork
 

@@ -50,6 +50,10 @@ class Generations:
         works = self._index.unsettled()
         return (work for work in works if not account or work.owner == account)
 
+    def sizes(self, number: int) -> Sizes:
+        """The sizes of the generations of a work; none if it is settled."""
+        return self._known[number][1] if number in self._known else ()
+
     def largest(self, work: CountedWork, depth: float) -> int:
         """The most tasks of one of its generations, down to a depth."""
         return max(cut(self._known[work.number][1], depth), default=0)

@@ -12,14 +12,14 @@ from heapq import heapify, heappop, heappush
 from itertools import chain
 from typing import Final
 
-from bursar.kernels.placing_keys import drawn
-from bursar.kernels.placing_state import count_in, find_in
+from bursar.model.graph_loops import fill_levels, fill_ranks
 from bursar.model.learning import UNKNOWN_TIME
+from bursar.model.picking import count_in, drawn, find_in
 from bursar.model.time import Time
-from bursar.state.task_status import BLOCKED, DONE, FAILED, READY, RUNNING, WAITING
+from bursar.state.task_status import BLOCKED, CANCELLED, DONE, FAILED, READY, RUNNING, WAITING
 from bursar.state.view import View
 
-SETTLED: Final = (DONE, FAILED, BLOCKED)
+SETTLED: Final = (DONE, FAILED, BLOCKED, CANCELLED)
 
 
 class RankedWork:
@@ -73,13 +73,11 @@ class RankedWork:
         workflow = view.work[self.place][1].workflow
         if workflow is None:
             return list(self.estimates)
-        import numpy as np  # late: works without precedence need no arrays
-
-        from bursar.kernels.graph import ranks_of
-
-        weights = np.array(self.estimates, np.float64)
-        ranks = ranks_of(workflow.dag.parents, workflow.dag.order, weights)
-        return [int(rank) for rank in ranks.tolist()]
+        parents, order = workflow.dag.parents, workflow.dag.order.tolist()
+        starts, items = parents.starts.tolist(), parents.items.tolist()
+        ranks: list[Time] = [0] * self.tasks
+        fill_ranks(starts, items, order, self.estimates, [0] * len(items), ranks)
+        return ranks
 
     def _see_all(self, status: bytes | bytearray) -> None:
         for task, new in enumerate(status):
@@ -174,13 +172,16 @@ class RankedWork:
     def depth_of(self, task: int, view: View) -> int:
         """The number of edges on the longest way from a task without parents."""
         if not self._depths:
-            from bursar.kernels.graph import levels_of  # late: it needs arrays
-
             workflow = view.work[self.place][1].workflow
             self._depths = [0] * self.tasks
             if workflow is not None:
-                self._depths = levels_of(workflow.dag.children, workflow.dag.order).tolist()
+                starts, children = self.children(view)
+                fill_levels(starts, children, workflow.dag.order.tolist(), self._depths)
         return self._depths[task - self.first]
+
+    def ready(self) -> list[int]:
+        """Tasks that wait for a machine."""
+        return [self.first + n for n, one in enumerate(self._status) if one == READY]
 
     def is_open(self, task: int) -> bool:
         """Whether a task was not settled when it was seen last."""
@@ -278,6 +279,10 @@ class RankedWorks:
     def of(self, task: int, view: View) -> RankedWork | None:
         """The work of a task; None: it is settled."""
         return self._unsettled.get(view.work.place_of(task))
+
+    def at(self, place: int) -> RankedWork | None:
+        """The work at a place; None: it is settled."""
+        return self._unsettled.get(place)
 
     def unsettled(self) -> list[RankedWork]:
         """In the order of arrival."""

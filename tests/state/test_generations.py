@@ -11,8 +11,8 @@ from bursar.model.market import Offer
 from bursar.model.money import ZERO
 from bursar.model.work import Bag, Work
 from bursar.model.workflow_builder import WorkflowBuilder
-from bursar.policies.generations import Generations
 from bursar.state import events as ev
+from bursar.state.generations import Generations
 from bursar.state.task_status import DONE, READY, RUNNING, WAITING
 from bursar.testing import Scene
 
