@@ -165,6 +165,7 @@ def slotted_workload(
             f" example 30/{3 * slot // SECOND}s"
         )
     offers = setting.market.offers
+    _check_one_slot(offers)
     prices = [offer.charge(every).nanos for offer in offers]
     if min(prices) <= 0:
         raise InputError("the optimum within a budget needs offers that cost money; set prices")
@@ -184,7 +185,7 @@ def slotted_workload(
         arrivals=tuple(-(-int(at) // slot) for at in arrays.arrived),
         tasks=tasks,
         offers=tuple(
-            SlottedOffer(len(tasks) if o.limit is None else o.limit * o.slots, price // unit)
+            SlottedOffer(len(tasks) if o.limit is None else o.limit, price // unit)
             for o, price in zip(offers, prices, strict=True)
         ),
         budget=setting.budget.amount.nanos // unit,
@@ -192,6 +193,19 @@ def slotted_workload(
         intervals=setting.intervals or 1,
     )
     return (found if setting.intervals else _with_room(found, setting.aim)), order
+
+
+def _check_one_slot(offers: Sequence[Offer]) -> None:
+    """Counts of machines say which fleet is paid for only where a machine runs one task at a time.
+
+    With several, it matters which tasks share a machine when an interval ends.
+    """
+    for offer in offers:
+        if offer.slots != 1:
+            raise InputError(
+                f"the optimum is for machines of one slot; {shown(offer.name)} has {offer.slots}:"
+                " set slots = 1"
+            )
 
 
 def slotted_times(workload: Workload, setting: OptimumSetting) -> dict[str, list[Time]]:
