@@ -156,6 +156,11 @@ class Autoscaler(Provisioner):
             return None
         return sum((limit or 0) * slots for limit, slots in most)
 
+    @property
+    def first_offer(self) -> Offer:
+        """The offer that new machines are of while it has any: what costs least for its work."""
+        return min(self.market.offers, key=_price_of_work)
+
     def fleet_of(self, slots: int, account: str) -> dict[str, int]:
         """So many slots, of the offers that cost least for what they do, within their limits."""
         fleet: dict[str, int] = {}

@@ -67,7 +67,7 @@ class OptimumSetting(msgspec.Struct, frozen=True):
     beside: tuple[str, ...] = BESIDE
     """autoscalers that are set beside it"""
     times: Mapping[str, Sequence[Time]] = {}
-    """by offer, of each task, where its speed does not tell it"""
+    """by offer, of each task, where its speed does not tell it; none: as the workload has them"""
 
 
 class SlottedPolicy(msgspec.Struct, frozen=True):
@@ -211,19 +211,20 @@ def _check_one_slot(offers: Sequence[Offer]) -> None:
 def slotted_times(workload: Workload, setting: OptimumSetting) -> dict[str, list[Time]]:
     """By offer, what each task of the workload takes, in whole slots of at least one."""
     slot, arrays = setting.slot, workload.arrays
+    known = setting.times or workload.times_on(setting.market) or {}
     runtimes, transfers = arrays.runtimes.tolist(), arrays.transfers.tolist()
     return {
         offer.name: [
-            max(1, -(-(_time_on(offer, task, time, setting) + moved) // slot)) * slot
+            max(1, -(-(_time_on(offer, task, time, known) + moved) // slot)) * slot
             for task, (time, moved) in enumerate(zip(runtimes, transfers, strict=True))
         ]
         for offer in setting.market.offers
     }
 
 
-def _time_on(offer: Offer, task: int, time: Time, setting: OptimumSetting) -> Time:
-    if offer.name in setting.times:
-        return setting.times[offer.name][task]
+def _time_on(offer: Offer, task: int, time: Time, known: Mapping[str, Sequence[Time]]) -> Time:
+    if offer.name in known:
+        return known[offer.name][task]
     return round(time / offer.speed)
 
 

@@ -1,9 +1,11 @@
 """`plan`: as many machines as an imagined execution of the next interval uses (4.4.2).
 
-Needs run times. The plan begins with what runs. Then workflows in the order of arrival, and their
-tasks by breadth: each begins as soon as it can, if it is ready or all that it needs is in the plan.
-It gets a machine of the plan that is free then, else a new one. What would begin after the interval
-is left out. Where the plan uses the whole system, the whole system is wanted.
+Needs run times: what tasks take on the offer that is rented first, the cheapest for its work; what
+is left of those that run, on the offer of their machine. The plan begins with what runs. Then
+workflows in the order of arrival, and their tasks by breadth: each begins as soon as it can, if it
+is ready or all that it needs is in the plan. It gets a machine of the plan that is free then, else
+a new one. What would begin after the interval is left out. Where the plan uses the whole system,
+the whole system is wanted.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ class PlanAhead(Autoscaler):
     ) -> None:
         super().__init__(market, fleet, interval, release=release)
         self._index = WorkIndex()
-        self._offer = market.offers[0].name
+        self._offer = self.first_offer.name
         self._resting: dict[int, tuple[int, list[tuple[Time, Time]]]] = {}
         """by work in which nothing runs: its tasks that are not settled, and their starts"""
 
