@@ -171,7 +171,7 @@ def test_run_times_by_offer_have_no_errors_of_estimates():
     setting = ScalingSetting(
         market=MARKET, provisioners=("react",), error=EstimateError("static", 2.0)
     )
-    with pytest.raises(InputError, match="leave out --estimates"):
+    with pytest.raises(InputError, match="ask for no errors of estimates"):
         study_scaling(by_offer(), setting)
 
 
@@ -179,5 +179,5 @@ def test_run_times_by_offer_need_offers():
     lines = [b'{"at": 0, "workflow": {"kind": "one", "name": ["a"], "runtime": [1],'
              b' "parents": [[]]}, "times": {"small": [2]}}'] * 40  # fmt: skip
     told = parse_workload_lines(b"\n".join(lines))
-    with pytest.raises(InputError, match="give --provision and --market"):
+    with pytest.raises(InputError, match="with a provisioner and a market"):
         study_workload(told, StudySetting(placers=("backfill",)))

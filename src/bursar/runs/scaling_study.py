@@ -162,8 +162,8 @@ def study_scaling(
 def _check(workload: Workload, setting: ScalingSetting) -> None:
     if setting.error.kind != "none" and workload.times_on(setting.market) is not None:
         raise InputError(
-            f"{workload.name} has run times by offer, which are known as they are; leave out"
-            " --estimates"
+            f"{workload.name} has run times by offer, which are known as they are; ask for no"
+            " errors of estimates"
         )
     accounts = [account.name for account in setting.goal.accounts]
     setting.faults.check_market(setting.market, lambda name: f"--{name.replace('_', '-')}")

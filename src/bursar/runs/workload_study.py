@@ -107,7 +107,7 @@ def study_workload(
     if any(arrival.times for arrival in workload.arrivals):
         raise InputError(
             f"{workload.name} has run times by offer, which machines of given speeds do not have;"
-            " give --provision and --market"
+            " simulate it with a provisioner and a market"
         )
     speed = sum(setting.speeds)
     compared = _compared_with(arrays, setting)
