@@ -156,6 +156,20 @@ def test_tasks_take_what_a_workload_file_says_of_each_offer():
         assert run.slowdown.mean == pytest.approx((100 / 40 + 40 / 40) / 2)
 
 
+@pytest.mark.parametrize(("billing", "charged"), [(HOUR, (1 + 1) / 2), (MINUTE, (2 + 1) / 60 / 2)])
+def test_hours_and_charged_hours_are_by_machine_of_the_system(billing, charged):
+    """Equations 4.11 to 4.14: two machines of two, up for 100 and 60 s, in whole units."""
+    offer = msgspec.structs.replace(SMALL, boot=0, limit=2, billing=billing)
+    market = Market("USD", "undated", (offer,))
+    setting = ScalingSetting(market=market, provisioners=("adapt:damping=0.5:release=at-once",))
+    follows, base = study_scaling(by_offer(b'{"small": [100]}'), setting).runs
+    assert follows.hours == pytest.approx((100 + 60) / 3600 / 2)
+    assert follows.charged_hours == pytest.approx(charged)
+    assert base.hours == pytest.approx(100 / 3600)
+    assert follows.saved == pytest.approx(200 / 160)
+    assert follows.charged_saved == pytest.approx(base.charged_hours / charged)
+
+
 def test_run_times_by_offer_are_for_all_offers_of_the_market():
     assert by_offer().times_on(MARKET) == {
         "small": [100 * SECOND, 40 * SECOND],

@@ -72,8 +72,8 @@ ASSUMED: Final = (
     "these readings were chosen in prototypes because figures came near, then fixed; the sets here"
     " are others",
     "the sets here have seeds 48,001 to 48,003; on those of 47,001 to 47,003, used before ARMA and"
-    " the port of Adapt were added, a_O of Hist was 60.3 % in workload 1: it differs between sets by"
-    " more than its band",
+    " the port of Adapt were added, a_O of Hist was 60.3 % in workload 1: it differs between sets"
+    " by more than its band",
 )
 
 
