@@ -210,3 +210,26 @@ def test_other_files_are_no_workloads(tmp_path):
     packed.write_bytes(gzip.compress(FLOW))
     for path in (flow, job, packed, tmp_path / "none.toml"):
         assert not is_workload(str(path))
+
+
+def test_run_times_by_offer_are_read_and_written_back(tmp_path):
+    line = b'{"at": 1, "workflow": %s, "times": {"small": [3, 4.5], "large": [1, 9]}}' % FLOW
+    workload = parse_workload_lines(line, "w.jsonl")
+    times = {"small": (3 * SECOND, 4_500_000), "large": (SECOND, 9 * SECOND)}
+    assert workload.arrivals[0].times == times
+    write_workload(workload, tmp_path / "w.jsonl")
+    assert read_workload(tmp_path / "w.jsonl") == workload
+
+
+@pytest.mark.parametrize(
+    ("times", "why"),
+    [
+        (b'{"small": [3]}', "1 run times for 'small', and the work 2 tasks"),
+        (b'{"small": [3, -1]}', "a run time of times is -1"),
+        (b'{"small": 3}', "not a work of a workload"),
+    ],
+)
+def test_run_times_by_offer_that_do_not_fit_are_refused_in_one_line(times, why):
+    with pytest.raises(InputError, match=why) as refused:
+        parse_workload_lines(b'{"at": 1, "workflow": %s, "times": %s}' % (FLOW, times))
+    assert "line 1" in str(refused.value) and "\n" not in str(refused.value)

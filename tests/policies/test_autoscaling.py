@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from bursar.engine.roles import Policy
-from bursar.model.goal import Account, Budget, Goal
+from bursar.model.goal import Account, Budget, Goal, Limits
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
@@ -19,6 +19,8 @@ from bursar.simulate.faults import ModelledBehaviour
 from bursar.simulate.run import simulate
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Scale, Wake
+from bursar.state.read_only import view_of
+from bursar.state.state import RunState
 from bursar.testing import Scene
 
 HOURLY = Offer("hourly", Money.parse("1"), HOUR, limit=9)
@@ -165,3 +167,70 @@ def test_an_account_gets_what_its_budget_pays_in_each_interval():
     spent = [state.ledger.committed_in("ann", interval) for interval in range(30)]
     assert max(spent) <= Money.parse("0.06")
     assert sum(1 for one in spent if one) > 3, "it waits for money again and again"
+
+
+def test_the_load_may_be_what_arrived_in_the_last_interval():
+    work = [ev.WorkArrived(0, Work(Bag(6))), ev.WorkArrived(90 * SECOND, Work(Bag(2)))]
+    react = React(market_of(SECONDS), interval=MINUTE, load="arrivals")
+    events = []
+    slow = ModelledBehaviour(lambda task, machine: 150 * SECOND)
+    log = type("Log", (), {"saw": lambda self, event, state: events.append(event)})()
+    policy = Policy(react, FifoPlacer(), NoReplicas())
+    simulate(market_of(SECONDS), Goal(), work, policy, slow, observers=[log])
+    loads = {e.at // MINUTE: e.inputs["load"] for e in events if isinstance(e, ev.ScaleDecided)}
+    assert [loads[minute] for minute in range(3)] == [6, 0, 2]
+
+
+def orders(seed):
+    """The accounts of each decision, in the order in which it was made for them."""
+    accounts = tuple(Account(name, None) for name in ("ann", "bob", "cid"))
+    work = [ev.WorkArrived(0, Work(Bag(2), owner=account.name)) for account in accounts]
+    found = {}
+
+    class Log:
+        def saw(self, event, state):
+            if isinstance(event, ev.ScaleDecided):
+                found.setdefault(event.at, []).append(event.account)
+
+    slow = ModelledBehaviour(lambda task, machine: 10 * MINUTE)
+    policy = Policy(React(market_of(SECONDS)), FifoPlacer(), NoReplicas())
+    goal = Goal(accounts=accounts)
+    simulate(market_of(SECONDS), goal, work, policy, slow, seed=seed, observers=[Log()])
+    return [tuple(one) for one in found.values()]
+
+
+def test_accounts_are_served_in_a_random_order_at_each_decision():
+    found = orders(seed=1)
+    assert len(found) >= 20
+    assert all(sorted(one) == ["ann", "bob", "cid"] for one in found)
+    assert {one[0] for one in found} == {"ann", "bob", "cid"}, "each comes first at times"
+    assert orders(seed=1) == found != orders(seed=2)
+
+
+@pytest.mark.parametrize(
+    ("busy", "idle", "wanted", "payable"),
+    [
+        (2, 1, 5, 3),  # the money is for those that are there
+        (2, 0, 5, 3),  # what busy ones leave is for a new one
+        (1, 1, 5, 3),
+        (0, 0, 5, 3),
+        (3, 2, 5, 5),  # none is new, and none that is there counts as gone
+        (2, 1, 2, 2),
+    ],
+)
+def test_busy_machines_are_paid_before_idle_ones_and_those_before_new_ones(
+    busy, idle, wanted, payable
+):
+    offer = Offer("minutes", Money.parse("1"), MINUTE, limit=9)
+    market, state = market_of(offer), RunState()
+    goal = Goal(Money.parse("3"), every=MINUTE)
+    state.apply(ev.RunCreated(0, "r", market, goal, Limits(), 0, {}, {}, 0.0))
+    state.apply(ev.WorkArrived(0, Work(Bag(9))))
+    for machine in range(1, busy + idle + 1):
+        state.apply(ev.MachineRented(0, machine, "minutes", MINUTE))
+        state.apply(ev.MachineUp(0, machine))
+        if machine <= busy:
+            state.apply(ev.AttemptStarted(0, machine, machine, machine))
+    entry = Wish(market, minutes=wanted)
+    reported, *_ = entry.provision(view_of(state), MINUTE, Random(0))
+    assert reported.fleet == {"minutes": payable}

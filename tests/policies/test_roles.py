@@ -9,6 +9,8 @@ from random import Random
 import pytest
 
 import bursar
+from bursar.beliefs.estimates import GivenRunTimes
+from bursar.beliefs.learned import LearnedRunTimes
 from bursar.beliefs.samples import SampleLog
 from bursar.engine.learners import LearnersByKind
 from bursar.engine.roles import (
@@ -25,7 +27,7 @@ from bursar.model.errors import InputError
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
-from bursar.model.time import HOUR
+from bursar.model.time import HOUR, SECOND
 from bursar.policies.place.random import RandomPlacer
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.fixed import Fixed
@@ -172,3 +174,9 @@ def test_an_advisor_inherits_from_its_role_and_learns_unless_it_never_advises(na
     entry = find("advisor", name)
     assert issubclass(entry, Advisor)
     assert learns(entry.__new__(entry)) == (name != "none")
+
+
+def test_run_times_that_are_given_are_shown_no_events():
+    given = GivenRunTimes([SECOND], {"one": 1.0})
+    assert not learns(given)
+    assert learns(LearnedRunTimes())

@@ -33,7 +33,7 @@ def sign(value):
     return (value > 0) - (value < 0)
 
 
-def literal(demand, supply, size):
+def literal(demand, supply, idle, size):
     """Equations 4.1 to 4.10, symbol by symbol, where demand never exceeds the system."""
     steps = range(len(demand))
     total = len(demand)
@@ -46,6 +46,7 @@ def literal(demand, supply, size):
         sum(max(supply[t] - demand[t], 0) for t in steps) / (total * size),
         sum(max(demand[t] - supply[t], 0) / max(demand[t], 1) for t in steps) / total,
         sum(max(supply[t] - demand[t], 0) / max(demand[t], 1) for t in steps) / total,
+        sum(idle[t] for t in steps) / (total * size),
         sum(demand[t] > supply[t] for t in steps) / total,
         sum(supply[t] > demand[t] for t in steps) / total,
         sum(s > d for s, d in signs) / change,
@@ -54,22 +55,26 @@ def literal(demand, supply, size):
     )
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
+counts = st.integers(0, 9)
+
+
+@given(st.lists(st.tuples(counts, counts, counts), min_size=1, max_size=30))
 def test_metrics_agree_with_a_literal_transcription(steps):
-    demand, supply = [one for one, _ in steps], [other for _, other in steps]
-    found = elasticity(demand, supply, 9)
+    demand, supply, idle = ([step[column] for step in steps] for column in range(3))
+    found = elasticity(demand, supply, 9, idle=idle)
     ours = (
         found.under,
         found.over,
         found.under_normalised,
         found.over_normalised,
+        found.idle,
         found.under_time,
         found.over_time,
         found.over_trend,
         found.under_trend,
         found.supply,
     )
-    assert ours == pytest.approx(literal(demand, supply, 9))
+    assert ours == pytest.approx(literal(demand, supply, idle, 9))
 
 
 def test_steps_with_demand_beyond_the_system_do_not_count():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from bursar.model.errors import InputError
@@ -83,3 +84,15 @@ def test_what_policies_do_is_a_schedule_of_the_model():
 def test_a_budget_that_does_not_fit_is_refused(budget, why):
     with pytest.raises(InputError, match=why):
         study_optimum(workload(), OptimumSetting(market=MARKET, budget=budget))
+
+
+def test_machines_of_several_slots_are_refused():
+    offers = (MARKET.offers[0], msgspec.structs.replace(MARKET.offers[1], slots=2))
+    market = msgspec.structs.replace(MARKET, offers=offers)
+    with pytest.raises(InputError, match="one slot; 'large' has 2"):
+        study_optimum(workload(), OptimumSetting(market=market, budget=SETTING.budget))
+
+
+def test_a_limit_counts_machines():
+    small, _ = slotted_workload(workload(), SETTING)
+    assert [offer.limit for offer in small.offers] == [2, 1]

@@ -7,6 +7,7 @@ from functools import cache
 import msgspec
 import pytest
 
+from bursar.formats.workload import parse_workload_lines
 from bursar.model.errors import InputError
 from bursar.model.goal import Account, Budget, Goal
 from bursar.model.market import Market, Offer
@@ -14,6 +15,7 @@ from bursar.model.money import Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.runs.scaling_input import market_of_machines, read_users
 from bursar.runs.scaling_study import ScalingSetting, study_scaling
+from bursar.runs.workload_study import StudySetting, study_workload
 from bursar.simulate.estimate_errors import EstimateError
 from bursar.simulate.workloads.generate import generate
 from bursar.simulate.workloads.spec import Poisson, SizeClass, WorkloadSpec
@@ -132,3 +134,64 @@ def test_slow_files_take_machines_longer_and_cost_more(provisioner):
     without, slow = found
     assert slow.hours > 1.1 * without.hours
     assert Money.parse(slow.cost) > Money.parse(without.cost)
+
+
+def by_offer(times=None):
+    """Two works of one task each, which arrive together; only the first tells times by offer."""
+    pair = b'{"kind": "one", "name": ["a"], "runtime": [40], "parents": [[]]}'
+    told = b'{"small": [100], "large": [20]}' if times is None else times
+    lines = b'{"at": 0, "workflow": %s, "times": %s}\n{"at": 0, "workflow": %s}' % (
+        pair,
+        told,
+        pair,
+    )
+    return parse_workload_lines(lines, "w.jsonl")
+
+
+def test_tasks_take_what_a_workload_file_says_of_each_offer():
+    market = Market("USD", "undated", (msgspec.structs.replace(SMALL, boot=0),))
+    told = by_offer(b'{"small": [100]}')
+    react, base = study_scaling(told, ScalingSetting(market=market, provisioners=("react",))).runs
+    for run in (react, base):
+        assert run.slowdown.mean == pytest.approx((100 / 40 + 40 / 40) / 2)
+
+
+@pytest.mark.parametrize(("billing", "charged"), [(HOUR, (1 + 1) / 2), (MINUTE, (2 + 1) / 60 / 2)])
+def test_hours_and_charged_hours_are_by_machine_of_the_system(billing, charged):
+    """Equations 4.11 to 4.14: two machines of two, up for 100 and 60 s, in whole units."""
+    offer = msgspec.structs.replace(SMALL, boot=0, limit=2, billing=billing)
+    market = Market("USD", "undated", (offer,))
+    setting = ScalingSetting(market=market, provisioners=("adapt:damping=0.5:release=at-once",))
+    follows, base = study_scaling(by_offer(b'{"small": [100]}'), setting).runs
+    assert follows.hours == pytest.approx((100 + 60) / 3600 / 2)
+    assert follows.charged_hours == pytest.approx(charged)
+    assert base.hours == pytest.approx(100 / 3600)
+    assert follows.saved == pytest.approx(200 / 160)
+    assert follows.charged_saved == pytest.approx(base.charged_hours / charged)
+
+
+def test_run_times_by_offer_are_for_all_offers_of_the_market():
+    assert by_offer().times_on(MARKET) == {
+        "small": [100 * SECOND, 40 * SECOND],
+        "large": [20 * SECOND, round(40 * SECOND / 1.5)],
+    }
+    other = Market("USD", "undated", (SMALL, msgspec.structs.replace(LARGE, name="huge")))
+    with pytest.raises(InputError, match=r"work 1 of 'w' tells run times .* not of 'huge'"):
+        study_scaling(by_offer(), ScalingSetting(market=other, provisioners=("react",)))
+    assert workload().times_on(MARKET) is None
+
+
+def test_run_times_by_offer_have_no_errors_of_estimates():
+    setting = ScalingSetting(
+        market=MARKET, provisioners=("react",), error=EstimateError("static", 2.0)
+    )
+    with pytest.raises(InputError, match="ask for no errors of estimates"):
+        study_scaling(by_offer(), setting)
+
+
+def test_run_times_by_offer_need_offers():
+    lines = [b'{"at": 0, "workflow": {"kind": "one", "name": ["a"], "runtime": [1],'
+             b' "parents": [[]]}, "times": {"small": [2]}}'] * 40  # fmt: skip
+    told = parse_workload_lines(b"\n".join(lines))
+    with pytest.raises(InputError, match="with a provisioner and a market"):
+        study_workload(told, StudySetting(placers=("backfill",)))

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from bursar.model.budget_text import budget_in
 from bursar.model.errors import InputError
 from bursar.model.goal import Account, Goal
 from bursar.model.time import SECOND
-from bursar.model.work import Bag, make_bag
+from bursar.model.work import Bag, Work, make_bag
 from bursar.report.decisions import decisions
 from bursar.runs.request import Request
 from bursar.simulate.placing import RULES
@@ -26,6 +27,8 @@ ONE_SLOT_TEXT = (
     'currency = "USD"\ndate = "2026-01-01"\n[[offer]]\nname = "own"\nbilling = "free"\nlimit = 1\n'
 )
 ONE_SLOT = parse_market(ONE_SLOT_TEXT)
+MOST_BYTES_OF_A_WORK = 10_000
+"""in memory, while it waits: ten thousand of them take less than 100 MB"""
 ONE_SLOT_PAID = parse_market(ONE_SLOT_TEXT.replace('"free"', '"1s"\nprice = "0.01"'))
 
 
@@ -288,3 +291,22 @@ def test_what_unreliable_machines_lose_comes_back_within_the_budgets_of_users():
     for name in ("ann", "bob"):
         for number in range(state.now // (2 * SECOND) + 1):
             assert state.ledger.committed_in(name, number) <= each.amount
+
+
+def test_ten_thousand_works_in_a_burst_are_all_taken_in_little_memory(here):
+    """None can begin, since the only slot is taken: all of them wait in memory and journal."""
+    with Service(ONE_SLOT) as service:
+        service.submit(gate())
+        before = resident_bytes()
+        waiting = [service.submit_soon(Work(Bag(1))) for _ in range(10_000)]
+        numbers = [one.result(60).number for one in waiting]
+        grown = resident_bytes() - before
+        assert numbers == list(range(2, 10_002))
+        assert service.state.total == 10_001
+        assert grown < 10_000 * MOST_BYTES_OF_A_WORK
+        service.stop("enough", now=True)
+
+
+def resident_bytes():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -83,8 +83,8 @@ class LearnersByKind(dict[type, tuple[Learner, ...]]):
 
 
 def learning(policy: Policy) -> tuple[Learner, ...]:
-    """The plug-in of run times and those entries of a policy that learn, each once."""
-    plugged = () if policy.runtimes is None else (policy.runtimes,)
+    """The plug-in of run times and entries of a policy, each once, if they learn."""
+    plugged = () if policy.runtimes is None or not learns(policy.runtimes) else (policy.runtimes,)
     entries = {id(entry): entry for entry in policy.entries if learns(entry)}
     return (*plugged, *entries.values())
 

@@ -199,10 +199,10 @@ def _check(entry: object, role: type) -> None:
         )
 
 
-def learns(entry: Entry) -> bool:
+def learns(entry: Entry | RunTimes) -> bool:
     """Whether an entry wants to see events: it has a `saw` of its own."""
     kind = type(entry)
-    return not (Entry in kind.__mro__ and kind.saw is Entry.saw)
+    return not any(role in kind.__mro__ and kind.saw is role.saw for role in (Entry, RunTimes))
 
 
 def kinds_learned(entry: Entry | RunTimes) -> Collection[type] | None:

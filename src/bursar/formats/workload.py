@@ -5,6 +5,8 @@ compact, see `formats/bharathi.py`:
 
     {"at": 12.5, "owner": "ann", "priority": 2, "deadline": 3600, "workflow": {"kind": ...}}
 
+Where no speed tells what tasks take on an offer, `times` does: {"small": [9, 4], "large": [3, 4]}.
+
 `workload.toml` describes one (see `formats/workload_toml.py`).
 """
 
@@ -36,6 +38,8 @@ class _WorkLine(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_
     owner: str = ""
     priority: int = 0
     deadline: float | None = None
+    times: dict[str, tuple[float, ...]] = {}
+    """by offer, seconds of each task"""
 
 
 _LINE: Final = msgspec.json.Decoder(_WorkLine)
@@ -74,7 +78,18 @@ def _arrival(text: bytes, where: str) -> Arrival:
         raise InputError(f"{where}: not a work of a workload: {one_line(str(error))}") from None
     deadline = None if line.deadline is None else _time(line.deadline, "deadline", where)
     at = _time(line.at, "at", where)
-    return Arrival(at, Work(Workflow.of(dag), line.owner, line.priority, deadline))
+    times = {offer: _times(line, offer, where) for offer in line.times}
+    return Arrival(at, Work(Workflow.of(dag), line.owner, line.priority, deadline), times)
+
+
+def _times(line: _WorkLine, offer: str, where: str) -> tuple[Time, ...]:
+    given, tasks = line.times[offer], len(line.workflow.runtime)
+    if len(given) != tasks:
+        raise InputError(
+            f"{where}: times has {len(given)} run times for {shown(offer)}, and the work {tasks}"
+            " tasks; give one for each"
+        )
+    return tuple(_time(value, "a run time of times", where) for value in given)
 
 
 def _time(value: float, key: str, where: str) -> Time:
@@ -130,4 +145,7 @@ def _line(number: int, arrival: Arrival) -> _WorkLine:
         written=tuple(max(0, written) for _, written in volumes),
     )
     deadline = None if work.deadline is None else work.deadline / SECOND
-    return _WorkLine(arrival.at / SECOND, compact, work.owner, work.priority, deadline)
+    times = {
+        offer: tuple(time / SECOND for time in given) for offer, given in arrival.times.items()
+    }
+    return _WorkLine(arrival.at / SECOND, compact, work.owner, work.priority, deadline, times)

@@ -6,12 +6,14 @@ the tasks of all works in one numbering, in the order of arrival.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from bursar.model.errors import InputError
+from bursar.model.errors import InputError, shown
+from bursar.model.market import Market
 from bursar.model.time import SECOND, Time
 from bursar.model.work import Work
 
@@ -24,6 +26,8 @@ class Arrival(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     at: Time
     work: Work
+    times: Mapping[str, tuple[Time, ...]] = {}
+    """by offer, what each task takes there; none: its run time, by the speed of the offer"""
 
 
 class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -52,6 +56,27 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tru
     @property
     def tasks(self) -> int:
         return sum(arrival.work.count for arrival in self.arrivals)
+
+    def times_on(self, market: Market) -> dict[str, list[Time]] | None:
+        """By offer, what each task of all works takes; None: no work tells it by offer."""
+        if not any(arrival.times for arrival in self.arrivals):
+            return None
+        found: dict[str, list[Time]] = {offer.name: [] for offer in market.offers}
+        runtimes, first = self.arrays.runtimes.tolist(), 0
+        for number, arrival in enumerate(self.arrivals, 1):
+            after = first + arrival.work.count
+            for offer in market.offers:
+                if not arrival.times:
+                    found[offer.name] += [round(t / offer.speed) for t in runtimes[first:after]]
+                elif offer.name in arrival.times:
+                    found[offer.name] += arrival.times[offer.name]
+                else:
+                    raise InputError(
+                        f"work {number} of {shown(self.name)} tells run times of some offers, but"
+                        f" not of {shown(offer.name)}; add them to its times"
+                    )
+            first = after
+        return found
 
     @cached_property
     def arrays(self) -> WorkloadArrays:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from random import Random
 from typing import Final, Literal
@@ -43,6 +43,9 @@ from bursar.state.view import Machine, View
 
 INTERVAL: Final[Time] = 30 * SECOND
 """Between two decisions, as in the experiments of chapter 4."""
+
+LEARNS_FROM: Final = frozenset({ev.ScaleDecided, ev.MachineDown})
+"""Kinds of events that every autoscaler learns from."""
 
 Leaving = Literal["paid", "at-once"]
 """When idle machines that are not wanted leave: when their paid time ends, or at once."""
@@ -118,6 +121,9 @@ class Autoscaler(Provisioner):
     def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
         """The fleet that an account should have until the next interval begins."""
 
+    def learns_from(self) -> Collection[type]:
+        return LEARNS_FROM
+
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if isinstance(event, ev.ScaleDecided):
             self._decided[event.account] = event.fleet
@@ -149,6 +155,11 @@ class Autoscaler(Provisioner):
         if any(limit is None for limit, _ in most):
             return None
         return sum((limit or 0) * slots for limit, slots in most)
+
+    @property
+    def first_offer(self) -> Offer:
+        """The offer that new machines are of while it has any: what costs least for its work."""
+        return min(self.market.offers, key=_price_of_work)
 
     def fleet_of(self, slots: int, account: str) -> dict[str, int]:
         """So many slots, of the offers that cost least for what they do, within their limits."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from math import ceil
 from random import Random
 from typing import Final, Literal
@@ -17,10 +17,12 @@ from typing import Final, Literal
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market
 from bursar.model.time import Time
-from bursar.policies.autoscaling import INTERVAL, Autoscaler, Leaving, WantedFleet
+from bursar.policies.autoscaling import INTERVAL, LEARNS_FROM, Autoscaler, Leaving, WantedFleet
 from bursar.state import events as ev
 from bursar.state.view import View
 
+LoadKind = Literal["demand", "arrivals"]
+"""What is counted: ready and running tasks, or tasks that arrived in the last interval."""
 LOAD: Final = "load"
 """The name of the load among the inputs of a decision."""
 REMEMBERED: Final = 24 * 60 * 60
@@ -37,7 +39,7 @@ class LoadAutoscaler(Autoscaler):
         interval: Time = INTERVAL,
         *,
         rate: float = 1.0,
-        load: Literal["demand", "arrivals"] = "demand",
+        load: LoadKind = "demand",
         release: Leaving = "paid",
     ) -> None:
         super().__init__(market, fleet, interval, release=release)
@@ -51,6 +53,9 @@ class LoadAutoscaler(Autoscaler):
     def begin(self) -> None:
         """Set up what an entry will learn; nothing by default."""
         return
+
+    def learns_from(self) -> Collection[type]:
+        return LEARNS_FROM
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         super().saw(event, state)

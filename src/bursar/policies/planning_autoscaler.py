@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from random import Random
 from typing import Final
 
@@ -19,7 +19,7 @@ from bursar.model.market import Market
 from bursar.model.money import Money
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, Time
-from bursar.policies.autoscaling import Autoscaler, Leaving, WantedFleet
+from bursar.policies.autoscaling import LEARNS_FROM, Autoscaler, Leaving, WantedFleet
 from bursar.policies.interval_plan import IntervalPlan, PlannedLane, TimesOnOffers
 from bursar.state import events as ev
 from bursar.state.planned_lines import machine_line, machine_of, new_line
@@ -57,6 +57,9 @@ class PlanningAutoscaler(Autoscaler):
     @abstractmethod
     def plan(self, plan: IntervalPlan, works: Sequence[CountedWork], rng: Random) -> None:
         """Put tasks on lanes; those that run are there already."""
+
+    def learns_from(self) -> Collection[type]:
+        return LEARNS_FROM
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         super().saw(event, state)

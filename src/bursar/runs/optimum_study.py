@@ -67,7 +67,7 @@ class OptimumSetting(msgspec.Struct, frozen=True):
     beside: tuple[str, ...] = BESIDE
     """autoscalers that are set beside it"""
     times: Mapping[str, Sequence[Time]] = {}
-    """by offer, of each task, where its speed does not tell it"""
+    """by offer, of each task, where its speed does not tell it; none: as the workload has them"""
 
 
 class SlottedPolicy(msgspec.Struct, frozen=True):
@@ -165,6 +165,7 @@ def slotted_workload(
             f" example 30/{3 * slot // SECOND}s"
         )
     offers = setting.market.offers
+    _check_one_slot(offers)
     prices = [offer.charge(every).nanos for offer in offers]
     if min(prices) <= 0:
         raise InputError("the optimum within a budget needs offers that cost money; set prices")
@@ -184,7 +185,7 @@ def slotted_workload(
         arrivals=tuple(-(-int(at) // slot) for at in arrays.arrived),
         tasks=tasks,
         offers=tuple(
-            SlottedOffer(len(tasks) if o.limit is None else o.limit * o.slots, price // unit)
+            SlottedOffer(len(tasks) if o.limit is None else o.limit, price // unit)
             for o, price in zip(offers, prices, strict=True)
         ),
         budget=setting.budget.amount.nanos // unit,
@@ -194,22 +195,36 @@ def slotted_workload(
     return (found if setting.intervals else _with_room(found, setting.aim)), order
 
 
+def _check_one_slot(offers: Sequence[Offer]) -> None:
+    """Counts of machines say which fleet is paid for only where a machine runs one task at a time.
+
+    With several, it matters which tasks share a machine when an interval ends.
+    """
+    for offer in offers:
+        if offer.slots != 1:
+            raise InputError(
+                f"the optimum is for machines of one slot; {shown(offer.name)} has {offer.slots}:"
+                " set slots = 1"
+            )
+
+
 def slotted_times(workload: Workload, setting: OptimumSetting) -> dict[str, list[Time]]:
     """By offer, what each task of the workload takes, in whole slots of at least one."""
     slot, arrays = setting.slot, workload.arrays
+    known = setting.times or workload.times_on(setting.market) or {}
     runtimes, transfers = arrays.runtimes.tolist(), arrays.transfers.tolist()
     return {
         offer.name: [
-            max(1, -(-(_time_on(offer, task, time, setting) + moved) // slot)) * slot
+            max(1, -(-(_time_on(offer, task, time, known) + moved) // slot)) * slot
             for task, (time, moved) in enumerate(zip(runtimes, transfers, strict=True))
         ]
         for offer in setting.market.offers
     }
 
 
-def _time_on(offer: Offer, task: int, time: Time, setting: OptimumSetting) -> Time:
-    if offer.name in setting.times:
-        return setting.times[offer.name][task]
+def _time_on(offer: Offer, task: int, time: Time, known: Mapping[str, Sequence[Time]]) -> Time:
+    if offer.name in known:
+        return known[offer.name][task]
     return round(time / offer.speed)
 
 

@@ -8,14 +8,15 @@ all always up (`ALWAYS_UP`), which no account has to rent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import add
 from typing import Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.beliefs.estimates import GivenRunTimes
+from bursar.beliefs.estimates import GivenByOffer, GivenRunTimes
 from bursar.beliefs.learned import LearnedRunTimes
 from bursar.engine.roles import Policy
 from bursar.model.errors import InputError, instead_of, shown
@@ -25,6 +26,7 @@ from bursar.model.market import Market
 from bursar.model.time import SECOND, Time
 from bursar.model.workload import Workload
 from bursar.policies.presets import SUITED
+from bursar.policies.provision.fixed import Fixed
 from bursar.policies.registry import (
     check_policies,
     make_entry,
@@ -37,6 +39,7 @@ from bursar.report.ranking import Scores, rank
 from bursar.runs.faults import Faults
 from bursar.runs.scaling_figures import ALWAYS_UP, FigureReader, ScaledWorkload, moments_of
 from bursar.simulate.estimate_errors import UNKNOWN, EstimateError
+from bursar.simulate.faults import traced
 from bursar.simulate.placing import RULES, place_workload
 from bursar.simulate.scaled import ScaledRun, demand_at, run_scaled
 from bursar.simulate.workload_schedule import WorkloadSchedule
@@ -121,7 +124,7 @@ def study_scaling(
 ) -> ScalingStudy:
     """Simulate all; `watched` gives the pairs of names one by one, and sees how it goes."""
     _check(workload, setting)
-    arrays = workload.arrays
+    arrays, times = workload.arrays, workload.times_on(setting.market)
     known = None
     if setting.error.kind != "none":
         known = setting.error.estimates(arrays, np.random.default_rng(setting.seed))
@@ -134,6 +137,7 @@ def study_scaling(
                 setting.market,
                 setting.goal,
                 policy,
+                runtimes=None if times is None else traced(times),
                 behaviour=lambda times: setting.faults.behaviour(
                     setting.market, times, setting.seed
                 ),
@@ -155,6 +159,11 @@ def study_scaling(
 
 
 def _check(workload: Workload, setting: ScalingSetting) -> None:
+    if setting.error.kind != "none" and workload.times_on(setting.market) is not None:
+        raise InputError(
+            f"{workload.name} has run times by offer, which are known as they are; ask for no"
+            " errors of estimates"
+        )
     accounts = [account.name for account in setting.goal.accounts]
     setting.faults.check_market(setting.market, lambda name: f"--{name.replace('_', '-')}")
     for provisioner, placer in setting.pairs():
@@ -209,9 +218,20 @@ def _runtimes_for(workload: Workload, setting: ScalingSetting, known: Longs | No
         return LearnedRunTimes()
     if setting.error.kind == UNKNOWN:
         return UnknownRunTimes()
+    if by_offer := _known_by_offer(workload, setting.market):
+        return by_offer
     speeds = {offer.name: offer.speed for offer in setting.market.offers}
     times = workload.arrays.taken if known is None else known
     return GivenRunTimes(times.tolist(), speeds)
+
+
+def _known_by_offer(workload: Workload, market: Market) -> GivenByOffer | None:
+    """Run times by offer with transfers of files, if the workload has such times."""
+    times = workload.times_on(market)
+    if times is None:
+        return None
+    moved = workload.arrays.transfers.tolist()
+    return GivenByOffer({name: list(map(add, own, moved)) for name, own in times.items()})
 
 
 def base_placer(setting: ScalingSetting) -> str:
@@ -220,13 +240,44 @@ def base_placer(setting: ScalingSetting) -> str:
 
 
 def always_up(workload: Workload, setting: ScalingSetting, size: int) -> WorkloadSchedule:
-    """The same workload on machines that are all there from the begin, compiled."""
+    """The same workload on machines that are all there from the begin; compiled where speeds tell.
+
+    Run times by offer are for the engine: a fleet that is rented at once, and never leaves.
+    """
+    times = workload.times_on(setting.market)
+    if times is not None:
+        return _always_up_by_offer(workload, setting, size, times)
     speeds: list[float] = []
     for offer in setting.market.offers:
         limit = setting.limits()[offer.name]
         count = size - len(speeds) if limit is None else limit * offer.slots
         speeds += [offer.speed] * max(0, count)
     return place_workload(workload.arrays, speeds, base_placer(setting), seed=setting.seed)
+
+
+def _always_up_by_offer(
+    workload: Workload, setting: ScalingSetting, size: int, times: Mapping[str, Sequence[Time]]
+) -> WorkloadSchedule:
+    fleet = {name: size if most is None else most for name, most in setting.limits().items()}
+    offers = tuple(
+        msgspec.structs.replace(offer, boot=0, limit=fleet[offer.name])
+        for offer in setting.market.offers
+    )
+    market = msgspec.structs.replace(setting.market, offers=offers)
+    policy = Policy(
+        Fixed(fleet),
+        make_placer(base_placer(setting), {}, 0),
+        NoReplicas(),
+        runtimes=_known_by_offer(workload, market),
+    )
+    alone = [
+        msgspec.structs.replace(a, work=msgspec.structs.replace(a.work, owner=""))
+        for a in workload.arrivals
+    ]
+    shared = msgspec.structs.replace(workload, arrivals=tuple(alone))
+    return run_scaled(
+        shared, market, Goal(), policy, runtimes=traced(times), seed=setting.seed
+    ).schedule
 
 
 def _most_demand(run: ScaledRun, step: Time) -> int:

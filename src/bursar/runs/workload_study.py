@@ -123,6 +123,11 @@ def study_workload(
         raise InputError(
             f"{workload.name} has {len(arrays.arrived)} works; a study needs {LEAST_WORKS} or more"
         )
+    if any(arrival.times for arrival in workload.arrivals):
+        raise InputError(
+            f"{workload.name} has run times by offer, which machines of given speeds do not have;"
+            " simulate it with a provisioner and a market"
+        )
     speed = sum(setting.speeds)
     compared = _compared_with(arrays, setting)
     known = StudyEstimates.of(workload, setting)

@@ -44,6 +44,10 @@ class Precedence:
     def waits(self, task: int) -> bool:
         return self._missing[task] > 0
 
+    def missing(self, task: int) -> int:
+        """How many of its parents are not done."""
+        return self._missing[task]
+
     def children(self, task: int) -> Sequence[int]:
         """Those that need this one."""
         return self._children.get(task, ())

@@ -236,15 +236,17 @@ class RankedWorks:
                 changed.add(self._add(place, view))
         self._works = len(view.work)
         done: list[tuple[Time, int, RankedWork]] = []
+        place_of, statuses = view.work.place_of, view.status
         for task in dict.fromkeys(tasks):
-            work = self._unsettled.get(view.work.place_of(task))
+            place, status = place_of(task), statuses[task]
+            work = self._unsettled.get(place)
             if work is None:  # it was settled, and may not be any more
-                if view.status[task] in SETTLED or not self._counts(view.work.place_of(task), view):
+                if status in SETTLED or not self._counts(place, view):
                     continue
-                work = self._add(view.work.place_of(task), view)
-            if view.status[task] == DONE and work.is_open(task):
+                work = self._add(place, view)
+            if status == DONE and work.is_open(task):
                 done.append((view.log.ended[view.winners[task]], task, work))
-            work.move(task, view.status[task])
+            work.move(task, status)
             if self._ranked:
                 work.factor = view.runtimes.correction(work.place)
             changed.add(work)

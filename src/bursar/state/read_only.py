@@ -174,6 +174,7 @@ class _RunTimesView(msgspec.Struct, frozen=True):
 class _Precedence(msgspec.Struct, frozen=True):
     parents: Callable[[int], Sequence[int]]
     children: Callable[[int], Sequence[int]]
+    missing: Callable[[int], int]
 
 
 class _LedgerView(msgspec.Struct, frozen=True):
@@ -421,7 +422,10 @@ def _precedence_of(precedence: PrecedenceView) -> PrecedenceView:
     def children(task: int) -> Sequence[int]:
         return tuple(precedence.children(task))
 
-    return _Precedence(parents, children)
+    def missing(task: int) -> int:
+        return precedence.missing(task)
+
+    return _Precedence(parents, children, missing)
 
 
 def _works_of(works: WorksView) -> WorksView:

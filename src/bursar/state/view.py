@@ -231,6 +231,10 @@ class PrecedenceView(Protocol):
         """Those that need this one; none where all of its work is done."""
         ...
 
+    def missing(self, task: int) -> int:
+        """How many of its parents are not done."""
+        ...
+
 
 class RecentView(Protocol):
     """What changed lately, in order. An index remembers `end` and asks from there."""

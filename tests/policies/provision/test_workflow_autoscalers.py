@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from bursar.beliefs.estimates import GivenByOffer
 from bursar.engine.roles import Policy
 from bursar.model.goal import Account, Budget, Goal
 from bursar.model.market import Market, Offer
@@ -229,3 +230,21 @@ def test_pfa_learns_the_same_from_a_journal():
         second.saw(event, state)
     assert second._of("").shares == first._of("").shares
     assert second._of("").mean == first._of("").mean > 0
+
+
+@pytest.mark.parametrize(("entry", "machines"), [(PlanAhead, 3), (Token, 3), (ForecastAhead, 3)])
+def test_run_times_are_those_on_the_offer_that_is_rented_first(entry, machines):
+    """On the dear offer, which the market has first, nothing would follow within an interval."""
+    dear = Offer("dear", Money.parse("1"), SECOND, limit=50)
+    slow, quick = [1_000 * SECOND] * 5, [10 * SECOND] * 5
+    scene = Scene(dear, ONE, arrivals_open=True)
+    scene.tell(ev.WorkArrived(0, flow(FORK)))
+    scene.state.runtimes = GivenByOffer({"dear": slow, "one": quick})
+    assert target(entry(scene.state.market), scene) == machines
+
+
+def test_a_task_that_needs_one_of_its_own_wave_comes_after_it():
+    """The third task needs the first two, of which the second needs the first."""
+    scene = scene_of(flow(((), (0,), (0, 1))), runtimes=Told(5, 5, 5))
+    assert target(PlanAhead(MARKET), scene) == 1
+    assert target(ForecastAhead(MARKET), scene) == 1

@@ -46,12 +46,12 @@ class Served:
         self.thread.start()
 
     @staticmethod
-    def begin(feed):
+    def begin(feed, provisioner="fixed"):
         accounts = (Account("ann"), Account("bob"))
         request = Request(
             market=FREE,
             goal=Goal(accounts=accounts),
-            policies={"placer": "priority", "provisioner": "fixed"},
+            policies={"placer": "priority", "provisioner": provisioner},
             files=COPIED,
             takes_workflows=True,
             name="service",

@@ -3,9 +3,11 @@
 import json
 import socket
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.web.service.conftest import Served
 
 from bursar.client import ServiceError
 from bursar.runs import submission_keys
@@ -239,6 +241,21 @@ def test_a_user_watches_nobody_else(served, monkeypatch):
     assert {line["user"] for line in served.client("admin").why()} >= {"ann", "bob"}
     monkeypatch.setattr(stream, "MOST_WATCHERS", 0)
     assert served.ask("GET", "/api/v1/events", "ann")[0] == 429
+
+
+def test_an_autoscaler_tells_each_user_why_it_scaled(place):
+    running = Served(place, partial(Served.begin, provisioner="react"))
+    try:
+        ann, bob = running.client("ann"), running.client("bob")
+        ann.wait(ann.submit_bag("true", repeat=3)["number"], 60)
+        scaled = [line for line in ann.why() if line["what"].startswith("scale ")]
+        assert scaled[0]["what"] == "scale for ann to 2 own"
+        assert scaled[0]["user"] == "ann"
+        assert "2 slots to spare" in scaled[0]["why"]
+        assert "demand 3, supply 0, load 3, target 5" in scaled[0]["why"]
+        assert not any(line["user"] == "ann" for line in bob.why())
+    finally:
+        running.close()
 
 
 def test_decisions_are_reported_with_their_reasons(served):

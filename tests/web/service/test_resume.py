@@ -258,3 +258,39 @@ def test_keys_and_priorities_survive_a_kill(serve):
     service.start()
     assert client.work(again["number"])["status"] == "cancelled"
     assert msgspec.json.decode((service.home / "service.json").read_bytes())["port"] == int(port)
+
+
+@pytest.mark.parametrize("provisioner", ["plf", "scf"])
+def test_a_plan_is_followed_after_a_kill(serve, provisioner):
+    """What was planned before is started by `follow`, which learns it from the journal."""
+    policies = ["--provision", f"{provisioner}:interval=1000000", "--place", "follow"]
+    words = ["--market", "market.toml", "--port", "0", *policies, "--user=ann=0.3/1s"]
+    service = serve(*words)
+    client = service.client("ann")
+    numbers = [client.submit_workflow(FLOW, filename="flow.yaml")["number"] for _ in range(4)]
+    assert until(lambda: any(line["what"].startswith("scale ") for line in client.why()))
+    service.kill()
+    service.words = [*words[:3], str(noted_address(service.home).port), *words[4:]]
+    service.start()
+    for number in numbers:
+        assert client.wait(number, 120)["status"] == "done"
+    service.end()
+    with JournalReader(service.home / "journal.db") as reader:
+        events = list(reader.events())
+    planned = {task for e in events if isinstance(e, ev.ScaleDecided) for task in planned_in(e)}
+    started = {event.task for event in events if isinstance(event, ev.AttemptStarted)}
+    assert started == set(range(1, 3 * len(numbers) + 1))
+    assert started <= planned, "nothing ran that no plan had"
+
+
+def until(holds):
+    """Whether something comes to hold, within a minute."""
+    for _ in range(6000):
+        if holds():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def planned_in(event):
+    return [task for tasks in event.lines.values() for task in tasks]

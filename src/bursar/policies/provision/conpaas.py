@@ -6,59 +6,52 @@ load itself.
 - `code` (default): what the public code of its authors does. Autoregression over all loads; what is
   wanted is a mean of the forecast in which an interval weighs the more, the further it is, and
   negative ones do not count. A forecast of nothing keeps the supply; a load of 1 is served by 1.
-- `paper`: linear regression, an autoregressive model and exponential smoothing each forecast. The
-  one whose forecasts had the least error lately counts, and what is near weighs most.
+- `paper`: linear regression, autoregression, ARMA and exponential smoothing each forecast. The one
+  whose forecasts had the least error lately counts, and what is near weighs most.
 
-The models are fitted by least squares in closed form. Tests find the forecasts of statsmodels,
-which takes 20 times as long.
+The first is the default: published runs used that code, and the published row is near with it only.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from math import ceil, isfinite
-from operator import itemgetter
+from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market
 from bursar.model.time import Time
 from bursar.policies.autoscaling import INTERVAL, Leaving
-from bursar.policies.load import LoadAutoscaler
+from bursar.policies.load import LoadAutoscaler, LoadKind
+from bursar.policies.load_models import (
+    AHEAD,
+    MODELS,
+    WINDOW,
+    Floats,
+    autoregression,
+    forecast_by,
+    forecasts,
+)
 from bursar.state import events as ev
 
-Floats = NDArray[np.float64]
-
 LEAST: Final = 21
-AHEAD: Final = 20
-LAGS: Final = 9
+"""Loads that a forecast needs."""
 MOST: Final = 5_000
 """Loads that autoregression is fitted to: almost two days of them."""
-WINDOW: Final = 120
-"""Loads that several models are fitted to."""
-LEVELS: Final = (0.2, 0.5, 0.8)
-"""Smoothing levels that are tried: an optimiser would take ten times as long."""
 JUDGED: Final = 10
 """Last errors of each model that count."""
-NOTHING: Final = 1e-15
-"""A singular value that is smaller, as a share of the largest, is none."""
-APART: Final = 1e-6
-"""The least share of the largest eigenvalue that all have, so that the equations are exact."""
 NEAR: Final = np.arange(AHEAD, 0, -1, dtype=np.float64)
 """Weights of the next intervals: each weighs less than the one before, evenly."""
 FAR: Final = NEAR[::-1]
 """The same the other way round."""
 
-Forecast = Callable[[Floats], Floats]
-
 
 class ConPaaS(LoadAutoscaler):
-    """Follows the forecast of autoregression, or of the best of three models."""
+    """Follows the forecast of autoregression, or of the best of four models."""
 
     def __init__(
         self,
@@ -67,7 +60,7 @@ class ConPaaS(LoadAutoscaler):
         interval: Time = INTERVAL,
         *,
         rate: float = 1.0,
-        load: Literal["demand", "arrivals"] = "demand",
+        load: LoadKind = "demand",
         reading: Literal["code", "paper"] = "code",
         release: Leaving = "paid",
     ) -> None:
@@ -126,7 +119,7 @@ def _by_autoregression(loads: Floats, supply: int) -> tuple[int, str]:
     """As the code does it that was published."""
     if loads[-1] <= 1:
         return 1, "a load of 1 at the most"
-    ahead = _forecast(loads, _autoregression)
+    ahead = forecast_by(autoregression, loads)
     foreseen = ceil(_far_first(ahead))
     if not foreseen:
         return supply, "a forecast of nothing: all stay"
@@ -139,81 +132,6 @@ def _far_first(ahead: Floats) -> float:
     return float((ahead * weights).sum() / weights.sum()) if weights.any() else 0.0
 
 
-def forecasts(loads: Sequence[float] | Floats) -> dict[str, Floats]:
-    """What each model tells of the next intervals; one that does not fit tells the last load."""
-    series = np.asarray(loads, dtype=np.float64)
-    return {model: _forecast(series, forecast) for model, forecast in MODELS.items()}
-
-
-def _forecast(series: Floats, forecast: Forecast) -> Floats:
-    try:
-        ahead = forecast(series)
-    except np.linalg.LinAlgError:
-        return np.full(AHEAD, series[-1])
-    return ahead if isfinite(float(ahead.sum())) else np.full(AHEAD, series[-1])
-
-
 def _near_first(ahead: Floats) -> float:
     """A mean in which each interval weighs less than the one before, evenly."""
     return float(np.average(np.maximum(ahead, 0), weights=NEAR))
-
-
-def _line(series: Floats) -> Floats:
-    steps = np.arange(len(series), dtype=np.float64)
-    slope, begin = np.polyfit(steps, series, 1)
-    return np.asarray(begin + slope * (len(series) + np.arange(AHEAD)), dtype=np.float64)
-
-
-def _autoregression(series: Floats) -> Floats:
-    """A constant and the last loads, by least squares; of solutions, the one with least squares.
-
-    Each forecast takes those before it for loads.
-    """
-    lags = min(LAGS, len(series) // 2 - 2)
-    rows = len(series) - lags
-    known = np.ones((rows, 1 + lags))
-    for lag in range(1, 1 + lags):
-        known[:, lag] = series[lags - lag : len(series) - lag]
-    weights = _least_squares(known, series[lags:])
-    latest = np.concatenate([np.ones(1), series[: -1 - lags : -1]])[np.newaxis]
-    ahead = np.empty(AHEAD)
-    for step in range(AHEAD):
-        ahead[step] = (latest @ weights)[0]
-        latest[0, 2:] = latest[0, 1:-1]
-        latest[0, 1] = ahead[step]
-    return ahead
-
-
-def _least_squares(known: Floats, wanted: Floats) -> Floats:
-    """By the normal equations, where these tell columns apart, else by singular values."""
-    squares = known.T @ known
-    values, vectors = np.linalg.eigh(squares)
-    if values[0] > APART * values[-1]:
-        weights: Floats = vectors @ ((vectors.T @ (known.T @ wanted)) / values)
-        return weights
-    return np.asarray(np.linalg.pinv(known, rcond=NOTHING) @ wanted, dtype=np.float64)
-
-
-def _smoothing(series: Floats) -> Floats:
-    """The level with the least squares of errors one interval ahead; it stays as it is."""
-    loads = series.tolist()
-    fits = [_smoothed(loads, share) for share in LEVELS]
-    return np.full(AHEAD, min(fits, key=itemgetter(0))[1])
-
-
-def _smoothed(loads: Sequence[float], share: float) -> tuple[float, float]:
-    """The sum of squared errors, and the level after all loads."""
-    level, squares = loads[0], 0.0
-    for load in loads:
-        error = load - level
-        squares += error * error
-        level = share * load + (1 - share) * level
-    return squares, level
-
-
-MODELS: Final[Mapping[str, Forecast]] = {
-    "autoregression": _autoregression,
-    "linear regression": _line,
-    "exponential smoothing": _smoothing,
-}
-"""In the order in which they are preferred before any error is known."""

@@ -17,7 +17,7 @@ from typing import Final
 
 from bursar.model.time import Time
 from bursar.policies.autoscaling import WantedFleet
-from bursar.policies.provision.plan import UNDONE, PlanAhead
+from bursar.policies.provision.plan import PlanAhead
 from bursar.state.task_status import READY, RUNNING, WAITING
 from bursar.state.view import View
 
@@ -57,6 +57,10 @@ class _Imagined:
         self._size = entry.size(account)
         self._ends: dict[int, Time] = {}
         """by task that runs, or that was given a slot"""
+        self._missing: dict[int, int] = {}
+        """by task, how many of those that it needs have no end yet; those met so far"""
+        self._at: dict[int, Time] = {}
+        """by task, when the last of those that it needs ends, as far as that is known"""
         running = {task: place for place, task in entry.undone(account, RUNNING)}
         for task in running:
             self._ends[task] = entry.left_of(task, view, now)
@@ -107,14 +111,17 @@ class _Imagined:
         return begin
 
     def _after(self, task: int, place: int) -> Iterator[_Ready]:
-        """Children of which all parents have an end in thought, if that is soon enough."""
-        status, precedence = self._view.status, self._view.precedence
+        """Children of which all parents have an end in thought, if that is soon enough.
+
+        Asked once for each task, after it got its end.
+        """
+        status, precedence, end = self._view.status, self._view.precedence, self._ends[task]
         for child in precedence.children(task):
-            needs = [one for one in precedence.parents(child) if status[one] in UNDONE]
-            if status[child] == WAITING and all(one in self._ends for one in needs):
-                at = max((self._ends[one] for one in needs), default=0)
-                if at < self._end and child not in self._ends:
-                    yield at, place, child
+            left = self._missing[child] if child in self._missing else precedence.missing(child)
+            self._missing[child] = left - 1
+            self._at[child] = max(self._at.get(child, 0), end)
+            if left == 1 and status[child] == WAITING and self._at[child] < self._end:
+                yield self._at[child], place, child
 
 
 def _free_slots(view: View, now: Time, account: str) -> Iterator[Time]:

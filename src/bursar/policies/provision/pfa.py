@@ -12,6 +12,7 @@ machines first that do least for their money.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from math import ceil
 from random import Random
 from typing import Final, Literal
@@ -29,7 +30,7 @@ from bursar.model.market import Market
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, Time
 from bursar.plan.feedback_fleet import corrected, profile
-from bursar.policies.autoscaling import Autoscaler, Leaving, WantedFleet
+from bursar.policies.autoscaling import LEARNS_FROM, Autoscaler, Leaving, WantedFleet
 from bursar.state import events as ev
 from bursar.state.generations import Generations
 from bursar.state.view import Machine, View
@@ -67,6 +68,9 @@ class Pfa(Autoscaler):
         self._generations = Generations()
 
     # --- learning --------------------------------------------------------------------------------
+
+    def learns_from(self) -> Collection[type]:
+        return LEARNS_FROM | {ev.AttemptEnded}
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         super().saw(event, state)

@@ -1,9 +1,11 @@
 """`plan`: as many machines as an imagined execution of the next interval uses (4.4.2).
 
-Needs run times. The plan begins with what runs. Then workflows in the order of arrival, and their
-tasks by breadth: each begins as soon as it can, if it is ready or all that it needs is in the plan.
-It gets a machine of the plan that is free then, else a new one. What would begin after the interval
-is left out. Where the plan uses the whole system, the whole system is wanted.
+Needs run times: what tasks take on the offer that is rented first, the cheapest for its work; what
+is left of those that run, on the offer of their machine. The plan begins with what runs. Then
+workflows in the order of arrival, and their tasks by breadth: each begins as soon as it can, if it
+is ready or all that it needs is in the plan. It gets a machine of the plan that is free then, else
+a new one. What would begin after the interval is left out. Where the plan uses the whole system,
+the whole system is wanted.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator
 from random import Random
-from typing import Final
 
 from bursar.model.fleet import Fleet
 from bursar.model.market import Market
@@ -20,9 +21,6 @@ from bursar.policies.autoscaling import INTERVAL, Autoscaler, Leaving, WantedFle
 from bursar.state.task_status import READY, RUNNING, WAITING
 from bursar.state.view import View
 from bursar.state.work_index import CountedWork, WorkIndex
-
-UNDONE: Final = (READY, RUNNING, WAITING)
-"""What a task is that its children wait for."""
 
 
 class PlanAhead(Autoscaler):
@@ -38,7 +36,7 @@ class PlanAhead(Autoscaler):
     ) -> None:
         super().__init__(market, fleet, interval, release=release)
         self._index = WorkIndex()
-        self._offer = market.offers[0].name
+        self._offer = self.first_offer.name
         self._resting: dict[int, tuple[int, list[tuple[Time, Time]]]] = {}
         """by work in which nothing runs: its tasks that are not settled, and their starts"""
 
@@ -97,22 +95,29 @@ class PlanAhead(Autoscaler):
     def _following(
         self, wave: list[int], ends: dict[int, Time], view: View
     ) -> Iterator[tuple[Time, Time]]:
-        """Tasks that become ready in the plan, breadth first."""
+        """Tasks that become ready in the plan, breadth first.
+
+        A wave holds only tasks that end within the interval: what needs another one begins later.
+        """
         status, precedence = view.status, view.precedence
+        missing: dict[int, int] = {}
+        starts: dict[int, Time] = {}
         while wave:
-            children = {child for task in wave for child in precedence.children(task)}
+            freed: list[int] = []
+            for task in wave:
+                for child in precedence.children(task):
+                    left = missing[child] if child in missing else precedence.missing(child)
+                    missing[child] = left - 1
+                    starts[child] = max(starts.get(child, 0), ends[task])
+                    if left == 1 and status[child] == WAITING:
+                        freed.append(child)
             wave = []
-            for task in sorted(children):
-                needs = [one for one in precedence.parents(task) if status[one] in UNDONE]
-                if task in ends or status[task] != WAITING or any(n not in ends for n in needs):
-                    continue
-                start = max((ends[need] for need in needs), default=0)
-                if start >= self.interval:
-                    continue
+            for task in sorted(freed):
                 takes = self.takes_of(task, view)
-                ends[task] = start + takes
-                wave.append(task)
-                yield start, takes
+                ends[task] = starts[task] + takes
+                if ends[task] < self.interval:
+                    wave.append(task)
+                yield starts[task], takes
 
     def takes_of(self, task: int, view: View) -> Time:
         """What it takes; an interval, where nobody knows."""

@@ -11,7 +11,7 @@ from math import ceil
 from random import Random
 
 from bursar.model.fleet import Fleet
-from bursar.model.market import Market
+from bursar.model.market import Market, Offer
 from bursar.model.time import Time
 from bursar.policies.autoscaling import INTERVAL, Autoscaler, Leaving, WantedFleet
 from bursar.state.generations import Generations
@@ -54,20 +54,20 @@ class Token(Autoscaler):
     def _depth(self, work: CountedWork, view: View) -> int:
         """Waves within an interval, found once for each work."""
         found = self._waves.get(work.number)
-        return waves_of(work, view, self.market, self.interval) if found is None else found
+        return waves_of(work, view, self.first_offer, self.interval) if found is None else found
 
 
-def waves_of(work: CountedWork, view: View, market: Market, interval: Time) -> int:
+def waves_of(work: CountedWork, view: View, offer: Offer, interval: Time) -> int:
     """The tasks on the longest path of a workflow, by how much of it passes in an interval.
 
+    Run times are those on this offer: the one that is rented first.
     One, where run times are not known.
     """
     flow = work.work.workflow
     if flow is None:
         return 0
-    offer = market.offers[0].name
     first = work.tasks.start
-    expected = [view.runtimes.expected(offer, 0, first + place) for place in range(flow.count)]
+    expected = [view.runtimes.expected(offer.name, 0, first + place) for place in range(flow.count)]
     if None in expected:
         return 1
     length, steps = [0] * flow.count, [0] * flow.count
