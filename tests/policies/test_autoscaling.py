@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from bursar.engine.roles import Policy
 from bursar.model.goal import Account, Budget, Goal, Limits
 from bursar.model.market import Market, Offer

@@ -334,8 +334,14 @@ class _WatchedProvisioner(_Watched, Provisioner):
 
 
 class _WatchedPlacer(_Watched, Placer):
-    def __init__(self, make: Callable[[], Any], beliefs: Beliefs[Any], crashes: bool) -> None:
-        super().__init__(make, beliefs, crashes)
+    def __init__(
+        self,
+        twins: _Twins,
+        part: Callable[[Any], Any] = lambda made: made,
+        *,
+        is_shown_events: bool = True,
+    ) -> None:
+        super().__init__(twins, part, is_shown_events=is_shown_events)
         self.on_arrival = self._entry.on_arrival
         is_flag = type(self.on_arrival) is bool
         expect(is_flag, f"on_arrival is {self.on_arrival!r}, neither true nor false")
