@@ -75,7 +75,9 @@ def chance_of_missing(sample: Floats) -> float:
     is_far = np.concatenate(([True], np.diff(logs) > log(ALONE), [True]))
     alone = int((is_far[1:] & is_far[:-1]).sum()) + float(logs.std() / FAR_APART) ** 4
     chance = MOST_MISSING * alone / (alone + HALF_MISSING)
-    return doubt_of_small(len(sample)) * chance * relative_gap(logs)
+    doubt = doubt_of_small(len(sample))
+    # gaps of a large sample tell less: rounded run times leave gaps there, too
+    return float(doubt * chance * relative_gap(logs) ** doubt)
 
 
 def relative_gap(logs: Floats) -> float:
