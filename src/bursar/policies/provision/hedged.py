@@ -40,7 +40,7 @@ from bursar.policies.deadline_help import CHANGEOVERS, LastMoment
 from bursar.policies.deadline_help import LEARNS_FROM as LAST_LEARNS_FROM
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.frontier import Frontier
-from bursar.policies.reconcile import Target, give_back, is_refused, reconcile
+from bursar.policies.reconcile import Refunding, Target, is_refused, reconcile
 from bursar.policies.spot_wait import SpotWait
 from bursar.policies.suited import follows_frontier
 from bursar.state import events as ev
@@ -93,6 +93,7 @@ class Hedged(Provisioner):
         self._last = LastMoment()
         self._wait = SpotWait(self._reliable, self._last)
         self._woken: Time = -1
+        self._refunding = Refunding()
         self._was_late = False
         """whether reliable machines had to do all that was left, when somebody last asked"""
         self._asked: set[int] = set()
@@ -202,25 +203,25 @@ class Hedged(Provisioner):
         names = {offer.name for offer in self._reliable}
         kept = [one for one in actions if not (isinstance(one, Rent) and one.offer in names)]
         leaving = {one.machine for one in kept if isinstance(one, Release)}
-        idle = [
-            number
-            for number in view.idle
-            if view.machines[number].offer.name in names and number not in leaving
-        ]
+
+        def is_spare(machine: Machine) -> bool:
+            return machine.offer.name in names and machine.id not in leaving
+
         moments = [begin, *(one.over for one in view.refusals.values())]
         soon = min((moment for moment in moments if moment > now), default=begin)
         wakes = []
         if not now < self._woken <= soon:
             self._woken = soon
             wakes = [Wake(soon)]
-        return [*kept, *give_back(view, idle, now, WAITING), *wakes]
+        return [*kept, *self._refunding.give_back(view, now, WAITING, is_spare), *wakes]
 
     def _leave(self, view: View, now: Time) -> list[Release]:
         """Machines without a task that fall silent too often to get another one."""
         if not self.is_silent:
             return []
-        idle = [number for number in view.idle if view.machines[number].offer.pool == "unreliable"]
-        return give_back(view, idle, now, SILENT)
+        return self._refunding.give_back(
+            view, now, SILENT, lambda machine: machine.offer.pool == "unreliable"
+        )
 
     def _ask_again(self, view: View, now: Time) -> list[Rent | Release]:
         """Now and then one machine of an offer that was refused; plans count on it once it is up.
