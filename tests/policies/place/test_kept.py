@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.time import FOREVER, HOUR, MINUTE
+from bursar.policies.place import kept
 from bursar.policies.place.kept import KeptPlacer
 from bursar.policies.provision.fixed import Fixed
 from bursar.testing import Scene
@@ -37,14 +39,19 @@ class Drops(Fixed):
 
 def slots_by_plain_means(view, provisioner, now):
     """Every free slot, after a look at all idle machines."""
-    kept = [one for one in map(view.machines.get, view.idle) if provisioner.stays_until(one) > now]
-    kept.sort(key=lambda machine: 1 / machine.offer.speed)
-    return [one.id for one in kept for _ in range(one.offer.slots - len(one.attempts))]
+    stay = [one for one in map(view.machines.get, view.idle) if provisioner.stays_until(one) > now]
+    stay.sort(key=lambda machine: 1 / machine.offer.speed)
+    return [one.id for one in stay for _ in range(one.offer.slots - len(one.attempts))]
 
 
 @settings(max_examples=40)
-@given(seed=st.integers(0, 10_000))
-def test_the_slots_are_those_that_a_look_at_all_machines_finds(seed):
+@given(seed=st.integers(0, 10_000), few=st.sampled_from((0, 3)))
+def test_the_slots_are_those_that_a_look_at_all_machines_finds(seed, few):
+    with patch.object(kept, "FEW", few):
+        compare_ways(seed)
+
+
+def compare_ways(seed):
     rng, provisioner = Random(seed), Drops()
     placer = KeptPlacer(provisioner)
     scene = Scene(*OFFERS, tasks=40)
@@ -65,7 +72,8 @@ def test_the_slots_are_those_that_a_look_at_all_machines_finds(seed):
                 scene.start(start.task, start.machine)
 
 
-def test_a_machine_that_leaves_is_not_looked_at_again_before_another_plan():
+def test_a_machine_that_leaves_is_not_looked_at_again_before_another_plan(monkeypatch):
+    monkeypatch.setattr(kept, "FEW", 0)
     provisioner, asked = Drops(), []
     stays_until = provisioner.stays_until
     provisioner.stays_until = lambda machine: asked.append(machine.id) or stays_until(machine)

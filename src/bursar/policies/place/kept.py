@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from random import Random
+from typing import Final
 
 from bursar.engine.roles import Placer, Provisioner
 from bursar.model.time import Time
@@ -18,6 +19,9 @@ from bursar.state.events import AnyEvent
 from bursar.state.fleet_counts import IdleChanges
 from bursar.state.view import Machine, View
 
+FEW: Final = 8
+"""Idle machines of which all are looked at as fast as at those that changed."""
+
 
 class KeptPlacer(Placer):
     def __init__(self, provisioner: Provisioner) -> None:
@@ -26,7 +30,7 @@ class KeptPlacer(Placer):
         self._lost = LostTasks()
         self._changes = IdleChanges()
         self._plans = 0
-        """that had been made when somebody last asked"""
+        """that had been made when what changed was last looked at"""
         self._kept: list[int] = []
         """machines that had a free slot then, and were to stay"""
 
@@ -55,9 +59,11 @@ class KeptPlacer(Placer):
     def _idle_kept(self, view: View, now: Time) -> list[Machine]:
         """Machines with a free slot that stay, in the order of `view.idle`.
 
-        One that leaves gets no task again, unless there is another plan: none of these is looked
-        at at every event.
+        One that leaves gets no task again, unless there is another plan: where many are idle, none
+        of these is looked at at every event.
         """
+        if len(view.idle) <= FEW:
+            return self._staying(view.idle, view, now)
         fresh, before = self._changes.take(view), self._plans
         self._plans = self._provisioner.plans
         numbers: Iterable[int] = fresh
@@ -66,10 +72,13 @@ class KeptPlacer(Placer):
         elif left := [number for number in self._kept if number in view.idle]:
             some = {*fresh, *left}
             numbers = [number for number in view.idle if number in some]
-        keeps, machines = self._provisioner.stays_until, view.machines
-        kept = [one for number in numbers if keeps(one := machines[number]) > now]
+        kept = self._staying(numbers, view, now)
         self._kept = [machine.id for machine in kept]
         return kept
+
+    def _staying(self, numbers: Iterable[int], view: View, now: Time) -> list[Machine]:
+        keeps, machines = self._provisioner.stays_until, view.machines
+        return [one for number in numbers if keeps(one := machines[number]) > now]
 
     def next_task(self, view: View, rng: Random) -> int | None:
         return view.ready[int(rng.random() * len(view.ready))] if view.ready else None
