@@ -184,7 +184,7 @@ class LiveFleetJudge:
         tail = np.square(deviation / speed)
         self._tail = np.sqrt(tail if self._long else tail + np.square(groups.unit) / 12)
         """deviation of the end of a machine"""
-        self._sums = np.stack(
+        self._sums = np.array(
             [
                 rate,
                 slots,
@@ -205,7 +205,7 @@ class LiveFleetJudge:
         self._speed_cost = per_second * speed_doubt
         self._paid = np.where(groups.is_new, 0.0, groups.paid)
         self._are_here = not groups.is_new.all()
-        self._gone = np.stack([groups.running, groups.charge(groups.held)]).T
+        self._gone = np.array([groups.running, groups.charge(groups.held)]).T
         """work that a machine takes along which takes no more tasks, and what it costs"""
         self._arrivals = _Arrivals(groups, rate, self.residuals.mean)
         self._least_units = _least_units(groups)
@@ -426,7 +426,7 @@ class _Arrivals:
         self._begin = groups.begin[self._order]
         self._following = np.append(self._begin[1:], np.inf)
         free = np.where(groups.running > 0, 0.0, groups.slots)
-        each = np.stack([rate, rate * groups.begin - groups.slots * rest, free])
+        each = np.array([rate, rate * groups.begin - groups.slots * rest, free])
         self._each = each[:, np.newaxis, self._order]
         """of each machine: work in a second, that which is not done when no task is ready any more,
         and slots that have nothing to do when they come up"""

@@ -297,7 +297,7 @@ def _neighbours(fleets: Floats, floor: Floats, room: Floats, cheap: list[int]) -
     may_grow, may_shrink = fleets < room, fleets > floor
     near, tenths = is_cheap | is_some, np.round(fleets / 10)
     is_tenth = near & (tenths > 1)
-    which = np.stack(
+    which = np.array(
         [near & may_grow, is_tenth & may_grow, near & may_shrink, is_tenth & may_shrink]
     )
     steps, rows, places = which.nonzero()
