@@ -1,4 +1,5 @@
-"""Every preset on 100, 1,000 and 10,000 simulated machines: processor time per task.
+"""Every preset and some autoscalers on 100, 1,000 and 10,000 simulated machines: processor time
+per task.
 
 What an entry does at an event must not grow with the machines or tasks that there are: the time per
 task on 10,000 machines is at most twice that on 100. The default policy of a bag must be fast
@@ -29,9 +30,27 @@ MACHINES = (100, 1_000, 10_000)
 TASKS_EACH = 5
 """Tasks for each machine."""
 MOST_GROWTH = 2.0
-PRESETS = ("bats", "planned", "frontier", "hedged", "calls", "mixed", "prob", "fixed")
-GROWING = PRESETS[:-1]
-"""Those that have a goal; `fixed` is what the others are compared with."""
+PRESETS = (
+    *(
+        "round-robin",
+        "in-order",
+        "bats",
+        "bats-published",
+        "planned",
+        "frontier",
+        "hedged",
+        "calls",
+    ),
+    *("expert", "uniform-progress", "prob", "workflow", "pfa", "plf", "scf"),
+)
+"""All but `sample`, which ends after some tasks."""
+AUTOSCALERS = ("react", "plan", "token")
+"""Those that look at the load, at the works that wait, and at their forms; with `fifo`."""
+SPOT = ("expert", "hedged", "uniform-progress")
+"""They get unreliable machines, too."""
+SHORT_UNITS = ("frontier", "hedged")
+"""Their units are minutes, as many plans are made then; those of others are hours."""
+WORKFLOWS = ("prob", "workflow")
 DEFAULT = {(500, 300, 20): 0.1, (5_000, 600, 80): 0.4}
 """By tasks, machines and budget of a run of the default policy, its seconds at most."""
 DEFAULTS = {"frontier": 60, "hedged": 1}
@@ -47,16 +66,15 @@ def measure(rounds: int) -> Result:
         what = f"{policy}: {tasks:,} tasks, {machines} machines"
         lines.append(Line(what, seconds, "s", "a run of the default policy"))
         goals.append(Goal(what, seconds, "<=", most, "s"))
-    for preset in PRESETS:
+    for preset in (*PRESETS, *AUTOSCALERS):
         times = {}
         for machines in MACHINES:
             turns = rounds if machines < MACHINES[-1] else 1
             best = min(_elsewhere(preset, machines) for _ in range(turns))
             times[machines] = best / (TASKS_EACH * machines) * 1e6
             lines.append(Line(f"{preset}, {machines:,}", times[machines], "us", "per task"))
-        if preset in GROWING:
-            growth = times[MACHINES[-1]] / times[MACHINES[0]]
-            goals.append(Goal(f"{preset}: 10,000 beside 100", growth, "<=", MOST_GROWTH, "times"))
+        growth = times[MACHINES[-1]] / times[MACHINES[0]]
+        goals.append(Goal(f"{preset}: 10,000 beside 100", growth, "<=", MOST_GROWTH, "times"))
     return Result("Deciding, simulated: processor time", lines, goals)
 
 
@@ -92,44 +110,34 @@ def _market(machines: int, *, spot: bool = False, unit_minutes: int = 60) -> Mar
 def _policy(preset: str, market: Market, wish: Wish, tasks: int) -> Policy:
     from bursar.engine.roles import Policy, Provisioner
     from bursar.model.strategy import read_strategy
-    from bursar.policies.place.assigned import AssignedPlacer
-    from bursar.policies.place.fifo import FifoPlacer
-    from bursar.policies.place.fitting import FittingPlacer
-    from bursar.policies.place.kept import KeptPlacer
-    from bursar.policies.place.pooled import PooledPlacer
-    from bursar.policies.place.random import RandomPlacer
-    from bursar.policies.provision.bats import Bats
-    from bursar.policies.provision.calls import CallFleet
-    from bursar.policies.provision.fixed import Fixed
-    from bursar.policies.provision.frontier import Frontier
-    from bursar.policies.provision.hedged import Hedged
-    from bursar.policies.provision.mixed import Mixed
-    from bursar.policies.provision.planned import Planned
-    from bursar.policies.provision.prob import Prob
-    from bursar.policies.replicate.at_risk import AtRisk
-    from bursar.policies.replicate.none import NoReplicas
-    from bursar.policies.replicate.ntdmr import Ntdmr
-    from bursar.policies.replicate.silent import Silent
+    from bursar.policies.presets import IN_ORDER, PRESETS
+    from bursar.policies.registry import make_entry
 
-    fleet = {offer.name: offer.limit or 0 for offer in market.offers}
-    if preset == "mixed":
-        mixed = Mixed(market, fleet, read_strategy("N=1,T=15m,D=40m,Mr=0.2"))
-        return Policy(mixed, PooledPlacer(), Ntdmr(mixed))
-    if preset == "prob":
-        prob = Prob()
-        return Policy(prob, AssignedPlacer(prob), NoReplicas())
-    if preset == "fixed":
-        return Policy(Fixed(fleet), RandomPlacer(), NoReplicas())
-    if preset == "frontier":
-        frontier = Frontier()
-        return Policy(frontier, KeptPlacer(frontier), AtRisk(frontier))
-    if preset == "hedged":
-        hedged = Hedged(market, wish)
-        return Policy(hedged, KeptPlacer(hedged), Silent(hedged))
-    if preset == "calls":
-        return Policy(CallFleet(), FifoPlacer(), NoReplicas())
-    bats: Provisioner = Planned(fleet) if preset == "planned" else Bats()
-    return Policy(bats, FittingPlacer(bats), AtRisk(bats))
+    scaled = {**IN_ORDER, "provisioner": preset}
+    names = scaled if preset in AUTOSCALERS else PRESETS[preset]
+    offered = {
+        "market": market,
+        "goal": wish,
+        "tasks": tasks,
+        "fleet": {offer.name: offer.limit or 0 for offer in market.offers},
+        "strategy": read_strategy("N=1,T=15m,D=40m,Mr=0.2"),
+        "faithful": preset == "bats-published",
+    }
+    provisioner: Provisioner = make_entry("provisioner", names["provisioner"], offered)
+    known = {"provisioner": provisioner}
+    placer = make_entry("placer", names["placer"], known)
+    return Policy(provisioner, placer, make_entry("replicator", names["replicator"], known))
+
+
+def _wish(preset: str, machines: int) -> Wish:
+    from bursar.model.goal import Goal as Wish
+    from bursar.model.money import Money
+    from bursar.model.time import HOUR
+
+    if preset == "uniform-progress":
+        return Wish(deadline=2 * HOUR)
+    budget = Money.parse(f"{machines * 0.4:.2f}")
+    return Wish(budget=budget, every=HOUR if preset in ("pfa", "plf", "scf") else None)
 
 
 def _layers(width: int) -> Workflow:
@@ -149,8 +157,7 @@ def _layers(width: int) -> Workflow:
 
 def _preset(preset: str, machines: int) -> float:
     from bursar.model.assigned import Assigned
-    from bursar.model.goal import Goal as Wish
-    from bursar.model.money import ZERO, Money
+    from bursar.model.money import ZERO
     from bursar.model.time import MINUTE
     from bursar.model.work import Bag, Work
     from bursar.simulate.faults import ModelledBehaviour, given
@@ -158,18 +165,18 @@ def _preset(preset: str, machines: int) -> float:
     from bursar.state import events as ev
 
     rng = Random(0)
-    unit = 1 if preset in ("frontier", "hedged") else 60
-    market = _market(machines, spot=preset in ("mixed", "hedged"), unit_minutes=unit)
+    unit = 1 if preset in SHORT_UNITS else 60
+    market = _market(machines, spot=preset in SPOT, unit_minutes=unit)
     tasks = TASKS_EACH * machines
     runtimes = [rng.randrange(MINUTE, 10 * MINUTE) for _ in range(tasks)]
-    arrivals: list[ev.AnyEvent] = [ev.WorkArrived(0, Work(Bag(tasks)))]
+    work = Work(_layers(machines) if preset in WORKFLOWS else Bag(tasks))
+    arrivals: list[ev.AnyEvent] = [ev.WorkArrived(0, work)]
     if preset == "prob":
         names = ("small", "large")
         assigned = Assigned(names, tuple(rng.choice((0, 0, 0, 1, 1)) for _ in range(tasks)))
         fleet = {offer.name: offer.limit or 0 for offer in market.offers}
-        plan = ev.PlanChosen(0, "fast", fleet, 0, 0, ZERO, ZERO, assigned=assigned)
-        arrivals = [ev.WorkArrived(0, Work(_layers(machines))), plan]
-    wish = Wish(budget=Money.parse(f"{machines * 0.4:.2f}"))
+        arrivals.append(ev.PlanChosen(0, "fast", fleet, 0, 0, ZERO, ZERO, assigned=assigned))
+    wish = _wish(preset, machines)
     policy = _policy(preset, market, wish, tasks)
     behaviour = ModelledBehaviour(given(runtimes))
     return _timed(lambda: simulate(market, wish, arrivals, policy, behaviour))

@@ -4,6 +4,13 @@ The engine, the guard and the policies are those of a real run; only the world i
 in a process of its own, whose largest resident set is the memory that counts. It has one thread and
 waits for nothing, so its processor time is what the clock shows on a machine that has nothing else
 to do.
+
+Where the time goes, as shares that a profile of 50,000 tasks tells: a task has two events and one
+action, which take about 50 calls of Python functions. Applying the events takes 43 % (the log of
+attempts, free slots, ready tasks, demand over time, what changed), the loop 23 %, the simulated
+world with its agenda and run times 15 %, the guard and its look at what an action is made of 13 %,
+and the policy 6 %. No part of it is large: to be much faster, whole runs would have to be compiled,
+as kernels do (`bursar.kernels`).
 """
 
 from __future__ import annotations

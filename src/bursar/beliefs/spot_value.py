@@ -22,6 +22,8 @@ FEW: Final = 2
 """Attempts given up that may be long tasks ..."""
 RARE: Final = 20
 """... as may one among so many results."""
+LEARNS_FROM: Final = (ev.AttemptEnded, ev.MachineRented, ev.CancelOrdered, ev.MachineDown)
+"""Kinds of events that tell something of it."""
 
 
 class SpotValue:
@@ -31,7 +33,9 @@ class SpotValue:
         self._rented: dict[int, tuple[Offer, Time]] = {}
         """by number, unreliable machines that are there, and since when"""
         self._used: dict[int, Time] = {}
-        """by number, the run times of what succeeded there"""
+        """by number, the run times of what succeeded there ..."""
+        self._used_now: dict[str, Time] = {}
+        """... and by offer, those of all its machines that are there"""
         self._useful: dict[str, float] = {}
         self._wasted: dict[str, float] = {}
         """by offer, in billionths"""
@@ -49,9 +53,10 @@ class SpotValue:
         if type(event) is ev.AttemptEnded:
             number = state.log.machine[event.attempt]
             if event.outcome == "success" and number in self._rented:
-                self._used[number] = self._used.get(number, 0) + event.runtime
-                self._results += 1
                 name = self._rented[number][0].name
+                self._used[number] = self._used.get(number, 0) + event.runtime
+                self._used_now[name] = self._used_now.get(name, 0) + event.runtime
+                self._results += 1
                 self._done[name] = self._done.get(name, 0) + 1
         elif type(event) is ev.MachineRented:
             offer = state.market[event.offer]
@@ -80,6 +85,8 @@ class SpotValue:
         for charge in view.ledger.charges():
             if charge.offer.pool == "unreliable":
                 self._rented[charge.machine] = charge.offer, charge.begin
+                used, name = self._used.get(charge.machine, 0), charge.offer.name
+                self._used_now[name] = self._used_now.get(name, 0) + used
                 if not charge.is_open:
                     self._left(charge.machine, charge.end, was_lost=charge.was_lost)
 
@@ -88,6 +95,7 @@ class SpotValue:
         used = self._used.pop(machine, 0)
         if offer is None:
             return
+        self._used_now[offer.name] = self._used_now.get(offer.name, 0) - used
         units = (end - since) // offer.billing
         self._lasted[offer.name] = self._lasted.get(offer.name, 0) + units
         useful = _worth(offer, used)
@@ -130,11 +138,7 @@ class SpotValue:
         wasted = self._wasted.get(offer.name, 0.0)
         if not wasted:
             return 1.0
-        under_way = sum(
-            _worth(offer, self._used.get(number, 0))
-            for number, (known, _) in self._rented.items()
-            if known.name == offer.name
-        )
+        under_way = _worth(offer, self._used_now.get(offer.name, 0))
         useful = self._useful.get(offer.name, 0.0) + under_way
         return 1 + wasted / (useful + offer.entry_charge.nanos)
 

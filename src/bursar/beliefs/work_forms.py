@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from math import ceil, floor, gamma, log, log1p, sqrt
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from bursar.beliefs.normal import below
@@ -93,12 +94,10 @@ class WorkForms:
     def believe(self, ended: Floats, running: Floats) -> FormBelief:
         """From what ended in each bin, and the work that attempts under way have done."""
         tables, which = _tables(), self._possible(ended)
-        logs, means = self._before[:, which].copy(), self._means[which]
+        means, first = self._means[which], self._first + which.start
         ages = np.bincount(bins_of(running), minlength=BINS)
-        for counts, table in ((ended, tables.log_ends), (ages, tables.log_alive)):
-            for place in np.flatnonzero(counts).tolist():
-                begin = BINS - place + self._first + which.start
-                logs += counts[place] * table[:, begin : begin + len(means)]
+        logs = self._before[:, which] + _log_chances(ended, tables.log_ends, first, len(means))
+        logs += _log_chances(ages, tables.log_alive, first, len(means))
         chances = np.exp(logs - logs.max())
         chances /= chances.sum()
         by_mean = chances.sum(axis=0)
@@ -116,6 +115,24 @@ class WorkForms:
         mean = float(ended[:BINS] @ EDGES[1:]) / count
         first, last = np.searchsorted(self._means, (LOWEST * mean, HIGHEST * mean)).tolist()
         return slice(min(first, len(self._means) - 1), max(last, first + 1))
+
+
+def _log_chances(counts: NDArray[Any], table: Floats, first: int, means: int) -> Floats:
+    """The logarithms of a table, added up over tasks in bins: by form, and by mean.
+
+    The means are `means` edges, from `first` on. A task adds as many columns of the table, and
+    which they are follows from its bin: for all tasks this is one product of matrices.
+    """
+    some = counts.nonzero()[0]
+    if not len(some):
+        return np.zeros((len(table), means))
+    low, high = int(some[0]), int(some[-1])
+    around = np.zeros(means - 1)
+    padded = np.concatenate([around, counts[low : high + 1], around])
+    by_column = sliding_window_view(padded, means)[::-1]
+    begin = BINS - high + first
+    found: Floats = table[:, begin : begin + len(by_column)] @ by_column
+    return found
 
 
 def _curve(chances: Floats, means: Floats) -> Floats:

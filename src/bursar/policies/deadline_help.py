@@ -26,6 +26,8 @@ BLIND: Final = 0.5
 """Reliable machines help after this share of the time, where there are fewer."""
 CHANGEOVERS: Final = 2
 """To give a machine back and to get another one."""
+LEARNS_FROM: Final = (ev.AttemptStarted, ev.AttemptEnded, ev.MachineDown)
+"""Kinds of events that tell run times."""
 
 
 class LastMoment:

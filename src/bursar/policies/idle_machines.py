@@ -44,7 +44,8 @@ class IdleMachines:
 
     def machines(self, offer: str, view: View) -> Iterator[Machine]:
         """All of an offer, in no order."""
-        return (view.machines[number] for number in self._queues[offer] if number in view.idle)
+        queue = self._queues.get(offer, ())
+        return (view.machines[number] for number in queue if number in view.idle)
 
     def take(self, machine: Machine) -> None:
         """The oldest one of its offer, whose slots are all to be used."""

@@ -8,7 +8,7 @@ is not asked for, and what has no attempt goes back at once where that saves mon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import groupby
 
@@ -151,6 +151,14 @@ class Refunding:
         if self._some:
             self._some = {n for n in self._some if n in view.idle and view.machines[n].refunds(now)}
         return self._some
+
+    def give_back(
+        self, view: View, now: Time, why: str, is_spare: Callable[[Machine], bool]
+    ) -> list[Release]:
+        """Release at once those without an attempt that are spare, in the order of `view.idle`."""
+        some = {number for number in self.look(view, now) if is_spare(view.machines[number])}
+        idle = some if len(some) < 2 else (number for number in view.idle if number in some)
+        return give_back(view, idle, now, why)
 
 
 def give_back(view: View, machines: Iterable[int], now: Time, why: str) -> list[Release]:

@@ -294,10 +294,13 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
         return self._pauses()
 
 
-def seen_with(view: View, market: Market, goal: Goal) -> ReadOnlyView:
-    """The same run, as if the market and the goal were these: for an entry that guides another."""
+def seen_with(view: View, market: Callable[[], Market], goal: Goal) -> ReadOnlyView:
+    """The same run, as if the market and the goal were these: for an entry that guides another.
+
+    The market is asked for each time that somebody looks at it.
+    """
     shown = view if isinstance(view, ReadOnlyView) else view_of(view)
-    return msgspec.structs.replace(shown, _market=lambda: market, _goal=lambda: goal)
+    return msgspec.structs.replace(shown, _market=market, _goal=lambda: goal)
 
 
 def view_of(state: View) -> ReadOnlyView:

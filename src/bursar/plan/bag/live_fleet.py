@@ -15,7 +15,7 @@ instead, in rounds; the fewer the rounds and the smaller the deviation, the more
 from __future__ import annotations
 
 from math import isfinite, pi, sqrt
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -162,57 +162,71 @@ class Residuals:
 
 
 class LiveFleetJudge:
-    """Judges fleets, numbers of machines of each group, for what is left to do."""
+    """Judges fleets, numbers of machines of each group, for what is left to do.
+
+    A plan has few groups and some dozen fleets, so that what takes time is the number of numpy's
+    calls: what all fleets share is found once, and what concerns no fleet is left out.
+    """
 
     def __init__(
         self, groups: MachineGroups, left: WorkLeft, times: BagTimes, speed_doubt: Floats
     ) -> None:
         self.groups, self.left, self.times = groups, left, times
         self.residuals = Residuals(times)
-        self._speed_doubt = speed_doubt
-        self._rate = groups.slots * groups.speed
-        self._per_second = groups.price / groups.unit
-        self.longest, deviation = self.residuals.longest(groups.slots)
-        self._whole, _ = self.residuals.longest(groups.slots, whole=True)
-        some = 1 - np.power(1 - min(1.0, times.unseen), groups.slots)
-        self._unseen = self._per_second * some * times.longer / groups.speed
+        speed, slots = groups.speed, groups.slots
+        rate, per_second = slots * speed, groups.price / groups.unit
+        self.longest, deviation = self.residuals.longest(slots)
+        whole, _ = self.residuals.longest(slots, whole=True)
+        some = 1 - np.power(1 - min(1.0, times.unseen), slots)
+        unseen = per_second * some * times.longer / speed
         """what a machine may cost more because of tasks longer than any seen so far"""
         self._long = float(groups.unit.max()) >= LONG_UNIT
-        tail = np.square(deviation / groups.speed)
+        tail = np.square(deviation / speed)
         self._tail = np.sqrt(tail if self._long else tail + np.square(groups.unit) / 12)
         """deviation of the end of a machine"""
-        self._tail_cost = np.square(self._per_second * self._tail)
-        begun = self._whole - times.mean - self.longest + self.residuals.mean
-        self._begun = np.maximum(0.0, begun)
-        """work that the longest task of a machine has more where all have just begun"""
+        self._sums = np.array(
+            [
+                rate,
+                slots,
+                rate * groups.begin,
+                per_second,
+                np.square(per_second * self._tail),
+                unseen,
+            ]
+        ).T
+        """what of each machine is added up over those of a fleet, see `_FleetSums`"""
+        self._last = self.longest / speed
+        """how long a machine stays after no other task is ready, for the longest of its own ..."""
+        begun = np.maximum(0.0, whole - times.mean - self.longest + self.residuals.mean)
+        self._begun = begun / speed
+        """... and by how much longer where all of them have just begun"""
+        self._at_once = np.where(groups.running > 0, groups.held, groups.begin + whole / speed)
+        """how long it stays where all tasks that are ready begin at once"""
+        self._speed_cost = per_second * speed_doubt
         self._paid = np.where(groups.is_new, 0.0, groups.paid)
-        self._ending = groups.charge(groups.held)
-        """what machines cost that take no more tasks"""
-        self._arrivals = _Arrivals(groups, self._rate)
+        self._are_here = not groups.is_new.all()
+        self._gone = np.array([groups.running, groups.charge(groups.held)]).T
+        """work that a machine takes along which takes no more tasks, and what it costs"""
+        self._arrivals = _Arrivals(groups, rate, self.residuals.mean)
         self._least_units = _least_units(groups)
 
     def judge(self, fleets: Floats) -> FleetVerdicts:
         groups, left, times = self.groups, self.left, self.times
-        # What a fleet drops ends its tasks all the same.
-        gone = np.where(groups.is_new, 0.0, groups.room - fleets)
-        work = left.ready * times.mean + left.running - gone @ groups.running
-        arrivals = self._arrivals
-        empty, is_up, at_once = arrivals.queue_empty(fleets, work, self.residuals.mean, left.ready)
+        work, ending = np.full(len(fleets), left.ready * times.mean + left.running), 1.0
+        if self._are_here:  # what a fleet drops ends its tasks all the same
+            gone = np.where(groups.is_new, 0.0, groups.room - fleets)
+            taken, cost = (gone @ self._gone).T
+            work, ending = work - taken, cost + 1.0
+        empty, is_up, at_once = self._arrivals.queue_empty(fleets, work, left.ready)
         used = fleets * is_up
-        rates = used @ self._rate
-        rate = np.maximum(1e-9, rates)
-        shape = _Shape(used, rate, work, left, times, groups)
-        shape.together[at_once] = 0.0
+        sums = _FleetSums(*(used @ self._sums).T)
+        shape = _Shape(sums, left, times, at_once)
         stay = np.where(is_up, self._stays(empty, shape), groups.held)
+        if at_once is not None:
+            stay[at_once] = np.where(is_up[at_once], self._at_once, groups.held)
         middle, end = self._ends(empty, used, shape)
-        if at_once.any():
-            whole = np.where(
-                groups.running > 0, groups.held, groups.begin + self._whole / groups.speed
-            )
-            stay[at_once] = np.where(is_up[at_once], whole, groups.held)
-        ending = gone @ self._ending + 1.0
         share = sqrt(times.doubt**2 + times.spread**2 / max(1, left.tasks))
-        late = share * work / rate
+        late = share * work / shape.rate
         if self._long:
             totals = self._charges(fleets, stay, is_up, late) + ending
             total = _SHARES @ totals
@@ -222,15 +236,18 @@ class LiveFleetJudge:
             total = self._charges(fleets, stay, is_up)[0] + ending
             deviation = self._deviation(used, total, empty, late, shape)
             chance = _log_chance(left, total, deviation, end, late + 0.2 * times.mean)
-        ended = np.where(gone > 0, groups.held, 0.0).max(axis=1, initial=0.0)
-        useless = 1 + USELESS * _useless(groups, fleets, left) / max(1, left.tasks)
-        cannot = (rates <= 0) & (left.ready > 0)
-        return FleetVerdicts(
-            np.where(cannot, NEVER, np.maximum(middle * useless, ended)),
-            np.where(cannot, NEVER, np.maximum((end + LIKELY * late) * useless, ended)),
-            np.where(cannot, NEVER, total),
-            np.where(cannot, -NEVER, chance),
-        )
+        time = end + LIKELY * late
+        useless = _useless(groups, fleets, left)
+        if useless is not None:
+            middle, time = middle * useless, time * useless
+        if self._are_here:
+            ended = np.where(gone > 0, groups.held, 0.0).max(axis=1, initial=0.0)
+            middle, time = np.maximum(middle, ended), np.maximum(time, ended)
+        cannot = sums.rate <= 0
+        if left.ready and cannot.any():
+            middle[cannot] = time[cannot] = total[cannot] = NEVER
+            chance[cannot] = -NEVER
+        return FleetVerdicts(middle, time, total, chance)
 
     def _charges(
         self, fleets: Floats, stay: Floats, is_up: Truths, late: Floats | None = None
@@ -239,34 +256,36 @@ class LiveFleetJudge:
 
         `late` is by how much a shift moves the end of all that are up; without, there is one.
         """
-        groups = self.groups
-        some = np.flatnonzero(fleets.any(axis=0))  # the others cost nothing
-        unit, least, is_up = groups.unit[some], self._least_units[some], is_up[:, some]
-        stay = (stay[:, some] - self._paid[some]) / unit - SURELY
-        quarters = _QUARTERS * (self._tail[some] / unit * is_up)
-        cost = fleets[:, some] * groups.price[some]
+        groups, paid, tail, least = self.groups, self._paid, self._tail, self._least_units
+        unit, price = groups.unit, groups.price
+        some = fleets.any(axis=0)
+        if not some.all():  # the others cost nothing
+            fleets, stay, is_up = fleets[:, some], stay[:, some], is_up[:, some]
+            unit, price, least, paid, tail = (a[some] for a in (unit, price, least, paid, tail))
+        stay = (stay - paid) / unit - SURELY
+        quarters = _QUARTERS * (tail / unit * is_up)
         if late is None:
-            stays = stay + quarters[np.newaxis]
+            stays = (stay + quarters)[np.newaxis]
         else:
             stays = stay + _SHIFTED * (late[:, np.newaxis] * is_up / unit) + quarters
         units = np.ceil(np.maximum(stays, least))
         (_, first), (_, second), (_, third) = QUARTERS
         mean = first * units[:, 0] + second * units[:, 1] + third * units[:, 2]
-        found: Floats = (cost * mean).sum(axis=2)
+        found: Floats = (fleets * price * mean).sum(axis=2)
         return found
 
     def _stays(self, empty: Floats, shape: _Shape) -> Floats:
         """How long each machine stays: for the longest of what its slots have at the end."""
         groups = self.groups
-        tails = self.longest + shape.begun[:, np.newaxis] * self._begun
-        mixed = empty[:, np.newaxis] + tails / groups.speed
+        mixed = empty[:, np.newaxis] + self._last
+        if shape.some_begin:
+            mixed += shape.begun[:, np.newaxis] * self._begun
         # Of slots that end together some have another task, and one of them holds a machine.
         whole = np.floor(shape.rounds + 1e-9)
-        some = 1 - np.power(1 - (shape.rounds - whole)[:, np.newaxis].clip(0.0, 1.0), groups.slots)
-        even = (
-            shape.up[:, np.newaxis]
-            + (whole[:, np.newaxis] + some) * shape.round_time[:, np.newaxis]
-        )
+        none = 1 - (shape.rounds - whole)[:, np.newaxis].clip(0.0, 1.0)
+        some = 1 - np.power(none, groups.slots)
+        round_time = shape.round_time[:, np.newaxis]
+        even = shape.up[:, np.newaxis] + (whole[:, np.newaxis] + some) * round_time
         weight = shape.together[:, np.newaxis]
         stays: Floats = (1 - weight) * np.maximum(mixed, groups.held) + weight * np.maximum(
             even, groups.held
@@ -276,22 +295,24 @@ class LiveFleetJudge:
     def _ends(self, empty: Floats, used: Floats, shape: _Shape) -> Floats:
         """When the last task has ended, which it has half of the time, and nine times in ten."""
         many = used * self.groups.slots
-        some = np.nonzero(many)
+        some = many.nonzero()
         # The longest of some is within what each of them is within so often.
         chances = np.exp(LOG_OFTEN / np.maximum(1.0, many[some]))
         speed = self.groups.speed[some[1]]
         rows, begins = _firsts(some[0])
 
         def last(*, whole: bool) -> Floats:
+            each = self.residuals.within(chances, whole=whole) / speed
+            longest = np.maximum.reduceat(each, begins, axis=1) if len(begins) else each
+            if len(rows) == len(many):
+                return longest
             found = np.zeros((2, len(many)))
-            if len(begins):
-                each = self.residuals.within(chances, whole=whole) / speed
-                found[:, rows] = np.maximum.reduceat(each, begins, axis=1)
+            found[:, rows] = longest
             return found
 
         tail = last(whole=False)
         mixed = empty + tail
-        if shape.begun.any():
+        if shape.some_begin:
             mixed += shape.begun * np.maximum(0.0, last(whole=True) - tail)
         ends: Floats = (1 - shape.together) * mixed + shape.together * shape.in_rounds
         return ends
@@ -300,42 +321,55 @@ class LiveFleetJudge:
         self, used: Floats, total: Floats, empty: Floats, late: Floats, shape: _Shape
     ) -> Floats:
         """What the cost deviates by: the mean, the sum, the last tasks, speeds, and the form."""
-        by_work = late * (used @ self._per_second)
-        by_tail = used @ self._tail_cost
-        time = np.maximum(0.0, empty[:, np.newaxis] - self.groups.begin)
-        by_speed = np.square(used * self._per_second * time * self._speed_doubt).sum(axis=1)
+        sums = shape.sums
         form = FORM + FORM_IN_ROUNDS * shape.together / np.maximum(1.0, shape.rounds)
-        by_kind = used @ self._unseen  # the same for all machines: their doubts add up
-        squares = by_work**2 + by_tail + by_speed + np.square(form * total) + by_kind**2
+        # Tasks of a kind that was not seen are the same for all machines: their doubts add up.
+        squares = (late * sums.per_second) ** 2 + (form * total) ** 2 + sums.unseen**2 + sums.tail
+        if self._speed_cost.any():
+            time = np.maximum(0.0, empty[:, np.newaxis] - self.groups.begin)
+            squares += np.square(used * self._speed_cost * time).sum(axis=1)
         found: Floats = np.sqrt(squares) + 1e-9
         return found
+
+
+class _FleetSums(NamedTuple):
+    """What the machines of each fleet that come up in time have together."""
+
+    rate: Floats
+    """work in a second"""
+    slots: Floats
+    begin: Floats
+    """when they come up, by their rate"""
+    per_second: Floats
+    """what they cost"""
+    tail: Floats
+    """the squares of what their last tasks may cost more or less"""
+    unseen: Floats
+    """what tasks longer than any seen so far may cost more"""
 
 
 class _Shape:
     """How many rounds of tasks fleets do, and how far their slots end together."""
 
     def __init__(
-        self,
-        used: Floats,
-        rate: Floats,
-        work: Floats,
-        left: WorkLeft,
-        times: BagTimes,
-        groups: MachineGroups,
+        self, sums: _FleetSums, left: WorkLeft, times: BagTimes, at_once: Truths | None
     ) -> None:
-        self.slots = np.maximum(1.0, used @ groups.slots)
-        speed = rate / self.slots
-        self.rounds = left.tasks / self.slots
+        self.sums = sums
+        self.rate = np.maximum(1e-9, sums.rate)
+        slots = np.maximum(1.0, sums.slots)
+        self.rounds = left.tasks / slots
         self.begun = np.minimum(np.maximum(2 - self.rounds, 0.0), 1.0)
         """how far the last tasks have just begun when no other is ready"""
+        self.some_begin = bool(self.begun.any())
         self.together = np.exp(-2 * pi**2 * times.spread**2 * self.rounds)
         """weight of slots that end together; their phases part as renewals do"""
-        self.round_time = times.mean / speed
-        up = used @ (groups.slots * groups.speed * groups.begin) / rate
-        under_way = np.maximum(up, left.running / rate)
-        ahead = np.ceil(left.ready / self.slots - 1e-9) * self.round_time
+        if at_once is not None:
+            self.together[at_once] = 0.0
+        self.round_time = times.mean * slots / self.rate
+        self.up = sums.begin / self.rate
+        under_way = np.maximum(self.up, left.running / self.rate)
+        ahead = np.ceil(left.ready / slots - 1e-9) * self.round_time
         self.in_rounds = under_way + ahead * (1 + 0.5 * times.spread)
-        self.up = up
 
 
 def _firsts(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -346,14 +380,17 @@ def _firsts(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
     return ascending[places], places
 
 
-def _useless(groups: MachineGroups, fleets: Floats, left: WorkLeft) -> Floats:
-    """Slots beyond one for each task, if a machine could be spared."""
+def _useless(groups: MachineGroups, fleets: Floats, left: WorkLeft) -> Floats | None:
+    """By how much slots beyond one for each task lengthen the time, if a machine could be spared.
+
+    None: no fleet has any.
+    """
     slots = fleets @ groups.slots
     if slots.max() <= left.tasks:
-        return np.zeros(len(fleets))
+        return None
     fewest = np.where(fleets > 0, groups.slots, np.inf).min(axis=1)
     spare: Floats = np.maximum(0.0, slots - fewest - left.tasks)
-    return spare
+    return 1 + USELESS * spare / max(1, left.tasks)
 
 
 def _log_chance(
@@ -382,35 +419,36 @@ def _mixed_chance(
 class _Arrivals:
     """Groups in the order in which they come up."""
 
-    def __init__(self, groups: MachineGroups, rate: Floats) -> None:
-        order = np.argsort(groups.begin, kind="stable")
-        self._order, self._begin = order, groups.begin[order]
-        self._following = np.append(self._begin[1:], np.inf)
-        self._rate, self._late = rate[order], rate[order] * self._begin
-        self._slots = groups.slots[order]
-        self._free = np.where(groups.running > 0, 0.0, groups.slots)[order]
-        """slots that have nothing to do when they come up"""
+    def __init__(self, groups: MachineGroups, rate: Floats, rest: float) -> None:
+        """`rest` is the work that is left on average of a task that runs."""
         self._begins = groups.begin
+        self._order = np.argsort(groups.begin, kind="stable")
+        self._begin = groups.begin[self._order]
+        self._following = np.append(self._begin[1:], np.inf)
+        free = np.where(groups.running > 0, 0.0, groups.slots)
+        each = np.array([rate, rate * groups.begin - groups.slots * rest, free])
+        self._each = each[:, np.newaxis, self._order]
+        """of each machine: work in a second, that which is not done when no task is ready any more,
+        and slots that have nothing to do when they come up"""
 
     def queue_empty(
-        self, fleets: Floats, work: Floats, rest: float, ready: int
-    ) -> tuple[Floats, Truths, Truths]:
+        self, fleets: Floats, work: Floats, ready: int
+    ) -> tuple[Floats, Truths, Truths | None]:
         """When no task is ready any more, which groups have come up by then, and whether at once.
 
         Slots end their tasks one by one, as renewals do; but where those that come up with nothing
-        to do suffice for all that is ready, nobody waits for any end.
+        to do suffice for all that is ready, nobody waits for any end. None: they do nowhere.
         """
-        many = fleets[:, self._order]
-        rates = (many * self._rate).cumsum(axis=1)
-        done = (many * (self._late - self._slots * rest)).cumsum(axis=1)
+        rates, done, free = (fleets[:, self._order] * self._each).cumsum(axis=2)
         until = (work[:, np.newaxis] + done) / np.maximum(rates, 1e-12)
-        empty = np.where(rates > 0, until, np.inf)
-        empty = np.maximum(empty, self._begin)
+        empty = np.maximum(np.where(rates > 0, until, np.inf), self._begin)
         first = (empty <= self._following).argmax(axis=1)
         last = empty[np.arange(len(fleets)), first]
         found = np.where(np.isfinite(last), last, 0.0)
-        suffices = np.cumsum(many * self._free, axis=1) >= ready
-        at_once = np.where(suffices.any(axis=1), self._begin[np.argmax(suffices, axis=1)], np.inf)
+        suffices = free >= ready
+        if not suffices[:, -1].any():
+            return found, self._begins <= found[:, np.newaxis], None
+        at_once = np.where(suffices[:, -1], self._begin[suffices.argmax(axis=1)], np.inf)
         is_at_once = at_once < found
         found = np.where(is_at_once, at_once, found)
         return found, self._begins <= found[:, np.newaxis], is_at_once

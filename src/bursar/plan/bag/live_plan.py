@@ -106,29 +106,33 @@ def plan_live(
     """
     judge = LiveFleetJudge(groups, left, times, speed_doubt)
     here = np.where(groups.is_new, 0.0, groups.room)
+    is_begun = bool(here.any())
     room = groups.room
     floor = here if is_early else _floor(groups, times, speed_doubt)
-    search = _FleetSearch(judge)
+    search = _FleetSearch(judge, here if is_begun else None)
     first = [here[np.newaxis, :], _covers(judge, room), _plain(groups, here, room, left)]
     search.try_all(_within(np.concatenate(first), floor, room))
-    cheap = cheapest_groups(groups)
+    cheap, best = cheapest_groups(groups), None
     for _ in range(ROUNDS):
-        if not search.try_all(_neighbours(search.best(), floor, room, cheap)):
+        before, best = best, search.best()
+        if before is not None and np.array_equal(before, best):
+            break  # their neighbours were tried
+        if not search.try_all(_neighbours(best, floor, room, cheap)):
             break
-    verdicts, values = search.verdicts, search.values
-    place = int(np.argmin(values))
+    values, log_chance = search.values, search.log_chances()
+    place = int(values.argmin())
     wants_less = bool((search.fleets[place] < here).any())
     if wants_less and not may_drop:
         keeps = (search.fleets >= here).all(axis=1)
-        place = int(np.argmin(np.where(keeps, values, np.inf)))
-    if verdicts.log_chance.max() < HOPELESS:
+        place = int(np.where(keeps, values, np.inf).argmin())
+    if log_chance.max() < HOPELESS:
         # Then the fleet with the highest chance is the one that varies most.
-        place = int(np.argmin(verdicts.cost))
-        if here.any():
+        place = search.cheapest()
+        if is_begun:
             return search.plan(KEPT)
     worth = WORTH + WORTH_IN_DOUBT * times.doubt
-    is_unsafe = is_early and verdicts.log_chance[place] < SAFE
-    if here.any() and (is_unsafe or values[place] > values[KEPT] - worth):
+    is_unsafe = is_early and log_chance[place] < SAFE
+    if is_begun and (is_unsafe or values[place] > values[KEPT] - worth):
         return search.plan(KEPT, wants_less=wants_less)
     return search.plan(place, is_change=True, wants_less=wants_less)
 
@@ -136,12 +140,14 @@ def plan_live(
 class _FleetSearch:
     """Fleets that were judged, each once, and how good they are; the first is the one there is."""
 
-    def __init__(self, judge: LiveFleetJudge) -> None:
+    def __init__(self, judge: LiveFleetJudge, here: Floats | None) -> None:
+        """`here` is the fleet that is there; None: nothing is."""
         self._judge = judge
-        self._here = np.where(judge.groups.is_new, 0.0, judge.groups.room)
+        self._here = here
         self._known: set[object] = set()
+        self._verdicts: list[FleetVerdicts] = []
+        """of the fleets that were judged together, in the order of `fleets`"""
         self.fleets = np.empty((0, len(judge.groups)))
-        self.verdicts = FleetVerdicts(*(np.empty(0) for _ in range(4)))
         self.values = np.empty(0)
         """the less the better"""
 
@@ -159,38 +165,51 @@ class _FleetSearch:
         verdicts = self._judge.judge(fleets)
         self.fleets = np.concatenate([self.fleets, fleets])
         self.values = np.concatenate([self.values, self._value(fleets, verdicts)])
-        self.verdicts = _joined(self.verdicts, verdicts)
+        self._verdicts.append(verdicts)
         return True
 
     def _value(self, fleets: Floats, verdicts: FleetVerdicts) -> Floats:
-        left = self._judge.left
-        if np.isfinite(left.deadline):
+        left, here = self._judge.left, self._here
+        if isfinite(left.deadline):
             taken = np.log(left.spent + verdicts.cost + 1.0)
         else:
             taken = np.log(left.elapsed + (verdicts.middle + verdicts.time) / 2 + 1e-3)
         value: Floats = taken - PRICE_OF_CHANCE * verdicts.log_chance
-        if self._here.any() and not isfinite(left.deadline):
-            is_more = (fleets >= self._here).all(axis=1) & (fleets > self._here).any(axis=1)
-            value[is_more & (verdicts.log_chance < PAYABLE)] = np.inf
+        if here is not None and not isfinite(left.deadline):
+            is_short = verdicts.log_chance < PAYABLE
+            if is_short.any():
+                is_more = (fleets >= here).all(axis=1) & (fleets > here).any(axis=1)
+                value[is_more & is_short] = np.inf
         return value
 
     def best(self) -> Floats:
         """Those whose neighbours are tried."""
-        return self.fleets[np.argsort(self.values, kind="stable")[:BEST]]
+        return self.fleets[self.values.argsort(kind="stable")[:BEST]]
+
+    def log_chances(self) -> Floats:
+        return np.concatenate([one.log_chance for one in self._verdicts])
+
+    def cheapest(self) -> int:
+        """The place of the fleet that costs least."""
+        return int(np.concatenate([one.cost for one in self._verdicts]).argmin())
 
     def plan(self, place: int, *, is_change: bool = False, wants_less: bool = False) -> LivePlan:
         """The fleet at a place."""
-        verdicts = self.verdicts
+        at, verdicts = place, iter(self._verdicts)
+        one = next(verdicts)
+        while at >= len(one.cost):
+            at -= len(one.cost)
+            one = next(verdicts)
         return LivePlan(
             fleet=self.fleets[place],
-            middle=float(verdicts.middle[place]),
-            time=float(verdicts.time[place]),
-            cost=float(verdicts.cost[place]),
-            log_chance=float(verdicts.log_chance[place]),
+            middle=float(one.middle[at]),
+            time=float(one.time[at]),
+            cost=float(one.cost[at]),
+            log_chance=float(one.log_chance[at]),
             value=float(self.values[place]),
             is_change=is_change,
-            best_log_chance=float(verdicts.log_chance.max()),
-            kept_log_chance=float(verdicts.log_chance[KEPT]),
+            best_log_chance=max(float(some.log_chance.max()) for some in self._verdicts),
+            kept_log_chance=float(self._verdicts[0].log_chance[KEPT]),
             wants_less=wants_less,
         )
 
@@ -276,21 +295,21 @@ def _neighbours(fleets: Floats, floor: Floats, room: Floats, cheap: list[int]) -
     is_cheap[cheap] = True
     is_some = (fleets > 0) & (np.cumsum(fleets > 0, axis=1) <= CHEAPEST)
     may_grow, may_shrink = fleets < room, fleets > floor
-    near = is_cheap | is_some
-    tenths = np.round(fleets / 10)
-    found = []
-    for may, sign in ((may_grow, 1.0), (may_shrink, -1.0)):
-        for steps, is_step in ((np.ones_like(fleets), near), (tenths, near & (tenths > 1))):
-            rows, places = np.nonzero(is_step & may)
-            some = fleets[rows]
-            some[np.arange(len(rows)), places] += sign * steps[rows, places]
-            found.append(some)
+    near, tenths = is_cheap | is_some, np.round(fleets / 10)
+    is_tenth = near & (tenths > 1)
+    which = np.array(
+        [near & may_grow, is_tenth & may_grow, near & may_shrink, is_tenth & may_shrink]
+    )
+    steps, rows, places = which.nonzero()
+    by = np.where(steps % 2 == 1, tenths[rows, places], 1.0)
+    moved = fleets[rows]
+    moved[np.arange(len(rows)), places] += np.where(steps < 2, by, -by)
     pairs = (is_some & may_shrink)[:, :, np.newaxis] & (is_cheap & may_grow)[:, np.newaxis, :]
-    rows, gone, places = np.nonzero(pairs)
-    some, order = fleets[rows], np.arange(len(rows))
-    some[order, gone] -= 1
-    some[order, places] += 1
-    return _within(np.concatenate([*found, some]), floor, room)
+    rows, gone, places = pairs.nonzero()
+    replaced, order = fleets[rows], np.arange(len(rows))
+    replaced[order, gone] -= 1
+    replaced[order, places] += 1
+    return _within(np.concatenate([moved, replaced]), floor, room)
 
 
 def _within(counts: Floats, least: Floats, most: Floats) -> Floats:
@@ -305,12 +324,3 @@ def _rising(first: Floats, last: Floats, count: int) -> Floats:
     found: Floats = 10.0 ** (np.arange(count) * steps[:, np.newaxis] + low[:, np.newaxis])
     found[:, 0], found[:, -1] = first, last
     return found
-
-
-def _joined(one: FleetVerdicts, other: FleetVerdicts) -> FleetVerdicts:
-    return FleetVerdicts(
-        np.concatenate([one.middle, other.middle]),
-        np.concatenate([one.time, other.time]),
-        np.concatenate([one.cost, other.cost]),
-        np.concatenate([one.log_chance, other.log_chance]),
-    )

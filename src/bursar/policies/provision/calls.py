@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from random import Random
 from typing import Final
 
+import numpy as np
+
 from bursar.beliefs.past import past_attempts, past_successes
 from bursar.engine.roles import Provisioner
 from bursar.model.market import Offer
@@ -98,7 +100,7 @@ class CallFleet(Provisioner):
         if not actions:
             actions += give_up(view, dict.fromkeys(_offers_by_value(view, now), 1), now)
         if view.attempts or view.machines:
-            age = max((now - one.started for one in view.attempts.values()), default=0)
+            age = now - int(self._running.started.min(initial=now))
             self._next_look = now + min(LONGEST_LOOK, max(SHORTEST_LOOK, age // 2))
             actions.append(Wake(self._next_look))
         return actions
@@ -134,9 +136,8 @@ class CallFleet(Provisioner):
         if mean is None:
             return []
         left = len(view.ready) * mean
-        for machine in view.machines.values():
-            if not machine.leaving:
-                left -= self._share(machine.offer, view, now)
+        for name, count in view.fleet.items():
+            left -= count * self._share(view.market[name], view, now)
         wanted = dict(view.fleet)
         for name, offer in offers.items():
             share = self._share(offer, view, now)
@@ -163,18 +164,17 @@ class CallFleet(Provisioner):
         """
         running = self._running
         running.look(view)
-        speeds = [offer.speed for offer in view.market.offers]
-        ages = [
-            (now - began) * speeds[place]
-            for began, place in zip(running.started.tolist(), running.offers.tolist(), strict=True)
-            if now - began >= BEGINS
-        ]
+        speeds = np.array([offer.speed for offer in view.market.offers])
+        ages = now - running.started
+        is_old = ages >= BEGINS
+        work_so_far = ages[is_old] * speeds[running.offers[is_old]]
         ended, work = self._ended, self._work
         if 1 < ended < MANY:
             ended, work = ended - 1, work - self._longest
         elif ended == 1:
             ended, work = 0, 0.0
-        return (work + sum(ages)) / (ended + len(ages)) if ended + len(ages) else None
+        count = ended + len(work_so_far)
+        return (work + float(work_so_far.sum())) / count if count else None
 
 
 def _offers_by_value(view: View, now: Time) -> dict[str, Offer]:

@@ -42,7 +42,7 @@ from bursar.policies.provision.frontier_state import BagBelief, FleetNow
 from bursar.policies.reconcile import Target, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.events import AnyEvent, AttemptEnded
-from bursar.state.fleet_counts import IdleChanges
+from bursar.state.fleet_counts import ChangedMachines, IdleChanges
 from bursar.state.view import Machine, View
 
 STEP: Final = 0.08
@@ -67,6 +67,8 @@ PATIENCE: Final = 3
 """Plans in a row that find no chance before a run is given up."""
 SURELY: Final = 2.0
 """Deviations by which run times may prove shorter before a run is given up."""
+FEW: Final = 64
+"""Dropped machines of which all are looked at as fast as at those that changed."""
 MORE: Final = 1.1
 """By how much what would have done is more than what is expected."""
 
@@ -94,6 +96,9 @@ class Frontier(Provisioner):
         """the last look that was asked for: there is one chain of them"""
         self._dropped: set[int] = set()
         """machines that end their tasks and take no more"""
+        self._newly_dropped: set[int] = set()
+        """those of them that were dropped since what changed was last looked at"""
+        self._changed = ChangedMachines()
         self._is_ending = False
         """whether nothing was ready at the last look"""
         self._kept: KnownFleet | None = None
@@ -267,7 +272,9 @@ class Frontier(Provisioner):
         plan = self.plan
         if plan is None or not plan.is_change:
             return []
-        self._dropped |= self._now.dropped(plan.fleet, view)
+        dropped = self._now.dropped(plan.fleet, view)
+        self._newly_dropped |= dropped
+        self._dropped |= dropped
         wanted = self._now.wanted(plan.fleet, view)
         fleet = {name: view.fleet.get(name, 0) + count for name, count in wanted.items()}
         return reconcile(view, Target(fleet=fleet, rent=self._reason(plan, view)), now)
@@ -318,13 +325,23 @@ class Frontier(Provisioner):
         return found
 
     def _leave(self, view: View, now: Time) -> list[Release]:
-        """What the plan dropped and has ended its tasks, or is not up yet."""
+        """What the plan dropped and has ended its tasks, or is not up yet.
+
+        Where they are many, one that would give nothing back is looked at again when it has
+        changed.
+        """
         if not self._dropped:
             return []
-        self._dropped &= view.machines.keys()
+        some = self._dropped
+        if len(some) > FEW and (changed := self._changed.take(view)) is not None:
+            some = some.intersection(changed) | self._newly_dropped
+            self._newly_dropped = set()
+        here = sorted(number for number in some if number in view.machines)
+        if len(here) < len(some):
+            self._dropped -= some.difference(here)
         return [
             Release(number, at_once=True, reason="it is not in the plan")
-            for number in sorted(self._dropped)
+            for number in here
             if _may_leave(view.machines[number], now)
         ]
 

@@ -28,6 +28,7 @@ from typing import Final
 
 import msgspec
 
+from bursar.beliefs.spot_value import LEARNS_FROM as VALUE_LEARNS_FROM
 from bursar.beliefs.spot_value import SpotValue
 from bursar.engine.roles import Provisioner, kinds_learned
 from bursar.model.goal import Goal
@@ -36,9 +37,10 @@ from bursar.model.money import Money
 from bursar.model.release import is_long
 from bursar.model.time import Time
 from bursar.policies.deadline_help import CHANGEOVERS, LastMoment
+from bursar.policies.deadline_help import LEARNS_FROM as LAST_LEARNS_FROM
 from bursar.policies.provision.bats import Bats
 from bursar.policies.provision.frontier import Frontier
-from bursar.policies.reconcile import Target, give_back, is_refused, reconcile
+from bursar.policies.reconcile import Refunding, Target, is_refused, reconcile
 from bursar.policies.spot_wait import SpotWait
 from bursar.policies.suited import follows_frontier
 from bursar.state import events as ev
@@ -91,6 +93,7 @@ class Hedged(Provisioner):
         self._last = LastMoment()
         self._wait = SpotWait(self._reliable, self._last)
         self._woken: Time = -1
+        self._refunding = Refunding()
         self._was_late = False
         """whether reliable machines had to do all that was left, when somebody last asked"""
         self._asked: set[int] = set()
@@ -99,21 +102,29 @@ class Hedged(Provisioner):
         """of reliable machines"""
         self._made: tuple[Market, Terms, Market] | None = None
         """the last market that was made, and what it was made of"""
-        self._shown: tuple[View, Market, Goal, ReadOnlyView] | None = None
-        """the same of the last view"""
+        self._shown: tuple[View, Goal, ReadOnlyView] | None = None
+        """the last view that was made, and what it was made of"""
+        self._asked_at: tuple[View, Time] | None = None
+        """what the market of that view is made of when somebody looks at it"""
+        self._market_shown: Market | None = None
+        """that market, once somebody has looked at it"""
+        self._inner_learns = kinds_learned(self.inner)
+        """None: from all kinds of events"""
 
     def learns_from(self) -> Collection[type]:
         """Many events are of a kind that nothing here learns from; the entry within may."""
-        few = kinds_learned(self.inner)
-        is_needed = few is None or ev.LeaseExtended in few
-        return {kind for kind in ev.KINDS if is_needed or kind is not ev.LeaseExtended}
+        if self._inner_learns is None:
+            return ev.KINDS
+        return {*self._inner_learns, *LAST_LEARNS_FROM, *VALUE_LEARNS_FROM}
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
-        self.inner.saw(event, state)
-        if type(event) is ev.LeaseExtended:
-            return
-        self._last.saw(event, state)
-        self._value.saw(event, state)
+        kind = type(event)
+        if self._inner_learns is None or kind in self._inner_learns:
+            self.inner.saw(event, state)
+        if kind in LAST_LEARNS_FROM:
+            self._last.saw(event, state)
+        if kind in VALUE_LEARNS_FROM:
+            self._value.saw(event, state)
         if isinstance(event, ev.MachineRented) and event.reason == AGAIN:
             self._asked.add(event.machine)
         elif isinstance(event, ev.MachineDown) and event.machine not in self._asked:
@@ -136,12 +147,11 @@ class Hedged(Provisioner):
     def provision(
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
-        market = self._market(view, now)
         goal = self._goal(view)
-        actions = list(self.inner.provision(self._seen(view, market, goal), now, rng))
-        if goal != view.goal and any(isinstance(action, Stop) for action in actions):
+        actions = list(self.inner.provision(self._seen(view, now, goal), now, rng))
+        if goal is not view.goal and any(isinstance(action, Stop) for action in actions):
             # Too late for a deadline that leaves time for losses; not for the one that counts.
-            shown = self._seen(view, market, view.goal)
+            shown = self._seen(view, now, view.goal)
             actions = list(self.inner.provision(shown, now, rng))
         actions = [*actions, *self._ask_again(view, now), *self._leave(view, now)]
         if self.is_late(view, now) and _slots(view, self._spot):
@@ -175,6 +185,8 @@ class Hedged(Provisioner):
 
     def _waits_until(self, view: View, now: Time) -> Time | None:
         """When reliable machines are needed, where others may do their work until then."""
+        if view.goal.deadline is None:
+            return None
         is_wanted = any(self._may_rent(o, self._value.premium(o), view, now) for o in self._spot)
         if not (is_wanted and view.ready):
             return None
@@ -191,25 +203,25 @@ class Hedged(Provisioner):
         names = {offer.name for offer in self._reliable}
         kept = [one for one in actions if not (isinstance(one, Rent) and one.offer in names)]
         leaving = {one.machine for one in kept if isinstance(one, Release)}
-        idle = [
-            number
-            for number in view.idle
-            if view.machines[number].offer.name in names and number not in leaving
-        ]
+
+        def is_spare(machine: Machine) -> bool:
+            return machine.offer.name in names and machine.id not in leaving
+
         moments = [begin, *(one.over for one in view.refusals.values())]
         soon = min((moment for moment in moments if moment > now), default=begin)
         wakes = []
         if not now < self._woken <= soon:
             self._woken = soon
             wakes = [Wake(soon)]
-        return [*kept, *give_back(view, idle, now, WAITING), *wakes]
+        return [*kept, *self._refunding.give_back(view, now, WAITING, is_spare), *wakes]
 
     def _leave(self, view: View, now: Time) -> list[Release]:
         """Machines without a task that fall silent too often to get another one."""
         if not self.is_silent:
             return []
-        idle = [number for number in view.idle if view.machines[number].offer.pool == "unreliable"]
-        return give_back(view, idle, now, SILENT)
+        return self._refunding.give_back(
+            view, now, SILENT, lambda machine: machine.offer.pool == "unreliable"
+        )
 
     def _ask_again(self, view: View, now: Time) -> list[Rent | Release]:
         """Now and then one machine of an offer that was refused; plans count on it once it is up.
@@ -244,8 +256,7 @@ class Hedged(Provisioner):
                 return Extend(machine.id, reason=LATE)
         if isinstance(self.inner, Frontier):  # which looks at neither market nor goal for this
             return self.inner.renew(machine, view, now)
-        market = self._market(view, now)
-        return self.inner.renew(machine, self._seen(view, market, self._goal(view)), now)
+        return self.inner.renew(machine, self._seen(view, now, self._goal(view)), now)
 
     @property
     def is_silent(self) -> bool:
@@ -265,13 +276,19 @@ class Hedged(Provisioner):
 
     # --- what the entry within is shown ----------------------------------------------------------
 
-    def _seen(self, view: View, market: Market, goal: Goal) -> View:
-        if market is view.market and goal == view.goal:
-            return view
+    def _seen(self, view: View, now: Time, goal: Goal) -> View:
+        """Its market is made when somebody looks at it: at most events nobody plans anything."""
+        self._asked_at, self._market_shown = (view, now), None
         shown = self._shown
-        if shown is None or shown[0] is not view or shown[1] is not market or shown[2] != goal:
-            shown = self._shown = view, market, goal, seen_with(view, market, goal)
-        return shown[3]
+        if shown is None or shown[0] is not view or shown[1] != goal:
+            shown = self._shown = view, goal, seen_with(view, self._market_now, goal)
+        return shown[2]
+
+    def _market_now(self) -> Market:
+        if self._market_shown is None:
+            assert self._asked_at is not None  # noqa: S101
+            self._market_shown = self._market(*self._asked_at)
+        return self._market_shown
 
     def _market(self, view: View, now: Time) -> Market:
         """With unreliable offers as they prove to be; the same one until they prove otherwise."""

@@ -19,7 +19,7 @@ from bursar.model.time import HOUR, Time
 from bursar.plan.pools.split import by_price
 from bursar.policies.planned_fleets import PlannedFleets
 from bursar.policies.pool_machines import is_interim, is_unreliable
-from bursar.policies.reconcile import Refunding, Target, give_back, reconcile
+from bursar.policies.reconcile import Refunding, Target, reconcile
 from bursar.policies.two_pools import TwoPools
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
@@ -54,6 +54,9 @@ class Mixed(Provisioner):
         slots = self._fit(fleet)
         self.pools = TwoPools(fleet, slots, strategy, timeout, in_order=faithful, runs_on=faithful)
         self._refunding = Refunding()
+        self._wanted_now: set[int] | None = None
+        """what `_wanted` said since something was last decided: leases that end at one moment are
+        renewed one by one, and none of that changes it"""
         self._beside = BESIDE
         """why reliable machines work before the tail, where somebody prefers it"""
         self._awake_at: Time = -1
@@ -88,6 +91,7 @@ class Mixed(Provisioner):
     def provision(
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
+        self._wanted_now = None
         pools = self.pools
         look = pools.next_look()
         is_due = look is not None and look <= now
@@ -127,7 +131,11 @@ class Mixed(Provisioner):
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         is_new = machine.up in (None, now)  # nobody could give it a task yet
-        if is_new or machine.attempts or machine.id in self._wanted(view, now):
+        if is_new or machine.attempts:
+            return Extend(machine.id)
+        if self._wanted_now is None:
+            self._wanted_now = self._wanted(view, now)
+        if machine.id in self._wanted_now:
             return Extend(machine.id)
         if not is_unreliable(machine) and self.pools.has_use_for_reliable:
             return Extend(machine.id, reason="tasks wait for it")  # its last one ended just now
@@ -160,8 +168,8 @@ class Mixed(Provisioner):
         if not self._refunding.look(view, now):
             return []
         wanted = self._wanted(view, now)
-        spare = [number for number in view.idle if number not in wanted]
-        return give_back(view, spare, now, "idle, and no task is about to need it")
+        why = "idle, and no task is about to need it"
+        return self._refunding.give_back(view, now, why, lambda one: one.id not in wanted)
 
     def _wanted(self, view: View, now: Time) -> set[int]:
         """Machines that get a task now, and those kept for tasks that are soon due."""

@@ -173,14 +173,19 @@ class Prob(Provisioner):
 
     def _is_needed(self, machine: Machine, view: View) -> bool:
         """Whether more is ready than those before it take: older ones, up rather than booting."""
-        left = self.work.ready.count(machine.offer.name) + self.work.ready.count(None)
-        for other in view.machines.values() if left else ():
-            is_alike = other.offer.name == machine.offer.name and not other.leaving
-            if is_alike and _turn(other) < _turn(machine):
+        name = machine.offer.name
+        left = self.work.ready.count(name) + self.work.ready.count(None)
+        if not left:
+            return False
+        others = self.work.idle.machines(name, view)  # of those that are up the others are full
+        if machine.up is None:
+            others = (one for one in view.machines.values() if one.offer.name == name)
+        for other in others:
+            if not other.leaving and _turn(other) < _turn(machine):
                 left -= _free(other)
-            if left <= 0:
-                return False
-        return left > 0
+                if left <= 0:
+                    return False
+        return True
 
 
 def _rent_one(offer: Offer, view: View, now: Time, why: str) -> list[Rent | Release]:

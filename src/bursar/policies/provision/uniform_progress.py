@@ -23,7 +23,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.time import FOREVER, Time
 from bursar.plan.pools.split import by_price
 from bursar.policies.deadline_help import CHANGEOVERS, LastMoment
-from bursar.policies.reconcile import Target, give_back, reconcile
+from bursar.policies.reconcile import Refunding, Target, give_back, reconcile
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.fleet_counts import IdleChanges
@@ -41,6 +41,7 @@ class UniformProgress(Provisioner):
         self._seats = sum(fleet[offer.name] * offer.slots for offer in self._spot or self._sure)
         self._changeover = max((offer.boot for offer in self._sure), default=0)
         self._idle = IdleChanges()
+        self._refunding = Refunding()
         self._last = LastMoment()
         self._is_behind = False
         self._is_final = not self._spot
@@ -120,8 +121,9 @@ class UniformProgress(Provisioner):
         if self._is_behind or self._is_final:
             return []
         why = "the work is ahead of the line to the deadline"
-        idle = [n for n in view.idle if view.machines[n].offer.pool == "reliable"]
-        return give_back(view, idle, now, why)
+        return self._refunding.give_back(
+            view, now, why, lambda machine: machine.offer.pool == "reliable"
+        )
 
     def _wakes(self, view: View, now: Time) -> list[Wake]:
         """When spot may be asked for again, when the line is crossed, and at the last moment."""

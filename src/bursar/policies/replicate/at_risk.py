@@ -44,7 +44,7 @@ class AtRisk(StochasticRandom):
         replicas = list(self._replicas(view, now))
         if replicas:
             return replicas  # what is idle after that is asked again at the next event
-        return super().replicate(view, now, rng)
+        return self._sooner_elsewhere(view, now, rng)
 
     def _expected(self, view: View, now: Time) -> Expected:
         """Found once for both questions."""
@@ -94,9 +94,13 @@ class AtRisk(StochasticRandom):
         if not len(rows):
             return []
         outlook = self._expected(view, now)
-        late = live.started[rows] + outlook.here(rows) * (1 + LONGER)
         is_safe = np.ones(len(live), dtype=np.int64)
-        is_safe[rows[late > stays[rows]]] = 0
+        is_safe[rows] = 0
+        # What began on a machine that was to leave before ends too late in any case.
+        rows = rows[live.started[rows] <= stays[rows]]
+        if len(rows):
+            late = live.started[rows] + outlook.here(rows) * (1 + LONGER)
+            is_safe[rows[late <= stays[rows]]] = 1
         is_risky = live.least_by_task(-is_safe) == 0
         may = live.may_replicate(view)
         rows = np.flatnonzero(is_risky if may is None else is_risky & may)
@@ -134,15 +138,21 @@ class AtRisk(StochasticRandom):
         is_free = (slots.free > 0) & (slots.begin == 0)
         for place, offer in enumerate(view.market.offers):
             stays = slots.stays[is_free & (slots.offers == place)]
-            if len(stays):
-                found |= now + outlook.time_on(offer.name) <= stays.max()
+            longest = int(stays.max(initial=0))
+            if longest >= FOREVER:
+                return np.ones(len(self.live), np.bool_)
+            if longest:
+                found |= now + outlook.time_on(offer.name) <= longest
         return found
 
     def _may_end(self, attempt: Attempt, machine: Machine, view: View, now: Time) -> bool:
         """Whether the attempt's task, begun there now, is expected to end in time, if ever."""
+        stays = self._provisioner.stays_until(machine)
+        if stays >= FOREVER:
+            return True
         elapsed, source = now - attempt.started, attempt.machine.offer.name
         time = view.runtimes.moved(source, elapsed, machine.offer.name, attempt.task) or 0
-        return now + time <= self._provisioner.stays_until(machine)
+        return now + time <= stays
 
 
 def _alike(there: Machine, one: Machine) -> int:

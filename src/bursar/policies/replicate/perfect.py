@@ -34,7 +34,7 @@ class Perfect(Replicator):
         self.live.look(view)
         self.idle.look(view)
         pick = Longest(self.live, TrueTimes(self.live, self._runtimes, view, now), view)
-        return list(replicas(self.idle, pick, lambda machine: -machine.offer.speed, view))
+        return list(replicas(self.idle, pick, lambda offer: -offer.speed, view))
 
 
 class TrueTimes:

@@ -20,7 +20,7 @@ from bursar.beliefs.past import past_given_up, past_successes
 from bursar.beliefs.reliability import DEADLINE_IN_MEANS
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.model.market import Offer
-from bursar.model.time import Time
+from bursar.model.time import FOREVER, Time
 from bursar.policies.pool_timeout import ENOUGH, FIRST, MOST_DOUBLINGS
 from bursar.policies.provision.hedged import Hedged
 from bursar.policies.replicate.at_risk import AtRisk
@@ -83,11 +83,12 @@ class Silent(AtRisk):
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         limit = self._limit(view, now)
         actions: list[Start | Cancel | Wake] = list(self._overdue(view, now, limit))
-        ends = [some[0][0] for some in (self._waited_for,) if some]
-        ends += [some[0][0] + limit for some in (self._watched,) if some]
-        if ends and not now < self._woken <= min(ends):
-            self._woken = min(ends)
-            actions.append(Wake(self._woken))
+        first = self._waited_for[0][0] if self._waited_for else FOREVER
+        if self._watched:
+            first = min(first, self._watched[0][0] + limit)
+        if first < FOREVER and not now < self._woken <= first:
+            self._woken = first
+            actions.append(Wake(first))
         if view.idle and not view.ready:
             actions.extend(super().replicate(view, now, rng))
         return actions

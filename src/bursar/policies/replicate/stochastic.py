@@ -7,6 +7,7 @@ from random import Random
 
 from bursar.beliefs.unified import UnifiedRuntimes
 from bursar.engine.roles import Replicator
+from bursar.model.market import Offer
 from bursar.model.time import Time
 from bursar.policies.idle_machines import IdleMachines
 from bursar.policies.live_attempts import is_live
@@ -14,7 +15,7 @@ from bursar.policies.replicate.tail import Expected, Longest, Pick, replicas
 from bursar.policies.running_attempts import RunningAttempts
 from bursar.state.actions import Cancel, Start, Wake
 from bursar.state.events import AnyEvent, AttemptEnded
-from bursar.state.view import Machine, View
+from bursar.state.view import View
 
 
 class Stochastic(Replicator):
@@ -40,12 +41,16 @@ class Stochastic(Replicator):
 
     def replicate(self, view: View, now: Time, rng: Random) -> Iterable[Start | Cancel | Wake]:
         self.live.look(view)
+        return self._sooner_elsewhere(view, now, rng)
+
+    def _sooner_elsewhere(self, view: View, now: Time, rng: Random) -> list[Start]:
+        """Replicas that are expected to end sooner, once `live` has looked."""
         self.idle.look(view)
         if not self._may_end_sooner(view):
-            return ()
+            return []
 
-        def pace(machine: Machine) -> Time | None:
-            return view.runtimes.pace(machine.offer.name)
+        def pace(offer: Offer) -> Time | None:
+            return view.runtimes.pace(offer.name)
 
         return list(replicas(self.idle, self._pick(view, now, rng), pace, view))
 

@@ -13,13 +13,16 @@ What is expected of an attempt changes with every moment, so all of them are loo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from random import Random
 from typing import Final, Protocol
 
 import msgspec
 import numpy as np
 
+from bursar.model.market import Offer
 from bursar.model.time import Time, format_duration
 from bursar.policies.columns import Integers, Truths
 from bursar.policies.idle_machines import IdleMachines
@@ -262,6 +265,9 @@ class AtRandom:
         """by offer, how many tasks had been picked when that list was last looked through"""
 
     def has_any(self, machine: Machine) -> bool:
+        pace = self._pace[machine.offer.name]
+        if self._may is None:  # then no list need be made for the answer
+            return pace is not None and bool(self._run_slower(pace))
         return bool(self._slower(machine))
 
     def pick(self, machine: Machine, picked: set[int]) -> tuple[int, str] | None:
@@ -275,9 +281,13 @@ class AtRandom:
         name = machine.offer.name
         if name not in self._tasks:
             pace = self._pace[name]
-            slower = [place for place in self._live.run_on if self._known[place] > (pace or 0)]
-            self._tasks[name] = [] if pace is None or not slower else self._list(slower)
+            slower = [] if pace is None else self._run_slower(pace)
+            self._tasks[name] = self._list(slower) if slower else []
         return self._tasks[name]
+
+    def _run_slower(self, pace: Time) -> list[int]:
+        """Places of offers that take longer and run something."""
+        return [place for place in self._live.run_on if self._known[place] > pace]
 
     def _list(self, offers: Sequence[int]) -> list[int]:
         """Tasks of attempts on machines of these offers, each once."""
@@ -308,66 +318,67 @@ class Either:
 
 
 def replicas(
-    idle: IdleMachines, pick: Pick, pace: Callable[[Machine], float | None], view: View
+    idle: IdleMachines, pick: Pick, pace: Callable[[Offer], float | None], view: View
 ) -> Iterator[Start]:
     """One replica for each free slot, as long as there are candidates for its offer.
 
-    The fastest machines come first, those of unknown speed last; of machines that are as fast, one
-    of another kind than that where the task runs.
+    The fastest machines come first, those of unknown speed last, and of machines that are as fast
+    the oldest; but for a task that may be lost, one of another kind than that where it runs. No
+    machine is looked at that gets no replica, but one of each offer.
     """
-    hopeful: list[Machine] = []
+    paces: dict[str, float | None] = {}
     for name in idle.offers():
         first = idle.oldest((name,), view)
         if first is not None and pick.has_any(first):
-            hopeful += idle.machines(name, view)
+            paces[name] = pace(first.offer)
 
-    def order(machine: Machine) -> tuple[bool, float, int]:
-        known = pace(machine)
-        return known is None, known or 0, machine.id
+    def order(name: str) -> tuple[bool, float]:
+        known = paces[name]
+        return known is None, known or 0
 
-    hopeful.sort(key=order)
-    free = {one.id: one.offer.slots - len(one.attempts) for one in hopeful}
     picked: set[int] = set()
-    hopeless: set[str] = set()
-    for machine in hopeful:
-        while free[machine.id] > 0:
-            found = None if machine.offer.name in hopeless else pick.pick(machine, picked)
+    used: Counter[int] = Counter()
+    for _, names in groupby(sorted(paces, key=order), key=order):
+        as_fast = list(names)
+        while (machine := idle.oldest(as_fast, view)) is not None:
+            found = pick.pick(machine, picked)
             if found is None:
-                hopeless.add(machine.offer.name)
-                break
+                as_fast.remove(machine.offer.name)
+                continue
             task, reason = found
             picked.add(task)
-            chosen = _apart(task, machine, [one for one in hopeful if free[one.id] > 0], pace, view)
+            chosen = _apart(task, machine, idle, paces, view)
             if chosen is not machine:
                 reason += f"; {chosen.offer.name} is another kind of machine"
-            free[chosen.id] -= 1
+            used[chosen.id] += 1
+            if used[chosen.id] == chosen.offer.slots - len(chosen.attempts):
+                idle.take(chosen)
             yield Start(task, chosen.id, reason=reason)
 
 
 def _apart(
     task: int,
     machine: Machine,
-    free: Sequence[Machine],
-    pace: Callable[[Machine], float | None],
+    idle: IdleMachines,
+    paces: Mapping[str, float | None],
     view: View,
 ) -> Machine:
     """The machine for a replica: one as fast of another type or zone, if that may save a task.
 
     Machines of one kind vanish together.
     """
-    rivals = [view.attempts[number].machine.offer for number in view.attempts_of(task)]
     kind = machine.offer
-    known = pace(machine)
-    alike = likeness(kind, rivals)
-    may_vanish = kind.pool == "unreliable" and any(one.pool == "unreliable" for one in rivals)
-    if not (may_vanish and alike) or known is None:
+    known = paces[kind.name]
+    if kind.pool != "unreliable" or known is None:
         return machine
-    firsts = {one.offer.name: one for one in reversed(free) if one.offer.name != kind.name}
-    others = [
-        one
-        for one in firsts.values()
-        if (theirs := pace(one)) is not None
-        and theirs <= AS_FAST * known
-        and likeness(one.offer, rivals) < alike
-    ]
+    rivals = [view.attempts[number].machine.offer for number in view.attempts_of(task)]
+    alike = likeness(kind, rivals)
+    if not alike or all(one.pool != "unreliable" for one in rivals):
+        return machine
+    firsts = (
+        idle.oldest((name,), view)
+        for name, theirs in paces.items()
+        if name != kind.name and theirs is not None and theirs <= AS_FAST * known
+    )
+    others = [one for one in firsts if one is not None and likeness(one.offer, rivals) < alike]
     return min(others, key=lambda one: (likeness(one.offer, rivals), one.id), default=machine)
