@@ -56,6 +56,8 @@ MANY: Final = 60
 """Once so many tasks have ended, means are looked for ..."""
 LOWEST, HIGHEST = 0.5, 4.0
 """... from and to so many times the mean of these, as far as the grid goes."""
+SLICES: Final = (0.08, 0.15, 0.2, 0.2, 0.15, 0.11, 0.07, 0.04)
+"""A belief of the mean is passed on as the averages of its slices, which are this likely."""
 NEVER_REACHED: Final = 1e-8
 """A chance below is none at all, where a curve ends."""
 
@@ -66,6 +68,8 @@ class FormBelief(msgspec.Struct, frozen=True, eq=False):
     mean: float
     doubt: float
     """deviation of the mean, as a share of it"""
+    factors: Floats
+    """the average mean in each of the `SLICES`, by the mean"""
     alive: Floats
     """the chance to be longer than each edge"""
 
@@ -106,7 +110,7 @@ class WorkForms:
         doubt = sqrt(max(0.0, float(by_mean @ np.square(means / mean - 1))))
         longest = float(means[min(np.searchsorted(np.cumsum(by_mean), SURELY), len(means) - 1)])
         doubt = max(doubt, (longest / mean - 1) / DEVIATIONS)
-        return FormBelief(mean, doubt, _curve(chances, means))
+        return FormBelief(mean, doubt, _sliced(by_mean, means) / mean, _curve(chances, means))
 
     def _possible(self, ended: Floats) -> slice:
         """Which means are looked at."""
@@ -116,6 +120,16 @@ class WorkForms:
         mean = float(ended[:BINS] @ EDGES[1:]) / count
         first, last = np.searchsorted(self._means, (LOWEST * mean, HIGHEST * mean)).tolist()
         return slice(min(first, len(self._means) - 1), max(last, first + 1))
+
+
+def _sliced(chances: Floats, means: Floats) -> Floats:
+    """The average of each slice of a distribution over ascending means."""
+    edges = np.concatenate([[0.0], np.cumsum(SLICES)])
+    edges[-1] = 1.0
+    reached = np.concatenate([[0.0], np.cumsum(chances)])
+    sums = np.concatenate([[0.0], np.cumsum(chances * means)])
+    found: Floats = np.diff(np.interp(edges, reached / reached[-1], sums)) / np.array(SLICES)
+    return found
 
 
 def _curve(chances: Floats, means: Floats) -> Floats:

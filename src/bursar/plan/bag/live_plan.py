@@ -167,7 +167,9 @@ class _FleetSearch:
         if np.isfinite(left.deadline):
             taken = np.log(left.spent + verdicts.cost + 1.0)
         else:
-            taken = np.log(left.elapsed + (verdicts.middle + verdicts.time) / 2 + 1e-3)
+            # The middle, since a kind of long tasks that is possible, but not likely, makes any
+            # fleet late: it would hide what more machines save.
+            taken = np.log(left.elapsed + verdicts.middle + 1e-3)
         value: Floats = taken - PRICE_OF_CHANCE * verdicts.log_chance
         if self._here.any() and not isfinite(left.deadline):
             is_more = (fleets >= self._here).all(axis=1) & (fleets > self._here).any(axis=1)
