@@ -24,8 +24,11 @@ from bursar.state.view import Machine, View
 
 Floats = NDArray[np.float64]
 
-LIKELY: Final = 0.9
+LIKELY: Final = 0.95
 """Money is kept for tasks that end within what they do not exceed this often."""
+OLD, AS_LONG = 2.0, 0.6
+"""A task that is older than this many average tasks is no longer like any other: money is kept for
+this share of its age. Few tasks are so old, so results hardly tell when they end."""
 CHECKS: Final = 4
 """Times that are looked at in the time of an average task."""
 SOONEST: Final = 2 * SECOND
@@ -130,6 +133,7 @@ def _held(view: View, now: Time, belief: BagBelief) -> list[Held]:
     speeds = np.array([belief.speeds[offer.name] for offer in view.market.offers])
     done = ages * speeds[places]
     rest = belief.times.curve.rest_within(done, np.full(len(done), LIKELY))
+    rest = np.where(done > OLD * belief.times.mean, np.maximum(rest, AS_LONG * done), rest)
     rows: dict[int, list[int]] = defaultdict(list)
     for row, number in enumerate(machines.tolist()):
         rows[number].append(row)
