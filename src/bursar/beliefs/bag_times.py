@@ -25,7 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.normal import below
-from bursar.beliefs.work_curve import BINS, EDGES, WorkCurve, bin_of, corrected, estimate, shifted
+from bursar.beliefs.work_curve import (
+    BINS,
+    EDGES,
+    WIDTH,
+    WorkCurve,
+    bin_of,
+    corrected,
+    estimate,
+    shifted,
+)
 from bursar.beliefs.work_forms import SLICES, WorkForms
 
 Floats = NDArray[np.float64]
@@ -40,6 +49,8 @@ ENOUGH: Final = 12
 """Results from which on plans follow what was seen."""
 IMAGINED, IMAGINED_KNOWN = 8.0, 30.0
 """Tasks that the lognormal form counts for, beside those that were seen; more of a known one."""
+RESOLVED: Final = 0.6 * WIDTH
+"""Means that deviate by less are neighbours on the grid of forms: only the curve tells more."""
 UNSEEN: Final = 0.7
 """What lies beyond the longest task seen is in doubt by so much of that task."""
 OTHER_KINDS: Final = 0.5
@@ -166,10 +177,13 @@ def _by_forms(prior: WorkPrior, ended: Floats, old: Floats, count: int, longest:
         return BagTimes(curve.mean, forms.doubt, curve.spread, 0, curve)
     past = _past(curve, longest)
     kinds = OTHER_KINDS / (count + 2)
-    doubt = hypot(max(forms.doubt, found.doubt), kinds)
-    apart = float(np.square(forms.factors - 1) @ SLICES)
-    noise = hypot(sqrt(max(0.0, found.doubt**2 - apart)), kinds)
     longer = curve.spread * curve.mean
+    apart = sqrt(float(np.square(forms.factors - 1) @ SLICES))
+    if apart < RESOLVED:
+        doubt = hypot(found.doubt, kinds)
+        return BagTimes(curve.mean, doubt, curve.spread, count, curve, past, longer)
+    doubt = hypot(max(forms.doubt, found.doubt), kinds)
+    noise = hypot(sqrt(max(0.0, found.doubt**2 - apart**2)), kinds)
     return BagTimes(
         curve.mean, doubt, curve.spread, count, curve, past, longer, forms.factors, noise
     )

@@ -1,8 +1,8 @@
 """Forms that the run times of a bag may have, and how likely each is while it runs.
 
 Work is the time of a task at speed 1. It may be lognormal, Weibull or Pareto, or of two kinds, most
-tasks and some longer ones; its mean is on a grid. What ended counts by its density, what runs by the
-chance to be as old as it is (a posterior of censored data): while attempts go on nobody knows
+tasks and some longer ones; its mean is on a grid. What ended counts by its density, what runs by
+the chance to be as old as it is (a posterior of censored data): while attempts go on nobody knows
 whether they are about to end, or of another kind. How far the forms that remain likely differ in
 their mean is how much the mean is in doubt.
 

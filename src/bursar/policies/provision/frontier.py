@@ -111,7 +111,9 @@ class Frontier(Provisioner):
         self._last_look: Time = 0
         """when the machines that the last tasks hold are looked at again"""
         self._restart: Restart | None = None
-        """where tasks go whose machine was too dear to be held"""
+        """where tasks begin again whose machine was too dear to be held"""
+        self._is_restarting = False
+        """whether that has been rented, and they wait for it"""
 
     def learns_from(self) -> Collection[type]:
         return (AttemptEnded,)
@@ -132,10 +134,16 @@ class Frontier(Provisioner):
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if not view.ready:
+            if self._is_restarting:
+                self._restart, self._is_restarting = None, False
             return () if view.arrivals_open else self._finish(view, now)
         self._is_ending = False
-        if self._restart is not None:
-            return self._begin_again(view, now, self._restart)
+        if self._restart is not None and not view.arrivals_open:
+            if not self._is_restarting:
+                return self._begin_again(view, now, self._restart)
+            if view.fleet.get(self._restart.offer.name, 0):
+                return ()
+            self._restart, self._is_restarting = None, False
         if not self._plans and self._is_before(view) and (begun := self._begin(view, now)):
             return begun
         if self._kept is not None:
@@ -359,14 +367,11 @@ class Frontier(Provisioner):
 
     def _begin_again(self, view: View, now: Time, restart: Restart) -> list[Rent | Release]:
         """Rent what was planned for tasks whose machine was released."""
-        assert restart.offer is not None  # noqa: S101
         name = restart.offer.name
         fleet = {name: view.fleet.get(name, 0) + restart.count}
         why = "for long tasks that held a machine which costs more"
         rented = reconcile(view, Target(fleet=fleet, rent=why), now)
-        if rented:
-            self._restart = None
-            self._planned_for = self.belief.count, len(view.ready)
+        self._is_restarting = bool(rented)
         return rented
 
     def _leave(self, view: View, now: Time) -> list[Release]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.model.market import Offer
-from bursar.model.time import SECOND, Time, seconds
+from bursar.model.time import MINUTE, SECOND, Time, seconds
 from bursar.policies.provision.frontier_state import BagBelief, refund_of, under_way
 from bursar.policies.reconcile import is_refused
 from bursar.state.view import Machine, View
@@ -31,6 +31,8 @@ OLD, AS_LONG = 2.0, 0.6
 this share of its age. Few tasks are so old, so results hardly tell when they end."""
 CHECKS: Final = 4
 """Times that are looked at in the time of an average task."""
+LONG_UNIT: Final = 5 * MINUTE
+"""A machine with such a billing unit is held: until the unit ends, it costs nothing more."""
 SOONEST: Final = 2 * SECOND
 """No look comes sooner after another."""
 
@@ -55,8 +57,7 @@ class Held(msgspec.Struct, frozen=True):
 class Restart(msgspec.Struct, frozen=True):
     """The cheapest machines on which some tasks can be begun again."""
 
-    offer: Offer | None
-    """None: there is none"""
+    offer: Offer
     count: int
     cost: float
 
@@ -83,7 +84,7 @@ def look_at_last(view: View, now: Time, belief: BagBelief, money: float) -> Last
     if total <= money or not held:
         return LastLook(now + between)
     leaving, restart = _cheapest(view, now, held, money)
-    if not leaving:
+    if restart is None:
         return LastLook(now + between)
     needed = total - sum(one.cost for one in leaving) + restart.cost
     spare = (money - needed) / sum(one.price for one in leaving)
@@ -94,16 +95,18 @@ def look_at_last(view: View, now: Time, belief: BagBelief, money: float) -> Last
 
 def _cheapest(
     view: View, now: Time, held: Sequence[Held], money: float
-) -> tuple[list[Held], Restart]:
+) -> tuple[list[Held], Restart | None]:
     """The machines to release, as few as the money allows, and where their tasks go."""
-    order = sorted(held, key=lambda one: -one.cost)
+    short = [one for one in held if one.machine.offer.billing < LONG_UNIT]
+    order = sorted(short, key=lambda one: -one.cost)
     total = sum(one.cost for one in held)
     leaving: list[Held] = []
-    best = Restart(None, 0, 0.0)
+    best: Restart | None = None
     for one in order:
         more = [*leaving, one]
         restart = _restart(view, now, sum(each.tasks for each in more), max(e.work for e in more))
-        if restart.offer is None or restart.cost - best.cost >= one.cost:
+        before = best.cost if best is not None else 0.0
+        if restart is None or restart.cost - before >= one.cost:
             break
         leaving, best = more, restart
         if total - sum(each.cost for each in leaving) + best.cost <= money:
@@ -111,8 +114,9 @@ def _cheapest(
     return leaving, best
 
 
-def _restart(view: View, now: Time, tasks: int, work: float) -> Restart:
-    found = [Restart(None, 0, 0.0)]
+def _restart(view: View, now: Time, tasks: int, work: float) -> Restart | None:
+    """The cheapest machines for some tasks, the longest of which has so much work; None: none."""
+    found = []
     for offer in view.market.offers:
         count = -(-tasks // offer.slots)
         limit = offer.limit
@@ -121,7 +125,7 @@ def _restart(view: View, now: Time, tasks: int, work: float) -> Restart:
             continue
         stay = offer.boot + seconds(work / offer.speed)
         found.append(Restart(offer, count, float(count * offer.charge(stay).nanos)))
-    return min(found[1:], key=lambda one: one.cost, default=found[0])
+    return min(found, key=lambda one: one.cost, default=None)
 
 
 def _held(view: View, now: Time, belief: BagBelief) -> list[Held]:
