@@ -139,11 +139,11 @@ class Frontier(Provisioner):
             return () if view.arrivals_open else self._finish(view, now)
         self._is_ending = False
         if self._restart is not None and not view.arrivals_open:
-            if not self._is_restarting:
-                return self._begin_again(view, now, self._restart)
-            if view.fleet.get(self._restart.offer.name, 0):
+            if not self._is_restarting and (rented := self._begin_again(view, now, self._restart)):
+                return rented
+            if self._is_restarting and view.fleet.get(self._restart.offer.name, 0):
                 return ()
-            self._restart, self._is_restarting = None, False
+            self._restart, self._is_restarting = None, False  # it cannot be paid, or is lost
         if not self._plans and self._is_before(view) and (begun := self._begin(view, now)):
             return begun
         if self._kept is not None:
