@@ -25,8 +25,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.normal import below
-from bursar.beliefs.work_curve import BINS, EDGES, WorkCurve, bin_of, corrected, estimate, shifted
-from bursar.beliefs.work_forms import WorkForms
+from bursar.beliefs.work_curve import (
+    BINS,
+    EDGES,
+    WIDTH,
+    WorkCurve,
+    bin_of,
+    corrected,
+    estimate,
+    shifted,
+)
+from bursar.beliefs.work_forms import SLICES, WorkForms
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +49,8 @@ ENOUGH: Final = 12
 """Results from which on plans follow what was seen."""
 IMAGINED, IMAGINED_KNOWN = 8.0, 30.0
 """Tasks that the lognormal form counts for, beside those that were seen; more of a known one."""
+RESOLVED: Final = 0.6 * WIDTH
+"""Means that deviate by less are neighbours on the grid of forms: only the curve tells more."""
 UNSEEN: Final = 0.7
 """What lies beyond the longest task seen is in doubt by so much of that task."""
 OTHER_KINDS: Final = 0.5
@@ -117,6 +128,10 @@ class BagTimes(msgspec.Struct, frozen=True, eq=False):
     """share of the tasks that take longer than any did so far ..."""
     longer: float = 0.0
     """... by work that is in doubt by so much, in seconds at speed 1"""
+    factors: Floats | None = None
+    """the true mean may be any of these times `mean`, with the chances of `SLICES` ..."""
+    noise: float = 0.0
+    """... and then it is in doubt by this share"""
 
     @classmethod
     def lognormal(cls, mean: float, doubt: float, spread: float, count: int) -> BagTimes:
@@ -125,6 +140,11 @@ class BagTimes(msgspec.Struct, frozen=True, eq=False):
     def rest(self, work: Floats) -> Floats:
         """Work that is left on average of attempts that have done so much."""
         return self.curve.rest(work)
+
+    def more_doubtful(self, share: float) -> BagTimes:
+        """The same with a mean that has one more reason for doubt."""
+        doubt, noise = hypot(self.doubt, share), hypot(self.noise, share)
+        return msgspec.structs.replace(self, doubt=doubt, noise=noise)
 
 
 def learn(
@@ -156,8 +176,17 @@ def _by_forms(prior: WorkPrior, ended: Floats, old: Floats, count: int, longest:
     if not count:
         return BagTimes(curve.mean, forms.doubt, curve.spread, 0, curve)
     past = _past(curve, longest)
-    doubt = hypot(max(forms.doubt, found.doubt), OTHER_KINDS / (count + 2))
-    return BagTimes(curve.mean, doubt, curve.spread, count, curve, past, curve.spread * curve.mean)
+    kinds = OTHER_KINDS / (count + 2)
+    longer = curve.spread * curve.mean
+    apart = sqrt(float(np.square(forms.factors - 1) @ SLICES))
+    if apart < RESOLVED:
+        doubt = hypot(found.doubt, kinds)
+        return BagTimes(curve.mean, doubt, curve.spread, count, curve, past, longer)
+    doubt = hypot(max(forms.doubt, found.doubt), kinds)
+    noise = hypot(sqrt(max(0.0, found.doubt**2 - apart**2)), kinds)
+    return BagTimes(
+        curve.mean, doubt, curve.spread, count, curve, past, longer, forms.factors, noise
+    )
 
 
 def _by_known(form: _Form, ended: Floats, old: Floats, count: int, longest: float) -> BagTimes:

@@ -1,8 +1,8 @@
 """Forms that the run times of a bag may have, and how likely each is while it runs.
 
-Work is the time of a task at speed 1. It may be lognormal or Weibull, or of two kinds, most tasks
-and some longer ones; its mean is on a grid. What ended counts by its density, what runs by the
-chance to be as old as it is (a posterior of censored data): while attempts go on nobody knows
+Work is the time of a task at speed 1. It may be lognormal, Weibull or Pareto, or of two kinds, most
+tasks and some longer ones; its mean is on a grid. What ended counts by its density, what runs by
+the chance to be as old as it is (a posterior of censored data): while attempts go on nobody knows
 whether they are about to end, or of another kind. How far the forms that remain likely differ in
 their mean is how much the mean is in doubt.
 
@@ -34,6 +34,8 @@ LIKELY: Final = (1.1, 0.8, 0.8, 0.9, 1.0, 1.0, 0.9, 0.8, 0.6, 0.4, 0.2)
 """... and how likely each is before anything is known."""
 WEIBULL: Final = (0.1, 0.2, 0.35, 0.55, 0.8, 1.1, 1.5)
 """Deviations over the mean of Weibull work."""
+PARETO: Final = (1.8, 2.5, 4.0)
+"""Exponents of Pareto work: none is shorter than a minimum, and some is many times as long."""
 LONGER_SHARES: Final = (0.05, 0.12, 0.3)
 """Where tasks are of two kinds: shares of the longer ones, ..."""
 LONGER_BY: Final = (1.6, 2.6, 4.5)
@@ -42,8 +44,8 @@ WITHIN: Final = (0.07, 0.11, 0.16, 0.25)
 """... and how much the others vary."""
 LONGER_VARY: Final = 0.25
 """How much the longer ones do: so that no length of theirs falls between two forms."""
-FAMILIES: Final = (0.4, 0.15, 0.45)
-"""How likely lognormal work, Weibull work and two kinds are before anything is known."""
+FAMILIES: Final = (0.4, 0.15, 0.1, 0.35)
+"""How likely lognormal, Weibull and Pareto work and two kinds are before anything is known."""
 LEAST: Final = 1e-9
 """A chance below counts as this: no form is so wrong that one task refutes it."""
 NEGLIGIBLE: Final = 1e-4
@@ -57,6 +59,8 @@ MANY: Final = 60
 """Once so many tasks have ended, means are looked for ..."""
 LOWEST, HIGHEST = 0.5, 4.0
 """... from and to so many times the mean of these, as far as the grid goes."""
+SLICES: Final = (0.08, 0.15, 0.2, 0.2, 0.15, 0.11, 0.07, 0.04)
+"""A belief of the mean is passed on as the averages of its slices, which are this likely."""
 NEVER_REACHED: Final = 1e-8
 """A chance below is none at all, where a curve ends."""
 
@@ -67,6 +71,8 @@ class FormBelief(msgspec.Struct, frozen=True, eq=False):
     mean: float
     doubt: float
     """deviation of the mean, as a share of it"""
+    factors: Floats
+    """the average mean in each of the `SLICES`, by the mean"""
     alive: Floats
     """the chance to be longer than each edge"""
 
@@ -105,7 +111,7 @@ class WorkForms:
         doubt = sqrt(max(0.0, float(by_mean @ np.square(means / mean - 1))))
         longest = float(means[min(np.searchsorted(np.cumsum(by_mean), SURELY), len(means) - 1)])
         doubt = max(doubt, (longest / mean - 1) / DEVIATIONS)
-        return FormBelief(mean, doubt, _curve(chances, means))
+        return FormBelief(mean, doubt, _sliced(by_mean, means) / mean, _curve(chances, means))
 
     def _possible(self, ended: Floats) -> slice:
         """Which means are looked at."""
@@ -132,6 +138,16 @@ def _log_chances(counts: NDArray[Any], table: Floats, first: int, means: int) ->
     by_column = sliding_window_view(padded, means)[::-1]
     begin = BINS - high + first
     found: Floats = table[:, begin : begin + len(by_column)] @ by_column
+    return found
+
+
+def _sliced(chances: Floats, means: Floats) -> Floats:
+    """The average of each slice of a distribution over ascending means."""
+    edges = np.concatenate([[0.0], np.cumsum(SLICES)])
+    edges[-1] = 1.0
+    reached = np.concatenate([[0.0], np.cumsum(chances)])
+    sums = np.concatenate([[0.0], np.cumsum(chances * means)])
+    found: Floats = np.diff(np.interp(edges, reached / reached[-1], sums)) / np.array(SLICES)
     return found
 
 
@@ -181,11 +197,13 @@ def _tables() -> _FormTables:
 
 def _forms(logs: Floats) -> Iterator[tuple[float, Floats]]:
     """How likely each is before, and the chance of more, by logarithms of work over the mean."""
-    lognormal, weibull, two_kinds = FAMILIES
+    lognormal, weibull, pareto, two_kinds = FAMILIES
     for spread, likely in zip(LOGNORMAL, LIKELY, strict=True):
         yield lognormal * likely / sum(LIKELY), _lognormal(logs, spread)
     for spread in WEIBULL:
         yield weibull / len(WEIBULL), _weibull(logs, spread)
+    for power in PARETO:
+        yield pareto / len(PARETO), _pareto(logs, power)
     kinds = list(product(LONGER_SHARES, LONGER_BY, WITHIN))
     for share, by, spread in kinds:
         yield two_kinds / len(kinds), _two_kinds(logs, share, by, spread)
@@ -201,6 +219,12 @@ def _weibull(logs: Floats, spread: float) -> Floats:
     shape = spread**-1.086
     powers = np.minimum(shape * (logs + log(gamma(1 + 1 / shape))), 50.0)
     alive: Floats = np.exp(-np.exp(powers))
+    return alive
+
+
+def _pareto(logs: Floats, power: float) -> Floats:
+    """The chance falls by a power of work, from a minimum on that gives a mean of one."""
+    alive: Floats = np.exp(-power * np.maximum(0.0, logs - log(1 - 1 / power)))
     return alive
 
 

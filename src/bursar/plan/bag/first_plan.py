@@ -117,7 +117,7 @@ def _expected(
     value = middle = time = cost = chance = missed = 0.0
     for place, one in enumerate(means):
         outlook, weight = _outlook(groups, left, fleet, one.mean), one.weight / total
-        value += weight * log((outlook.middle + outlook.time) / 2)
+        value += weight * log(outlook.middle)
         middle += weight * outlook.middle
         time += weight * outlook.time
         cost += weight * outlook.cost

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from bursar.beliefs.bag_times import BagTimes
 from bursar.beliefs.normal import log_below
+from bursar.beliefs.work_forms import SLICES
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
@@ -51,12 +52,12 @@ SHIFTS: Final = (
     (1.6, 0.09),
     (2.4, 0.02),
 )
-"""The same of the end of all machines, which is later or lateer by one work for all."""
+"""The same of the end of all machines, which is later or earlier by the same work for all."""
 BETWEEN_SHIFTS: Final = 0.25
 """Deviations of what lies between two of them."""
-_SHIFTED: Final = np.array([shift for shift, _ in SHIFTS])[:, np.newaxis, np.newaxis, np.newaxis]
+_SHIFTED: Final = np.array([shift for shift, _ in SHIFTS])[:, np.newaxis]
 _SHARES: Final = np.array([part for _, part in SHIFTS])
-_LOG_SHARES: Final = np.log(_SHARES)[:, np.newaxis]
+_SLICES: Final = np.array(SLICES)
 _QUARTERS: Final = np.array([shift for shift, _ in QUARTERS])[:, np.newaxis, np.newaxis]
 LONG_UNIT: Final = 300.0
 """Seconds from which on units are long: whether an end falls before or after theirs is all."""
@@ -161,6 +162,17 @@ class Residuals:
         return np.interp(chances, self.whole if whole else self.chance, self.points)
 
 
+class _Moves(msgspec.Struct, frozen=True):
+    """By how much all machines of a fleet may end later or earlier together."""
+
+    shifts: Floats
+    """seconds: `[shift, fleet]` ..."""
+    weights: Floats
+    """... how likely each shift is ..."""
+    each: Floats
+    """... and how much the end of a fleet deviates from it, in seconds"""
+
+
 class LiveFleetJudge:
     """Judges fleets, numbers of machines of each group, for what is left to do.
 
@@ -225,17 +237,16 @@ class LiveFleetJudge:
         if at_once is not None:
             stay[at_once] = np.where(is_up[at_once], self._at_once, groups.held)
         middle, end = self._ends(empty, used, shape)
-        share = sqrt(times.doubt**2 + times.spread**2 / max(1, left.tasks))
-        late = share * work / shape.rate
-        if self._long:
-            totals = self._charges(fleets, stay, is_up, late) + ending
-            total = _SHARES @ totals
-            deviation = self._deviation(used, total, empty, BETWEEN_SHIFTS * late, shape)
-            chance = _mixed_chance(left, totals, deviation, end, late + 0.2 * times.mean)
-        else:
-            total = self._charges(fleets, stay, is_up)[0] + ending
-            deviation = self._deviation(used, total, empty, late, shape)
-            chance = _log_chance(left, total, deviation, end, late + 0.2 * times.mean)
+        late = self._share(times.doubt) * work / shape.rate
+        moves = self._moves(work / shape.rate)
+        charges = self._charges(fleets, stay, is_up, moves.shifts if self._long else None)
+        totals = charges + ending
+        if not self._long and len(moves.weights) > 1:
+            totals = np.maximum(totals + moves.shifts * sums.per_second, ending)
+        total = moves.weights @ totals
+        deviation = self._deviation(used, total, empty, moves.each, shape)
+        ends, spread = end + moves.shifts, moves.each + 0.2 * times.mean
+        chance = _mixed_chance(left, moves.weights, totals, deviation, ends, spread)
         time = end + LIKELY * late
         useless = _useless(groups, fleets, left)
         if useless is not None:
@@ -249,12 +260,27 @@ class LiveFleetJudge:
             chance[cannot] = -NEVER
         return FleetVerdicts(middle, time, total, chance)
 
+    def _share(self, doubt: float) -> float:
+        """The deviation of all work that is left, where its mean is in doubt by a share."""
+        return sqrt(doubt**2 + self.times.spread**2 / max(1, self.left.tasks))
+
+    def _moves(self, alone: Floats) -> _Moves:
+        """How the ends of fleets move together; `alone` is how long each takes for the work."""
+        times = self.times
+        late = self._share(times.doubt) * alone
+        if times.factors is not None:
+            shifts = (times.factors - 1)[:, np.newaxis] * alone
+            return _Moves(shifts, _SLICES, self._share(times.noise) * alone)
+        if self._long:
+            return _Moves(_SHIFTED * late, _SHARES, BETWEEN_SHIFTS * late)
+        return _Moves(np.zeros((1, len(alone))), np.ones(1), late)
+
     def _charges(
-        self, fleets: Floats, stay: Floats, is_up: Truths, late: Floats | None = None
+        self, fleets: Floats, stay: Floats, is_up: Truths, shifts: Floats | None = None
     ) -> Floats:
         """What machines cost that stay about so long: `[shift, fleet]`.
 
-        `late` is by how much a shift moves the end of all that are up; without, there is one.
+        A shift moves the end of all that are up by some seconds; without, there is one of zero.
         """
         groups, paid, tail, least = self.groups, self._paid, self._tail, self._least_units
         unit, price = groups.unit, groups.price
@@ -264,10 +290,11 @@ class LiveFleetJudge:
             unit, price, least, paid, tail = (a[some] for a in (unit, price, least, paid, tail))
         stay = (stay - paid) / unit - SURELY
         quarters = _QUARTERS * (tail / unit * is_up)
-        if late is None:
+        if shifts is None:
             stays = (stay + quarters)[np.newaxis]
         else:
-            stays = stay + _SHIFTED * (late[:, np.newaxis] * is_up / unit) + quarters
+            moved = shifts[:, :, np.newaxis] * (is_up / unit)
+            stays = stay + moved[:, np.newaxis] + quarters
         units = np.ceil(np.maximum(stays, least))
         (_, first), (_, second), (_, third) = QUARTERS
         mean = first * units[:, 0] + second * units[:, 1] + third * units[:, 2]
@@ -408,11 +435,20 @@ def _log_chance(
 
 
 def _mixed_chance(
-    left: WorkLeft, costs: Floats, deviation: Floats, end: Floats, late: Floats
+    left: WorkLeft,
+    weights: Floats,
+    costs: Floats,
+    deviation: Floats,
+    ends: Floats,
+    late: Floats,
 ) -> Floats:
-    """The same, where the cost is one of several: `[shift, fleet]`."""
-    each = _log_chance(left, costs, deviation, end, late)
-    chance: Floats = np.minimum(np.logaddexp.reduce(_LOG_SHARES + each, axis=0), 0.0)
+    """The same for costs and ends `[shift, fleet]`, where each shift has a weight."""
+    each = _log_chance(left, costs, deviation, ends, late)
+    if len(weights) == 1:
+        only: Floats = each[0]
+        return only
+    logs = np.log(weights)[:, np.newaxis]
+    chance: Floats = np.minimum(np.logaddexp.reduce(logs + each, axis=0), 0.0)
     return chance
 
 

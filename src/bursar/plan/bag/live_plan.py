@@ -111,6 +111,8 @@ def plan_live(
     floor = here if is_early else _floor(groups, times, speed_doubt)
     search = _FleetSearch(judge, here if is_begun else None)
     first = [here[np.newaxis, :], _covers(judge, room), _plain(groups, here, room, left)]
+    if may_drop and not is_early:
+        first.append(_fewer(groups, here))
     search.try_all(_within(np.concatenate(first), floor, room))
     cheap, best = cheapest_groups(groups), None
     for _ in range(ROUNDS):
@@ -173,7 +175,9 @@ class _FleetSearch:
         if isfinite(left.deadline):
             taken = np.log(left.spent + verdicts.cost + 1.0)
         else:
-            taken = np.log(left.elapsed + (verdicts.middle + verdicts.time) / 2 + 1e-3)
+            # The middle, since a kind of long tasks that is possible, but not likely, makes any
+            # fleet late: it would hide what more machines save.
+            taken = np.log(left.elapsed + verdicts.middle + 1e-3)
         value: Floats = taken - PRICE_OF_CHANCE * verdicts.log_chance
         if here is not None and not isfinite(left.deadline):
             is_short = verdicts.log_chance < PAYABLE
@@ -278,6 +282,18 @@ def _plain(groups: MachineGroups, here: Floats, room: Floats, left: WorkLeft) ->
     alone[np.arange(counts.size), np.repeat(places, PLAIN)] = counts.ravel()
     both: Floats = np.stack([alone, here + alone], axis=1).reshape(-1, len(groups))
     return both
+
+
+def _fewer(groups: MachineGroups, here: Floats) -> Floats:
+    """What is there, without some or all machines of the groups whose work costs most."""
+    price = groups.price / groups.unit / (groups.slots * groups.speed)
+    places = np.flatnonzero(here)
+    left, found = here.copy(), []
+    for place in places[np.argsort(-price[places], kind="stable")].tolist():
+        for count in (np.ceil(here[place] / 2), 0.0):
+            left[place] = count
+            found.append(left.copy())
+    return np.array(found).reshape(-1, len(groups))
 
 
 def cheapest_groups(

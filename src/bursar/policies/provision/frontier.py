@@ -27,6 +27,7 @@ from random import Random
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from bursar.beliefs.bag_times import ENOUGH
 from bursar.engine.roles import Provisioner
@@ -39,6 +40,7 @@ from bursar.plan.bag.known_fleet import KnownFleet
 from bursar.plan.bag.live_plan import HOPELESS, LivePlan, plan_live
 from bursar.policies.live_attempts import deserves
 from bursar.policies.provision.frontier_state import BagBelief, FleetNow
+from bursar.policies.provision.last_tasks import Restart, look_at_last, money_to_spend
 from bursar.policies.reconcile import Target, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.events import AnyEvent, AttemptEnded
@@ -107,8 +109,16 @@ class Frontier(Provisioner):
         """results, when the kept fleet was last judged"""
         self._dropping = 0
         """plans in a row that wanted fewer machines"""
+        self._wanted_more = False
+        """whether the last plan wanted more machines than there were"""
         self._hopeless = 0
         """plans in a row that found no chance"""
+        self._last_look: Time = 0
+        """when the machines that the last tasks hold are looked at again"""
+        self._restart: Restart | None = None
+        """where tasks begin again whose machine was too dear to be held"""
+        self._is_restarting = False
+        """whether that has been rented, and they wait for it"""
 
     def learns_from(self) -> Collection[type]:
         return (AttemptEnded,)
@@ -129,8 +139,16 @@ class Frontier(Provisioner):
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if not view.ready:
+            if self._is_restarting:
+                self._restart, self._is_restarting = None, False
             return () if view.arrivals_open else self._finish(view, now)
         self._is_ending = False
+        if self._restart is not None and not view.arrivals_open:
+            if not self._is_restarting and (rented := self._begin_again(view, now, self._restart)):
+                return rented
+            if self._is_restarting and view.fleet.get(self._restart.offer.name, 0):
+                return ()
+            self._restart, self._is_restarting = None, False  # it cannot be paid, or is lost
         if not self._plans and self._is_before(view) and (begun := self._begin(view, now)):
             return begun
         if self._kept is not None:
@@ -223,6 +241,8 @@ class Frontier(Provisioner):
         results, ready = self._planned_for
         if now >= self._next_look and self.belief.count:
             return True
+        if self._wanted_more and self.belief.count > results:
+            return True
         if len(view.ready) > ready or not any(view.fleet.values()):
             return True  # some were lost with their machines, or all that was rented is
         new = self.belief.count - results
@@ -252,14 +272,28 @@ class Frontier(Provisioner):
             )
         # One long task may make the money seem short for a while; boots that were paid are lost.
         self._dropping = self._dropping + 1 if self.plan.wants_less else 0
+        self._confirm_more()
         if self._plans == 1 and isfinite(left.money) and not self.belief.are_speeds_given:
             more = with_trials(self.plan.fleet, groups, left, self.belief.times)
             self.plan = msgspec.structs.replace(self.plan, fleet=more)
         is_none = self.plan.best_log_chance < HOPELESS and ended >= ENOUGH
         self._hopeless = self._hopeless + 1 if is_none else 0
-        looks = LOOKS if ended < ENOUGH or is_none else LATER_LOOKS
+        looks = LOOKS if ended < ENOUGH or is_none or self._wanted_more else LATER_LOOKS
         between = self.belief.times.mean / looks / min(self.belief.speeds.values())
         self._next_look = now + max(SHORTEST_LOOK, min(5 * MINUTE, seconds(between)))
+
+    def _confirm_more(self) -> None:
+        """More is rented only if two plans in a row want more than there is.
+
+        The results so far may fit two beliefs about as well, and the next one may favour the other.
+        """
+        plan, groups = self.plan, self._now.groups
+        assert plan is not None  # noqa: S101
+        here = np.where(groups.is_new, 0.0, groups.room)
+        wants_more = plan.is_change and bool(here.any() and (plan.fleet > here).any())
+        if wants_more and not self._wanted_more:
+            self.plan = msgspec.structs.replace(plan, is_change=False)
+        self._wanted_more = wants_more
 
     def _possible_means(self, view: View) -> Sequence[PossibleMean]:
         """Means of run times, while nothing but the budget tells them, and nothing is rented."""
@@ -308,9 +342,9 @@ class Frontier(Provisioner):
 
     # --- leaving ---------------------------------------------------------------------------------
 
-    def _finish(self, view: View, now: Time) -> list[Release]:
+    def _finish(self, view: View, now: Time) -> list[Release | Wake]:
         """Nothing is ready: whatever has nothing to do leaves, also what still boots."""
-        found = [
+        found: list[Release | Wake] = [
             Release(number, at_once=True, reason="nothing is left to start, or replicas only")
             for number in self._idle.take(view)
             if not deserves(view.machines[number], view) and view.machines[number].refunds(now)
@@ -322,7 +356,29 @@ class Frontier(Provisioner):
                 for machine in view.machines.values()
                 if machine.up is None and not machine.leaving and machine.refunds(now)
             ]
-        return found
+            self._last_look = now
+        return [*found, *self._hold(view, now)]
+
+    def _hold(self, view: View, now: Time) -> list[Release | Wake]:
+        """Let go of machines that cost too much until their last tasks have ended."""
+        if now < self._last_look or view.ledger.budget is None or not view.attempts:
+            return []
+        look = look_at_last(view, now, self.belief, money_to_spend(view, now))
+        self._last_look, self._restart = look.again, look.restart
+        why = "the money would not last until its tasks end: they begin again on a smaller machine"
+        return [
+            *(Release(number, at_once=True, reason=why) for number in look.released),
+            Wake(look.again),
+        ]
+
+    def _begin_again(self, view: View, now: Time, restart: Restart) -> list[Rent | Release]:
+        """Rent what was planned for tasks whose machine was released."""
+        name = restart.offer.name
+        fleet = {name: view.fleet.get(name, 0) + restart.count}
+        why = "for long tasks that held a machine which costs more"
+        rented = reconcile(view, Target(fleet=fleet, rent=why), now)
+        self._is_restarting = bool(rented)
+        return rented
 
     def _leave(self, view: View, now: Time) -> list[Release]:
         """What the plan dropped and has ended its tasks, or is not up yet.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
-from math import exp, hypot, inf, log, sqrt
+from math import exp, inf, log, sqrt
 from operator import itemgetter
 from statistics import NormalDist
 from typing import Final
@@ -128,8 +128,7 @@ class BagBelief(RunTimes):
         if is_known_work:
             self.times = learn(self._prior, self.seen, ages, self.speeds)
             if self.count and not self.are_speeds_given:
-                doubt = hypot(self.times.doubt, self._speed_doubt(ages))
-                self.times = msgspec.structs.replace(self.times, doubt=doubt)
+                self.times = self.times.more_doubtful(self._speed_doubt(ages))
         else:
             mean = self._prior.mean * BELIEVED / SPARING
             self.times = BagTimes.lognormal(mean, FIRST_DOUBT, FIRST_SPREAD, 0)
@@ -213,7 +212,7 @@ class FleetNow:
 
     def look(self, view: View, now: Time, dropped: AbstractSet[int]) -> None:
         offers = view.market.offers
-        machines, places, started = _under_way(view)
+        machines, places, started = under_way(view)
         ages = (now - started) / SECOND
         by_offer = {offer.name: ages[places == place] for place, offer in enumerate(offers)}
         self._belief.learn(view, by_offer)
@@ -366,7 +365,7 @@ class _Standing:
             -(-begin * PARTS // max(1, offer.boot)),
             -(-paid // alike),
         )
-        return _Terms(key, begin / SECOND, paid / SECOND, _refund(machine, self._now))
+        return _Terms(key, begin / SECOND, paid / SECOND, refund_of(machine, self._now))
 
     def has(self, machines: Integers) -> NDArray[np.bool_]:
         """Which of some machines are in a group."""
@@ -429,7 +428,7 @@ def _groups(rows: list[_GroupRow], speeds: Floats) -> MachineGroups:
     )
 
 
-def _under_way(view: View) -> tuple[Integers, Integers, Integers]:
+def under_way(view: View) -> tuple[Integers, Integers, Integers]:
     """Machines, places of offers and times of begin of what runs, in the order of the offers.
 
     A replica is no work of its own: it ends with the attempt that it repeats.
@@ -461,7 +460,7 @@ def _by_machine(
     )
 
 
-def _refund(machine: Machine, now: Time) -> float:
+def refund_of(machine: Machine, now: Time) -> float:
     """What leaving now gives back, in billionths."""
     offer = machine.offer
     paid = offer.units(machine.until - machine.rented)
