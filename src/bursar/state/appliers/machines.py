@@ -26,6 +26,7 @@ def machine_rented(state: RunFacts, event: ev.MachineRented) -> None:
         account=event.account,
     )
     state.changes.machines.note(event.machine)
+    state.boots.begin(event.machine, offer, event.at)
     state.fleet[offer.name] = state.fleet.get(offer.name, 0) + 1
     state.ledger.commit(event.machine, offer, event.at, event.until, event.account)
 
@@ -68,6 +69,7 @@ def _begin_to_leave(state: RunFacts, machine: Machine) -> None:
 def machine_up(state: RunFacts, event: ev.MachineUp) -> None:
     machine = state.machines[event.machine]
     change_field(machine, "up", event.at)
+    state.boots.end(machine.id, machine.offer, event.at)
     state.supply.change(machine.offer.slots, event.at, machine.account)
     state.changes.machines.note(event.machine)
     state.refusals.pop(machine.offer.name, None)
@@ -80,6 +82,7 @@ def machine_adopted(state: RunFacts, event: ev.MachineAdopted) -> None:
     if machine.up is not None:
         state.supply.change(-machine.offer.slots, event.at, machine.account)
     change_field(machine, "up", None)
+    state.boots.forget(machine.id, machine.offer)
     state.changes.machines.note(event.machine)
     state.idle.discard(machine.id)
 
@@ -87,6 +90,7 @@ def machine_adopted(state: RunFacts, event: ev.MachineAdopted) -> None:
 def machine_down(state: RunFacts, event: ev.MachineDown) -> None:
     machine = state.machines.pop(event.machine)
     change_field(machine, "down", True)
+    state.boots.forget(machine.id, machine.offer)
     if machine.up is not None:
         state.supply.change(-machine.offer.slots, event.at, machine.account)
     state.changes.machines.note(event.machine)
