@@ -52,6 +52,11 @@ class Cluster(Protocol):
     starts_agents: bool
     """whether the plug-in does"""
 
+    @property
+    def starts(self) -> int:
+        """How many schedulers it has had: one that was killed is followed by another."""
+        ...
+
     async def workers(self) -> Sequence[FoundWorker]:
         """Who is there now, and has the plug-in; OSError if the scheduler cannot be reached."""
         ...
@@ -123,6 +128,10 @@ class OwnCluster(_Connections):
         self._latest: dict[str, FoundWorker] = {}
         """of those, by the name of their machine"""
 
+    @property
+    def starts(self) -> int:
+        return self.scheduler.starts
+
     def carrier(self, token: str) -> CarrierConfig:
         """What the agent of a machine must know to start its worker."""
         name = name_of(token)
@@ -167,6 +176,7 @@ class GivenCluster(_Connections):
         super().__init__(mark, Credentials())
         self._mark = mark
         self._trust = trust
+        self.starts = 0
         self._prepared = ""
         """the id of the scheduler that has the plug-in"""
         self._scheduler = scheduler
@@ -193,6 +203,7 @@ class GivenCluster(_Connections):
         if found.scheduler != self._prepared:
             await self._prepare()
             self._prepared = found.scheduler
+            self.starts += 1
         return found.workers
 
     async def _prepare(self) -> None:

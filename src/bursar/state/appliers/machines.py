@@ -56,6 +56,10 @@ def loss_announced(state: RunFacts, event: ev.LossAnnounced) -> None:
     change_field(machine, "doomed", event.gone)
 
 
+def connection_changed(state: RunFacts, event: ev.ConnectionLost | ev.ConnectionRestored) -> None:
+    """Told for those who ask why: what runs there goes on, and is reported later."""
+
+
 def _begin_to_leave(state: RunFacts, machine: Machine) -> None:
     """Count a machine among those that leave, once: one may be announced, then released."""
     state.changes.machines.note(machine.id)
