@@ -122,6 +122,9 @@ def test_the_scheduler_is_killed_and_no_attempt_is_lost(lab):
     assert lab.outputs("s") == expected(12)
     attempts = lab.call("export", "s", "--joblog", "-").splitlines()[1:]
     assert len(attempts) == 12, "some were executed twice"
+    why = lab.call("why", "s")
+    assert "the Dask scheduler does not answer" in why
+    assert "the Dask scheduler answers again" in why
     assert lab.all_end(15), "a process survived"
 
 
@@ -136,6 +139,9 @@ def test_a_frozen_carrier_is_replaced_and_no_attempt_is_lost(lab):
     assert lab.outputs("f") == expected(6)
     attempts = lab.call("export", "f", "--joblog", "-").splitlines()[1:]
     assert len(attempts) == 6
+    why = lab.call("why", "f")
+    assert "lab-1 does not answer" in why
+    assert "lab-1 answers again" in why
     assert lab.all_end(15)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
 
 import pytest
@@ -141,6 +143,45 @@ def test_a_controller_that_was_killed_leaves_no_job_and_no_agent_behind(rented, 
 def test_what_slurm_refuses_is_refused_in_its_words(rented):
     rented.rent(1, Offer("x", PRICE, MINUTE, place=Place(partition="nowhere")))
     assert "Invalid partition" in rented.hear(Refused, 1).why
+
+
+def replace_sbatch(monkeypatch, directory, script):
+    """Another `sbatch` comes before the real one, which the script knows as REAL."""
+    (directory / "bin").mkdir()
+    program = directory / "bin" / "sbatch"
+    program.write_text(f"#!/bin/sh\nREAL={shutil.which('sbatch')}\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{directory}/bin:{os.environ['PATH']}")
+
+
+def test_a_job_that_slurm_took_although_sbatch_failed_is_the_machine(
+    rented, slurm, tmp_path, monkeypatch
+):
+    failing = '"$REAL" "$@" >/dev/null; echo "Socket timed out" >&2; exit 1'
+    replace_sbatch(monkeypatch, tmp_path, failing)
+    rented.rent(1, OFFER)
+    rented.hear(Up, 1)
+    assert not [one for one in rented.news if isinstance(one, Refused)]
+    assert len(slurm.jobs()) == 1
+
+
+def test_a_job_that_slurm_takes_after_it_was_refused_is_cancelled(
+    rented, slurm, tmp_path, monkeypatch
+):
+    late = (
+        f"cat > {tmp_path}/script\n"
+        f"(while [ ! -e {tmp_path}/go ]; do sleep 0.05; done\n"
+        f'"$REAL" --hold "$@" < {tmp_path}/script > {tmp_path}/job) > /dev/null 2>&1 &\n'
+        'echo "Socket timed out" >&2; exit 1'
+    )
+    replace_sbatch(monkeypatch, tmp_path, late)
+    rented.rent(1, OFFER)
+    assert "timed out" in rented.hear(Refused, 1).why
+    (tmp_path / "go").touch()
+    job = tmp_path / "job"
+    number = eventually(lambda: job.exists() and job.read_text().strip())
+    assert number
+    assert eventually(lambda: number not in slurm.jobs())
 
 
 def test_keys_are_in_no_script_of_slurm_and_in_no_file_that_others_can_read(rented, tmp_path):

@@ -15,6 +15,7 @@ from bursar.runs.forecasting import forecast, may_forecast
 from bursar.runs.request import Request
 from bursar.runs.study import bag_subject, by_engine
 from bursar.state import events as ev
+from bursar.state.boot_times import SeenBoots
 from bursar.state.state import RunState, fold
 
 SMALL = Offer("small", Money.parse("0.05"), 5 * MINUTE, limit=8, boot=30 * SECOND)
@@ -87,6 +88,20 @@ def test_what_the_policy_will_rent_is_in_the_forecast():
     assert made.cost[0] >= state.ledger.committed - Money.parse("0.05") * len(state.machines)
     assert abs(made.end[1] / final.last_settled - 1) < 0.2
     assert rented and first
+
+
+def test_machines_are_expected_up_when_those_before_them_were():
+    events = simulated(1, fleet={"small": 2}, tasks=60)
+    ends = []
+    for boot in (MINUTE, 60 * MINUTE):
+        state, now, _ = seen_at(events, 0.3)
+        wider = msgspec.structs.replace(state.created.made_with, fleet={"small": 6})
+        state.created = msgspec.structs.replace(state.created, options=wider)
+        state.boots.seen["small"] = SeenBoots(boot, 16)
+        for number in range(3, 7):
+            state.apply(ev.MachineRented(now, number, "small", now + 5 * MINUTE))
+        ends.append(forecast_of(state, now).end[1])
+    assert ends[0] < 0.7 * ends[1], "four more machines are of no use after an hour"
 
 
 def test_a_budget_that_does_not_do_has_no_chance():

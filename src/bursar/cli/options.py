@@ -210,6 +210,13 @@ site_options: Final = together(
     ),
     option(
         MACHINES,
+        "--trust-cluster",
+        is_flag=True,
+        default=None,
+        help="Use a Dask cluster without TLS: those who control its network can run code here.",
+    ),
+    option(
+        MACHINES,
         "--listen",
         metavar="ADDRESS",
         help="Address of this computer that machines can reach (default: found out).",

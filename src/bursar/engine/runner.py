@@ -50,7 +50,16 @@ class Gone(NamedTuple):
     why: str = ""
 
 
-RunnerNews = Joined | Ended | Gone
+class LineChanged(NamedTuple):
+    """A machine elsewhere does not answer, or answers again; it may still do its work."""
+
+    machine: int
+    """0: what carries orders to all of them"""
+    is_cut: bool
+    why: str = ""
+
+
+RunnerNews = Joined | Ended | Gone | LineChanged
 
 
 class Runner(Protocol):

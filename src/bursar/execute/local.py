@@ -11,14 +11,14 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
 
-from bursar.engine.runner import Ended, Gone, Joined, RunnerNews
+from bursar.engine.runner import Ended, Gone, Joined, LineChanged, RunnerNews
 from bursar.engine.world import Fate
 from bursar.execute.calls import Answer, Calls
 from bursar.execute.clock import RunClock
 from bursar.execute.dispatch import AnyDispatcher, Dispatcher
 from bursar.execute.link import WardenLink
 from bursar.execute.outputs import FIX, NO_SPACE, Outputs
-from bursar.execute.reports import AttemptReport, JoinedReport, MachineReport
+from bursar.execute.reports import AttemptReport, JoinedReport, LineReport, MachineReport
 from bursar.execute.staging import Staging
 from bursar.model.errors import DiskError, shown
 from bursar.model.market import Offer
@@ -186,6 +186,8 @@ class LocalRunner:
                 self._attempt_ended(report)
             elif isinstance(report, JoinedReport):
                 self._news.append(Joined(report.machine))
+            elif isinstance(report, LineReport):
+                self._news.append(LineChanged(*report))
             else:
                 self._machine_gone(report)
         news, self._news = self._news, []

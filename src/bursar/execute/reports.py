@@ -41,7 +41,16 @@ class JoinedReport(NamedTuple):
     machine: int
 
 
-Report = AttemptReport | MachineReport | JoinedReport
+class LineReport(NamedTuple):
+    """A machine elsewhere does not answer, or answers again."""
+
+    machine: int
+    """0: the Dask scheduler"""
+    is_cut: bool
+    why: str = ""
+
+
+Report = AttemptReport | MachineReport | JoinedReport | LineReport
 
 
 def outcome_of(cause: str, code: int) -> Outcome:

@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from bursar.engine.renter import Announced, Down, Refused, Renter, RentOrder, Up
-from bursar.engine.runner import Ended, Gone, Joined, Runner
+from bursar.engine.runner import Ended, Gone, Joined, LineChanged, Runner
 from bursar.engine.world import External, Fate, happening
 from bursar.execute.clock import RunClock
 from bursar.execute.lateness import Lateness
@@ -75,6 +75,7 @@ class RealWorld:
             Joined: self._heard_joined,
             Ended: self._heard_ended,
             Gone: self._heard_gone,
+            LineChanged: self._heard_line,
         }
         renter.open(runner.wake)
 
@@ -264,6 +265,14 @@ class RealWorld:
             self._runner.leave(news.machine, news.cause)
         else:
             self._both_down(rented.gone, news, now)
+
+    def _heard_line(self, news: LineChanged, now: Time) -> None:
+        if news.machine and news.machine not in self._machines:
+            return
+        if news.is_cut:
+            self._happened.append(ev.ConnectionLost(now, news.machine, news.why))
+        else:
+            self._happened.append(ev.ConnectionRestored(now, news.machine))
 
     def _heard_gone(self, news: Gone, now: Time) -> None:
         rented = self._machines.get(news.machine)

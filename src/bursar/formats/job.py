@@ -28,6 +28,7 @@ A job file is TOML with a key for every flag of `bursar run` (`arg_file` for `--
 | `market` | a market file, or its content as a table |
 | `on` | where machines are: `"local"`, `"dask"`, `"ssh"`, `"slurm"` or `"ec2"` |
 | `scheduler` `listen` | of a Dask cluster that is there; this computer, as machines see it |
+| `trust_cluster` | true: use that cluster also where it has no TLS |
 | `shared` | true: machines see the working directory, under the same name |
 | `budget` | the most money ever committed: `"5"`, `"5 USD"`; or in each interval: `"5/h"` |
 | `best_effort` | true: where the budget does not do for all tasks, go on for as many as it buys |
@@ -108,6 +109,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """a file, or the market itself"""
     on: str | None = None
     scheduler: str | None = None
+    trust_cluster: bool | None = None
     listen: str | None = None
     shared: bool | None = None
     budget: Money | None = None
@@ -264,9 +266,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def site(self) -> RunSite | None:
         """Where machines are; None: on this computer."""
         if self.on in (None, "local"):
-            for name in ("scheduler", "listen", "shared"):
+            for name in ("scheduler", "trust_cluster", "listen", "shared"):
                 if getattr(self, name):
-                    raise InputError(f"--{name} is for machines elsewhere: add --on dask")
+                    option = COMMAND_LINE.option(name)
+                    raise InputError(f"{option} is for machines elsewhere: add --on dask")
             return None
         return msgspec.convert(
             {
@@ -274,6 +277,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
                 "scheduler": self.scheduler or "",
                 "listen": self.listen or "",
                 "shared": bool(self.shared),
+                "trust_cluster": bool(self.trust_cluster),
             },
             RunSite,
         )

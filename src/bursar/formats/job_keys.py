@@ -207,6 +207,7 @@ READERS: Final[Mapping[str, Callable[[Any, Path], Any]]] = {
     "market": _read_market,
     "on": _choice(*PLACES),
     "scheduler": _simple(read_words),
+    "trust_cluster": _simple(read_flag),
     "listen": _simple(read_words),
     "shared": _simple(read_flag),
     "budget": _simple(read_budget),

@@ -20,3 +20,5 @@ class RunSite(msgspec.Struct, frozen=True, omit_defaults=True):
     """the address of this computer as machines see it; empty: found out"""
     shared: bool = False
     """whether machines see the working directory under the same name"""
+    trust_cluster: bool = False
+    """whether a given cluster is believed without TLS, by which it would prove itself"""

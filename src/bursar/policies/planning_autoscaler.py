@@ -76,7 +76,7 @@ class PlanningAutoscaler(Autoscaler):
         works = [one for one in self._index.unsettled() if account in ("", one.owner)]
         there = [m for m in view.machines.values() if m.account == account and not m.leaving]
         new = self.to_rent(works, view, now, account)
-        lanes = [*self._lanes(there, view, now), *self._new_lanes(new)]
+        lanes = [*self._lanes(there, view, now), *self._new_lanes(new, view, now)]
         plan = IntervalPlan(view, self.known, self.interval, lanes)
         for work in works:
             for task in work.having(RUNNING):
@@ -100,16 +100,17 @@ class PlanningAutoscaler(Autoscaler):
         for machine in sorted(machines, key=lambda one: one.id):
             offer, line = machine.offer, machine_line(machine.id)
             ends = [self.known.left(view.attempts[one].task, view, now) for one in machine.attempts]
-            begin = 0 if machine.up is not None else max(0, machine.rented + offer.boot - now)
+            begin = view.boot_left(machine, now)
             idle = [begin] * (offer.slots - len(ends))
             for free in (*ends, *idle):
                 yield PlannedLane(line, places[offer.name], free, [])
 
-    def _new_lanes(self, new: Mapping[str, int]) -> Iterator[PlannedLane]:
+    def _new_lanes(self, new: Mapping[str, int], view: View, now: Time) -> Iterator[PlannedLane]:
         for place, offer in enumerate(self.market.offers):
+            boot = view.boot_time(offer, now)
             for number in range(1, new.get(offer.name, 0) + 1):
                 for _ in range(offer.slots):
-                    yield PlannedLane(new_line(offer.name, number), place, offer.boot, [])
+                    yield PlannedLane(new_line(offer.name, number), place, boot, [])
 
     def keeps(self, machine: Machine) -> bool:
         return machine.id in self._planned.get(machine.account, ())

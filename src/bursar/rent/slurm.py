@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -59,6 +60,10 @@ class SlurmError(BursarError):
     exit_code = 1
 
 
+class NoSlurmError(SlurmError):
+    """Slurm is not installed here."""
+
+
 class SlurmJob(NamedTuple):
     """A job of ours, as the queue shows it."""
 
@@ -83,7 +88,7 @@ def run_slurm(*words: str, text: str = "") -> str:
             words, input=text, capture_output=True, text=True, timeout=TIMEOUT, check=False
         )
     except FileNotFoundError:
-        raise SlurmError(
+        raise NoSlurmError(
             f"there is no {words[0]} here: run this where Slurm is installed"
         ) from None
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -102,6 +107,11 @@ def queued_jobs() -> list[SlurmJob]:
         if name.startswith("bursar-") and state in ALIVE:
             jobs.append(SlurmJob(id_, name, state, comment))
     return jobs
+
+
+def _job_named(name: str) -> str:
+    """The number of the living job of this name; empty: there is none."""
+    return next((job.id for job in queued_jobs() if job.name == name), "")
 
 
 class _RentedJob(Leased):
@@ -132,6 +142,8 @@ class SlurmRenter(LeasingRenter[_RentedJob]):
         self._look_now = threading.Event()
         self._silence = Silence("Slurm")
         self._watcher: threading.Thread | None = None
+        self._may_have_strays = False
+        """a submission failed: Slurm may have taken the job, or take it later"""
 
     def lead(self, offer: Offer) -> Time:
         return LEAD
@@ -173,6 +185,9 @@ class SlurmRenter(LeasingRenter[_RentedJob]):
             self._look_now.set()
             end.wait(0.1)
             waited += 0.1
+        if self._may_have_strays:
+            with suppress(SlurmError):  # what it takes later finds no configuration, and ends
+                self._end_strays(queued_jobs())
         self._closing.set()
         self._look_now.set()
         self._pool.shutdown(wait=True)
@@ -185,17 +200,33 @@ class SlurmRenter(LeasingRenter[_RentedJob]):
         """A job that is there already, of a process that crashed, is this one."""
         name = job_name(self._mark, order.machine)
         try:
-            job = next((one.id for one in queued_jobs() if one.name == name), "")
-            if not job:
-                job = self._sbatch(order, name)
+            job = _job_named(name) or self._sbatch(order, name)
         except (SlurmError, OSError) as error:
-            self._refuse(order.machine, rented, str(error))
-            return
+            self._may_have_strays = True
+            job = self._taken_all_the_same(name, order.until)
+            if not job:
+                self._refuse(order.machine, rented, str(error))
+                return
         with self._lock:
             rented.job = job
         if rented.is_leaving or self._machines.get(order.machine) is not rented:
             self._cancel(job)
         self._look_now.set()
+
+    def _taken_all_the_same(self, name: str, until: Time) -> str:
+        """The job of this name after `sbatch` failed: perhaps only its answer was lost.
+
+        While the controller does not answer, nobody knows; it is asked to the end of the lease, at
+        which the job would end by itself.
+        """
+        while not self._closing.is_set() and self._now() < until:
+            try:
+                return _job_named(name)
+            except NoSlurmError:
+                break
+            except SlurmError:
+                self._closing.wait(LOOK_EVERY)
+        return ""
 
     def _sbatch(self, order: RentOrder, name: str) -> str:
         place = order.offer.place or _NOWHERE
@@ -249,14 +280,16 @@ class SlurmRenter(LeasingRenter[_RentedJob]):
     def _look_often(self) -> None:
         while not self._closing.is_set():
             known = {rented.job for rented in list(self._machines.values()) if rented.job}
-            if known:
+            if known or self._may_have_strays:
                 try:
-                    states = {job.id: job.state for job in queued_jobs()}
+                    jobs = queued_jobs()
                 except SlurmError as error:  # it may be starting again: nothing is known
                     self._silence.failed(error)
                 else:
                     self._silence.answered()
-                    self._look(known, states)
+                    self._look(known, {job.id: job.state for job in jobs})
+                    if self._may_have_strays:
+                        self._end_strays(jobs)
             self._look_now.wait(LOOK_EVERY)
             self._look_now.clear()
 
@@ -273,6 +306,15 @@ class SlurmRenter(LeasingRenter[_RentedJob]):
                 self._down(machine, rented, "released", self._now())
             elif not state:
                 self._down(machine, rented, "lost", self._now(), _ending(rented.job))
+
+    def _end_strays(self, jobs: Sequence[SlurmJob]) -> None:
+        """Cancel jobs of the run that are not one of its machines."""
+        prefix = job_prefix(self._mark)
+        for job in jobs:
+            if job.name.startswith(prefix):
+                rented = self._machines.get(int(job.name.removeprefix(prefix)))
+                if rented is None or rented.job not in ("", job.id):
+                    self._cancel(job.id)
 
     def _expired(self, rented: _RentedJob) -> None:
         """Its job may still wait in the queue."""

@@ -180,6 +180,10 @@ def _tell_machine(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None
         case ev.LossAnnounced():
             left = format_duration(event.gone - event.at)
             return f"{_name(state, event.machine)} will be taken away", f"announced {left} ahead"
+        case ev.ConnectionLost():
+            return f"{_line_of(state, event.machine)} does not answer", event.why
+        case ev.ConnectionRestored():
+            return f"{_line_of(state, event.machine)} answers again", "what ran there went on"
         case ev.MachineAdopted():
             return (
                 f"adopt {_name(state, event.machine)}",
@@ -188,6 +192,10 @@ def _tell_machine(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None
         case ev.MachineDown(cause=cause) if cause != "released":
             return f"{_name(state, event.machine)} is gone ({cause})", event.why
     return None
+
+
+def _line_of(state: RunState, machine: int) -> str:
+    return _name(state, machine) if machine else "the Dask scheduler"
 
 
 def _tell_attempt(event: ev.AnyEvent, state: RunState) -> tuple[str, str] | None:

@@ -63,7 +63,7 @@ def _found(
     site: RunSite, market: Market, prefix: str
 ) -> Iterator[tuple[str, str, Callable[[], None]]]:
     if site.scheduler:
-        return _on_cluster(site.scheduler, prefix)
+        return _on_cluster(site, prefix)
     if site.on == "slurm":
         return _on_slurm(prefix)
     if site.on == "ec2":
@@ -116,18 +116,19 @@ def _on_ec2(market: Market, prefix: str) -> Iterator[tuple[str, str, Callable[[]
         yield f"{prefix}{one.machine}", f"instance {one.id}", end
 
 
-def _on_cluster(scheduler: str, prefix: str) -> Iterator[tuple[str, str, Callable[[], None]]]:
-    from bursar.execute.remote.clusters import run_on_workers
+def _on_cluster(site: RunSite, prefix: str) -> Iterator[tuple[str, str, Callable[[], None]]]:
+    from bursar.execute.remote.clusters import GivenCluster
     from bursar.execute.remote.plugin import end_agents, list_agents
 
+    cluster = GivenCluster("", site.scheduler, trust=site.trust_cluster)
     try:
-        found = asyncio.run(run_on_workers(scheduler, list_agents, prefix))
+        found = asyncio.run(cluster.run_on_workers(list_agents, prefix))
     except (OSError, TimeoutError) as error:
-        raise InputError(f"{scheduler}: no Dask scheduler answers ({error})") from None
+        raise InputError(f"{site.scheduler}: no Dask scheduler answers ({error})") from None
     where = {token: address for address, tokens in found.items() for token in tokens}
     for token, address in sorted(where.items()):
 
         def end(token: str = token) -> None:
-            asyncio.run(run_on_workers(scheduler, end_agents, token))
+            asyncio.run(cluster.run_on_workers(end_agents, token))
 
         yield token, address, end

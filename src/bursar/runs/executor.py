@@ -79,15 +79,16 @@ class BudgetExecutor(Executor):
         seed: int | None = None,
         on: str | None = None,
         scheduler: str | None = None,
+        trust_cluster: bool = False,
         listen: str | None = None,
         progress: bool = False,
     ) -> None:
-        """`on`, `scheduler` and `listen`: machines elsewhere, as in `bursar run`.
+        """`on`, `scheduler`, `trust_cluster` and `listen`: machines elsewhere, as in `bursar run`.
 
         `progress`: one line in the terminal, or one output in a notebook, tells how it stands.
         """
         with _as_arguments():
-            site = _site(on, scheduler, listen)
+            site = _site(on, scheduler, listen, trust=trust_cluster)
             known = _market(market, max_workers, fleet)
             if site is not None:
                 from bursar.runs.sites import site_market
@@ -205,14 +206,18 @@ def _as_arguments() -> Iterator[None]:
         raise ArgumentError(str(error)) from None
 
 
-def _site(on: str | None, scheduler: str | None, listen: str | None) -> RunSite | None:
+def _site(
+    on: str | None, scheduler: str | None, listen: str | None, *, trust: bool
+) -> RunSite | None:
     if on in (None, "local"):
-        if scheduler or listen:
-            raise ArgumentError('scheduler= and listen= are for machines elsewhere: add on="dask"')
+        if scheduler or listen or trust:
+            raise ArgumentError(
+                'scheduler=, trust_cluster= and listen= are for machines elsewhere: add on="dask"'
+            )
         return None
     if on not in PLACES:
         raise ArgumentError(f"on={shown(on)} is not known; {instead_of(str(on), PLACES)}")
-    return RunSite(on, scheduler or "", listen or "")
+    return RunSite(on, scheduler or "", listen or "", trust_cluster=trust)
 
 
 def _market(

@@ -55,6 +55,13 @@ class _Seen:
         assert state.created is not None  # noqa: S101
         view, options = view_of(state), state.created.made_with
         self.state, self.now = state, now
+        self.boots = {offer.name: view.boot_time(offer, now) for offer in state.market.offers}
+        self.booting = {
+            one.id: now - one.rented + view.boot_left(one, now)
+            for one in state.machines.values()
+            if one.up is None
+        }
+        """machines that boot, and what they take in all, as far as that is known"""
         self.belief = BagBelief(options.runtime, options.deviation)
         self.belief.saw_before(view)
         begun = [
@@ -166,7 +173,7 @@ class _Drawn:
         return work
 
     def boot(self, machine: Machine) -> Time | None:
-        return machine.offer.boot
+        return self._seen.booting.get(machine.id, self._seen.boots[machine.offer.name])
 
     def life(self, machine: Machine) -> Time | None:
         rate = self._losses.get(machine.offer.pool)

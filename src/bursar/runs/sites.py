@@ -28,7 +28,7 @@ def site_market(site: RunSite, market: Market | None, asked: OptionWords = PYTHO
             raise InputError(
                 f"{asked.option('scheduler')} is for {asked.given('on', 'dask')}: leave it out"
             )
-        return _cluster_market(site.scheduler, market)
+        return _cluster_market(site, market, asked)
     if site.on == "dask":
         return market
     if market is None:
@@ -74,9 +74,10 @@ def _check_ec2(market: Market) -> None:
         raise InputError(str(error)) from None
 
 
-def _cluster_market(scheduler: str, market: Market | None) -> Market:
+def _cluster_market(site: RunSite, market: Market | None, asked: OptionWords) -> Market:
     """The workers that are there now, as offers with limits."""
-    workers = asyncio.run(_workers(scheduler))
+    scheduler = site.scheduler
+    workers = asyncio.run(_workers(site, asked))
     if not workers:
         raise InputError(f"{scheduler}: the cluster has no workers; start some")
     if market is None:
@@ -99,11 +100,18 @@ def _cluster_market(scheduler: str, market: Market | None) -> Market:
     return replace(market, offers=tuple(offers))
 
 
-async def _workers(scheduler: str) -> Sequence[FoundWorker]:
-    from bursar.execute.remote.clusters import workers_of
+async def _workers(site: RunSite, asked: OptionWords) -> Sequence[FoundWorker]:
+    from bursar.execute.remote.clusters import GivenCluster
+    from bursar.execute.remote.security import UnprovedPeerError
 
+    scheduler = site.scheduler
+    cluster = GivenCluster("", scheduler, trust=site.trust_cluster)
     try:
-        return await asyncio.wait_for(workers_of(scheduler), 15)
+        return await asyncio.wait_for(cluster.known_workers(), 15)
+    except UnprovedPeerError as error:
+        raise InputError(
+            f"{error}; if you trust its network, add {asked.option('trust_cluster')}"
+        ) from None
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         raise InputError(
             f"{scheduler}: no Dask scheduler answers ({type(error).__name__}: {error}); check"

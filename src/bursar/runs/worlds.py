@@ -85,7 +85,7 @@ def remote_world(
     renter: Renter
     if site.scheduler:
         offers = [offer.name for offer in state.market.offers]
-        cluster = GivenCluster(mark, site.scheduler, offers)
+        cluster = GivenCluster(mark, site.scheduler, offers, trust=site.trust_cluster)
         renter = EmulatedRenter(clock.now, losses, lead=CLAIM_LEAD)
     else:
         cluster = _own_cluster(site, mark, home)

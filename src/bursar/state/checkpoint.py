@@ -27,6 +27,7 @@ from bursar.model.work import Work
 from bursar.model.workflow import Workflow
 from bursar.state import events as ev
 from bursar.state.attempts import Failure
+from bursar.state.boot_times import BootTimes
 from bursar.state.charges import Charge, ClosedCharges
 from bursar.state.ledger import Ledger
 from bursar.state.state import RunState
@@ -34,7 +35,7 @@ from bursar.state.time_series import AccountSeries, TimeSeries
 from bursar.state.view import Attempt, Machine, Refusal
 from bursar.state.work_plans import WorkPlans
 
-VERSION: Final = f"9 {sys.byteorder} {array('l').itemsize}"
+VERSION: Final = f"10 {sys.byteorder} {array('l').itemsize}"
 """Which checkpoints can be read: of the same fields, on a computer with the same numbers."""
 
 COLUMNS: Final = ("status", "failures", "winners", "offers_rented")
@@ -84,6 +85,7 @@ class Plain(msgspec.Struct, frozen=True):
     fleet: dict[str, int]
     leaving: dict[str, int]
     refusals: dict[str, Refusal]
+    boots: BootTimes
     plans: dict[int, WorkPlans]
     forecasts: list[ev.ForecastMade]
     arrivals_open: bool

@@ -306,6 +306,21 @@ class LossAnnounced(Event, frozen=True, tag=True, omit_defaults=True):
     gone: Time
 
 
+class ConnectionLost(Event, frozen=True, tag=True, omit_defaults=True):
+    """A machine does not answer, or the Dask scheduler: what runs goes on to the lease's end."""
+
+    machine: int = 0
+    """0: the scheduler"""
+    why: str = ""
+
+
+class ConnectionRestored(Event, frozen=True, tag=True, omit_defaults=True):
+    """It answers again."""
+
+    machine: int = 0
+    """0: the scheduler"""
+
+
 class MachineDown(Event, frozen=True, tag=True, omit_defaults=True):
     """The machine is gone; its attempts end with it and their tasks go back to the bag.
 
@@ -395,6 +410,8 @@ AnyEvent = (
     | MachineUp
     | MachineAdopted
     | LossAnnounced
+    | ConnectionLost
+    | ConnectionRestored
     | MachineDown
     | AttemptStarted
     | CancelOrdered

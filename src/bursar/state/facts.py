@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from bursar.model.collection import IndexedSet
 from bursar.model.goal import Goal, Limits
-from bursar.model.market import Market
+from bursar.model.market import Market, Offer
 from bursar.model.strategy import Strategy
 from bursar.model.text import cut
 from bursar.model.time import Time, format_duration
@@ -20,6 +20,7 @@ from bursar.model.work import Bag
 from bursar.model.workflow import Workflow
 from bursar.state import events as ev
 from bursar.state.attempts import OUTCOMES, AttemptLog, Failure
+from bursar.state.boot_times import BootTimes
 from bursar.state.ledger import Ledger
 from bursar.state.precedence import Precedence
 from bursar.state.recent import Changes
@@ -97,6 +98,8 @@ class RunFacts(Struct, eq=False):
     """by offer, machines being released, and those whose loss is announced"""
     refusals: dict[str, Refusal] = {}
     """offers whose machines were not available; not those of which one came up since"""
+    boots: BootTimes = field(default_factory=BootTimes)
+    """what machines take to come up"""
     idle: IndexedSet = field(default_factory=IndexedSet)
     """exactly the machines that are up, do not leave, and have a free slot"""
     attempts: dict[int, Attempt] = {}
@@ -204,6 +207,16 @@ class RunFacts(Struct, eq=False):
     def offer_of(self, machine: int) -> str:
         """The offer of a machine, also of one that is down."""
         return self.market.offers[self.offers_rented[machine]].name
+
+    def boot_time(self, offer: Offer, now: Time) -> Time:
+        """What a machine that is ordered now is expected to take until it is up."""
+        return self.boots.expected(offer, now)
+
+    def boot_left(self, machine: Machine, now: Time) -> Time:
+        """In how long a machine is expected to be up; 0: it is."""
+        if machine.up is not None:
+            return 0
+        return self.boots.left(machine.id, machine.offer, machine.rented, now)
 
     def command(self, task: int) -> tuple[str, ...]:
         work, index = self.locate(task)

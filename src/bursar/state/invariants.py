@@ -51,6 +51,9 @@ def check(state: RunState) -> None:
         _expect(state, Counter(standing) == there, f"fleet or leaving {standing}: {there}")
     for machine in state.machines.values():
         _check_machine(state, machine)
+    booting = {number for some in state.boots.booting.values() for number in some}
+    not_up = {machine.id for machine in state.machines.values() if machine.up is None}
+    _expect(state, booting <= not_up, f"booting {booting - not_up}")
     for task in range(1, state.total + 1):
         has_winner = state.winners[task] > 0
         _expect(state, has_winner == (state.status[task] == DONE), "winner", task)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 import msgspec
 
 from bursar.model.goal import Goal, Limits
-from bursar.model.market import Market
+from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.strategy import Strategy
 from bursar.model.time import Time
@@ -232,6 +232,8 @@ class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
     account_of: Callable[[int], str]
     offer_of: Callable[[int], str]
     may_replicate: Callable[[int], bool]
+    boot_time: Callable[[Offer, Time], Time]
+    boot_left: Callable[[Machine, Time], Time]
     _now: Callable[[], Time]
     _market: Callable[[], Market]
     _goal: Callable[[], Goal]
@@ -324,6 +326,7 @@ def view_of(state: View) -> ReadOnlyView:
     def may_replicate(task: int) -> bool:
         return state.may_replicate(task)
 
+    boot_time, boot_left = _boots_of(state)
     read = partial(partial, getattr, state)  # no frame of Python at each look
     return ReadOnlyView(
         ledger=_ledger_of(state),
@@ -350,6 +353,8 @@ def view_of(state: View) -> ReadOnlyView:
         account_of=account_of,
         offer_of=offer_of,
         may_replicate=may_replicate,
+        boot_time=boot_time,
+        boot_left=boot_left,
         _now=read("now"),
         _market=read("market"),
         _goal=read("goal"),
@@ -363,6 +368,20 @@ def view_of(state: View) -> ReadOnlyView:
         _stopping=read("stopping"),
         _pauses=lambda: tuple(state.pauses),
     )
+
+
+def _boots_of(
+    state: View,
+) -> tuple[Callable[[Offer, Time], Time], Callable[[Machine, Time], Time]]:
+    """The functions `boot_time` and `boot_left`; a method would lead to the state."""
+
+    def boot_time(offer: Offer, now: Time) -> Time:
+        return state.boot_time(offer, now)
+
+    def boot_left(machine: Machine, now: Time) -> Time:
+        return state.boot_left(machine, now)
+
+    return boot_time, boot_left
 
 
 def _ledger_of(state: View) -> LedgerView:

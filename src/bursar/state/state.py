@@ -39,6 +39,8 @@ _APPLIERS: Final[dict[type, Callable[[RunFacts, Any], None]]] = {
     ev.MachineUp: machines.machine_up,
     ev.MachineAdopted: machines.machine_adopted,
     ev.LossAnnounced: machines.loss_announced,
+    ev.ConnectionLost: machines.connection_changed,
+    ev.ConnectionRestored: machines.connection_changed,
     ev.MachineDown: machines.machine_down,
     ev.AttemptStarted: attempts.attempt_started,
     ev.CancelOrdered: attempts.cancel_ordered,

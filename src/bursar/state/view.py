@@ -423,6 +423,17 @@ class View(Protocol):
         """Whether another attempt may begin beside those of the task that live."""
         ...
 
+    def boot_time(self, offer: Offer, now: Time) -> Time:
+        """What a machine that is ordered now is expected to take until it is up.
+
+        The boot time of the market file, corrected by what machines of the offer took in this run.
+        """
+        ...
+
+    def boot_left(self, machine: Machine, now: Time) -> Time:
+        """In how long a machine is expected to be up; 0: it is."""
+        ...
+
 
 def money_left(view: View, account: str | None = None, now: Time | None = None) -> str:
     """What is left of the budget (of an account, at a time), for reasons."""

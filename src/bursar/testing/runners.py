@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import Final
 
-from bursar.engine.runner import Ended, Gone, Joined, Runner, RunnerNews
+from bursar.engine.runner import Ended, Gone, Joined, LineChanged, Runner, RunnerNews
 from bursar.execute.clock import RunClock
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -260,6 +260,8 @@ class _RunnerDrill:
             expect(news.attempt in self.live, f"the attempt does not live, or no more: {news}")
             del self.live[news.attempt]
             self.ended[news.attempt] = news
+            return
+        if isinstance(news, LineChanged):
             return
         machine = news.machine
         expect(machine in self.leases, f"nobody let this machine join: {news}")

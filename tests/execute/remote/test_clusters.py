@@ -35,6 +35,13 @@ def test_one_without_the_certificate_of_the_run_is_refused(own):
         asyncio.run(stranger._ask(own.scheduler.address))
 
 
+def test_one_without_any_certificate_is_refused(own):
+    plain = own.scheduler.address.replace("tls://", "tcp://")
+    stranger = GivenCluster("mark", plain)
+    with pytest.raises((OSError, TimeoutError)):
+        asyncio.run(asyncio.wait_for(stranger._ask(plain), 3))
+
+
 def test_a_scheduler_that_was_killed_is_started_again_at_its_address(own):
     before = own.scheduler.address
     os.kill(own.scheduler.pid, signal.SIGKILL)

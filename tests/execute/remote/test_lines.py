@@ -12,7 +12,7 @@ pytest.importorskip("distributed", reason="dask.distributed is not installed: bu
 
 from tests.dask_cluster import DaskCluster, eventually
 
-from bursar.engine.runner import Ended, Gone, Joined
+from bursar.engine.runner import Ended, Gone, Joined, LineChanged
 from bursar.execute.calls import Calls
 from bursar.execute.clock import RunClock
 from bursar.execute.remote import hub
@@ -37,6 +37,8 @@ class Drill:
         given = GivenCluster(mark, self.cluster.address)
         self.runner = DaskRunner("lines", self.outputs, self.clock, mark, given, calls=calls)
         self.news = []
+        self.lines = []
+        """news of lines that were cut or are there again"""
 
     def join(self, stay=5 * MINUTE):
         self.runner.join(1, OFFER, self.clock.now() + stay)
@@ -50,13 +52,26 @@ class Drill:
         """The next news of this kind."""
 
         def heard():
-            self.news += self.runner.poll(self.clock.now() + SECOND // 20)
+            self.look(SECOND // 20)
             return next((one for one in self.news if isinstance(one, kind)), None)
 
         found = eventually(heard, seconds)
         assert found, f"no {kind.__name__} among {self.news}"
         self.news.remove(found)
         return found
+
+    def look(self, patience):
+        for one in self.runner.poll(self.clock.now() + patience):
+            (self.lines if isinstance(one, LineChanged) else self.news).append(one)
+
+    def hears_line(self, machine, *, is_cut):
+        """Whether it is said, before long, that this line was cut or is there again."""
+
+        def heard():
+            self.look(SECOND // 20)
+            return (machine, is_cut) in [one[:2] for one in self.lines]
+
+        return eventually(heard)
 
     def agents(self):
         return (self.cluster.directory / "m").iterdir()
@@ -87,6 +102,8 @@ def test_an_attempt_outlives_its_dask_worker_and_is_heard_through_the_next(drill
     drill.cluster.workers["w-1"] = drill.cluster.start_worker("w-1")
     assert drill.hear(Ended).outcome == "success"
     assert not drill.news, "something else happened"
+    assert drill.hears_line(1, is_cut=True)
+    assert drill.hears_line(1, is_cut=False)
     drill.runner.settle(1, 1, "keep")
     assert (drill.outputs / "1" / "stdout").read_text() == "done\n"
     assert (tmp_path / "ran").read_text() == "once\n"
@@ -99,13 +116,15 @@ def test_a_frozen_worker_costs_time_and_no_work(drill):
     drill.cluster.workers["w-1"].send_signal(signal.SIGSTOP)
     end = time.monotonic() + 12
     while time.monotonic() < end:
-        drill.news += drill.runner.poll(drill.clock.now() + SECOND // 4)
+        drill.look(SECOND // 4)
     assert not drill.news
+    assert drill.hears_line(1, is_cut=True)
     drill.cluster.workers["w-1"].send_signal(signal.SIGCONT)
     assert drill.hear(Ended).outcome == "success"
     drill.start(2, "true")
     assert drill.hear(Ended).outcome == "success"
     assert not drill.news
+    assert drill.hears_line(1, is_cut=False)
 
 
 def test_the_scheduler_dies_with_all_workers_and_comes_back(drill):
@@ -121,6 +140,8 @@ def test_the_scheduler_dies_with_all_workers_and_comes_back(drill):
     drill.start(2, "true")
     assert drill.hear(Ended).outcome == "success"
     assert not drill.news
+    assert drill.hears_line(0, is_cut=True)
+    assert drill.hears_line(0, is_cut=False)
 
 
 def test_a_machine_that_does_not_answer_for_long_is_lost(drill, monkeypatch):

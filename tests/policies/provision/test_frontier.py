@@ -15,7 +15,7 @@ from bursar.engine.roles import Policy
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import ZERO, Money
-from bursar.model.time import MINUTE, SECOND
+from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag
 from bursar.plan.bag.live_fleet import MachineGroups, WorkLeft
 from bursar.plan.bag.live_plan import plan_live
@@ -28,6 +28,7 @@ from bursar.policies.replicate.at_risk import AtRisk
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
 from bursar.state.events import MachineRented, ReleaseOrdered
+from bursar.state.facts import RunFacts
 from bursar.testing import check_placer
 
 
@@ -259,6 +260,40 @@ def test_long_tasks_that_are_seen_late_do_not_use_up_the_money(seed):
     assert state.ended.status == "done"
 
 
+LARGE_AND_SMALL = (
+    per_second("large", "4.85", 64, speed=1.43, boot=30),
+    msgspec.structs.replace(per_second("small", "0.165", 4, speed=1.05, boot=0), limit=6),
+    msgspec.structs.replace(per_second("quick", "0.135", 2, speed=1.55, boot=90), limit=6),
+)
+
+
+@pytest.mark.parametrize("budget", ["1.00", "1.20"])
+def test_long_tasks_that_hold_large_machines_begin_again_on_small_ones(budget):
+    """A few of the tasks take ten times as long as others: one holds a machine of 64 slots."""
+    seed = 3
+    rng = Random(f"Pareto/{seed}")
+    tasks = [74 * rng.paretovariate(2.5) for _ in range(450)]
+    frontier = Frontier()
+    reasons = []
+
+    class Heard:
+        def saw(self, event, state):
+            if isinstance(event, ReleaseOrdered):
+                reasons.append(event.reason)
+
+    state = simulate(
+        Market("USD", "2026", LARGE_AND_SMALL),
+        Goal(Money.parse(budget)),
+        Bag(450),
+        Policy(frontier, KeptPlacer(frontier), AtRisk(frontier)),
+        ModelledBehaviour(given([round(one * SECOND) for one in tasks]), seed=seed),
+        seed=seed,
+        observers=[Heard()],
+    )
+    assert state.ended.status == "done"
+    assert any("begin again" in reason for reason in reasons)
+
+
 def test_replicas_are_no_work_of_their_own():
     """The last tasks are replicated on idle slots: what is left to do does not grow by that."""
     frontier = Frontier()
@@ -372,3 +407,41 @@ def test_with_little_to_do_and_much_money_it_begins_with_more_than_one_machine(t
     state = run(3.0, tasks=tasks, observers=[Heard()])
     assert state.ended.status == "done"
     assert sum(first) >= 8
+
+
+class Queued(ModelledBehaviour):
+    """Machines of one offer wait in a queue of which the market file says nothing."""
+
+    def boot(self, machine):
+        return 20 * MINUTE if machine.offer.name == "queued" else machine.offer.boot
+
+
+def run_with_a_queue(seed):
+    """What it costs to be done within an hour."""
+    offers = (per_second("queued", "0.0857", 2), per_second("prompt", "0.13", 2))
+    rng = Random(f"queue/{seed}")
+    runtimes = [max(1, round(rng.gauss(180, 40) * SECOND)) for _ in range(200)]
+    provisioner = Frontier()
+    state = simulate(
+        Market("USD", "2026", [msgspec.structs.replace(offer, limit=20) for offer in offers]),
+        Goal(deadline=HOUR),
+        Bag(200),
+        Policy(provisioner, KeptPlacer(provisioner), AtRisk(provisioner)),
+        Queued(given(runtimes), seed=seed),
+        seed=seed,
+    )
+    assert state.ended.status == "done"
+    assert state.now <= HOUR
+    return state.ledger.committed
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_machines_that_take_longer_to_come_up_than_promised_are_not_waited_for(seed, monkeypatch):
+    learned = run_with_a_queue(seed)
+    monkeypatch.setattr(RunFacts, "boot_time", lambda state, offer, now: offer.boot)
+    monkeypatch.setattr(
+        RunFacts,
+        "boot_left",
+        lambda state, machine, now: max(0, machine.rented + machine.offer.boot - now),
+    )
+    assert learned < run_with_a_queue(seed)

@@ -16,6 +16,7 @@ import socket
 import struct
 import time
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +36,9 @@ LATE_CONTACT: Final = 20 * SECOND
 """The same where its lease is over by the wall clock, which may be wrong."""
 LINGER: Final = 5 * SECOND
 """A machine that is over waits so long for bursar to hear it."""
+GATHER: Final = SECOND // 50
+"""Where attempts wait for a slot, reports are sent only this often, so that fewer messages carry
+them. It is less than what waits takes (`LONGEST_QUEUE` of `local.py`): no slot is idle for it."""
 NAP: Final = SECOND
 PEER: Final = struct.Struct("3i")
 """process, user and group of the other end of a socket"""
@@ -59,6 +63,8 @@ class Agent:
         """those that bursar has not confirmed"""
         self._confirmed = 0
         """how many it has"""
+        self._gathers_until = 0
+        """when the next reports are due"""
         self._over: int | None = None
         """when the machine was found to be over"""
         self._channels: dict[int, Channel] = {}
@@ -74,10 +80,7 @@ class Agent:
         signal.signal(signal.SIGTERM, self._asked_to_end)
         try:
             while not (self._stopping or self._is_done()):
-                for report in self._work.poll(boottime() + self._patience()):
-                    self._reports.append(report)
-                    if isinstance(report, m.MachineOver):
-                        self._over = boottime()
+                self._take(self._work.poll(boottime() + self._patience()))
                 self._answer_held()
                 if self._carrier is not None and self._over is None:
                     self._carrier.look(self._channels.values())
@@ -88,6 +91,12 @@ class Agent:
             for channel in self._channels.values():
                 channel.close()
             self._listener.close()
+
+    def _take(self, reports: Sequence[m.AnyReport]) -> None:
+        """Keep what happened until bursar has heard it."""
+        self._reports += reports
+        if any(isinstance(report, m.MachineOver) for report in reports):
+            self._over = boottime()
 
     def _begin(self, until: int) -> MachineWork:
         """New work, in empty directories."""
@@ -108,7 +117,8 @@ class Agent:
     def _patience(self) -> int:
         if self._held is None:
             return NAP
-        return max(0, min(NAP, self._held[2] - boottime()))
+        due = min(self._held[2], self._gathers_until) if self._reports else self._held[2]
+        return max(0, min(NAP, due - boottime()))
 
     def _asked_to_end(self, number: int, frame: object) -> None:
         self._stopping = True
@@ -209,10 +219,18 @@ class Agent:
         self._held = (channel, number, boottime() + request.hold)
 
     def _answer_held(self) -> None:
-        if self._held is not None and (self._reports or boottime() >= self._held[2]):
-            channel, number, _ = self._held
+        if self._held is None:
+            return
+        channel, number, until = self._held
+        if self._has_news() or boottime() >= until:
             self._held = None
             self._answer(channel, number, self._reply(with_reports=True))
+            self._gathers_until = boottime() + GATHER
+
+    def _has_news(self) -> bool:
+        """Whether there is something to tell that should not be gathered for longer."""
+        is_due = not self._work.has_more_than_runs or boottime() >= self._gathers_until
+        return bool(self._reports) and is_due
 
     def _read(self, request: m.ReadOutput) -> bytes:
         try:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from bursar.execute.remote.dask_scheduler import SchedulerConfig, SchedulerProcess
 from bursar.execute.remote.messages import CarrierConfig, Credentials
 from bursar.execute.remote.places import name_of
-from bursar.execute.remote.security import security_of
+from bursar.execute.remote.security import require_proof, security_of
 from bursar.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ class Cluster(Protocol):
     """the operation that bursar's plug-in has added to workers"""
     starts_agents: bool
     """whether the plug-in does"""
+
+    @property
+    def starts(self) -> int:
+        """How many schedulers it has had: one that was killed is followed by another."""
+        ...
 
     async def workers(self) -> Sequence[FoundWorker]:
         """Who is there now, and has the plug-in; OSError if the scheduler cannot be reached."""
@@ -90,7 +95,7 @@ class _Connections:
         return self._made
 
     def connect(self, address: str) -> rpc:
-        """Nothing but plain values and bytes is read from the other side."""
+        """The other side must have proved who it is: Dask unpickles what it sends."""
         from distributed.core import rpc
 
         return rpc(
@@ -122,6 +127,10 @@ class OwnCluster(_Connections):
         self._asked: Sequence[FoundWorker] = ()
         self._latest: dict[str, FoundWorker] = {}
         """of those, by the name of their machine"""
+
+    @property
+    def starts(self) -> int:
+        return self.scheduler.starts
 
     def carrier(self, token: str) -> CarrierConfig:
         """What the agent of a machine must know to start its worker."""
@@ -160,13 +169,33 @@ class GivenCluster(_Connections):
 
     starts_agents = True
 
-    def __init__(self, mark: str, scheduler: str, offers: Sequence[str] = ()) -> None:
+    def __init__(
+        self, mark: str, scheduler: str, offers: Sequence[str] = (), *, trust: bool = False
+    ) -> None:
+        """`trust`: also scheduler and workers that cannot prove who they are."""
         super().__init__(mark, Credentials())
         self._mark = mark
+        self._trust = trust
+        self.starts = 0
         self._prepared = ""
         """the id of the scheduler that has the plug-in"""
         self._scheduler = scheduler
         self._offers = offers
+
+    def connect(self, address: str) -> rpc:
+        self._require_proof(address)
+        return super().connect(address)
+
+    def _require_proof(self, address: str) -> None:
+        if not self._trust:
+            require_proof(address, self.security)
+
+    async def known_workers(self) -> Sequence[FoundWorker]:
+        """Who is there now; all of them must have proved who they are, or be trusted."""
+        workers = (await self._ask(self._scheduler)).workers
+        for worker in workers:
+            self._require_proof(worker.address)
+        return workers
 
     async def workers(self) -> Sequence[FoundWorker]:
         """A scheduler that is new to us gets the plug-in, for all its workers, also later ones."""
@@ -174,6 +203,7 @@ class GivenCluster(_Connections):
         if found.scheduler != self._prepared:
             await self._prepare()
             self._prepared = found.scheduler
+            self.starts += 1
         return found.workers
 
     async def _prepare(self) -> None:
@@ -193,6 +223,7 @@ class GivenCluster(_Connections):
     def client(self) -> Client:
         from distributed import Client
 
+        self._require_proof(self._scheduler)
         return Client(
             self._scheduler,
             asynchronous=True,
@@ -214,6 +245,12 @@ class GivenCluster(_Connections):
                 return worker
         return None
 
+    async def run_on_workers(self, function: Callable[[str], Any], argument: str) -> dict[str, Any]:
+        """What a function gives on each worker, by address."""
+        async with self.client() as client:
+            found: dict[str, Any] = await client.run(function, argument, on_error="ignore")
+            return found
+
     async def close(self) -> None:
         """End what may be left, and take the plug-in back."""
         from bursar.execute.remote.plugin import end_agents
@@ -222,20 +259,6 @@ class GivenCluster(_Connections):
             async with self.client() as client:
                 await client.run(end_agents, f"{self._mark}/", on_error="ignore")
                 await client.unregister_worker_plugin(self.handler)
-
-
-async def workers_of(scheduler: str) -> Sequence[FoundWorker]:
-    """Who is in a cluster, for one who has not begun."""
-    return (await _Connections("", Credentials())._ask(scheduler)).workers
-
-
-async def run_on_workers(
-    scheduler: str, function: Callable[[str], Any], argument: str
-) -> dict[str, Any]:
-    """What a function gives on each worker, by address."""
-    async with GivenCluster("", scheduler).client() as client:
-        found: dict[str, Any] = await client.run(function, argument, on_error="ignore")
-        return found
 
 
 def serves(worker: FoundWorker, offer: str, offers: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ from bursar.execute.remote.hub import Hub, Told
 from bursar.execute.remote.input_files import parts_to_send
 from bursar.execute.remote.machine_link import AnySent, MachineLink
 from bursar.execute.remote.packs import unpack
-from bursar.execute.reports import AttemptReport, MachineReport, Report
+from bursar.execute.reports import AttemptReport, LineReport, MachineReport, Report
 from bursar.execute.staging import TaskFiles
 from bursar.model.errors import DiskError
 from bursar.model.market import Offer
@@ -196,7 +196,9 @@ class RemoteDispatcher:
             machine, message = self._inbox.popleft()
             if isinstance(message, BaseException):
                 raise message
-            if isinstance(message, m.AttemptOver):
+            if isinstance(message, LineReport):
+                reports.append(message)
+            elif isinstance(message, m.AttemptOver):
                 if self._where.pop(message.attempt, None) is not None:
                     reports.append(self._heard(machine, message))
             elif machine in self._offers:

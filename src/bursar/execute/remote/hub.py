@@ -16,7 +16,7 @@ from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
 from bursar.execute.remote.clusters import Cluster, FoundWorker
 from bursar.execute.remote.machine_link import AnySent, MachineError, MachineLink
-from bursar.execute.reports import AttemptReport, JoinedReport, MachineReport
+from bursar.execute.reports import AttemptReport, JoinedReport, LineReport, MachineReport
 from bursar.model.errors import BursarError
 from bursar.model.time import SECOND
 
@@ -33,7 +33,7 @@ LEAVE_PATIENCE: Final = 10 * SECOND
 CONFIRM_PATIENCE: Final = 2.0
 """seconds to tell a machine that its end was heard"""
 
-Told = m.AttemptOver | MachineReport | JoinedReport | AttemptReport | BaseException
+Told = m.AttemptOver | MachineReport | JoinedReport | AttemptReport | LineReport | BaseException
 """what the runner's thread gets: of an attempt, as the machine told it"""
 
 
@@ -68,6 +68,10 @@ class Hub:
         """addresses of workers that machines have, and how many: two may share one on their host"""
         self._looked = asyncio.Event()
         self._seekers = 0
+        self._cut: set[int] = set()
+        """machines that joined and do not answer; 0: the scheduler"""
+        self._starts = 0
+        """how many schedulers the cluster had when it was last asked"""
         self.scheduler_error = ""
         """why nobody could tell who is there, the last time it was asked"""
         self._loop = asyncio.new_event_loop()
@@ -134,7 +138,7 @@ class Hub:
 
     async def _serve(self, link: MachineLink) -> None:
         """Find the machine's worker, speak to it, and find it again when the line is cut."""
-        why = ""
+        why, seen = "", ""
         while not link.is_over:
             try:
                 await self._speak(link)
@@ -151,7 +155,10 @@ class Hub:
                 raise
             except Exception as error:  # whatever a cut line looks like
                 why = f"{type(error).__name__}: {error}"
+                seen = "no answer in time" if isinstance(error, TimeoutError) else "its line broke"
             link.last_error = why
+            if link.has_joined and not link.is_over:
+                self._line_is_cut(link.machine, seen)
             await asyncio.sleep(RETRY)
 
     async def _speak(self, link: MachineLink) -> None:
@@ -199,12 +206,14 @@ class Hub:
             if self._seekers:
                 try:
                     self._workers = await asyncio.wait_for(self._cluster.workers(), LOOK_PATIENCE)
+                    self._scheduler_answered(self._cluster.starts)
                     self._looked.set()
                 except BursarError as error:
                     self._tell(0, error)
                     return
                 except Exception as error:  # the scheduler is not there, or no more
                     self.scheduler_error = f"{type(error).__name__}: {error}"
+                    self._line_is_cut(0, self.scheduler_error)
                 else:
                     self.scheduler_error = ""
             await asyncio.sleep(LOOK_EVERY)
@@ -215,6 +224,8 @@ class Hub:
             now = boottime()
             for link in list(self._links.values()):
                 since = self._leaving.get(link.machine)
+                if link.is_connected:
+                    self._line_is_there(link.machine)
                 if now > link.until + m.EXPIRY_SLACK:
                     why = "" if link.has_joined else self._silence(link)
                     self._over(link, "expired", link.until, why)
@@ -223,6 +234,23 @@ class Hub:
                 elif link.heard is not None and now - link.heard > LOST_AFTER:
                     self._over(link, "lost", now, self._silence(link))
             await asyncio.sleep(0.25)
+
+    def _scheduler_answered(self, starts: int) -> None:
+        """Tell also of one that was replaced before anybody missed it."""
+        if self._starts and starts != self._starts:
+            self._line_is_cut(0, "it ended, and another was started")
+        self._starts = starts
+        self._line_is_there(0)
+
+    def _line_is_cut(self, machine: int, why: str) -> None:
+        if machine not in self._cut:
+            self._cut.add(machine)
+            self._tell(machine, LineReport(machine, True, why))
+
+    def _line_is_there(self, machine: int) -> None:
+        if machine in self._cut:
+            self._cut.discard(machine)
+            self._tell(machine, LineReport(machine, False))
 
     def _silence(self, link: MachineLink) -> str:
         """Why nothing was heard of a machine, as far as that is known."""
@@ -258,6 +286,7 @@ class Hub:
         self._leave_worker(link)
         link.is_over = True
         del self._links[link.machine]
+        self._cut.discard(link.machine)
         self._leaving.pop(link.machine, None)
         task = self._tasks.pop(link.machine)
         self._ending.add(task)

@@ -101,6 +101,8 @@ class MachineWork:
         )
         self._is_leased = False
         """whether a warden knows of the machine"""
+        self._living: set[int] = set()
+        """attempts that run, or wait for a slot"""
         self._tasks: dict[int, int] = {}
         """of attempts that are calls and live"""
         self._packer = ThreadPoolExecutor(1, "bursar-packer")
@@ -118,6 +120,11 @@ class MachineWork:
             m.StartStaged: self._start_staged,
             m.UseDirectory: self._use_directory,
         }
+
+    @property
+    def has_more_than_runs(self) -> bool:
+        """Whether attempts wait for a slot: none will be idle for want of orders soon."""
+        return len(self._living) > self._config.slots
 
     def obey(self, order: m.AnyOrder) -> None:
         self._obeyers[type(order)](order)
@@ -165,6 +172,7 @@ class MachineWork:
         self.dispatcher.lease(self._config.machine, self.until, self._offer)
 
     def _start_command(self, order: m.StartCommand) -> None:
+        self._living.add(order.attempt)
         self.dispatcher.run_command(order.attempt, order.task, self._config.machine, order.argv)
 
     def _start_staged(self, order: m.StartStaged) -> None:
@@ -178,9 +186,11 @@ class MachineWork:
             self._reports.append(m.FilesFailed(f"{self._attempts}: {error.strerror}"))
             return
         self._staged[order.attempt] = order
+        self._living.add(order.attempt)
         self.dispatcher.run_command(order.attempt, order.task, self._config.machine, argv)
 
     def _start_call(self, order: m.StartCall) -> None:
+        self._living.add(order.attempt)
         self._calls.take_order(order)
         self._tasks[order.attempt] = order.task
         self.dispatcher.run_call(order.attempt, order.task, self._config.machine)
@@ -254,6 +264,7 @@ class MachineWork:
         self._reports.append(m.MachineOver(cause, at, why))
 
     def _attempt_over(self, report: AttemptReport) -> None:
+        self._living.discard(report.attempt)
         task = self._tasks.pop(report.attempt, None)
         if task is not None and task not in self._tasks.values():
             self._calls.release(task)

@@ -224,7 +224,7 @@ class RollingBats(Provisioner):
             for machine, bound in zip(machines, bounds, strict=True)
         ]
         rentable = self._rentable_machines(view, now)
-        rows += [self._rentable_row(offer, count, now) for offer, count in rentable]
+        rows += [self._rentable_row(offer, count, view, now) for offer, count in rentable]
         money = free_money(machines, bounds, view)
         self.plan = plan = self._in_time(rows, view, money, now) or self._with_margin(
             rows, view, money, now
@@ -296,7 +296,7 @@ class RollingBats(Provisioner):
     def _standing(self, machine: Machine, bound: Time, view: View, now: Time) -> RentableMachine:
         offer = machine.offer
         times = self._times[offer.name]
-        up = max(now, machine.rented + offer.boot) if machine.up is None else now
+        up = now + view.boot_left(machine, now)
         rests, lost = 0, 0
         for number in machine.attempts:
             rest = times.rest(now - view.attempts[number].started)
@@ -332,14 +332,14 @@ class RollingBats(Provisioner):
                 found.append((offer, room))
         return found
 
-    def _rentable_row(self, offer: Offer, count: int, now: Time) -> RentableMachine:
+    def _rentable_row(self, offer: Offer, count: int, view: View, now: Time) -> RentableMachine:
         return RentableMachine(
             price=offer.price.nanos,
             unit=offer.billing,
             pace=self._times[offer.name].mean / offer.slots,
             slots=offer.slots,
             until=now,
-            free=now + offer.boot,
+            free=now + view.boot_time(offer, now),
             least_units=offer.units(0),
             copies=count,
         )

@@ -52,7 +52,7 @@ class _Imagined:
 
     def __init__(self, entry: ForecastAhead, view: View, now: Time, account: str) -> None:
         self._entry, self._view = entry, view
-        self._boot = min(offer.boot for offer in entry.market.offers)
+        self._boot = min(view.boot_time(offer, now) for offer in entry.market.offers)
         self._end = self._boot + entry.interval
         self._size = entry.size(account)
         self._ends: dict[int, Time] = {}
@@ -128,6 +128,6 @@ def _free_slots(view: View, now: Time, account: str) -> Iterator[Time]:
     """When slots of an account that are not busy can begin a task: at once, or after a boot."""
     for machine in view.machines.values():
         if machine.account == account and not machine.leaving:
-            up = now if machine.up is not None else machine.rented + machine.offer.boot
+            begin = view.boot_left(machine, now)
             for _ in range(machine.offer.slots - len(machine.attempts)):
-                yield max(0, up - now)
+                yield begin

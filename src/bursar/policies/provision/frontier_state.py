@@ -221,7 +221,7 @@ class FleetNow:
         rest = self._belief.times.rest(done)
         longest = self._longest(machines, done)
         held, work = _by_machine(machines, longest / speeds[places], rest)
-        standing = _Standing(view.market, now)
+        standing = _Standing(view, now)
         free, ending = standing.count(view.machines.values(), dropped, held, work)
         self._members = [group.members for group in standing.groups.values()]
         rows = standing.rows()
@@ -315,8 +315,9 @@ class _Terms(msgspec.Struct):
 class _Standing:
     """Machines that are there, those together that are alike."""
 
-    def __init__(self, market: Market, now: Time) -> None:
-        self._places = {offer.name: place for place, offer in enumerate(market.offers)}
+    def __init__(self, view: View, now: Time) -> None:
+        self._view = view
+        self._places = {offer.name: place for place, offer in enumerate(view.market.offers)}
         self._now = now
         self.groups: dict[tuple[int, int, int], _Alike] = {}
         self._numbers: list[int] = []
@@ -357,12 +358,12 @@ class _Standing:
 
     def _terms_of(self, machine: Machine) -> _Terms:
         offer = machine.offer
-        begin = 0 if machine.up is not None else max(0, machine.rented + offer.boot - self._now)
+        begin = self._view.boot_left(machine, self._now)
         paid = self._paid(machine)
         alike = max(offer.billing, offer.minimum, 10 * SECOND) // PARTS
         key = (
             self._places[offer.name],
-            -(-begin * PARTS // max(1, offer.boot)),
+            -(-begin * PARTS // max(1, self._view.boot_time(offer, self._now))),
             -(-paid // alike),
         )
         return _Terms(key, begin / SECOND, paid / SECOND, refund_of(machine, self._now))
@@ -404,7 +405,7 @@ def _new_rows(view: View, now: Time, belief: BagBelief) -> list[_GroupRow]:
         if room <= 0 or is_refused(view, offer.name, now):
             continue
         paid = offer.paid_for(0) / SECOND
-        found.append(_GroupRow(offer, place, True, room, offer.boot / SECOND, paid))
+        found.append(_GroupRow(offer, place, True, room, view.boot_time(offer, now) / SECOND, paid))
     return found
 
 

@@ -338,7 +338,7 @@ class Hedged(Provisioner):
         spare = left.nanos - WASTED * (self._least or 0.0) * self._last.work_left(view)
         lost = offer.entry_charge.nanos
         if is_short:
-            time = offer.boot + self._last.mean / offer.speed
+            time = view.boot_time(offer, view.now) + self._last.mean / offer.speed
             lost = max(lost, round(offer.price.nanos * time / offer.billing))
         return max(0, int(spare / max(1, lost)))
 
@@ -355,7 +355,7 @@ class Hedged(Provisioner):
         slots = offer.slots + len(view.attempts) + len(view.idle)
         left = self._last.work_left(view) / slots / offer.speed
         left = left if deadline is None else min(left, deadline - now)
-        used = left - offer.boot - self._last.mean / offer.speed / 2
+        used = left - view.boot_time(offer, now) - self._last.mean / offer.speed / 2
         if used <= 0:
             return inf
         paid = offer.charge(ceil(left)).nanos / offer.price.nanos * offer.billing
@@ -370,7 +370,7 @@ class Hedged(Provisioner):
         if last is None:
             return False
         if self._was_late:  # until the work has gained enough on that moment again
-            last -= CHANGEOVERS * max(one.boot for one in self._reliable)
+            last -= CHANGEOVERS * max(view.boot_time(one, now) for one in self._reliable)
         self._was_late = now >= last
         return self._was_late
 
@@ -381,7 +381,7 @@ class Hedged(Provisioner):
             return goal
         if not (_slots(view, self._spot) or self._value.has_lost):
             return goal
-        boot = max(one.boot for one in self._reliable)
+        boot = max(view.boot_time(one, view.now) for one in self._reliable)
         again = self._last.longest / min(one.speed for one in self._reliable)
         margin = min(boot + round(again), deadline // MARGIN)
         return goal.until(deadline - margin)

@@ -123,7 +123,7 @@ def _restart(view: View, now: Time, tasks: int, work: float) -> Restart | None:
         is_full = limit is not None and view.fleet.get(offer.name, 0) + count > limit
         if is_full or offer.pool != "reliable" or is_refused(view, offer.name, now):
             continue
-        stay = offer.boot + seconds(work / offer.speed)
+        stay = view.boot_time(offer, now) + seconds(work / offer.speed)
         found.append(Restart(offer, count, float(count * offer.charge(stay).nanos)))
     return min(found, key=lambda one: one.cost, default=None)
 

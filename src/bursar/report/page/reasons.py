@@ -172,6 +172,11 @@ class Reasons:
             case ev.LossAnnounced(machine=machine):
                 what = f"{machines.offer_of(machine).name}: \0 will be taken away"
                 return "lost", what, f"announced {duration(event.gone - event.at)} ahead"
+            case ev.ConnectionLost(machine=machine):
+                return "lost", f"{_line_of(machines, machine)}: \0 not answering", event.why
+            case ev.ConnectionRestored(machine=machine):
+                what = f"{_line_of(machines, machine)}: \0 answering again"
+                return "run", what, "what ran there went on"
             case ev.MachineAdopted(machine=machine):
                 what = f"adopt \0 {machines.offer_of(machine).name}"
                 return "run", what, "still up when the run was resumed"
@@ -192,3 +197,7 @@ class Reasons:
         if new.deadline != self._goal.deadline and new.deadline is not None:
             changes.append(f"deadline is now {moment(new.deadline)}")
         return ", ".join(changes) or "goal is unchanged"
+
+
+def _line_of(machines: MachineLog, machine: int) -> str:
+    return machines.offer_of(machine).name if machine else "the Dask scheduler"

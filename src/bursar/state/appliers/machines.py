@@ -26,6 +26,7 @@ def machine_rented(state: RunFacts, event: ev.MachineRented) -> None:
         account=event.account,
     )
     state.changes.machines.note(event.machine)
+    state.boots.begin(event.machine, offer, event.at)
     state.fleet[offer.name] = state.fleet.get(offer.name, 0) + 1
     state.ledger.commit(event.machine, offer, event.at, event.until, event.account)
 
@@ -55,6 +56,10 @@ def loss_announced(state: RunFacts, event: ev.LossAnnounced) -> None:
     change_field(machine, "doomed", event.gone)
 
 
+def connection_changed(state: RunFacts, event: ev.ConnectionLost | ev.ConnectionRestored) -> None:
+    """Told for those who ask why: what runs there goes on, and is reported later."""
+
+
 def _begin_to_leave(state: RunFacts, machine: Machine) -> None:
     """Count a machine among those that leave, once: one may be announced, then released."""
     state.changes.machines.note(machine.id)
@@ -68,6 +73,7 @@ def _begin_to_leave(state: RunFacts, machine: Machine) -> None:
 def machine_up(state: RunFacts, event: ev.MachineUp) -> None:
     machine = state.machines[event.machine]
     change_field(machine, "up", event.at)
+    state.boots.end(machine.id, machine.offer, event.at)
     state.supply.change(machine.offer.slots, event.at, machine.account)
     state.changes.machines.note(event.machine)
     state.refusals.pop(machine.offer.name, None)
@@ -80,6 +86,7 @@ def machine_adopted(state: RunFacts, event: ev.MachineAdopted) -> None:
     if machine.up is not None:
         state.supply.change(-machine.offer.slots, event.at, machine.account)
     change_field(machine, "up", None)
+    state.boots.forget(machine.id, machine.offer)
     state.changes.machines.note(event.machine)
     state.idle.discard(machine.id)
 
@@ -87,6 +94,7 @@ def machine_adopted(state: RunFacts, event: ev.MachineAdopted) -> None:
 def machine_down(state: RunFacts, event: ev.MachineDown) -> None:
     machine = state.machines.pop(event.machine)
     change_field(machine, "down", True)
+    state.boots.forget(machine.id, machine.offer)
     if machine.up is not None:
         state.supply.change(-machine.offer.slots, event.at, machine.account)
     state.changes.machines.note(event.machine)

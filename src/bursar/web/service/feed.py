@@ -145,6 +145,8 @@ class Feed:
                 | ev.MachineUp()
                 | ev.MachineAdopted()
                 | ev.LossAnnounced()
+                | ev.ConnectionLost()
+                | ev.ConnectionRestored()
                 | ev.MachineDown()
                 | ev.AttemptStarted()
             ):
