@@ -65,6 +65,28 @@ ASSUMED: Final = (
 )
 
 
+WAITS: Final = (
+    "before its first results nobody knows what a budget is worth: a first fleet that is safe with"
+    " 1.1 times the least is small, and most bags here fit all machines at once, so that waiting"
+    " for a result takes about as long as all of the rival's run"
+)
+SHAPE: Final = (
+    "mean and deviation are known, and the form is not: half of the bags are Pareto, Weibull or of"
+    " two kinds, and are planned for as lognormal; the rival knows every run time"
+)
+EDGE: Final = (
+    "a few tasks are left in most of these executions: the first fleet was a little too large, and"
+    " no later plan makes up for its boots"
+)
+REASONS: Final = {
+    ALL: (SHAPE, SHAPE),
+    SPEEDS: (EDGE, WAITS),
+    HEAVY: (EDGE, WAITS),
+    NOTHING: ("", WAITS),
+}
+"""Why executions do not finish, and why they take longer, by what is known."""
+
+
 class Demand(msgspec.Struct, frozen=True):
     """What a prototype reached; None: shown only."""
 
@@ -213,25 +235,35 @@ def _rows(known: str, factor: float, every: Sequence[CaseOutcome]) -> Iterator[R
     where = f"{known}, {factor:g} x least"
     note = f"{counted(len(some), 'case')} of {len(every)} that a plain fleet finishes"
     worst = min(some, key=lambda one: one.done)
-    yield _row(f"{where}: finished", fmean(one.done for one in some), demand.done, note=note)
-    yield _row(f"{where}: finished, least case", worst.done, demand.least, note=worst.case)
+    unfinished, slow = REASONS[known]
+    done = fmean(one.done for one in some)
+    yield _row(f"{where}: finished", done, demand.done, note=note, why=unfinished)
+    least = f"{where}: finished, least case"
+    yield _row(least, worst.done, demand.least, note=worst.case, why=unfinished)
     timed = [one for one in some if one.ratio is not None]
     ratios = {one.case: one.ratio for one in timed if one.ratio is not None}
     if not ratios:
         return
     slowest = max(ratios, key=lambda case: ratios[case])
-    yield _row(f"{where}: time, median", median(ratios.values()), demand.median, below=True)
-    yield _row(f"{where}: time, worst", ratios[slowest], demand.worst, below=True, note=slowest)
+    middle, most = median(ratios.values()), ratios[slowest]
+    yield _row(f"{where}: time, median", middle, demand.median, below=True, why=slow)
+    yield _row(f"{where}: time, worst", most, demand.worst, below=True, note=slowest, why=slow)
 
 
 def _row(
-    what: str, ours: float, demand: float | None, *, below: bool = False, note: str = ""
+    what: str,
+    ours: float,
+    demand: float | None,
+    *,
+    below: bool = False,
+    note: str = "",
+    why: str = "",
 ) -> Row:
     ours = round(ours, 3)
     if demand is None:
         return shown_only(what, None, ours, note)
     low, high = (0.0, demand) if below else (demand, 1.0)
-    return checked(what, ours, between(low, high, "what a prototype reached"), note=note)
+    return checked(what, ours, between(low, high, "what a prototype reached"), note=note, why=why)
 
 
 def _stops(

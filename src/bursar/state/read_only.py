@@ -15,12 +15,11 @@ import msgspec
 
 from bursar.model.goal import Goal, Limits
 from bursar.model.market import Market, Offer
-from bursar.model.money import Money
 from bursar.model.strategy import Strategy
 from bursar.model.time import Time
 from bursar.model.work import Work
-from bursar.state.charges import Charge
 from bursar.state.events import AnyEvent, StopRequested
+from bursar.state.read_only_ledger import ledger_of
 from bursar.state.run_times import Elsewhere, RunTimes
 from bursar.state.structure import structure_of
 from bursar.state.structure_view import StructureView
@@ -177,34 +176,6 @@ class _Precedence(msgspec.Struct, frozen=True):
     missing: Callable[[int], int]
 
 
-class _LedgerView(msgspec.Struct, frozen=True):
-    _budget: Callable[[], Money | None]
-    _committed: Callable[[], Money]
-    _left: Callable[[], Money | None]
-    _accounts: Callable[[], Sequence[str]]
-    can_pay: Callable[[Money], bool]
-    charges: Callable[[], Iterable[Charge]]
-    left_of: Callable[[str, Time], Money | None]
-    committed_in: Callable[[str, int], Money]
-    next_refill: Callable[[str, Time], Time | None]
-
-    @property
-    def budget(self) -> Money | None:
-        return self._budget()
-
-    @property
-    def committed(self) -> Money:
-        return self._committed()
-
-    @property
-    def left(self) -> Money | None:
-        return self._left()
-
-    @property
-    def accounts(self) -> Sequence[str]:
-        return self._accounts()
-
-
 class ReadOnlyView(msgspec.Struct, frozen=True, eq=False):
     """A `View` whose fields are proxies and functions that give values, and nothing else."""
 
@@ -329,7 +300,7 @@ def view_of(state: View) -> ReadOnlyView:
     boot_time, boot_left = _boots_of(state)
     read = partial(partial, getattr, state)  # no frame of Python at each look
     return ReadOnlyView(
-        ledger=_ledger_of(state),
+        ledger=ledger_of(state),
         ready=_proxy(state.ready),
         idle=_proxy(state.idle),
         machines=_proxy(state.machines),
@@ -382,34 +353,6 @@ def _boots_of(
         return state.boot_left(machine, now)
 
     return boot_time, boot_left
-
-
-def _ledger_of(state: View) -> LedgerView:
-    """Another ledger may take the place of the first: it is looked up at every question."""
-
-    def can_pay(amount: Money) -> bool:
-        return state.ledger.can_pay(amount)
-
-    def left_of(account: str, now: Time) -> Money | None:
-        return state.ledger.left_of(account, now)
-
-    def committed_in(account: str, interval: int) -> Money:
-        return state.ledger.committed_in(account, interval)
-
-    def next_refill(account: str, now: Time) -> Time | None:
-        return state.ledger.next_refill(account, now)
-
-    return _LedgerView(
-        _budget=lambda: state.ledger.budget,
-        _committed=lambda: state.ledger.committed,
-        _left=lambda: state.ledger.left,
-        _accounts=lambda: tuple(state.ledger.accounts),
-        can_pay=can_pay,
-        charges=lambda: tuple(state.ledger.charges()),
-        left_of=left_of,
-        committed_in=committed_in,
-        next_refill=next_refill,
-    )
 
 
 def _log_of(log: LogView) -> LogView:
