@@ -6,8 +6,8 @@ paid time, boots under way, attempts with their ages, and machines that might be
 budget alone tells run times, the first fleet is the best on average over all that it leaves
 possible (`plan.bag.first_plan`). Only where nobody tells speeds, one machine of some offers is
 rented to learn them (`plan.bag.first_fleet`). The plan is made again at each of the first results,
-then as work gets done, and a fleet is changed only where another is better by enough, to fewer
-machines only if some plans in a row want that. Before a part of the first tasks has ended, nothing
+then as work gets done, and a fleet is changed only where another is better by enough, and if some
+plans in a row want that. Before a part of the first tasks has ended, nothing
 is dropped, and more is rented only where that is safe.
 
 Where run times are known before, fleets are executed on many draws (`plan.bag.known_fleet`), and
@@ -15,7 +15,8 @@ the best is rented at once and kept, unless machines are lost or refused, tasks 
 results show that the money will probably not do.
 
 Machines that the plan drops end their tasks and take no more. Once nothing is ready, whatever has
-nothing to do leaves, also what still boots. Where no fleet has a chance any more, the run stops
+nothing to do leaves, also what still boots, and a large machine is not held by one long task for
+longer than the money allows (`last_tasks`). Where no fleet has a chance any more, the run stops
 while most of the money is left, unless as many tasks as possible are wanted.
 """
 
@@ -40,7 +41,7 @@ from bursar.plan.bag.known_fleet import KnownFleet
 from bursar.plan.bag.live_plan import HOPELESS, LivePlan, plan_live
 from bursar.policies.live_attempts import deserves
 from bursar.policies.provision.frontier_state import BagBelief, FleetNow
-from bursar.policies.provision.last_tasks import Restart, look_at_last, money_to_spend
+from bursar.policies.provision.last_tasks import LastTasks
 from bursar.policies.reconcile import Target, reconcile
 from bursar.state.actions import Extend, Release, Rent, Stop, Wake
 from bursar.state.events import AnyEvent, AttemptEnded
@@ -113,12 +114,7 @@ class Frontier(Provisioner):
         """whether the last plan wanted more machines than there were"""
         self._hopeless = 0
         """plans in a row that found no chance"""
-        self._last_look: Time = 0
-        """when the machines that the last tasks hold are looked at again"""
-        self._restart: Restart | None = None
-        """where tasks begin again whose machine was too dear to be held"""
-        self._is_restarting = False
-        """whether that has been rented, and they wait for it"""
+        self._last_tasks = LastTasks(self.belief)
 
     def learns_from(self) -> Collection[type]:
         return (AttemptEnded,)
@@ -139,16 +135,10 @@ class Frontier(Provisioner):
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Wake | Stop]:
         if not view.ready:
-            if self._is_restarting:
-                self._restart, self._is_restarting = None, False
             return () if view.arrivals_open else self._finish(view, now)
         self._is_ending = False
-        if self._restart is not None and not view.arrivals_open:
-            if not self._is_restarting and (rented := self._begin_again(view, now, self._restart)):
-                return rented
-            if self._is_restarting and view.fleet.get(self._restart.offer.name, 0):
-                return ()
-            self._restart, self._is_restarting = None, False  # it cannot be paid, or is lost
+        if (restarted := self._last_tasks.begin_again(view, now)) is not None:
+            return restarted
         if not self._plans and self._is_before(view) and (begun := self._begin(view, now)):
             return begun
         if self._kept is not None:
@@ -356,29 +346,8 @@ class Frontier(Provisioner):
                 for machine in view.machines.values()
                 if machine.up is None and not machine.leaving and machine.refunds(now)
             ]
-            self._last_look = now
-        return [*found, *self._hold(view, now)]
-
-    def _hold(self, view: View, now: Time) -> list[Release | Wake]:
-        """Let go of machines that cost too much until their last tasks have ended."""
-        if now < self._last_look or view.ledger.budget is None or not view.attempts:
-            return []
-        look = look_at_last(view, now, self.belief, money_to_spend(view, now))
-        self._last_look, self._restart = look.again, look.restart
-        why = "the money would not last until its tasks end: they begin again on a smaller machine"
-        return [
-            *(Release(number, at_once=True, reason=why) for number in look.released),
-            Wake(look.again),
-        ]
-
-    def _begin_again(self, view: View, now: Time, restart: Restart) -> list[Rent | Release]:
-        """Rent what was planned for tasks whose machine was released."""
-        name = restart.offer.name
-        fleet = {name: view.fleet.get(name, 0) + restart.count}
-        why = "for long tasks that held a machine which costs more"
-        rented = reconcile(view, Target(fleet=fleet, rent=why), now)
-        self._is_restarting = bool(rented)
-        return rented
+            self._last_tasks.look_now()
+        return [*found, *self._last_tasks.hold(view, now)]
 
     def _leave(self, view: View, now: Time) -> list[Release]:
         """What the plan dropped and has ended its tasks, or is not up yet.

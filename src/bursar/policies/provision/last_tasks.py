@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from bursar.model.market import Offer
 from bursar.model.time import MINUTE, SECOND, Time, seconds
 from bursar.policies.provision.frontier_state import BagBelief, refund_of, under_way
-from bursar.policies.reconcile import is_refused
+from bursar.policies.reconcile import Target, is_refused, reconcile
+from bursar.state.actions import Release, Rent, Wake
 from bursar.state.view import Machine, View
 
 Floats = NDArray[np.float64]
@@ -71,6 +72,55 @@ class LastLook(msgspec.Struct, frozen=True):
     """machines whose tasks are begun again elsewhere ..."""
     restart: Restart | None = None
     """... and where"""
+
+
+class LastTasks:
+    """Follows the machines that the last tasks hold, and tasks that begin again elsewhere."""
+
+    def __init__(self, belief: BagBelief) -> None:
+        self._belief = belief
+        self._next_look: Time = 0
+        self._restart: Restart | None = None
+        """where tasks begin again whose machine was released; None: there are none"""
+        self._is_rented = False
+        """whether that was rented, and the tasks wait for it"""
+
+    def look_now(self) -> None:
+        """The last task has just begun: look at the next question."""
+        self._next_look = 0
+
+    def hold(self, view: View, now: Time) -> list[Release | Wake]:
+        """No task is ready: let go of machines that cost too much until their tasks end."""
+        if self._is_rented:  # they have begun
+            self._restart, self._is_rented = None, False
+        if now < self._next_look or view.ledger.budget is None or not view.attempts:
+            return []
+        look = look_at_last(view, now, self._belief, money_to_spend(view, now))
+        self._next_look, self._restart = look.again, look.restart
+        why = "the money would not last until its tasks end: they begin again on a smaller machine"
+        return [
+            *(Release(number, at_once=True, reason=why) for number in look.released),
+            Wake(look.again),
+        ]
+
+    def begin_again(self, view: View, now: Time) -> Sequence[Rent | Release] | None:
+        """Some tasks are ready: rent what those need whose machine was released, and wait for it.
+
+        None: there are none, or that machine cannot be paid or was lost, so that a plan must do.
+        """
+        if self._restart is None or view.arrivals_open:
+            return None
+        name, have = self._restart.offer.name, view.fleet.get(self._restart.offer.name, 0)
+        if self._is_rented and have:
+            return ()
+        if not self._is_rented:
+            why = "for long tasks that held a machine which costs more"
+            target = Target(fleet={name: have + self._restart.count}, rent=why)
+            if rented := reconcile(view, target, now):
+                self._is_rented = True
+                return rented
+        self._restart, self._is_rented = None, False
+        return None
 
 
 def look_at_last(view: View, now: Time, belief: BagBelief, money: float) -> LastLook:
