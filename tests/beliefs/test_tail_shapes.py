@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bursar.beliefs.sample_kinds import chance_of_missing, longest_kind
 from bursar.beliefs.tail_shapes import (
     MISSING_SHAPE,
+    chance_of_missing,
     draw_tails,
-    shape_by_kurtosis,
+    l_kurtosis,
+    longest_kind,
     threshold_counts,
     usual_shape,
 )
@@ -26,25 +27,19 @@ def sample_of(draw: str, seed: int = 0, size: int = 4000) -> np.ndarray:
     return np.sort(draws[draw])
 
 
+@pytest.mark.parametrize(
+    ("draw", "kurtosis"),
+    [("uniform", 0.0), ("normal", 0.1226), ("exponential", 1 / 6), ("pareto", 0.359)],
+)
+def test_the_l_kurtosis_is_that_of_the_distribution(draw, kurtosis):
+    """Hosking 1990, table 1; of a generalised Pareto distribution by its formula."""
+    found = np.mean([l_kurtosis(sample_of(draw, seed)) for seed in range(20)])
+    assert found == pytest.approx(kurtosis, abs=0.02)
+
+
 def test_heavier_bags_have_heavier_tails():
     shapes = [usual_shape(sample_of(one)) for one in ("uniform", "normal", "exponential", "pareto")]
     assert shapes == sorted(shapes)
-
-
-def test_logarithms_that_lean_to_the_long_side_tell_of_a_heavier_tail():
-    """A power tail leans there, a Weibull one to the other side; a lognormal one to neither."""
-    rng = np.random.default_rng(4)
-    moved = {
-        name: usual_shape(sample) - shape_by_kurtosis(sample)
-        for name, sample in (
-            ("Pareto", np.sort(1 + rng.pareto(2.5, 4000))),
-            ("lognormal", np.sort(rng.lognormal(0, 1, 4000))),
-            ("Weibull", np.sort(rng.weibull(0.8, 4000))),
-        )
-    }
-    assert moved["Pareto"] > 0.1
-    assert moved["lognormal"] == pytest.approx(0, abs=0.02)
-    assert moved["Weibull"] < -0.05
 
 
 def test_a_sample_leaves_several_shapes_possible_and_a_larger_one_fewer():
@@ -63,12 +58,27 @@ def test_of_several_kinds_only_the_longest_makes_the_tail():
     assert (draw_tails(sample, 500, rng).longest < 6).all()
 
 
-def test_some_draws_go_on_beyond_a_sample_with_tasks_like_no_other():
-    odd = np.sort(np.append(np.linspace(11, 20, 27), [0.1, 0.5, 2.0]))
+def test_one_long_task_is_no_kind():
+    sample = np.append(np.linspace(1, 2, 29), 9.0)
+    assert longest_kind(sample) == 30
+
+
+def test_tasks_like_no_other_tell_that_long_ones_may_be_missing():
+    """Good and Turing: what was seen once tells of what was not seen."""
+    alike = np.linspace(10, 20, 30)
+    odd = np.sort(np.append(alike[3:], [0.1, 0.5, 2.0]))
+    assert chance_of_missing(alike) < 0.01
+    assert chance_of_missing(odd) > 0.15
     tails = draw_tails(odd, 4000, np.random.default_rng(0))
     goes_on = tails.longest == 0
+    assert usual_shape(odd) > 0.1
     assert np.mean(goes_on) == pytest.approx(chance_of_missing(odd), abs=0.03)
     assert (tails.scale[goes_on] == MISSING_SHAPE).all()
+
+
+def test_run_times_far_apart_tell_the_same():
+    kinds = np.sort(np.concatenate([np.linspace(1, 1.2, 15), np.linspace(50, 60, 15)]))
+    assert chance_of_missing(kinds) > 0.1
 
 
 def test_more_draws_go_on_where_the_tail_would_end_with_the_sample():
@@ -79,6 +89,12 @@ def test_more_draws_go_on_where_the_tail_would_end_with_the_sample():
     for sample, times in ((ended, 1.5), (ended[::2], 0.9)):
         goes_on = np.mean(draw_tails(sample, 4000, rng).longest == 0)
         assert times < goes_on / chance_of_missing(sample) < times + 0.6
+
+
+def test_a_large_sample_is_not_likely_to_miss_a_kind():
+    odd = np.sort(np.append(np.linspace(10, 20, 27), [0.1, 0.5, 2.0]))
+    many = np.sort(np.append(np.linspace(10, 20, 5997), [0.1, 0.5, 2.0]))
+    assert chance_of_missing(many) < chance_of_missing(odd) / 5
 
 
 def test_tasks_that_are_all_alike_have_no_tail():

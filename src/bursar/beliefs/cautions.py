@@ -7,8 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.beliefs.sample_kinds import chance_of_missing
-from bursar.beliefs.tail_shapes import SHORT_TAIL, shape_by_kurtosis
+from bursar.beliefs.tail_shapes import SHORT_TAIL, chance_of_missing, usual_shape
 
 FEW_TASKS: Final = 7
 """Fewer do not even suffice for a regression (thesis, section 3.1.3)."""
@@ -64,7 +63,7 @@ def _long_tasks(offer: str, runtimes: NDArray[np.int64], share: float) -> list[s
 def may_miss_long_tasks(runtimes: NDArray[np.int64]) -> bool:
     """Whether much is likely to be missing of which the longest tasks of a sample show nothing."""
     ordered = np.sort(np.maximum(runtimes, 1).astype(np.float64))
-    return chance_of_missing(ordered) > MISSED and shape_by_kurtosis(ordered) < SHORT_TAIL
+    return chance_of_missing(ordered) > MISSED and usual_shape(ordered) < SHORT_TAIL
 
 
 def rarest_seen(sampled: int) -> int:

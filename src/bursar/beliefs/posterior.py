@@ -144,10 +144,9 @@ class PossibleRuntimes:
         return self._left_with(chance, np.zeros(len(self.atoms)), self.atoms, 1.0)
 
     def longest_residuals(self, chance: Floats, counts: Sequence[int]) -> Floats:
-        """The same for large ascending counts, one a column, at the quantile that a row has drawn.
+        """The same for large counts, one a column, each at the quantile that a row has drawn.
 
-        Only the longest atoms are looked at: the others are shorter than what is searched. Of more
-        tasks the longest is no shorter, so each search goes on where the one before ended.
+        Only the longest atoms are looked at: the others are shorter than what is searched.
         """
         kinds = self.atoms.shape[1]
         ranks = min(kinds, MOST_LONGEST)
@@ -156,8 +155,7 @@ class PossibleRuntimes:
         columns = []
         for count in counts:
             beyond = -np.expm1(np.log1p(-chance) / count)
-            least = self._left_with(beyond, least, atoms, PRECISE)
-            columns.append(least)
+            columns.append(self._left_with(beyond, least, atoms, PRECISE))
         return np.stack(columns, axis=1)
 
     def _left_with(self, chance: Floats, least: Floats, atoms: Floats, precision: float) -> Floats:

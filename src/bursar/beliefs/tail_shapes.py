@@ -4,36 +4,28 @@ Beyond a high threshold, run times of nearly every kind follow a generalised Par
 (Balkema and de Haan 1974, Pickands 1975): its shape is below zero where there is a longest possible
 task, near zero for normal and exponential tails, and above it for heavy ones. Some ten excesses
 leave many shapes possible. Each draw has one of them, by its likelihood, and by what the whole
-sample says of the tails: its L-kurtosis, and the L-skewness of its logarithms (Hosking 1990).
-Logarithms of run times with a power tail lean to the long side, those of Weibull and gamma ones to
-the short side, whatever their deviation is.
+sample says of the tails: its L-kurtosis (Hosking 1990).
 
 Where tasks are of several kinds, only the longest kind makes the tail: thresholds below it are not
 looked at, and those beyond which the distribution does not fit count little. A rare kind may have
 but a few tasks in the sample: what goes on beyond a threshold is never shorter, on average, than
 what was seen there.
 
-The sample may have missed a kind of long tasks altogether (`sample_kinds`). A part of the draws
-goes on beyond the longest task as if there were more, a larger one where the tail would otherwise
-end with the sample.
+No tail tells of a kind of long tasks that the sample has missed altogether. How likely that is,
+tasks of the sample that are like no other tell (Good 1953, after Turing: a sample with many species
+that were seen once has missed more of them), and how far apart its run times are. A part of the
+draws goes on beyond the longest task as if there were more, a larger one where the tail would
+otherwise end with the sample.
 """
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-
-from bursar.beliefs.l_moments import l_kurtosis, l_skewness
-from bursar.beliefs.sample_kinds import (
-    FEWEST_OF_KIND,
-    LEAST_COUNTED,
-    chance_of_missing,
-    doubt_of_small,
-    longest_kind,
-)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -46,12 +38,12 @@ HEAVY: Final = 1.0
 """A sample that missed the longest tasks looks lighter than its bag. So its L-kurtosis is not
 believed outright: the usual shape lies a part of the way from there to this one ..."""
 DOUBTED: Final = 0.2
-"""... a fifth of a small sample's, less of larger ones, ..."""
-SKEWED: Final = 0.4
-"""... and is moved by this, times the L-skewness of the logarithms of run times; ..."""
+"""... a fifth of a small sample's, ..."""
+SMALL: Final = 60
+"""... of at most so many tasks; less of larger ones, by the root of their size ..."""
 SHAPE_DEVIATION: Final = 0.1
-"""... the true shape deviates from it by this much, ..."""
-SHAPE_NOISE: Final = 1.1
+"""... and the true one deviates from it by this much, ..."""
+SHAPE_NOISE: Final = 1.2
 """... and by this over the root of the sample's size."""
 THRESHOLDS: Final = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2)
 """Shares of the sample that may count as its longest tasks."""
@@ -63,15 +55,35 @@ DISTANCE_WEIGHT: Final = 4.0
 """How much a distance between the tail and its fit counts."""
 FARTHEST: Final = 1e-4
 """Beyond what so few of the longest tasks exceed, nothing is expected."""
+FEWEST_RANKED: Final = 5
+"""Tasks without which there is no L-kurtosis."""
+EXPONENTIAL_KURTOSIS: Final = 1 / 6
+
+SHARE_OF_KIND: Final = 0.1
+"""A kind has at least this share of the sample ..."""
+FEWEST_OF_KIND: Final = 3
+"""... and so many tasks, to make the tail, ..."""
+KINDS_APART: Final = 2.0
+"""... and takes so many times as long as the next shorter one."""
+LEAST_TIME: Final = 1e-12
+
+ALONE: Final = 1.3
+"""A task is like no other if the next ones take so many times as long, or as short."""
+FAR_APART: Final = 1.7
+"""A deviation of the logarithms of run times that counts as one task like no other."""
+LEAST_COUNTED: Final = 1e-3
+"""of the mean: tasks that are shorter are alike."""
+MOST_MISSING: Final = 0.3
+"""Chance that a kind of long tasks is missing, where many tasks are like no other ..."""
+HALF_MISSING: Final = 1.5
+"""... and half of it where so many are."""
 SHORT_TAIL: Final = 0.1
 """Below this shape a tail makes no allowance for much longer tasks, ..."""
 NEARLY_ENDS, ENDS = -0.3, -0.6
 """... and from the first of these to the second it ends with the sample: that no kind is missing is
 then all that keeps tasks short, and it is doubted up to ..."""
 MOST_DOUBTED: Final = 2.0
-"""... this many times as much, ..."""
-MOST_GOING_ON: Final = 0.6
-"""... and at most this share of the draws goes on."""
+"""... so many times as much."""
 FEW_TO_END: Final = 15
 """So few tasks do not tell that a tail ends, twice as many do."""
 MISSING_SHAPE: Final = 0.55
@@ -110,8 +122,7 @@ def draw_tails(sample: Floats, draws: int, rng: np.random.Generator) -> TailShap
         cell = np.minimum(cell, chance.size - 1)
         shape[rows] = SHAPES[cell // len(SCALES)]
         scale[rows] = SCALES[cell % len(SCALES)] * _lift(chance)
-    missing = min(chance_of_missing(sample) * _doubt(sample), MOST_GOING_ON)
-    has_more = rng.random(draws) < missing
+    has_more = rng.random(draws) < chance_of_missing(sample) * _doubt(sample)
     longest[has_more] = 0
     shape[has_more] = scale[has_more] = MISSING_SHAPE
     return TailShapes(longest, shape, scale)
@@ -134,24 +145,34 @@ def threshold_counts(size: int) -> list[int]:
     return sorted(counts) if size > 1 else []
 
 
+def longest_kind(sample: Floats) -> int:
+    """How many tasks of a sample (ascending) are of the longest kind; all, if there is but one."""
+    few = max(1, ceil(SHARE_OF_KIND * len(sample)))
+    ratios = sample[few:] / np.maximum(sample[few - 1 : -1], LEAST_TIME)
+    gaps = np.flatnonzero(ratios[: len(sample) + 1 - 2 * few] > KINDS_APART)
+    return len(sample) - few - int(gaps[-1]) if len(gaps) else len(sample)
+
+
+def chance_of_missing(sample: Floats) -> float:
+    """How likely it is that a sample (ascending) has missed a kind of long tasks."""
+    logs = np.log(np.maximum(sample, LEAST_COUNTED * sample.mean()))
+    is_far = np.concatenate(([True], np.diff(logs) > np.log(ALONE), [True]))
+    alone = int((is_far[1:] & is_far[:-1]).sum()) + float(logs.std() / FAR_APART) ** 4
+    believed: float = min(1.0, (SMALL / len(sample)) ** 0.5)
+    return believed * MOST_MISSING * alone / (alone + HALF_MISSING)
+
+
 def _doubt(sample: Floats) -> float:
     """How many times as likely a kind is missing where the tail ends with the sample (ascending).
 
     Few tasks do not tell whether it does.
     """
-    ended = (NEARLY_ENDS - shape_by_kurtosis(sample)) / (NEARLY_ENDS - ENDS)
-    ended = min(max(ended, 0.0), 1.0)
+    ended = min(max((NEARLY_ENDS - usual_shape(sample)) / (NEARLY_ENDS - ENDS), 0.0), 1.0)
     told = min(max(len(sample) / FEW_TO_END - 1, 0.0), 1.0)
     return 1 + (MOST_DOUBTED - 1) * ended * told
 
 
 def usual_shape(sample: Floats) -> float:
-    """The shape that tails usually have, of samples (ascending) with such L-moments."""
-    logs = np.log(np.maximum(sample, LEAST_COUNTED * sample.mean()))
-    return shape_by_kurtosis(sample) + SKEWED * l_skewness(logs)
-
-
-def shape_by_kurtosis(sample: Floats) -> float:
     """About the shape of a generalised Pareto distribution with the L-kurtosis of the sample.
 
     The L-kurtosis t of shape x is (1 + x)(2 + x) / ((3 - x)(4 - x)).
@@ -159,8 +180,24 @@ def shape_by_kurtosis(sample: Floats) -> float:
     t = l_kurtosis(sample)
     a, b, c = 1 - t, 3 + 7 * t, 2 - 12 * t
     shown = float((-b + np.sqrt(max(b * b - 4 * a * c, 0.0))) / (2 * a))
-    doubted = DOUBTED * doubt_of_small(len(sample))
+    doubted: float = DOUBTED * min(1.0, (SMALL / len(sample)) ** 0.5)
     return (1 - doubted) * shown + doubted * HEAVY
+
+
+def l_kurtosis(sample: Floats) -> float:
+    """The ratio of the fourth to the second L-moment of an ascending sample."""
+    size = len(sample)
+    if size < FEWEST_RANKED:
+        return EXPONENTIAL_KURTOSIS
+    rank = np.arange(size)
+    first, weight = float(sample.mean()), np.ones(size)
+    moments = []
+    for order in range(1, 4):
+        weight = weight * (rank - order + 1) / (size - order)
+        moments.append(float((weight * sample).mean()))
+    second = 2 * moments[0] - first
+    fourth = 20 * moments[2] - 30 * moments[1] + 12 * moments[0] - first
+    return min(max(fourth / second, -0.2), 0.9) if second > 0 else EXPONENTIAL_KURTOSIS
 
 
 def _fit(excesses: Floats, prior: Floats) -> tuple[float, Floats]:

@@ -236,19 +236,13 @@ def _best(points: Floats, most: int) -> NDArray[np.int64]:
 
 def _seen_before(rows: Integers, before: Integers) -> NDArray[np.bool_]:
     """Rows that stand before, or earlier among these."""
-    known = set(_keys(before))
+    known = {row.tobytes() for row in np.ascontiguousarray(before)}
     found = np.zeros(len(rows), dtype=np.bool_)
-    for number, key in enumerate(_keys(rows)):
+    for number, row in enumerate(np.ascontiguousarray(rows)):
+        key = row.tobytes()
         found[number] = key in known
         known.add(key)
     return found
-
-
-def _keys(rows: Integers) -> list[bytes]:
-    """The bytes of each row."""
-    whole = np.ascontiguousarray(rows)
-    keys: list[bytes] = whole.view(f"V{whole.itemsize * whole.shape[1]}").ravel().tolist()
-    return keys
 
 
 def _useful(sampled: SampledBag, seed: int) -> SampledBag:
