@@ -25,7 +25,7 @@ class SeenBoots(msgspec.Struct, frozen=True, array_like=True):
     """machines that it is of, at most RECENT"""
 
 
-class BootTimes(msgspec.Struct, eq=False):
+class BootTimes(msgspec.Struct):
     """Kept by the events of machines; the same events give the same times."""
 
     seen: dict[str, SeenBoots] = {}
