@@ -19,7 +19,7 @@ def test_a_parameter_is_written_behind_the_name():
     ("text", "complaint"),
     [
         ("owm:oder=highest", "no parameter 'oder': it has order"),
-        ("owm:highest", "no parameter 'highest': it has order; write order=VALUE"),
+        ("owm:highest", "no parameter 'highest': it has order, overdue; write order=VALUE"),
         ("owm:order=fastest", "order of the placer 'owm' is lowest or highest, not 'fastest'"),
         ("fwp:history=many", "history of the placer 'fwp' is a whole number, not 'many'"),
         ("fwp:tasks=1:tasks=2", "gets tasks twice"),

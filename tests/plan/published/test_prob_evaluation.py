@@ -7,6 +7,7 @@ from functools import reduce
 import numpy as np
 import pytest
 from tests.plan.published.shapes import montage
+from tests.plan.published.test_prob_search import by_task
 
 from bursar.beliefs.histogram import Histogram
 from bursar.beliefs.performance import Performance, Profile, time_on
@@ -15,7 +16,7 @@ from bursar.model.time import SECOND
 from bursar.plan.published.prob_evaluation import Evaluation
 from bursar.plan.published.prob_operations import EXACT, PUBLISHED, Techniques
 from bursar.plan.published.prob_paths import preprocess
-from bursar.plan.published.prob_problem import Problem, by_level_and_kind, by_task
+from bursar.plan.published.prob_problem import Problem, by_level_and_kind
 from bursar.plan.published.prob_times import Distributions, Scalars
 from bursar.plan.workflow.makespan import WorkflowTimes
 
