@@ -12,7 +12,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -36,6 +36,7 @@ from bursar.model.site import PLACES, RunSite
 from bursar.model.time import Time, read_duration
 from bursar.report.summary import Summary, summarise
 from bursar.runs.executor_run import CallRun, RunOver
+from bursar.runs.quiet_interrupt import without_traceback
 from bursar.runs.request import Request
 
 __all__ = ["ArgumentError", "BudgetExecutor", "RunOver"]
@@ -167,13 +168,13 @@ class BudgetExecutor(Executor):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None or not issubclass(kind, KeyboardInterrupt):
+        if not isinstance(error, KeyboardInterrupt):
             self.shutdown()
             return
-        try:
+        with suppress(KeyboardInterrupt):  # the first one goes on from here
             self._run.finish(pressed=True)
-        except KeyboardInterrupt:
-            return  # the first one goes on from here
+        if self._run.is_interrupted:
+            without_traceback(error)
 
 
 # --- chunks of calls -----------------------------------------------------------------------------

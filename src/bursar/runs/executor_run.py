@@ -22,6 +22,7 @@ from bursar.model.text import counted
 from bursar.model.time import Time
 from bursar.model.work import Bag, Work
 from bursar.runs.executor_progress import ProgressThread
+from bursar.runs.quiet_interrupt import without_traceback
 from bursar.runs.request import Request
 from bursar.runs.session import Session
 from bursar.state import events as ev
@@ -118,6 +119,11 @@ class CallRun:
             f" {'it ends' if running == 1 else 'these end'} (Ctrl-C again: now)"
         )
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C was pressed while it ran, which then was answered in one line."""
+        return self._interrupts > 0
+
     def finish(self, *, pressed: bool = False) -> None:
         """Wait until the run is over; `pressed`: Ctrl-C was, just before.
 
@@ -138,6 +144,8 @@ class CallRun:
         if self._progress is not None and self._over.is_set():
             self._progress.join()
         if interrupted is not None:
+            if self.is_interrupted:
+                without_traceback(interrupted)
             raise interrupted.with_traceback(None) from None
         self._thread.join()
         if self._failure is not None:
