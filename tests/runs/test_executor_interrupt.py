@@ -161,16 +161,16 @@ def test_ctrl_c_stops_a_stream_of_very_short_calls(tmp_path, monkeypatch):
     assert state.done > 1000
 
 
-OVER = '''
+OVER = """
 with BudgetExecutor(market, '100') as pool:
     pool.shutdown()
     (here / "0.began").touch()
     (here / "1.began").touch()
     time.sleep(60)
-'''
-WITH_A_HOOK = '''
+"""
+WITH_A_HOOK = """
 sys.excepthook = lambda kind, error, trace: print("hook:", kind.__name__, file=sys.stderr)
-'''
+"""
 
 
 def test_a_program_that_is_interrupted_after_its_calls_prints_its_traceback(tmp_path, monkeypatch):
