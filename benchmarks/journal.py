@@ -1,14 +1,12 @@
-"""A journal of a million tasks: what a list of runs, a resumption and a service's memory take.
+"""A journal of a million tasks: what a list of runs and a resumption take.
 
-The events are those of a run on a hundred machines, in which one task in a thousand fails, and of a
-service whose users send ten thousand workflows of a hundred tasks. Time is that of the processor,
-which others at work do not change.
+The events are those of a run on a hundred machines, in which one task in a thousand fails. Time is
+that of the processor, which others at work do not change.
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 TASKS = 1_000_000
 MACHINES = 100
-WORKS = 10_000
 STOPPED_EARLY = 50
 FAILING = 1_000
 """one task in this many fails"""
@@ -34,7 +31,6 @@ DONE = TASKS - STOPPED_EARLY - FAILED
 OTHERS = ("placer", "replicator")
 MOST_STATUS_S = 0.05
 MOST_RESUME_S = 10.0
-MOST_SERVICE_MB = 500.0
 MOST_SHARE = 0.05
 MOST_STALL_S = 0.1
 
@@ -48,7 +44,6 @@ def measure(rounds: int) -> Result:
         resume = min(_in_process("resume", path)["seconds"] for _ in range(rounds))
         learn = min(_in_process("learn", path)["seconds"] for _ in range(rounds))
         replay = _in_process("replay", path)["seconds"]
-        service = _in_process("service", path)["megabytes"]
     share = written["checkpoints"] / written["seconds"]
     return Result(
         title=f"a journal of {TASKS:,} tasks",
@@ -60,13 +55,11 @@ def measure(rounds: int) -> Result:
             Line("to resume", resume, "s", "the state, every event checked"),
             Line("to resume, learning", learn, "s", "the same, entries of bats included"),
             Line("from the first event", replay, "s", "without checkpoints"),
-            Line("service", service, "MB", f"{TASKS:,} tasks in {WORKS:,} workflows, all settled"),
         ],
         goals=[
             Goal("bursar status RUN", status, "<=", MOST_STATUS_S, "s"),
             Goal("to resume", resume, "<=", MOST_RESUME_S, "s"),
             Goal("to resume, learning", learn, "<=", MOST_RESUME_S, "s"),
-            Goal("service", service, "<=", MOST_SERVICE_MB, "MB"),
             Goal("the longest stall", written["stall"], "<=", MOST_STALL_S, "s"),
             Goal("checkpoints", share, "<=", MOST_SHARE, "of the time"),
         ],
@@ -217,46 +210,6 @@ def _replay(path: Path) -> dict[str, float]:
     return _resume(path)
 
 
-def _service(path: Path) -> dict[str, float]:
-    """Workflows come, run on a machine of their own each, and are settled; all in memory."""
-    from bursar.model.goal import Goal as Wish
-    from bursar.model.goal import Limits
-    from bursar.model.market import Market, Offer
-    from bursar.model.money import Money
-    from bursar.model.time import HOUR, SECOND
-    from bursar.model.work import Work
-    from bursar.model.workflow import Workflow
-    from bursar.state import events as ev
-    from bursar.state.state import RunState
-
-    del path
-    market = Market("USD", "2026-01-01", (Offer("small", Money.parse("0.10")),))
-    size, state, at = TASKS // WORKS, RunState(), 0
-    state.work.recall = lambda number: sys.exit(f"nobody asked for event {number}")
-    state.apply(ev.RunCreated(0, "service", market, Wish(), Limits(), 1, {}, {}, 0.0))
-    for work in range(WORKS):
-        flow = Workflow(
-            name=f"flow-{work}",
-            names=tuple(f"task_{work}_{task}" for task in range(size)),
-            parents=((), *((task // 2,) for task in range(size - 1))),
-            kind_names=("fit",),
-            kinds=(0,) * size,
-            commands=tuple(("./fit", "--alpha", f"{work}.{task}") for task in range(size)),
-            runtimes=(1.0,) * size,
-        )
-        state.apply(ev.WorkArrived(at, Work(flow)))
-        state.apply(ev.MachineRented(at, work + 1, "small", at + HOUR))
-        state.apply(ev.MachineUp(at, work + 1))
-        for task in range(work * size + 1, (work + 1) * size + 1):
-            state.apply(ev.AttemptStarted(at, task, task, work + 1))
-            at += SECOND
-            state.apply(ev.AttemptEnded(at, task, "success", SECOND, 0))
-        state.apply(ev.MachineDown(at, work + 1, "released"))
-    if state.done != TASKS:
-        raise SystemExit(f"only {state.done:,} tasks are done")
-    return {"megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
-
-
 if __name__ == "__main__":
     parts = {
         "write": _write,
@@ -264,6 +217,5 @@ if __name__ == "__main__":
         "resume": _resume,
         "learn": _learn,
         "replay": _replay,
-        "service": _service,
     }
     print(json.dumps(parts[sys.argv[1]](Path(sys.argv[2]))))
