@@ -41,7 +41,9 @@ def measure(rounds: int) -> Result:
     return Result(
         title=f"a service that has settled {TASKS:,} tasks of {WORKS:,} workflows",
         lines=[
-            Line("at the most", found["megabytes"], "MB", f"{found['first']:,.0f} MB after a tenth"),
+            Line(
+                "at the most", found["megabytes"], "MB", f"{found['first']:,.0f} MB after a tenth"
+            ),
             Line("its journal", found["journal"], "MB", f"{found['events']:,.0f} events"),
         ],
         goals=[Goal("at the most", found["megabytes"], "<=", MOST_MB, "MB")],
