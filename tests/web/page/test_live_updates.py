@@ -42,7 +42,7 @@ def live(tmp_path):
 @pytest.fixture
 def page(tmp_path, live, browser):
     with served(Home(tmp_path)) as address:
-        browser.problems.clear()
+        browser.forget()
         browser.size(1280)
         browser.open(
             f"{address}/run/live",
