@@ -142,7 +142,8 @@ def asked(method, address, headers=None):
     parts = urlsplit(address)
     connection = HTTPConnection(parts.netloc, timeout=30)
     try:
-        connection.request(method, parts.path, headers=headers or {})
+        target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        connection.request(method, target, headers=headers or {})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     finally:
