@@ -114,7 +114,7 @@ def _live(place: Path) -> dict[str, float]:
     async def watch(writer: RateWriter, thread: Thread) -> None:
         feed = RunFeed(run)
         async for message in feed.events(None):
-            found = re.match(rb"id: (\d+)\n", message)
+            found = re.search(rb'"seq":(\d+)', message)
             if found and 1 <= int(found[1]) < len(writer.written):
                 ages.append(time.monotonic() - writer.written[int(found[1])])
             if not thread.is_alive():

@@ -117,6 +117,11 @@ class Browser:
         self.call("Page.navigate", url=str(address))
         self.wait(until)
 
+    def forget(self) -> None:
+        """Leave the page, whose server may be gone, and what went wrong with it."""
+        self.open("about:blank")
+        self.problems.clear()
+
     def evaluate(self, script: str) -> Any:
         found = self.call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from bursar import plan as _planners
 
 __version__ = "0.1.0"
 __all__ = [
@@ -53,6 +56,18 @@ _HOMES = {
     "read_market": "bursar.formats.market",
     "run_workflow": "bursar.runs.run_workflow",
 }
+
+
+class _CallablePackage(ModuleType):
+    """`bursar.plan` has the planners, and people call it: that is `plan_work`."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        from bursar.runs.plan_work import plan_work
+
+        return plan_work(*args, **options)
+
+
+_planners.__class__ = _CallablePackage
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
@@ -154,5 +155,24 @@ def test_defaults_of_the_user_count_where_nothing_else_is_given(place):
     assert "page: " not in place.bursar("run", "--no-page", "echo", ":::", "1")[1]
     place.write("mine.toml", 'page = "often"')
     assert "page is true or false" in place.bursar("run", "echo", ":::", "1", code=2)[1]
+    place.environment["NO_COLOR"] = ""
+    place.write("mine.toml", 'color = "pink"')
+    assert 'color is one of "auto", "always"' in place.bursar("status", code=2)[1]
     place.write("mine.toml", 'markt = "market.toml"')
     assert "did you mean 'market'" in place.bursar("run", "echo", ":::", "1", code=2)[1]
+
+
+def test_colours_are_as_the_user_wants_them_and_the_environment_counts_for_more(place):
+    place.bursar("run", "--name", "seen", "echo", ":::", "1")
+    place.environment["BURSAR_CONFIG"] = str(place.path / "mine.toml")
+
+    def colors(verb, way, **environment):
+        place.write("mine.toml", f'color = "{way}"')
+        place.environment.update({"NO_COLOR": "", "FORCE_COLOR": "", **environment})
+        return bool(re.search(r"\x1b\[[0-9;]*3[0-9]", place.bursar(*verb)[0]))
+
+    for verb in (["watch", "seen"], ["--help"]):
+        assert colors(verb, "always"), verb
+        assert not colors(verb, "auto"), "nobody sees a pipe"
+        assert not colors(verb, "always", NO_COLOR="1")
+        assert colors(verb, "never", FORCE_COLOR="1")

@@ -168,3 +168,8 @@ def test_what_is_shown_must_be_printed():
 def test_links_between_pages_lead_somewhere(path):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", path.read_text()):
         assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "systems").glob("*.md")), ids=name_of)
+def test_every_system_has_an_example_that_is_executed(path):
+    assert [block["kind"] for block in BLOCK.finditer(path.read_text())].count("console") >= 1

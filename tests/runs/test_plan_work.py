@@ -102,3 +102,13 @@ def test_an_executor_shows_how_its_run_stands(place):
         assert list(pool.map(abs, [-1, -2])) == [1, 2]
         shown = pool._repr_html_()
     assert "Tasks done" in shown
+
+
+def test_the_package_of_the_planners_can_be_called(place):
+    (place / "flow.yaml").write_text(FLOW)
+    flow, options = read_workflow("flow.yaml"), {"market": "market.toml", "budget": "3"}
+    one, other = bursar.plan(flow, name="one", **options), plan_work(flow, name="other", **options)
+    assert list(one) == list(other)
+    from bursar.plan import bag
+
+    assert bag.__name__ == "bursar.plan.bag"

@@ -14,6 +14,7 @@ from typing import Any, Final
 import rich_click as click
 from click.shell_completion import CompletionItem
 
+from bursar.cli.colors import console
 from bursar.cli.options import settings
 from bursar.journal.runs import Home
 from bursar.model.codec import encode
@@ -149,7 +150,6 @@ def print_table(
 
     It is as wide as the terminal, or fits 100 columns: text that has no room goes on below.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -160,9 +160,9 @@ def print_table(
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     width = None if (sys.stderr if err else sys.stdout).isatty() else WIDTH
-    console = Console(width=width, highlight=False, stderr=err)
-    with console.capture() as captured:
-        console.print(table)
+    printer = console(width=width, err=err)
+    with printer.capture() as captured:
+        printer.print(table)
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()), err=err)
 
 

@@ -1,33 +1,19 @@
 """User defaults: what `bursar run` and `bursar plan` take where nothing else is given.
 
-A file in the form of a job file, with some of its keys: `$BURSAR_CONFIG`, or `bursar/config.toml`
-in the directory of the user's settings. A command line and a job file count for more.
+The configuration file has the form of a job file, with some of its keys. A command line and a job
+file count for more.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Final
 
 from msgspec.structs import replace
 
-from bursar.formats.files import read_text
+from bursar.cli.config import OF_A_JOB, config_file, config_table
 from bursar.formats.job import Job
-from bursar.model.errors import InputError, instead_of, shown
-from bursar.model.reading import read_toml
-
-OF_A_JOB: Final = ("market", "budget", "retries", "timeout", "quiet")
-KEYS: Final = (*OF_A_JOB, "page")
-
-
-def config_file(environment: Mapping[str, str]) -> Path:
-    """Where the defaults of this user are."""
-    if given := environment.get("BURSAR_CONFIG"):
-        return Path(given)
-    settings = environment.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(settings) / "bursar" / "config.toml"
+from bursar.model.errors import InputError, shown
 
 
 def with_defaults(job: Job, environment: Mapping[str, str] = os.environ) -> Job:
@@ -35,7 +21,7 @@ def with_defaults(job: Job, environment: Mapping[str, str] = os.environ) -> Job:
 
     Who asks for this computer (`jobs`) or for machines elsewhere (`on`) wants no default market.
     """
-    table = _table(environment)
+    table = config_table(environment)
     if not table:
         return job
     of_job = {key: value for key, value in table.items() if key in OF_A_JOB}
@@ -51,21 +37,7 @@ def wants_page(given: bool | None, environment: Mapping[str, str] = os.environ) 
     """Whether a run gets a live page: as the command line says, else as the user always wants."""
     if given is not None:
         return given
-    wanted = _table(environment).get("page", False)
+    wanted = config_table(environment).get("page", False)
     if not isinstance(wanted, bool):
         raise InputError(f"{config_file(environment)}: page is true or false, not {shown(wanted)}")
     return wanted
-
-
-def _table(environment: Mapping[str, str]) -> dict[str, Any]:
-    """What the file of the user says; empty: there is none."""
-    path = config_file(environment)
-    if not path.is_file():
-        if environment.get("BURSAR_CONFIG"):
-            raise InputError(f"{path}: does not exist; check BURSAR_CONFIG")
-        return {}
-    table = read_toml(read_text(path, "configuration"), str(path))
-    for key in table:
-        if key not in KEYS:
-            raise InputError(f"{path}: unknown key {shown(key)}; {instead_of(key, KEYS)}")
-    return table

@@ -14,6 +14,7 @@ import rich_click as click
 from click import Command
 
 from bursar import __version__
+from bursar.cli.colors import color_help
 from bursar.kernels.compiling import on_compilation
 from bursar.model.errors import BursarError
 
@@ -122,6 +123,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     on_compilation(lambda: _say(COMPILING))
     try:
+        color_help()
         code: Any = bursar.main(args=arguments, prog_name="bursar", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+from bursar.cli.colors import console
 from bursar.report.forecast import Forecast
 from bursar.report.progress_line import line
 from bursar.state.state import RunState
@@ -45,16 +46,15 @@ def progress(state: RunState, *, quiet: bool) -> Iterator[Shown]:
     if quiet or not sys.stderr.isatty():
         yield shown
         return
-    from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
-    console = Console(stderr=True, highlight=False)
+    printer = console(err=True)
 
     def draw() -> Text:
         # The last column stays empty: some terminals go to the next line once it is written.
-        return Text(line(state, shown.forecast, console.width - 1), no_wrap=True)
+        return Text(line(state, shown.forecast, printer.width - 1), no_wrap=True)
 
-    shown.live = Live(console=console, get_renderable=draw, refresh_per_second=5, transient=True)
+    shown.live = Live(console=printer, get_renderable=draw, refresh_per_second=5, transient=True)
     with shown.live:
         yield shown

@@ -11,6 +11,7 @@ from typing import Final
 
 import rich_click as click
 
+from bursar.cli.colors import console
 from bursar.cli.common import WIDTH, home, run_argument
 from bursar.cli.options import settings
 
@@ -27,7 +28,6 @@ def command(run: str | None) -> None:
     Keys: m machines, w why, f failures, l longest, o offers, q quit. Without a terminal, one
     screen is printed.
     """
-    from rich.console import Console
     from rich.live import Live
 
     from bursar.report.page.watch import RunWatch, is_executed, time_of
@@ -35,22 +35,22 @@ def command(run: str | None) -> None:
 
     found = home().find(run)
     is_seen = sys.stdout.isatty() and sys.stdin.isatty()
-    console = Console(highlight=False, width=None if is_seen else WIDTH)
+    printer = console(width=None if is_seen else WIDTH)
     with RunWatch(found.journal) as watch:
         watch.catch_up()
         panel = "machines"
         shown = watch.snapshot(time_of(watch.state, time.time()), is_live=is_executed(found))
         if not is_seen:
-            console.print(screen(shown, WIDTH, 200, panel))
+            printer.print(screen(shown, WIDTH, 200, panel))
             return
-        first = screen(shown, console.width, console.height, panel)
-        with _keys() as keys, Live(first, console=console, screen=True, auto_refresh=False) as live:
+        first = screen(shown, printer.width, printer.height, panel)
+        with _keys() as keys, Live(first, console=printer, screen=True, auto_refresh=False) as live:
             while True:
                 began = time.monotonic()
                 watch.catch_up()
                 now, is_live = time_of(watch.state, time.time()), is_executed(found)
                 shown = watch.snapshot(now, is_live=is_live)
-                live.update(screen(shown, console.width, console.height, panel), refresh=True)
+                live.update(screen(shown, printer.width, printer.height, panel), refresh=True)
                 took = time.monotonic() - began
                 key = keys(max(PACE_S, SHARE * took) if shown.live else None)
                 if key in ("q", "\x03", "\x04"):

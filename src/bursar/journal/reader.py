@@ -100,30 +100,31 @@ class JournalReader(Closable):
         raise JournalError(f"{self.path}: event {number} {DAMAGED_PART}")
 
     def events_of(
-        self,
-        kinds: Iterable[type[ev.AnyEvent]],
-        after: int = 0,
-        upto: int | None = None,
-        containing: str = "",
+        self, kinds: Iterable[type[ev.AnyEvent]], after: int = 0, upto: int | None = None
     ) -> list[ev.AnyEvent]:
-        """All of these kinds beyond the first `after`; the database finds them by their names.
+        """All of these kinds beyond the first `after`, and none beyond `upto`, where it is given.
 
-        None beyond `upto`, and only those whose record contains a text, where these are given.
+        The database finds them by their names.
         """
-        names = [
-            name for kind in kinds for name in (kind.__name__, *OLD_NAMES.get(kind.__name__, ()))
-        ]
-        wanted = " OR ".join(["(record >= ? AND record < ?)"] * len(names))
-        bounds = [f'{{"type":"{name}{end}' for name in names for end in '"#']
+        are_kinds, bounds = _are_of(kinds)
+        return self._found(are_kinds, bounds, after, self.last if upto is None else upto)
+
+    def events_without(
+        self, kinds: Iterable[type[ev.AnyEvent]], upto: int, unless: str
+    ) -> list[ev.AnyEvent]:
+        """All up to this one but those of these kinds; of them, such that contain a text."""
+        are_kinds, bounds = _are_of(kinds)
+        return self._found(f"NOT ({are_kinds}) OR instr(record, ?)", [*bounds, unless], 0, upto)
+
+    def _found(self, where: str, values: Sequence[str], after: int, upto: int) -> list[ev.AnyEvent]:
+        """Beyond the first `after`, up to this one: those for which a condition holds."""
         checksum = "NULL" if self.meta.format == WITHOUT_CHECKSUMS else "crc"
         select = (
-            f"SELECT seq, record, {checksum} FROM event WHERE seq > ? AND seq <= ?"  # noqa: S608
-            f" AND (? = '' OR instr(record, ?)) AND ({wanted}) ORDER BY seq"
+            f"SELECT seq, record, {checksum} FROM event"  # noqa: S608
+            f" WHERE seq > ? AND seq <= ? AND ({where}) ORDER BY seq"
         )
-        last = self.last if upto is None else upto
-        values = [after, last, containing, containing, *bounds]
         try:
-            rows: list[Row] = self._connection.execute(select, values).fetchall()
+            rows: list[Row] = self._connection.execute(select, (after, upto, *values)).fetchall()
         except SQL_ERRORS as error:
             raise journal_error(error, self.path) from error
         for number, record, crc in rows:
@@ -203,6 +204,13 @@ class JournalReader(Closable):
         if verdict != b"ok":
             raise JournalError(f"{self.path}: {DAMAGED}")
         self._is_checked = True
+
+
+def _are_of(kinds: Iterable[type[ev.AnyEvent]]) -> tuple[str, list[str]]:
+    """A condition that holds for the records of these kinds, and its values."""
+    names = [name for kind in kinds for name in (kind.__name__, *OLD_NAMES.get(kind.__name__, ()))]
+    wanted = " OR ".join(["(record >= ? AND record < ?)"] * len(names))
+    return wanted, [f'{{"type":"{name}{end}' for name in names for end in '"#']
 
 
 def work_reader(path: Path) -> Callable[[int], Work]:

@@ -29,7 +29,7 @@ def opened(tmp_path, browser):
     def open_page(found, drawn="#tasks-chart svg", width=1280):
         path = tmp_path / "report.html"
         path.write_text(report_html(found))
-        browser.problems.clear()
+        browser.forget()
         browser.size(width)
         browser.open(f"file://{path}", f"document.querySelector('{drawn}') !== null")
         assert browser.problems == []

@@ -55,7 +55,7 @@ def test_a_report_is_small_and_asks_nobody_for_anything():
     assert "https://" not in text
 
 
-@pytest.mark.parametrize("make", [report_html, lambda shown: live_html(shown, "/run/x")])
+@pytest.mark.parametrize("make", [report_html, lambda shown: live_html(shown, "/run/x", 1)])
 def test_hostile_text_never_becomes_markup(make):
     text = make(hostile_run())
     assert "<script>document.title" not in text
@@ -72,7 +72,7 @@ def test_scripts_evaluate_no_text():
 def test_hostile_text_shows_as_text_in_a_browser(tmp_path, browser):
     path = tmp_path / "report.html"
     path.write_text(report_html(hostile_run()))
-    browser.problems.clear()
+    browser.forget()
     browser.requested.clear()
     browser.size(390)
     browser.open(f"file://{path}", "document.querySelectorAll('.fail').length > 0")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+
 import msgspec
+import numpy as np
 import pytest
 
 from bursar import WorkflowBuilder
@@ -20,6 +23,7 @@ from bursar.report.page.numbers import amount, duration, moment, share
 from bursar.report.page.reasons import Reasons
 from bursar.report.page.series import MOST_POINTS, thinned
 from bursar.report.page.snapshot import snapshot
+from bursar.report.page.timeline import packed
 from bursar.state import events as ev
 from bursar.state.state import RunState
 from bursar.testing import Scene
@@ -161,6 +165,18 @@ def test_more_machines_than_a_screen_has_rows_are_seats():
     raster = shown(scene).machines.raster
     assert raster.offers == [("small", 1)], "each machine takes the seat of the one before"
     assert sum(raster.sums["useful"]) / raster.bins == pytest.approx(1, abs=0.02)
+
+
+def test_cells_are_packed_as_runs_and_never_take_more_than_a_byte_each():
+    rng = np.random.default_rng(1)
+    for cells in (
+        rng.integers(0, 11, 5_000),
+        np.repeat(rng.integers(0, 11, 60), rng.integers(1, 70, 60)),
+        np.array([7]),
+    ):
+        runs = b64decode(packed(cells.astype(np.uint8)))
+        assert len(runs) <= len(cells)
+        assert [run >> 4 for run in runs for _ in range((run & 15) + 1)] == cells.tolist()
 
 
 def test_decisions_for_one_reason_are_one_group():

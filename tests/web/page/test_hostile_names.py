@@ -45,7 +45,7 @@ def address(tmp_path_factory):
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_live_page(address, browser, width):
-    browser.problems.clear()
+    browser.forget()
     browser.size(width)
     drawn = "document.querySelectorAll('.fail').length > 0"
     browser.open(f"{address}/run/hostile", drawn)
@@ -60,7 +60,7 @@ def test_the_live_page(address, browser, width):
 
 
 def test_the_list(address, browser):
-    browser.problems.clear()
+    browser.forget()
     browser.size(390)
     browser.open(address, "document.querySelectorAll('#runs-rows .meter').length > 0")
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390

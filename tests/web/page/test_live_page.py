@@ -69,7 +69,7 @@ def tops(browser):
 
 
 def test_a_live_run_is_watched_from_start_to_end(tmp_path, browser):
-    browser.problems.clear()
+    browser.forget()
     browser.size(1280)
     waiting = "sleep 0.15; [ {} -lt 24 ] || until [ -e go ]; do sleep 0.1; done"
     with run_with_page(tmp_path, "watched", waiting, 24) as (process, link, _):
@@ -105,7 +105,7 @@ def sum_of(parts):
 
 
 def test_stop_works_with_and_only_with_the_token(tmp_path, browser):
-    browser.problems.clear()
+    browser.forget()
     with run_with_page(tmp_path, "stopped", "sleep 0.2 # {}", 600) as (process, link, token):
         browser.open(link, "document.querySelector('#stop')?.classList.contains('gone') === false")
         known = {"Authorization": f"Bearer {token}"}
@@ -142,7 +142,8 @@ def asked(method, address, headers=None):
     parts = urlsplit(address)
     connection = HTTPConnection(parts.netloc, timeout=30)
     try:
-        connection.request(method, parts.path, headers=headers or {})
+        target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        connection.request(method, target, headers=headers or {})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     finally:
@@ -236,7 +237,7 @@ class Kept:
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False)])
 def test_a_simulated_run_shows(dashboard, browser, width, dark):
     place, link = dashboard
-    browser.problems.clear()
+    browser.forget()
     browser.size(width, dark=dark)
     drawn = "document.querySelector('#machines-sub')?.textContent.includes('lost')"
     browser.open(f"{link}run/simulated", drawn)
@@ -262,7 +263,7 @@ def test_a_simulated_run_shows(dashboard, browser, width, dark):
 
 def test_the_list_shows_all_runs_and_leads_to_them(dashboard, browser):
     _, link = dashboard
-    browser.problems.clear()
+    browser.forget()
     browser.size(1280)
     browser.open(link, "document.querySelectorAll('#runs-rows .meter').length > 0")
     names = "[...document.querySelectorAll('#runs-rows a')].map(a => a.textContent).sort()"
@@ -276,7 +277,7 @@ def test_the_list_shows_all_runs_and_leads_to_them(dashboard, browser):
 
 def test_a_team_sees_budgets_use_and_the_gap(dashboard, browser):
     _, link = dashboard
-    browser.problems.clear()
+    browser.forget()
     for width in (1280, 390):
         browser.size(width)
         browser.open(f"{link}run/team", "document.querySelector('#accounts .meter') !== null")
@@ -287,7 +288,8 @@ def test_a_team_sees_budgets_use_and_the_gap(dashboard, browser):
     assert browser.text("#verdict") == "Done: 12 of 12 tasks done in 5.15\u00a0h for $6.00."
     assert ann.startswith("ann") and "$4.00" in ann
     assert bob.startswith("bob") and "$0.60" in bob
-    assert browser.evaluate("document.querySelectorAll('#supply-chart rect').length") > 2
+    lacking = "document.querySelector('#supply-chart .lacking').getAttribute('d')"
+    assert browser.evaluate(lacking).startswith("M"), "bob waits for money: the gap is shaded"
     assert browser.problems == []
 
 
@@ -305,6 +307,16 @@ def test_keys_reach_panels_filter_decisions_and_change_the_light(dashboard, brow
     browser.evaluate("document.activeElement.blur()")
     browser.press("f")
     assert browser.evaluate("document.activeElement.id") == "failures"
+
+
+def test_a_page_is_told_once_what_it_shows(dashboard):
+    _, link = dashboard
+    _, text = asked("GET", f"{link}run/simulated")
+    stream = re.search(r'data-events="/([^"]+)"', text)[1]
+    _, told = asked("GET", link + stream)
+    assert re.findall(r"^event: (\w+)$", told, re.MULTILINE) == ["ended"], "the page has the rest"
+    _, told = asked("GET", f"{link}run/simulated/events?since=1")
+    assert "event: snapshot" in told, "a version of a server that is gone says nothing"
 
 
 def test_a_stream_goes_on_where_it_was_left(dashboard):

@@ -42,7 +42,7 @@ def live(tmp_path):
 @pytest.fixture
 def page(tmp_path, live, browser):
     with served(Home(tmp_path)) as address:
-        browser.problems.clear()
+        browser.forget()
         browser.size(1280)
         browser.open(
             f"{address}/run/live",
@@ -88,7 +88,8 @@ new PerformanceObserver(list => {
     const element = node && (node.closest ? node : node.parentNode);
     const grows = element && element.closest(".value, .track, .end");
     if (grows && previousRect.y === currentRect.y) continue;
-    const name = element ? `${element.closest("[id]").id} ${element.className}` : "gone";
+    const within = element && element.closest("[id]");  // none: it was removed since
+    const name = `${within ? within.id : "gone"} ${element ? element.className : ""}`;
     window.shifts.push(`${name}: ${JSON.stringify([previousRect, currentRect])}`);
   }
 }).observe({ type: "layout-shift" }); 0

@@ -76,7 +76,7 @@ def users(browser):
 
 
 def test_a_live_service_shows_its_users_demand_and_supply(tmp_path, dashboard, browser):
-    browser.problems.clear()
+    browser.forget()
     browser.size(1280)
     with service_of_two(tmp_path) as (process, url):
         submit(tmp_path, url, "ann", 2)
@@ -127,7 +127,7 @@ def take_pictures(browser):
 
 
 def test_a_service_is_in_the_list_with_its_users(tmp_path, dashboard, browser):
-    browser.problems.clear()
+    browser.forget()
     with service_of_two(tmp_path):
         rows = "[...document.querySelectorAll('#runs-rows tr')].map(r => r.textContent)"
         browser.open(dashboard, f"{rows}.length === 1 && {rows}[0].includes('running')")

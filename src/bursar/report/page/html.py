@@ -84,8 +84,8 @@ def report_html(shown: RunSnapshot) -> str:
     )
 
 
-def live_html(shown: RunSnapshot, address: str) -> str:
-    """The page of a run that a server has at this address; a stream keeps it up to date."""
+def live_html(shown: RunSnapshot, address: str, version: int) -> str:
+    """The page of a run that a server has at this address; a stream tells what is newer."""
     data = msgspec.json.encode(shown).decode().replace("<", "\\u003c")
     parts = {
         "LINKS": '<a class="brand" href="/">bursar</a><a id="runs-link" href="/">Runs</a>',
@@ -96,7 +96,7 @@ def live_html(shown: RunSnapshot, address: str) -> str:
     place, live = escape(address), ' class="live"' if shown.live else ""
     return (
         f'{_head(shown.run)}<link rel="stylesheet" href="/static/page.css"></head>\n'
-        f'<body{live} data-events="{place}/events" data-stop="{place}/stop">\n'
+        f'<body{live} data-events="{place}/events?since={version}" data-stop="{place}/stop">\n'
         f"{_body(shown, parts)}\n"
         f'<script type="application/json" id="data">{data}</script>\n'
         '<script src="/static/page.js" defer></script>\n</body></html>\n'

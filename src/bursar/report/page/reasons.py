@@ -74,6 +74,8 @@ class Reasons:
         self._machines = machines
         self._groups: dict[tuple[str, str, str], _ReasonGroup] = {}
         self._goal = Goal()
+        self._prices: dict[str, str] = {}
+        """by offer, as they are told: thousands of machines have the same"""
         self.total = 0
 
     def saw(self, event: ev.AnyEvent) -> None:
@@ -158,9 +160,8 @@ class Reasons:
         machines = self._machines
         match event:
             case ev.MachineRented():
-                offer = machines.market[event.offer]
-                price = amount(offer.price, machines.market.currency)
-                return "rent", f"+\0 {offer.name} at {price} a unit", event.reason
+                what = f"+\0 {event.offer} at {self._price(event.offer)} a unit"
+                return "rent", what, event.reason
             case ev.LeaseExtended(reason=reason, machine=machine) if reason:
                 return "keep", f"keep {machines.offer_of(machine).name} ×\0", reason
             case ev.ReleaseMarked(machine=machine):
@@ -189,6 +190,13 @@ class Reasons:
             case ev.CancelOrdered():
                 return "cancel", "cancel \0 attempts", event.reason
         return None
+
+    def _price(self, offer: str) -> str:
+        told = self._prices.get(offer)
+        if told is None:
+            market = self._machines.market
+            told = self._prices[offer] = amount(market[offer].price, market.currency)
+        return told
 
     def _new_goal(self, new: Goal) -> str:
         currency, changes = self._machines.market.currency, []

@@ -156,5 +156,6 @@ def fleets_by_offer(log: MachineLog, now: Time) -> list[OfferFleet]:
 
 def tail_begin(columns: AttemptColumns, total: int) -> Time | None:
     """When the last of all tasks was first started; None: some were not."""
-    tasks, first = np.unique(columns.task, return_index=True)
-    return int(columns.started[first].max()) if total and len(tasks) == total else None
+    first = np.full(total + 1, NEVER, dtype=np.int64)
+    first[columns.task[::-1]] = columns.started[::-1]  # of several the last assigned stays
+    return int(first[1:].max()) if total and (first[1:] != NEVER).all() else None

@@ -23,6 +23,7 @@ from bursar.report.page.series import AttemptColumns, Ints
 MOST_ROWS: Final = 60
 MOST_SEGMENTS: Final = 6_000
 BINS: Final = 420
+_MOST_RUN: Final = 16
 _LOSSES: Final = ("lost", "expired")
 Floats = NDArray[np.float64]
 
@@ -51,7 +52,7 @@ class Raster(msgspec.Struct, frozen=True):
     bins: int
     end: float
     cells: str
-    """a byte for each seat and bin, in base64: 0, or a place in USES plus 1"""
+    """seat by seat, bin by bin: 0, or a place in USES plus 1; as `packed` has them"""
     sums: dict[str, list[float]]
     """by use, machines at each bin"""
 
@@ -159,7 +160,7 @@ def _raster(columns: AttemptColumns, machines: MachineLog, now: Time) -> Raster:
         offers=offers,
         bins=BINS,
         end=now / SECOND,
-        cells=b64encode(cells.tobytes()).decode(),
+        cells=packed(cells.ravel()),
         sums={
             use: [round(one, 3) for one in shares[:, place, :].sum(axis=0).tolist()]
             for use, place in PLACES.items()
@@ -174,6 +175,19 @@ def _dominant(shares: Floats) -> NDArray[np.uint8]:
     for use in ("failed", "lost"):
         found[shares[:, PLACES[use], :] > 1e-9] = PLACES[use] + 1
     return found
+
+
+def packed(cells: NDArray[np.uint8]) -> str:
+    """Runs of equal cells in base64: a byte has the value above, the length less one below.
+
+    Never longer than a byte for each cell, and far shorter where machines do the same for long.
+    """
+    begins = np.flatnonzero(np.append(True, cells[1:] != cells[:-1]))
+    lengths = np.diff(np.append(begins, len(cells)))
+    pieces = -(-lengths // _MOST_RUN)
+    packed = np.repeat(cells[begins] << 4, pieces) | (_MOST_RUN - 1)
+    packed[np.cumsum(pieces) - 1] -= (pieces * _MOST_RUN - lengths).astype(np.uint8)
+    return b64encode(packed.tobytes()).decode()
 
 
 def _seats(machines: MachineLog) -> tuple[Ints, list[tuple[str, int]]]:

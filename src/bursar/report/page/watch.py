@@ -7,10 +7,9 @@ the events before the checkpoint only those of machines and decisions are read.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from heapq import merge
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
 from bursar.journal.checkpoints import newest_checkpoint
 from bursar.journal.problems import AGAIN
@@ -28,9 +27,10 @@ from bursar.report.page.snapshot import RunSnapshot, headline, snapshot
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
-_ATTEMPTS: Final = (ev.AttemptStarted, ev.AttemptEnded, ev.WorkArrived, ev.FilesFound)
-_SEEN: Final = tuple(kind for kind in get_args(ev.AnyEvent) if kind not in _ATTEMPTS)
+_MANY: Final = (ev.AttemptStarted, ev.AttemptEnded, ev.WorkArrived, ev.FilesFound)
+"""of which there are many, or which are large: what they tell is in the state, but for ..."""
 _WITH_REASON: Final = '"reason":'
+"""... why an attempt was started; no text of a user can contain this, as it has quotes"""
 
 
 class RunWatch(Closable):
@@ -47,14 +47,9 @@ class RunWatch(Closable):
             self.machines.saw(event)
             self.reasons.saw(event)
 
-    def _before(self, number: int) -> Iterator[ev.AnyEvent]:
+    def _before(self, number: int) -> Sequence[ev.AnyEvent]:
         """What a page wants of the first events, without those of all attempts."""
-        if not number:
-            return iter(())
-        read = self.reader
-        seen = read.events_of(_SEEN, upto=number)
-        started = read.events_of([ev.AttemptStarted], upto=number, containing=_WITH_REASON)
-        return merge(seen, started, key=lambda event: event.at)
+        return self.reader.events_without(_MANY, number, _WITH_REASON) if number else ()
 
     def catch_up(self) -> int:
         """Apply what was committed since the last call; tells how many events that were."""

@@ -73,8 +73,10 @@ class Dashboard:
         run = self._find(request)
         if run is None:
             return _missing()
-        shown = await (await self._feed(run)).snapshot()
-        return HTMLResponse(live_html(shown, f"/run/{quote(run.name, safe='')}"), 200, HEADERS)
+        feed = await self._feed(run)
+        shown = await feed.snapshot()
+        place = f"/run/{quote(run.name, safe='')}"
+        return HTMLResponse(live_html(shown, place, feed.version), 200, HEADERS)
 
     async def run_data(self, request: Request) -> Response:
         run = self._find(request)
@@ -84,9 +86,9 @@ class Dashboard:
         run = self._find(request)
         if run is None:
             return _missing()
-        last = request.headers.get("last-event-id", "")
-        after = int(last) if last.isascii() and last.isdigit() and len(last) < 19 else None
-        events = (await self._feed(run)).events(after)
+        last = request.headers.get("last-event-id") or request.query_params.get("since", "")
+        since = int(last) if last.isascii() and last.isdigit() and len(last) < 19 else None
+        events = (await self._feed(run)).events(since)
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         return StreamingResponse(events, 200, headers, "text/event-stream")
 

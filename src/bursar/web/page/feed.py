@@ -4,12 +4,18 @@ One watch a run, shared by all viewers; nothing is read while nobody looks. The 
 read-only and only what was added is read. What an event changes goes out within a second. Charts
 and tables of a very large run take long to make, so they go out less often than the figures at the
 top, and take a twentieth of a processor at most. Parts that did not change are not sent.
+
+Who opens a page waits for it, so that is done at once. All that follows is done with the lowest
+priority, so that runs of this computer come first.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
+import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -27,13 +33,16 @@ from bursar.report.page.watch import RunWatch, is_executed, time_of
 T = TypeVar("T")
 Group = Literal["tick", "series", "forecast", "decision"]
 
-PACE_S: Final = 0.5
-"""between two looks at the journal: with the time to make, send and draw it, less than a second
-passes from an event to what shows it"""
+PACE_S: Final = 0.25
+"""between two looks at the journal: with the time to make, send and draw it, and with others at
+work here, less than a second passes from an event to what shows it"""
+CHARTS_S: Final = 0.5
+"""between two times that charts are made, at least: nobody sees more of them"""
 QUIET_S: Final = 2.0
 """between two times that charts are made while nothing happens: only their time goes on"""
 SHARE: Final = 20
 """charts and tables take at most one part in twenty of the time of a processor"""
+LOWEST_PRIORITY: Final = 19
 MOST_FAILURES: Final = 5
 """looks one after the other that find a journal which cannot be read"""
 ALIVE_S: Final = 2.0
@@ -55,24 +64,31 @@ GROUPS: Final[dict[str, Group]] = {
 }  # fmt: skip
 
 
+def _give_way() -> None:
+    """This thread gets what others leave of the processors, where threads have a priority."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
+
+
 class Section(msgspec.Struct):
-    """One part of a snapshot as JSON, and since when it is so."""
+    """One part of a snapshot as JSON, and since which version it is so."""
 
     data: bytes
     version: int
-    seq: int
 
 
 class RunFeed:
-    """Used from one event loop; the journal is read in a thread of its own."""
+    """Used from one event loop; the journal is read in other threads, by one at a time."""
 
     def __init__(self, run: RunDir) -> None:
         self.run = run
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="page")
+        self._thread = ThreadPoolExecutor(1, "page", initializer=_give_way)
         self._watch: RunWatch | None = None
         self.sections: dict[str, Section] = {}
         self.seq = 0
-        self.version = 0
+        self._first = self.version = time.time_ns() // 1_000_000
+        """one more at each change; it begins at the clock, so that those of a feed that was
+        forgotten are not taken for those of the next"""
         self.is_over = False
         """the run has ended: nothing will be new"""
         self.viewers = 0
@@ -99,12 +115,15 @@ class RunFeed:
         return self._shown
 
     async def _refresh(self, *, whole: bool = False) -> None:
-        fresh = await self._in_thread(lambda: self._look(whole=whole))
+        if whole:
+            fresh = await asyncio.to_thread(self._look, whole=True)
+        else:
+            fresh = await self._in_thread(lambda: self._look(whole=False))
         if not fresh:
             return
         self.version += 1
         for name, data in fresh.items():
-            self.sections[name] = Section(data, self.version, self.seq)
+            self.sections[name] = Section(data, self.version)
         async with self._changed:
             self._changed.notify_all()
 
@@ -146,7 +165,7 @@ class RunFeed:
         self._shown = shown = watch.snapshot(now, is_live=is_live)
         at = time.monotonic()
         self._drawn = watch.state.events, at
-        self._may_draw_at = at + SHARE * (time.thread_time() - began)
+        self._may_draw_at = at + max(CHARTS_S, SHARE * (time.thread_time() - began))
         return {name: getattr(shown, name) for name in GROUPS}
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
@@ -154,33 +173,32 @@ class RunFeed:
 
     # --- telling ---------------------------------------------------------------------------------
 
-    async def events(self, after: int | None) -> AsyncIterator[bytes]:
-        """Server-sent events; `after`: the number of the event up to which the viewer knows all."""
+    async def events(self, since: int | None) -> AsyncIterator[bytes]:
+        """Server-sent events; `since`: the version that the viewer has, if it has one."""
         self.viewers += 1
         if self._driver is None or self._driver.done():
             self._driver = asyncio.create_task(self._drive())
         try:
-            async for message in self._tell(after):
+            async for message in self._tell(since):
                 yield message
         finally:
             self.viewers -= 1
             self.last_used = time.monotonic()
 
-    async def _tell(self, after: int | None) -> AsyncIterator[bytes]:
+    async def _tell(self, since: int | None) -> AsyncIterator[bytes]:
         yield b"retry: 1000\n\n"
-        if after is None or not self.sections:
+        if since is not None and self._first < since <= self.version:
+            seen = since
+        else:
             shown = await self.snapshot()
             seen = self.version
             yield self._message("snapshot", msgspec.json.encode(shown))
-        else:
-            known = [one.version for one in self.sections.values() if one.seq <= after]
-            seen = max(known, default=0) if after <= self.seq else 0
         while True:
             for message in self._since(seen):
                 yield message
             seen = self.version
             if self.is_over:
-                yield self._message("ended", b'{"live":false}')
+                yield self._message("ended", b'{"seq":%d,"live":false}' % self.seq)
                 return
             if not await self._wait(seen):
                 if self._driver is None or self._driver.done():
@@ -195,9 +213,9 @@ class RunFeed:
         return [
             self._message(
                 group,
-                b"{"
-                + b",".join(
-                    b'"' + name.encode() + b'":' + self.sections[name].data for name in names
+                b'{"seq":%d' % self.seq
+                + b"".join(
+                    b',"' + name.encode() + b'":' + self.sections[name].data for name in names
                 )
                 + b"}",
             )
@@ -205,7 +223,7 @@ class RunFeed:
         ]
 
     def _message(self, name: str, data: bytes) -> bytes:
-        return b"id: %d\nevent: %s\ndata: %s\n\n" % (self.seq, name.encode(), data)
+        return b"id: %d\nevent: %s\ndata: %s\n\n" % (self.version, name.encode(), data)
 
     async def _wait(self, version: int) -> bool:
         """Until something is newer than a version; False: not within a while."""

@@ -1,6 +1,6 @@
 """Serving the dashboard: for itself, or as a process beside a run.
 
-Beside a run it is a process of its own with a low priority, so that it takes no time from the loop.
+Beside a run it is a process of its own, so that it takes no time from the loop.
 The run binds the socket, so that the link is known at once, and hands it over with the token. The
 process ends with the run.
 """
@@ -8,7 +8,6 @@ process ends with the run.
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import subprocess
 import sys
@@ -27,7 +26,6 @@ GRACE_S: Final = 2.0
 """for which it goes on after the run, at least ..."""
 LONGEST_GRACE_S: Final = 30.0
 """... and at most, until all pages have heard of the end"""
-NICENESS: Final = 19
 
 
 def new_token() -> str:
@@ -38,7 +36,6 @@ def serve(home: Home, listening: Listening, bound: socket.socket, token: str) ->
     """Until Ctrl-C."""
     from bursar.web.page.app import Dashboard
 
-    os.nice(NICENESS)  # runs of this computer come first
     server = listening.server(Dashboard(home, token).app(listening.allowed_hosts()))
     with suppress(KeyboardInterrupt):
         asyncio.run(server.serve(sockets=[bound]))
@@ -79,7 +76,6 @@ class PageServer:
 
 def _beside(descriptor: int, home: str) -> None:
     """The process: it serves until its standard input ends."""
-    os.nice(NICENESS)
     token = sys.stdin.readline().strip()
     from bursar.web.page.app import Dashboard
 

@@ -238,12 +238,14 @@ function drawSupply(box, data) {
   for (const value of ticks(0, high, Math.max(1, niceStep(high, 4)))) { line(root, left, y(value), right, y(value), "var(--grid)"); label(root, left - 6, y(value) + 4, fixed(value, 0), "", "end"); }
   timeAxis(root, x, 0, end, { top, bottom }, Math.max(3, Math.floor(width / 140)));
   const moments = [...new Set([...demand.t, ...supply.t])].sort((a, b) => a - b);
-  for (let n = 0; n < moments.length; n += 1) {
-    const from = moments[n], to = n + 1 < moments.length ? moments[n + 1] : end, lacks = valueAt(demand, from) - valueAt(supply, from);
-    if (!lacks || to <= from) continue;
-    const a = capped(valueAt(demand, from)), b = capped(valueAt(supply, from));
-    root.appendChild(svg("rect", { x: x(from).toFixed(1), y: Math.min(a, b).toFixed(1), width: Math.max(0.3, x(to) - x(from) + 0.2).toFixed(1), height: Math.abs(a - b).toFixed(1), fill: lacks > 0 ? "var(--warn-bg)" : "var(--shade)" }));
-  }
+  let lacking = "", spare = "";  // one path each, however many steps there are
+  moments.forEach((from, n) => {
+    const to = n + 1 < moments.length ? moments[n + 1] : end, wants = valueAt(demand, from), has = valueAt(supply, from);
+    if (wants === has || to <= from) return;
+    const part = `M${x(from).toFixed(1)} ${capped(wants).toFixed(1)}H${(x(to) + 0.2).toFixed(1)}V${capped(has).toFixed(1)}H${x(from).toFixed(1)}Z`;
+    if (wants > has) lacking += part; else spare += part;
+  });
+  add(root, svg("path", { class: "lacking", d: lacking, fill: "var(--warn-bg)" }), svg("path", { d: spare, fill: "var(--shade)" }));
   root.appendChild(svg("path", { d: stepPath(demand.t, demand.v, x, capped, end), fill: "none", stroke: "var(--off)", "stroke-width": 1.5, "stroke-dasharray": "5 2" }));
   root.appendChild(svg("path", { d: stepPath(supply.t, supply.v, x, capped, end), fill: "none", stroke: "var(--ink)", "stroke-width": 2 }));
   setText(byId("supply-sub"), cut ? `slots; demand was up to ${fixed(wanted, 0)}` : "slots");
@@ -320,11 +322,13 @@ function drawRunTimes(box, data) {
       root.appendChild(svg("rect", { x: x(one.believed[0]), y: middle - half, width: Math.max(1, x(Math.min(high, one.believed[2])) - x(one.believed[0])), height: 2 * half, fill: "var(--shade)" }));
       line(root, x(one.believed[1]), middle - half, x(one.believed[1]), middle + half, "var(--plan)", { "stroke-dasharray": "1.5 3", "stroke-width": 2 });
     }
+    const layers = ["", "", "", ""];  // dots that lie on one another are darker, with four elements in place of hundreds
     one.dots.forEach((value, n) => {
       if (value > high) { beyond += 1; return; }
       const jitter = ((n * 7919) % 97) / 97 - 0.5;
-      root.appendChild(svg("circle", { cx: x(value).toFixed(1), cy: (middle + jitter * 1.6 * half).toFixed(1), r: 1.8, fill: "var(--useful)", "fill-opacity": 0.5 }));
+      layers[n % 4] += `M${x(value).toFixed(1)} ${(middle + jitter * 1.6 * half).toFixed(1)}h0`;
     });
+    for (const d of layers) if (d) root.appendChild(svg("path", { class: "dots", d, stroke: "var(--useful)", "stroke-opacity": 0.5, "stroke-width": 3.6, "stroke-linecap": "round" }));
     if (one.p50 !== null) line(root, x(one.p50), middle - half - 3, x(one.p50), middle + half + 3, "var(--ink)", { "stroke-width": 2 });
   });
   if (beyond) label(root, right, bottom - 4, fixed(beyond, 0) + " longer →", "", "end");

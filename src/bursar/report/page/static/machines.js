@@ -92,7 +92,7 @@ function drawRaster(box, data) {
   const top = sumHeight + 16, height = top + tall + 26 + 4 * raster.offers.length;
   const { context, width } = paper(box, height, `${machines.rented} machines in ${seats} seats over time, ${machines.lost} lost; the table of offers has the sums.`);
   const left = width < 480 ? 62 : 92, right = width - 8, x = timeScale(0, raster.end, left, right, []);
-  const bytes = Uint8Array.from(atob(raster.cells), (letter) => letter.charCodeAt(0));
+  const bytes = unpacked(raster.cells, seats * raster.bins);
   const tones = USES.map((use) => rgb(use === "rounded" || use === "ahead" ? "idle" : use === "replica" ? "off" : use));
   const pale = seats > 60 ? 0.3 : 1, back = rgb("panel");
   // The sum, stacked, exact.
@@ -124,6 +124,12 @@ function drawRaster(box, data) {
   }
   axisBelow(context, x, raster.end, top, drawn);
   machineCursor(box, x, raster.end, drawn);
+}
+// Runs of equal cells: a letter has the value above, the length less one below.
+function unpacked(text, size) {
+  const runs = atob(text), cells = new Uint8Array(size);
+  for (let n = 0, at = 0; n < runs.length; n += 1) { const run = runs.charCodeAt(n), to = at + (run & 15) + 1; cells.fill(run >> 4, at, to); at = to; }
+  return cells;
 }
 function rgb(name) { const hex = colour(name); const full = hex.length === 4 ? [...hex.slice(1)].map((c) => c + c).join("") : hex.slice(1, 7); return [0, 2, 4].map((n) => parseInt(full.slice(n, n + 2), 16)); }
 function machineCursor(box, x, end, height) {

@@ -46,10 +46,10 @@ function keys(event) {
   else if (event.key === "f") go(byId("failures"));
   else if (/^[1-9]$/.test(event.key)) go(sections[Number(event.key) - 1]);
 }
-function take(changes, seq) {
+function take(changes) {
   page.heard = Date.now(); alarm("");
   if (!page.data) return;
-  Object.assign(page.data, changes); if (seq) page.data.seq = Number(seq);
+  Object.assign(page.data, changes);
   draw(Object.keys(changes));
 }
 function alarm(text) { const node = byId("alarm"); if (!node) return; node.classList.toggle("gone", !text); if (text) setText(byId("alarm-text"), text); }
@@ -59,7 +59,7 @@ function listen() {
   page.source = new EventSource(address); page.heard = Date.now();
   const hear = (name) => page.source.addEventListener(name, (event) => {
     const given = JSON.parse(event.data);
-    if (name === "snapshot") { page.data = given; page.heard = Date.now(); alarm(""); draw(); } else take(given, event.lastEventId);
+    if (name === "snapshot") { page.data = given; page.heard = Date.now(); alarm(""); draw(); } else take(given);
     if (name === "ended") { page.ended = true; page.source.close(); page.source = null; draw([]); }
   });
   for (const name of ["snapshot", "tick", "series", "forecast", "decision", "ended"]) hear(name);
