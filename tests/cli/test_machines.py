@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -60,22 +61,30 @@ def test_a_dask_cluster_of_its_own_and_nothing_is_left(lab):
     assert not list(place.iterdir())
 
 
-def test_killed_and_resumed_on_a_cluster_nothing_is_lost_and_nothing_left(lab, tmp_path_factory):
+def test_killed_and_resumed_on_a_cluster_its_machines_are_adopted(lab, tmp_path_factory):
+    """Nothing is lost, nothing is rented again, and nothing is left."""
     cluster = DaskCluster(tmp_path_factory.mktemp("dask"), workers=2)
     try:
         assert eventually(cluster.is_up, 60)
-        where = ("--on", "dask", "--scheduler", cluster.address)
-        run = lab.start("run", *where, "--name", "c", "./task.sh 0.5 {}", ":::", *TASKS)
+        where = ("--on", "dask", "--scheduler", cluster.address, "--fleet", "lab=2")
+        market = lab.market(billing="10m")
+        run = lab.start("run", *where, *market, "--name", "c", "./task.sh 0.5 {}", ":::", *TASKS)
         agents = cluster.directory / "m"
-        assert eventually((lab.directory / ".bursar/c/outputs/1").exists, 60)
+        assert eventually((lab.directory / ".bursar/c/outputs/3").exists, 60)
         run.kill()
         run.communicate()
-        assert list(agents.iterdir()), "the machines ended with bursar"
+        assert len(list(agents.iterdir())) == 2, "the machines ended with bursar"
         lab.call("resume", "c")
         assert eventually(lambda: not list(agents.iterdir()), 10)
     finally:
         cluster.close()
     assert lab.outputs("c") == expected(30)
+    why = lab.call("why", "c")
+    assert "adopt lab-1" in why
+    assert "adopt lab-2" in why
+    assert json.loads(lab.call("status", "c", "--json"))["money"]["committed"] == "0.02", (
+        "paid once"
+    )
 
 
 def test_killed_and_not_resumed_every_process_ends_with_its_lease(lab):
