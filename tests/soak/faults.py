@@ -22,12 +22,14 @@ class Faults:
     Every kind comes once before any comes again; the scheduler is killed once.
     """
 
-    def __init__(self, site, seed, *, kills, cut=CUT, every=None, most_agents=2):
+    def __init__(self, site, seed, *, kills, cut=CUT, every=None, most=None, most_agents=2):
         self._site = site
         self._rng = Random(f"faults/{seed}")
         self._kills = kills
         self._cut = cut
         self._every = every or (OFTEN if kills else SELDOM)
+        self._most = most
+        """how many faults there are; None: as many as there is time for"""
         self._most_agents = most_agents
         self.reported = []
         """what was done, in order"""
@@ -38,6 +40,7 @@ class Faults:
         self.is_scheduler_due = kills
         self._begin = time.monotonic()
         self._next = self._begin + self._rng.uniform(*self._every)
+        self._done = 0
         self._deck = []
         """what comes next, from its end"""
         self._cut_off = {}
@@ -49,8 +52,9 @@ class Faults:
             if until <= now:
                 self._site.links.mend(machine)
                 del self._cut_off[machine]
-        if now < self._next:
+        if now < self._next or (self._most is not None and self._done >= self._most):
             return
+        self._done += 1
         self._next = now + self._rng.uniform(*self._every)
         if not self._deck:
             self._deck = self._kinds()

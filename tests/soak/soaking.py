@@ -129,12 +129,11 @@ class Soak:
             self._lives[token] = (first, now)
 
 
-def soak_once(site_class, work_class, seed, way, *, count=None, **faults):
-    """Run and judge one; what is wrong is kept to be looked at."""
+def soak_once(site_class, work_class, seed, way, *, sizes=None, **faults):
+    """Run and judge one; what is wrong is kept to be looked at. `sizes`: of the work."""
     site = site_class(billing="10m" if way == Way() else "1m")
     try:
-        sizes = {} if count is None else {"count": count}
-        work = work_class(site.workplace.directory, seed, **sizes)
+        work = work_class(site.workplace.directory, seed, **(sizes or {}))
         planned = Faults(site, seed, kills=way.kills, **faults)
         soak = Soak(site, work, planned, way)
         soak.run()
