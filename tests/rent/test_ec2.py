@@ -248,6 +248,15 @@ def test_an_instance_of_the_run_that_belongs_to_nobody_is_ended(desk):
     other.close()
 
 
+def test_a_survey_finds_more_machines_than_there_are_on_a_page(desk, monkeypatch):
+    monkeypatch.setattr("bursar.rent.ec2_api.PAGE", 50)
+    desk.rent(range(1, 121))
+    desk.hear(Up, range(1, 121), 60)
+    again = desk.make_renter(desk.home.with_name("again"))
+    assert sorted(one.machine for one in again.survey()) == list(range(1, 121))
+    again.close()
+
+
 def test_an_instance_that_was_not_listed_yet_when_the_run_was_resumed_is_ended(
     desk, proxy, monkeypatch
 ):
