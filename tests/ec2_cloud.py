@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import shutil
 import signal
 import socket
@@ -20,18 +21,32 @@ import sys
 import tempfile
 import threading
 import time
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import boto3
 from botocore.config import Config
 from tests.dask_cluster import eventually
+from tests.fault_proxy import FaultProxy
+from tests.workplace import Workplace, command_of
 
 MOTO = Path(sys.executable).with_name("moto_server")
 SECRET = "hush-AKIA-this-must-be-nowhere"
 IMAGE = "ami-12c6146b"
 """one of those that moto has"""
 REGION = "us-east-1"
+CLOUD_MARKET = f"""
+[[offer]]
+name = "small"
+price = "0.085/h"
+billing = "1s"
+minimum = "60s"
+slots = 2
+limit = 2
+instance_type = "c5.large"
+image = "{IMAGE}"
+"""
 SHUTDOWN = """#!/bin/sh
 # shutdown -P WHEN: the player reads it
 echo "$2" > "$PLAYED/when.part" && mv "$PLAYED/when.part" "$PLAYED/when"
@@ -91,11 +106,11 @@ class Moto:
         return True
 
 
-def make_client(url: str):
+def make_client(url: str, region: str = REGION):
     return boto3.client(
         "ec2",
         endpoint_url=url,
-        region_name=REGION,
+        region_name=region,
         aws_access_key_id="test",
         aws_secret_access_key=SECRET,
         config=Config(retries={"mode": "standard", "total_max_attempts": 3}),
@@ -275,3 +290,46 @@ class Player:
             self._moto.client.terminate_instances(InstanceIds=[machine.id])
         else:
             self._moto.client.stop_instances(InstanceIds=[machine.id])
+
+
+class Cloud(Workplace):
+    """The machines that bursar rents from here."""
+
+    def __init__(self, moto, directory):
+        self.moto = moto
+        self.proxy = FaultProxy(moto.port)
+        self.player = Player(moto, directory / "machines")
+        work = directory / "work"
+        work.mkdir()
+        (work / "ec2.toml").write_text(CLOUD_MARKET)
+        super().__init__(work, **moto.environment(self.proxy.url))
+
+    def tasks(self):
+        """Processes of tasks on all machines."""
+        return [n for n in self.processes_of_machines() if "task.sh" in command_of(n)]
+
+    def processes_of_machines(self):
+        return [n for one in list(self.player.machines.values()) for n in one.processes()]
+
+    def machine_places(self):
+        return [place for one in self.player.played for place in (one.place, one.agents)]
+
+    def batch_secrets(self):
+        """Which let a machine enrol once."""
+        scripts = [(one.place / "user-data").read_text() for one in self.player.played]
+        return [re.search(r'"secret":"(\w+)"', script)[1] for script in scripts]
+
+    def costs(self) -> dict[str, float]:
+        """What Amazon would charge for each instance that was played, by moto's own record.
+
+        Some rounding of seconds aside; an hour costs 0.085, and a minute is the least.
+        """
+        found = {}
+        mine = {one.id for one in self.player.played}
+        for one in self.moto.instances("terminated"):
+            if one["InstanceId"] in mine:
+                said = one["StateTransitionReason"].partition("(")[2].removesuffix(" UTC)")
+                ended = datetime.strptime(f"{said} +0000", "%Y-%m-%d %H:%M:%S %z")
+                stay = (ended - one["LaunchTime"]).total_seconds() - 1
+                found[one["InstanceId"]] = max(60.0, stay) * 0.085 / 3600
+        return found

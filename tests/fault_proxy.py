@@ -98,6 +98,10 @@ class FaultProxy:
         self._server.server_close()
         self._thread.join()
 
+    def draw(self, seed: int, share: float) -> None:
+        """From now on this share of calls fails, by the draws of this seed."""
+        self._rng, self.share = Random(f"faults/{seed}"), share
+
     def reset(self) -> None:
         """No faults any more; what was rented before is forgotten."""
         self.share, self.quota, self.capacity, self.boot = 0.0, None, None, 0.0

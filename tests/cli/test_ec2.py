@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 pytest.importorskip("boto3", reason="boto3 is not installed: bursar[aws]")
 pytest.importorskip("moto", reason="moto is not installed: bursar[dev]")
 
 from tests.dask_cluster import eventually
-from tests.ec2_cloud import IMAGE, SECRET, Moto, Player
-from tests.fault_proxy import FaultProxy
+from tests.ec2_cloud import SECRET, Cloud, Moto
 from tests.leaks import files_that_show, outputs_that_show, processes_that_show, secrets_of
-from tests.workplace import Workplace, command_of, expected
+from tests.workplace import expected
 
-MARKET = f"""
-[[offer]]
-name = "small"
-price = "0.085/h"
-billing = "1s"
-minimum = "60s"
-slots = 2
-limit = 2
-instance_type = "c5.large"
-image = "{IMAGE}"
-"""
 ON_EC2 = ("--on", "ec2", "--listen", "127.0.0.1", "--market", "ec2.toml", "--budget", "5")
 FLOW = """
 defaults: {runtime: 1s}
@@ -42,34 +28,6 @@ def moto(tmp_path_factory):
     made = Moto(tmp_path_factory.mktemp("moto"))
     yield made
     made.close()
-
-
-class Cloud(Workplace):
-    """The machines that bursar rents from here."""
-
-    def __init__(self, moto, directory):
-        self.moto = moto
-        self.proxy = FaultProxy(moto.port)
-        self.player = Player(moto, directory / "machines")
-        work = directory / "work"
-        work.mkdir()
-        (work / "ec2.toml").write_text(MARKET)
-        super().__init__(work, **moto.environment(self.proxy.url))
-
-    def tasks(self):
-        """Processes of tasks on all machines."""
-        return [n for n in self.processes_of_machines() if "task.sh" in command_of(n)]
-
-    def processes_of_machines(self):
-        return [n for one in list(self.player.machines.values()) for n in one.processes()]
-
-    def machine_places(self):
-        return [place for one in self.player.played for place in (one.place, one.agents)]
-
-    def batch_secrets(self):
-        """Which let a machine enrol once."""
-        scripts = [(one.place / "user-data").read_text() for one in self.player.played]
-        return [re.search(r'"secret":"(\w+)"', script)[1] for script in scripts]
 
 
 @pytest.fixture

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -60,22 +65,30 @@ def test_a_dask_cluster_of_its_own_and_nothing_is_left(lab):
     assert not list(place.iterdir())
 
 
-def test_killed_and_resumed_on_a_cluster_nothing_is_lost_and_nothing_left(lab, tmp_path_factory):
+def test_killed_and_resumed_on_a_cluster_its_machines_are_adopted(lab, tmp_path_factory):
+    """Nothing is lost, nothing is rented again, and nothing is left."""
     cluster = DaskCluster(tmp_path_factory.mktemp("dask"), workers=2)
     try:
         assert eventually(cluster.is_up, 60)
-        where = ("--on", "dask", "--scheduler", cluster.address)
-        run = lab.start("run", *where, "--name", "c", "./task.sh 0.5 {}", ":::", *TASKS)
+        where = ("--on", "dask", "--scheduler", cluster.address, "--fleet", "lab=2")
+        market = lab.market(billing="10m")
+        run = lab.start("run", *where, *market, "--name", "c", "./task.sh 0.5 {}", ":::", *TASKS)
         agents = cluster.directory / "m"
-        assert eventually((lab.directory / ".bursar/c/outputs/1").exists, 60)
+        assert eventually((lab.directory / ".bursar/c/outputs/3").exists, 60)
         run.kill()
         run.communicate()
-        assert list(agents.iterdir()), "the machines ended with bursar"
+        assert len(list(agents.iterdir())) == 2, "the machines ended with bursar"
         lab.call("resume", "c")
         assert eventually(lambda: not list(agents.iterdir()), 10)
     finally:
         cluster.close()
     assert lab.outputs("c") == expected(30)
+    why = lab.call("why", "c")
+    assert "adopt lab-1" in why
+    assert "adopt lab-2" in why
+    assert json.loads(lab.call("status", "c", "--json"))["money"]["committed"] == "0.02", (
+        "paid once"
+    )
 
 
 def test_killed_and_not_resumed_every_process_ends_with_its_lease(lab):
@@ -250,6 +263,36 @@ def test_hosts_that_ssh_cannot_reach_any_more_go_on_and_end_with_their_leases(
     assert not [one for host in server.hosts for one in server.machine_dir(host).glob("*")]
 
 
+def test_hosts_are_cleaned_of_a_killed_run_and_end_by_their_leases_without(
+    tmp_path, tmp_path_factory
+):
+    if ssh_server.WHY_NOT:
+        pytest.skip(ssh_server.WHY_NOT)
+    server = ssh_server.SshServer(tmp_path_factory.mktemp("ssh"))
+    try:
+        lab = Lab(tmp_path, BURSAR_SSH=server.command)
+        (lab.directory / "hold.sh").write_text('#!/bin/sh\ntouch "$1"; sleep 100\n')
+        (lab.directory / "hold.sh").chmod(0o755)
+        where = ("--on", "ssh", "--listen", "127.0.0.1", "--fleet", "lab=1")
+        for name, host, billing in (("short", "grace", "20s"), ("hour", "ada", "1h")):
+            hosts = lab.market(f'hosts = ["{host}"]', billing=billing, limit=1, budget="0.01")
+            words = ("--name", name, "./hold.sh", ":::", f"{lab.directory}/{name}")
+            run = lab.start("run", *where, *hosts, *words)
+            has_begun = eventually((lab.directory / name).exists, 60)
+            run.kill()
+            printed, _ = run.communicate()
+            assert has_begun, printed
+        grace, ada = map(server.machine_dir, ("grace", "ada"))
+        assert eventually(lambda: not list(grace.iterdir()), 30), "it outlives its lease"
+        assert "1 machine found" in lab.call("clean", "--dry-run")
+        assert list(ada.iterdir()), "it only had to list them"
+        assert "1 machine released" in lab.call("clean")
+        assert not list(ada.iterdir())
+        assert "no machine was left behind" in lab.call("clean")
+    finally:
+        server.stop()
+
+
 @pytest.fixture
 def slurm(tmp_path_factory):
     if slurm_cluster.WHY_NOT:
@@ -277,6 +320,96 @@ def test_jobs_of_slurm_outlive_bursar_and_are_adopted(slurm, tmp_path):
     assert "adopt lab-1" in lab.call("why", "j")
     assert not slurm.jobs()
     assert lab.all_end(15)
+
+
+@pytest.fixture
+def web(tmp_path_factory):
+    """Serves a file, and counts how often it was asked for."""
+    place = tmp_path_factory.mktemp("web")
+    (place / "large").write_text("from afar\n")
+
+    class Handler(SimpleHTTPRequestHandler):
+        asked: ClassVar = []
+
+        def log_message(self, *words):
+            self.asked.append(self.path)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=place))
+    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/large", Handler.asked
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+FETCHING = """
+defaults: {{runtime: 1s}}
+tasks:
+  fetch:
+    run: python3 fetch.py {url} > fetched; pwd >> fetched; sleep 2
+    files: {{in: ["{url}", input], out: fetched}}
+  join:
+    run: cat fetched input > joined
+    files: {{in: [fetched, input], out: joined}}
+"""
+FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode(), end='')\n"
+
+
+def fetches(lab, url):
+    (lab.directory / "flow.yaml").write_text(FETCHING.format(url=url))
+    (lab.directory / "fetch.py").write_text(FETCH)
+
+
+def test_a_workflow_on_slurm_works_in_the_shared_directory_and_nobody_sees_its_key(
+    slurm, web, tmp_path
+):
+    url, asked = web
+    lab = Lab(tmp_path, **slurm.environment)
+    fetches(lab, url)
+    market = lab.market('partition = "main"', billing="2m", limit=1)
+    run = lab.start("run", *ON_SLURM, *market, "--name", "w", "flow.yaml")
+    assert eventually(lambda: asked, 60), "no task runs"
+    keys = secrets_of(lab.directory / ".bursar/w")
+    assert not processes_that_show(keys, [int(one.name) for one in Path("/proc").glob("[0-9]*")])
+    scripts = [one for one in slurm.directory.rglob("*script*") if one.is_file()]
+    assert scripts, "Slurm keeps what it runs in a file"
+    assert not files_that_show(keys, lab.directory, slurm.directory)
+    printed, _ = run.communicate(timeout=120)
+    assert run.returncode == 0, printed
+    joined = (lab.directory / "joined").read_text().splitlines()
+    assert joined == ["from afar", str(lab.directory), "sent along"]
+    assert len(asked) == 1
+    assert not files_that_show(keys, lab.directory, slurm.directory)
+    assert not outputs_that_show(keys, lab, "w")
+    assert not slurm.jobs()
+    assert lab.all_end(15)
+
+
+def test_a_task_fetches_itself_what_has_a_url(lab, web):
+    url, asked = web
+    fetches(lab, url)
+    lab.call("run", "--on", "dask", "-j", "1", "--name", "u", "flow.yaml")
+    joined = (lab.directory / ".bursar/u/outputs/files/joined").read_text().splitlines()
+    assert (joined[0], joined[2]) == ("from afar", "sent along")
+    assert joined[1].startswith(str(lab.directory / "m")), "it ran on the machine"
+    assert len(asked) == 1
+
+
+def test_clean_cancels_the_jobs_of_a_killed_run(slurm, tmp_path):
+    lab = Lab(tmp_path, **slurm.environment)
+    market = lab.market('partition = "main"', billing="1h", limit=1)
+    run = lab.start("run", *ON_SLURM, *market, "--name", "j", "sleep 100", ":::", "1")
+    assert eventually(lambda: lab.processes("sleep 100"), 60)
+    run.kill()
+    run.communicate()
+    (job,) = slurm.jobs()
+    assert f"job {job}" in lab.call("clean", "--dry-run")
+    assert slurm.jobs() == [job], "it only had to list them"
+    assert "1 machine released" in lab.call("clean")
+    assert eventually(lambda: not slurm.jobs(), 15)
+    assert lab.all_end(15)
+    assert "no machine was left behind" in lab.call("clean")
 
 
 def test_jobs_of_slurm_end_with_their_leases_if_nobody_resumes(slurm, tmp_path):

@@ -144,6 +144,30 @@ def test_a_file_that_nobody_writes_must_be_there(tmp_path, flow):
     check_files(flow, "shared", tmp_path)
 
 
+URL = "https://data.example.org/large.fa"
+
+
+@pytest.mark.parametrize("mode", ["shared", "copied"])
+def test_what_has_a_url_is_fetched_by_the_task_and_is_no_file(tmp_path, mode):
+    work = WorkflowBuilder("one")
+    work.task("use", run=f"echo {URL} > used", reads=[URL], writes=["used"])
+    flow = Workflow.of(work.build())
+    check_files(flow, mode, tmp_path)
+    outputs = Outputs(tmp_path / "outputs")
+    outputs.prepare()
+    scene = Scene(Offer("any", ZERO), arrivals_open=True)
+    scene.tell(ev.WorkArrived(0, Work(flow)))
+    scene.machine()
+    perform((tmp_path, outputs, scene), staging_of(scene.state, mode, tmp_path, outputs), 1)
+
+
+def test_a_url_cannot_be_written(tmp_path):
+    work = WorkflowBuilder("one")
+    work.task("put", run="true", writes=[URL])
+    with pytest.raises(InputError, match=r"task 'put' writes 'https://.*, which is no file"):
+        check_files(Workflow.of(work.build()), "shared", tmp_path)
+
+
 @pytest.mark.parametrize("name", ["/etc/out", "../out", "a/../../out"])
 def test_files_outside_of_the_directory_are_not_copied(tmp_path, name):
     work = WorkflowBuilder("out")

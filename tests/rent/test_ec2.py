@@ -13,7 +13,7 @@ pytest.importorskip("boto3", reason="boto3 is not installed: bursar[aws]")
 pytest.importorskip("moto", reason="moto is not installed: bursar[dev]")
 
 from tests.dask_cluster import eventually
-from tests.ec2_cloud import IMAGE, SECRET, Moto
+from tests.ec2_cloud import IMAGE, SECRET, Moto, make_client
 from tests.fault_proxy import FaultProxy
 
 from bursar.engine.renter import Announced, Down, Refused, RentOrder, Up
@@ -25,7 +25,7 @@ from bursar.model.market import Market, Offer, Place
 from bursar.model.money import Money
 from bursar.model.site import RunSite
 from bursar.model.time import HOUR, MINUTE, SECOND
-from bursar.rent.ec2 import Ec2Renter
+from bursar.rent.ec2 import LIVING, Ec2Renter
 from bursar.rent.ec2_api import Ec2Api, Ec2Error, hourly_price
 from bursar.rent.user_data import user_data
 from bursar.runs.sites import site_market
@@ -35,6 +35,7 @@ PRICE = Money.parse("0.085")
 PLACE = Place(instance_type="c5.large", image=IMAGE)
 OFFER = Offer("c5.large", PRICE, HOUR, place=Place(image=IMAGE))
 SPOT = Offer("spot", PRICE, HOUR, pool="unreliable", place=PLACE)
+FAR = "eu-west-1"
 MARKET = Market("USD", "undated", (OFFER, SPOT))
 CREDENTIALS = make_credentials()
 
@@ -113,12 +114,14 @@ class Desk:
         clock = RunClock(0, None)
         self.now, self.mark, self.home = clock.now, mark, home
         self.api = api
+        self.market = MARKET
         self.renter = self.make_renter(home)
         self.news = []
 
     def make_renter(self, home):
         home.mkdir(exist_ok=True)
-        return Ec2Renter("desk", self.mark, self.now, NoCluster(), MARKET, home, api=self.api)
+        cluster = NoCluster()
+        return Ec2Renter("desk", self.mark, self.now, cluster, self.market, home, api=self.api)
 
     def rent(self, machines, offer=OFFER, stay=HOUR):
         until = self.now() + stay
@@ -245,6 +248,30 @@ def test_an_instance_of_the_run_that_belongs_to_nobody_is_ended(desk):
     other.close()
 
 
+def test_a_survey_finds_more_machines_than_there_are_on_a_page(desk, monkeypatch):
+    monkeypatch.setattr("bursar.rent.ec2_api.PAGE", 50)
+    desk.rent(range(1, 121))
+    desk.hear(Up, range(1, 121), 60)
+    again = desk.make_renter(desk.home.with_name("again"))
+    assert sorted(one.machine for one in again.survey()) == list(range(1, 121))
+    again.close()
+
+
+def test_an_instance_that_was_not_listed_yet_when_the_run_was_resumed_is_ended(
+    desk, proxy, monkeypatch
+):
+    """As where a process was killed just after it had rented; the next one rents nothing."""
+    desk.rent([1])
+    desk.hear(Up, [1])
+    other = desk.make_renter(desk.home.with_name("other"))
+    with monkeypatch.context() as hiding:
+        hiding.setattr("tests.fault_proxy.HIDDEN", 1_000.0)
+        hiding.setattr(proxy, "_fault_of", lambda action: "hidden")
+        assert not other.survey()
+    other.close()
+    assert not desk.instances()
+
+
 def test_the_user_data_hold_no_key_and_no_credentials(desk, moto):
     desk.rent([1, 2])
     desk.hear(Up, [1, 2])
@@ -283,6 +310,30 @@ def test_an_offer_that_cannot_be_rented_is_reported_before_the_run(place, compla
     market = Market("USD", "undated", (Offer("c5.large", PRICE, HOUR, place=place),))
     with pytest.raises(InputError, match=complaint):
         site_market(RunSite("ec2"), market)
+
+
+def test_a_run_rents_in_two_regions_finds_its_machines_there_and_ends_them(desk, proxy, moto):
+    far = Offer("far", PRICE, HOUR, place=Place(instance_type="c5.large", image=IMAGE, region=FAR))
+    desk.market = Market("USD", "undated", (OFFER, far))
+    desk.renter.close()
+    desk.renter = desk.make_renter(desk.home.with_name("both"))
+    desk.rent([1])
+    desk.rent([2, 3], far)
+    desk.hear(Up, [1, 2, 3])
+    places = {one.machine: one.region for one in desk.api.describe(["", FAR], desk.mark, LIVING)}
+    assert places == {1: "", 2: FAR, 3: FAR}
+    again = desk.make_renter(desk.home.with_name("again"))
+    assert sorted(one.machine for one in again.survey()) == [1, 2, 3]
+    again.release([1, 2, 3])
+    again.close()
+    assert not desk.api.describe(["", FAR], desk.mark, LIVING)
+    abroad = make_client(moto.url, FAR)
+    states = [
+        one["State"]["Name"]
+        for reservation in abroad.describe_instances()["Reservations"]
+        for one in reservation["Instances"]
+    ]
+    assert states == ["terminated"] * 2
 
 
 def test_where_there_are_no_credentials_that_is_said(monkeypatch):

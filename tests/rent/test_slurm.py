@@ -184,6 +184,25 @@ def test_a_job_that_slurm_takes_after_it_was_refused_is_cancelled(
     assert eventually(lambda: number not in slurm.jobs())
 
 
+def test_a_job_that_slurm_takes_after_the_run_was_resumed_is_cancelled(
+    rented, slurm, tmp_path, monkeypatch
+):
+    """`sbatch` outlives a process of bursar that is killed."""
+    slow = (
+        f"cat > {tmp_path}/script\nwhile [ ! -e {tmp_path}/go ]; do sleep 0.05; done\n"
+        f'exec "$REAL" "$@" < {tmp_path}/script'
+    )
+    replace_sbatch(monkeypatch, tmp_path, slow)
+    rented.rent(1, OFFER)
+    assert eventually((tmp_path / "script").exists)
+    resumed = SlurmRenter("desk", rented.mark, rented.now, NoCluster(), tmp_path)
+    assert not resumed.survey()
+    (tmp_path / "go").touch()
+    rented.hear(Down, 1)
+    assert not slurm.jobs()
+    resumed.close()
+
+
 def test_keys_are_in_no_script_of_slurm_and_in_no_file_that_others_can_read(rented, tmp_path):
     rented.rent(1, OFFER)
     rented.hear(Up, 1)

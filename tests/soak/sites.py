@@ -83,6 +83,10 @@ class Site:
         """Its agent ends it after a while."""
         _kill(number, signal.SIGSTOP)
 
+    def has_machines(self):
+        """Whether something that was rented may still live."""
+        return bool(self.agents())
+
     def look(self):
         """To be called now and then."""
 
@@ -151,8 +155,12 @@ class SlurmSite(Site):
         self.slurm = slurm_cluster.SlurmCluster(self._place)
         super().__init__(**self.slurm.environment, **options)
 
+    def has_machines(self):
+        return bool(self.agents() or self.slurm.jobs())
+
     def left_over(self, killed):
-        return [*super().left_over(killed), *self.slurm.jobs()]
+        eventually(lambda: not self.slurm.jobs(), 10)
+        return [*super().left_over(killed), *(f"job {one}" for one in self.slurm.jobs())]
 
     def close(self):
         super().close()
@@ -254,6 +262,9 @@ class Ec2Site(Site):
     def carriers(self):
         machines = list(self.player.machines.values())
         return [n for one in machines for n in one.processes() if ".dask_worker" in command_of(n)]
+
+    def has_machines(self):
+        return bool(self.moto.living())
 
     def left_over(self, killed):
         eventually(lambda: not self.player.machines, 10)

@@ -87,7 +87,7 @@ class SoakBag(_SoakWork):
 class SoakFlow(_SoakWork):
     """Layers of tasks that read what up to three others wrote; the last reads a whole layer."""
 
-    def __init__(self, directory, seed, count=100, mean=0.8):
+    def __init__(self, directory, seed, count=100, mean=2.4):
         super().__init__(directory, count)
         rng = Random(f"flow/{seed}")
         self.script("step.sh", STEP)

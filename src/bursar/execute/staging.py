@@ -31,6 +31,7 @@ from bursar.model.errors import InputError, shown
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.work import Bag
 from bursar.model.workflow import Workflow
+from bursar.model.workflow_checks import is_url
 from bursar.state.state import RunState
 
 SHARED: Final = "shared"
@@ -71,20 +72,34 @@ def staging_of(state: RunState, mode: str, directory: Path, outputs: Outputs) ->
 
 
 def check_files(flow: Workflow, mode: str, directory: Path, asked: OptionWords = PYTHON) -> None:
-    """Refuse a workflow of which a file is missing that no task writes, or cannot be copied."""
+    """Refuse a workflow of which a file is missing that no task writes, or cannot be copied.
+
+    URLs are fetched by the tasks that read them, and are no files.
+    """
     if mode not in MODES:
         raise InputError(f"files {shown(mode)}; they are {SHARED} or {COPIED}")
     written = {file for row in flow.files.written for file in row}
+    urls = {file for file, name in enumerate(flow.files.names) if is_url(name)}
+    if urls & written:
+        index = next(n for n, row in enumerate(flow.files.written) if urls.intersection(row))
+        name = next(filter(is_url, flow.writes(index)))
+        raise InputError(
+            f"task {shown(flow.names[index])} writes {shown(name)}, which is no file; leave it"
+            " out of what it writes, or let it write a file"
+        )
+    given = written | urls
     for index, row in enumerate(flow.files.read):
-        names = [flow.files.names[file] for file in row if file not in written]
+        names = [flow.files.names[file] for file in row if file not in given]
         for name in _missing(directory, names):
             raise InputError(
                 f"task {shown(flow.names[index])} reads {shown(name)}, which no task writes"
                 f" and which is not in {directory}; put it there"
             )
     if mode == COPIED:
-        for name in flow.files.names:
+        for file, name in enumerate(flow.files.names):
             path = PurePosixPath(name)
+            if file in urls:
+                continue
             if path.is_absolute() or ".." in path.parts:
                 raise InputError(
                     f"the file {shown(name)} lies outside of the workflow's directory, so that it"
@@ -235,8 +250,11 @@ def publish_all(state: RunState, staging: Staging) -> None:
 
 
 def _reads(state: RunState, task: int) -> Sequence[str]:
+    """Files; what has a URL is fetched by the task itself."""
     work, index = state.locate(task)
-    return work.reads(index) if isinstance(work, Workflow) else ()
+    if not isinstance(work, Workflow):
+        return ()
+    return [name for name in work.reads(index) if not is_url(name)]
 
 
 def _writes(state: RunState, task: int) -> Sequence[str]:

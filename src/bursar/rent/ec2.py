@@ -118,7 +118,9 @@ class Ec2Renter(LeasingRenter[_RentedInstance]):
         self._launches = 0
         """batches of which EC2 has not said what became"""
         self._is_unsure = False
-        """whether it never said it of one"""
+        """whether it never said it of one, perhaps of one that an earlier process asked for"""
+        self._doubts_end = 0.0
+        """until when instances of an earlier process may appear that were not listed before"""
         self._has_looked = False
         """whether the instances of an earlier process are known"""
         self._pool = ThreadPoolExecutor(4, "bursar-ec2")
@@ -151,7 +153,11 @@ class Ec2Renter(LeasingRenter[_RentedInstance]):
         self._must_end.set()
 
     def survey(self) -> Sequence[FoundMachine]:
-        """Instances of the run that live; one that was stopped is ended."""
+        """Instances of the run that live; one that was stopped is ended.
+
+        What was rented just before may not be listed yet: it is looked for again, and ended.
+        """
+        self._is_unsure, self._doubts_end = True, time.monotonic() + VISIBLE
         found = []
         for one in self._api.describe(self._regions, self._mark, LIVING):
             if one.state in STOPPED or one.machine in self._machines:
@@ -371,7 +377,7 @@ class Ec2Renter(LeasingRenter[_RentedInstance]):
         while not self._closing.is_set():
             rented = list(self._machines.values())
             try:
-                if self._strays or self._is_unsure or any(one.id for one in rented):
+                if self._must_be_watched(rented):
                     self._look()
                     self._look_for_notices(rented)
                     self._silence.answered()
@@ -381,6 +387,11 @@ class Ec2Renter(LeasingRenter[_RentedInstance]):
             self._must_look.wait(LOOK_OFTEN if moving or self._strays else LOOK_SELDOM)
             self._closing.wait(GATHER)
             self._must_look.clear()
+
+    def _must_be_watched(self, rented: Sequence[_RentedInstance]) -> bool:
+        if self._strays or self._is_unsure or time.monotonic() < self._doubts_end:
+            return True
+        return any(one.id for one in rented)
 
     def _look(self) -> None:
         """What was rented before EC2 was asked, and is not listed after a while, is gone."""

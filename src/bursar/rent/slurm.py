@@ -143,7 +143,8 @@ class SlurmRenter(LeasingRenter[_RentedJob]):
         self._silence = Silence("Slurm")
         self._watcher: threading.Thread | None = None
         self._may_have_strays = False
-        """a submission failed: Slurm may have taken the job, or take it later"""
+        """a submission failed, or was under way when an earlier process was killed: Slurm may have
+        taken the job, or take it later"""
 
     def lead(self, offer: Offer) -> Time:
         return LEAD
@@ -167,6 +168,7 @@ class SlurmRenter(LeasingRenter[_RentedJob]):
         """Jobs of the run that live, running or waiting."""
         found = []
         prefix = job_prefix(self._mark)
+        self._may_have_strays = True
         for job in queued_jobs():
             if job.name.startswith(prefix):
                 machine = int(job.name.removeprefix(prefix))

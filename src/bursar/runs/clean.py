@@ -118,7 +118,7 @@ def _on_ec2(market: Market, prefix: str) -> Iterator[tuple[str, str, Callable[[]
 
 def _on_cluster(site: RunSite, prefix: str) -> Iterator[tuple[str, str, Callable[[], None]]]:
     from bursar.execute.remote.clusters import GivenCluster
-    from bursar.execute.remote.plugin import end_agents, list_agents
+    from bursar.execute.remote.plugin import list_agents
 
     cluster = GivenCluster("", site.scheduler, trust=site.trust_cluster)
     try:
@@ -129,6 +129,6 @@ def _on_cluster(site: RunSite, prefix: str) -> Iterator[tuple[str, str, Callable
     for token, address in sorted(where.items()):
 
         def end(token: str = token) -> None:
-            asyncio.run(cluster.run_on_workers(end_agents, token))
+            asyncio.run(cluster.end_machine(token))
 
         yield token, address, end

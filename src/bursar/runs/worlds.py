@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from bursar.engine.renter import Renter
 from bursar.execute.calls import Calls
@@ -14,15 +14,12 @@ from bursar.execute.staging import Staging
 from bursar.execute.world import RealWorld
 from bursar.model.errors import InputError
 from bursar.model.site import RunSite
-from bursar.model.time import SECOND, Time
+from bursar.model.time import Time
 from bursar.rent.emulated import EmulatedRenter, Losses
 from bursar.state.state import RunState
 
 if TYPE_CHECKING:
     from bursar.execute.remote.clusters import OwnCluster
-
-CLAIM_LEAD: Final[Time] = 2 * SECOND
-"""to tell a machine of somebody's Dask cluster of its lease"""
 
 
 def local_world(
@@ -77,6 +74,7 @@ def remote_world(
     from bursar.execute.remote.messages import UseDirectory
     from bursar.execute.remote.runner import DaskRunner
     from bursar.execute.remote.working_files import pack_files, parts_of
+    from bursar.rent.workers import WorkerRenter
 
     opening = (
         [UseDirectory(str(directory))] if site.shared else parts_of(pack_files(directory, home))
@@ -86,7 +84,7 @@ def remote_world(
     if site.scheduler:
         offers = [offer.name for offer in state.market.offers]
         cluster = GivenCluster(mark, site.scheduler, offers, trust=site.trust_cluster)
-        renter = EmulatedRenter(clock.now, losses, lead=CLAIM_LEAD)
+        renter = WorkerRenter(clock.now, cluster, state.market, losses)
     else:
         cluster = _own_cluster(site, mark, home)
         renter = _renter(state, site, cluster, home, clock, mark)

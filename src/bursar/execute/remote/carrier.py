@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import signal
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +24,8 @@ LONGEST_START: Final = 120 * SECOND
 """One that does not connect for so long is ended, too."""
 PAUSE: Final = SECOND
 """before it is started again"""
+PR_SET_PDEATHSIG: Final = 1
+"""of prctl(2): the signal that a process gets when its parent ends"""
 
 
 class Carrier:
@@ -78,7 +83,20 @@ class Carrier:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 (an agent has one thread)
             )
         assert self._process.stdin is not None  # noqa: S101
         self._process.stdin.write(m.encode(config))
         self._process.stdin.close()
+
+
+def _die_with(agent: int) -> Callable[[], None]:
+    """For a new process: it ends with its agent, however early, and although it may be stopped."""
+    library = ctypes.CDLL(None)
+
+    def die() -> None:
+        library.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != agent:
+            os._exit(0)
+
+    return die

@@ -8,9 +8,9 @@ by one machine at a time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from bursar.execute.remote.dask_scheduler import SchedulerConfig, SchedulerProcess
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from distributed import Client, Security
     from distributed.core import rpc
 
+A = TypeVar("A")
 CONNECT_PATIENCE: Final = 5
 """seconds to connect to a worker or scheduler"""
 
@@ -179,8 +180,11 @@ class GivenCluster(_Connections):
         self.starts = 0
         self._prepared = ""
         """the id of the scheduler that has the plug-in"""
-        self._scheduler = scheduler
+        self.address = scheduler
+        """of the scheduler"""
         self._offers = offers
+        self._left: dict[str, FoundWorker] = {}
+        """machines that an earlier process left, by token, and their workers"""
 
     def connect(self, address: str) -> rpc:
         self._require_proof(address)
@@ -192,14 +196,14 @@ class GivenCluster(_Connections):
 
     async def known_workers(self) -> Sequence[FoundWorker]:
         """Who is there now; all of them must have proved who they are, or be trusted."""
-        workers = (await self._ask(self._scheduler)).workers
+        workers = (await self._ask(self.address)).workers
         for worker in workers:
             self._require_proof(worker.address)
         return workers
 
     async def workers(self) -> Sequence[FoundWorker]:
         """A scheduler that is new to us gets the plug-in, for all its workers, also later ones."""
-        found = await self._ask(self._scheduler)
+        found = await self._ask(self.address)
         if found.scheduler != self._prepared:
             await self._prepare()
             self._prepared = found.scheduler
@@ -207,25 +211,25 @@ class GivenCluster(_Connections):
         return found.workers
 
     async def _prepare(self) -> None:
-        from bursar.execute.remote.plugin import AgentPlugin, end_agents
+        from bursar.execute.remote.plugin import AgentPlugin
 
         async with self.client() as client:
             try:
                 await client.register_plugin(AgentPlugin(self.handler))
-                if not self._prepared:  # what is left of a process that crashed
-                    await client.run(end_agents, f"{self._mark}/", on_error="ignore")
+                if not self._prepared:  # what is left of a process that crashed, and not wanted
+                    await self._end_all_but(client, self._left)
             except (ModuleNotFoundError, AttributeError) as error:
                 raise InputError(
-                    f"the workers of {self._scheduler} cannot load bursar ({error}); install the"
+                    f"the workers of {self.address} cannot load bursar ({error}); install the"
                     " same version there: pip install 'bursar[dask]'"
                 ) from None
 
     def client(self) -> Client:
         from distributed import Client
 
-        self._require_proof(self._scheduler)
+        self._require_proof(self.address)
         return Client(
-            self._scheduler,
+            self.address,
             asynchronous=True,
             security=self.security,
             timeout=CONNECT_PATIENCE,
@@ -236,29 +240,74 @@ class GivenCluster(_Connections):
         self, wanted: Wanted, workers: Sequence[FoundWorker], taken: Container[str]
     ) -> FoundWorker | None:
         """The same as before, or another on its host, since the agent is there; else a free one."""
-        if wanted.before is not None:
-            named = [worker for worker in workers if worker.name == wanted.before.name]
-            near = [worker for worker in workers if worker.host == wanted.before.host]
+        before = wanted.before or self._left.get(wanted.token)
+        if before is not None:
+            named = [worker for worker in workers if worker.name == before.name]
+            near = [worker for worker in workers if worker.host == before.host]
             return (*named, *near, None)[0]
+        kept = {worker.name for worker in list(self._left.values())}
         for worker in workers:
-            if worker.address not in taken and serves(worker, wanted.offer, self._offers):
+            is_free = worker.address not in taken and worker.name not in kept
+            if is_free and serves(worker, wanted.offer, self._offers):
                 return worker
         return None
 
-    async def run_on_workers(self, function: Callable[[str], Any], argument: str) -> dict[str, Any]:
+    # --- machines of a process that crashed ------------------------------------------------------
+
+    async def find_left(self) -> Mapping[str, FoundWorker]:
+        """Machines of the run that live, by token, and their workers; they keep these from now on.
+
+        A worker that is gone is replaced by one that sees the agent, since it is on its host.
+        """
+        from bursar.execute.remote.plugin import list_agents
+
+        workers = await self.known_workers()
+        named = {worker.name: worker for worker in workers}
+        at = {worker.address: worker for worker in workers}
+        found = await self.run_on_workers(list_agents, f"{self._mark}/")
+        for address, agents in found.items():
+            for token, worker in agents.items():
+                if worker in named:
+                    self._left[token] = named[worker]
+                elif address in at:
+                    self._left.setdefault(token, at[address])
+        return dict(self._left)
+
+    def free_left(self, token: str) -> None:
+        """This machine is gone: its worker may be another one."""
+        self._left.pop(token, None)
+
+    async def end_machine(self, token: str) -> None:
+        """End the agent of a machine, wherever it is."""
+        from bursar.execute.remote.plugin import end_agents
+
+        await self.run_on_workers(end_agents, [token])
+
+    async def run_on_workers(self, function: Callable[[A], Any], argument: A) -> dict[str, Any]:
         """What a function gives on each worker, by address."""
         async with self.client() as client:
-            found: dict[str, Any] = await client.run(function, argument, on_error="ignore")
-            return found
+            return await _run(client, function, argument)
+
+    async def _end_all_but(self, client: Client, kept: Container[str]) -> None:
+        from bursar.execute.remote.plugin import end_agents, list_agents
+
+        found = await _run(client, list_agents, f"{self._mark}/")
+        ends = sorted({token for agents in found.values() for token in agents if token not in kept})
+        if ends:
+            await _run(client, end_agents, ends)
 
     async def close(self) -> None:
         """End what may be left, and take the plug-in back."""
-        from bursar.execute.remote.plugin import end_agents
-
         if self._prepared:
             async with self.client() as client:
-                await client.run(end_agents, f"{self._mark}/", on_error="ignore")
+                await self._end_all_but(client, ())
                 await client.unregister_worker_plugin(self.handler)
+
+
+async def _run(client: Client, function: Callable[[A], Any], argument: A) -> dict[str, Any]:
+    """On all workers; those that fail are left out."""
+    found: dict[str, Any] = await client.run(function, argument, on_error="ignore")
+    return found
 
 
 def serves(worker: FoundWorker, offer: str, offers: Sequence[str]) -> bool:

@@ -13,12 +13,11 @@ import dask
 import msgspec
 
 from bursar.execute.remote import messages as m
+from bursar.execute.remote.carrier import PR_SET_PDEATHSIG
 from bursar.execute.remote.security import security_of
 
 FAREWELL: Final = 1.0
 """seconds in which bursar hears that the agent is gone"""
-PR_SET_PDEATHSIG: Final = 1
-"""of prctl(2)"""
 
 
 async def serve(config: m.CarrierConfig, agent: int, socket: str, directory: str) -> None:
@@ -55,7 +54,8 @@ async def _end_after(agent: int) -> None:
 def main() -> None:
     """Arguments: the agent's socket, a directory for Dask's files; the rest is on stdin.
 
-    The kernel wakes a worker that was stopped when its agent dies, so that it ends, too.
+    From here on the kernel does not kill it when its agent dies, but wakes it if it was stopped, so
+    that it says so and ends.
     """
     parent = os.getppid()
     agent = os.pidfd_open(parent)

@@ -4,6 +4,7 @@
         token      which machine of which run this is
         lock       held by the agent while it lives
         socket     where the carrier reaches it
+        worker     the name of the Dask worker that started it, if one did
         attempts/  work/
 
 An agent removes its directory when it ends; what a killed one left is removed by the next that
@@ -44,6 +45,8 @@ class FoundAgent(NamedTuple):
     token: str
     pid: int
     """0: it has ended, and left its directory"""
+    worker: str = ""
+    """the Dask worker that started it"""
 
 
 def root() -> Path:
@@ -148,9 +151,22 @@ def found_agents() -> Iterator[FoundAgent]:
             continue
         pid = _holder(path)
         if pid:
-            yield FoundAgent(token, pid)
+            yield FoundAgent(token, pid, _noted_worker(path))
         else:
             _tidy(path)
+
+
+def note_worker(token: str, worker: str) -> None:
+    """Let those who look for agents know which Dask worker started this one."""
+    with suppress(FileNotFoundError):  # it has ended meanwhile
+        (place_of(token) / "worker").write_text(worker, errors="surrogateescape")
+
+
+def _noted_worker(path: Path) -> str:
+    try:
+        return (path / "worker").read_text(errors="surrogateescape")
+    except FileNotFoundError:
+        return ""
 
 
 def end_agent(token: str) -> bool:

@@ -11,6 +11,7 @@ import asyncio
 import os
 import socket
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +20,13 @@ from distributed.diagnostics.plugin import WorkerPlugin
 
 from bursar.execute.processes import boottime
 from bursar.execute.remote import messages as m
-from bursar.execute.remote.places import end_agent, found_agents, place_of, socket_name
+from bursar.execute.remote.places import (
+    end_agent,
+    found_agents,
+    note_worker,
+    place_of,
+    socket_name,
+)
 from bursar.execute.wire import Channel, python_program
 
 PING: Final = 0
@@ -105,9 +112,12 @@ class AgentPlugin(WorkerPlugin):  # type: ignore[misc]
         self._agent = agent
         """the socket of the only agent that it speaks to; empty: that of the token"""
         self._connections: dict[str, AgentConnection] = {}
+        self._worker = ""
+        """the name of the worker that it is in"""
 
     def setup(self, worker: Any) -> None:
         self._connections = {}
+        self._worker = str(worker.name)
         worker.handlers[self.handler] = self.handle
         if self._agent:
             self._connect("")
@@ -143,6 +153,7 @@ class AgentPlugin(WorkerPlugin):  # type: ignore[misc]
             if not start:
                 raise
         await _start_agent(start)
+        note_worker(token, self._worker)
         return self._connect(token)
 
     def _connect(self, token: str) -> AgentConnection:
@@ -154,18 +165,17 @@ class AgentPlugin(WorkerPlugin):  # type: ignore[misc]
         return found
 
 
-def list_agents(prefix: str) -> list[str]:
-    """For a worker: tokens of living agents on its computer that begin so."""
-    return [one.token for one in found_agents() if one.token.startswith(prefix)]
+def list_agents(prefix: str) -> dict[str, str]:
+    """For a worker: living agents on its computer whose tokens begin so, and who started each."""
+    return {one.token: one.worker for one in found_agents() if one.token.startswith(prefix)}
 
 
-async def end_agents(prefix: str) -> None:
-    """For a worker: end all agents on its computer whose tokens begin so."""
+async def end_agents(tokens: Sequence[str]) -> None:
+    """For a worker: end these agents, where they are on its computer."""
 
     def end_all() -> None:
-        for one in list(found_agents()):
-            if one.token.startswith(prefix):
-                end_agent(one.token)
+        for token in tokens:
+            end_agent(token)
 
     await asyncio.to_thread(end_all)
 
