@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from bursar.beliefs.bag_times import BagTimes
 from bursar.beliefs.normal import log_below
 from bursar.beliefs.work_forms import SLICES
+from bursar.plan.bag.arrivals import Arrivals
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
@@ -142,7 +143,7 @@ class Residuals:
         self.whole: Floats = 1 - curve.alive
         """the same of tasks that have just begun"""
         self.mean = times.mean * (1 + times.spread**2) / 2
-        self._steps = np.diff(self.points) / 2
+        self._steps = (self.points[1:] - self.points[:-1]) / 2
         self._known: dict[tuple[float, bool], tuple[float, float]] = {}
 
     def longest(self, slots: Floats, *, whole: bool = False) -> tuple[Floats, Floats]:
@@ -228,7 +229,7 @@ class LiveFleetJudge:
         self._are_here = not groups.is_new.all()
         self._gone = np.array([groups.running, groups.charge(groups.held)])
         """work that a machine takes along which takes no more tasks, and what it costs"""
-        self._arrivals = _Arrivals(groups, rate, self.residuals.mean)
+        self._arrivals = Arrivals(groups.begin, rate, slots, groups.running, self.residuals.mean)
 
     def judge(self, fleets: Floats) -> FleetVerdicts:
         """Fleets are `[fleet, group]`."""
@@ -478,43 +479,3 @@ def _mixed_chance(
     logs = np.log(weights)[:, np.newaxis]
     chance: Floats = np.minimum(np.logaddexp.reduce(logs + each, axis=0), 0.0)
     return chance
-
-
-class _Arrivals:
-    """Groups in the order in which they come up."""
-
-    def __init__(self, groups: MachineGroups, rate: Floats, rest: float) -> None:
-        """`rest` is the work that is left on average of a task that runs."""
-        order = np.argsort(groups.begin, kind="stable")
-        self._begins = groups.begin[:, np.newaxis]
-        self._begin = self._begins[order]
-        self._following = np.append(self._begin[1:], [[np.inf]], axis=0)
-        free = np.where(groups.running > 0, 0.0, groups.slots)
-        each = np.array([rate, rate * groups.begin - groups.slots * rest, free])
-        comes_by = np.arange(len(order))[:, np.newaxis] >= np.argsort(order)
-        self._by_arrival = (comes_by * each[:, np.newaxis]).reshape(-1, len(order))
-        """when each group has come up, what a machine has by then, `[figure and arrival, group]`:
-        work in a second, that which is not done when no task is ready any more, and slots that have
-        nothing to do when they come up"""
-
-    def queue_empty(
-        self, counts: Floats, work: Floats | float, ready: int
-    ) -> tuple[Floats, Truths, Truths | None]:
-        """When no task is ready any more, which groups have come up by then, and whether at once.
-
-        Slots end their tasks one by one, as renewals do; but where those that come up with nothing
-        to do suffice for all that is ready, nobody waits for any end. None: they do nowhere.
-        """
-        rates, done, free = (self._by_arrival @ counts).reshape(3, *counts.shape)
-        until = np.where(rates > 0, (work + done) / np.maximum(rates, 1e-12), np.inf)
-        empty = np.maximum(until, self._begin)
-        last = np.where(empty <= self._following, empty, np.inf).min(axis=0)
-        found = np.where(last < np.inf, last, 0.0)
-        may_be_at_once = free[-1] >= ready
-        if not may_be_at_once.any():
-            return found, self._begins <= found, None
-        suffices = np.where(free >= ready, self._begin, np.inf)
-        at_once = suffices.min(axis=0)
-        is_at_once = at_once < found
-        found = np.where(is_at_once, at_once, found)
-        return found, self._begins <= found, is_at_once
