@@ -169,7 +169,8 @@ def _curve(chances: Floats, means: Floats) -> Floats:
     columns = BINS - 1 - whole[:, np.newaxis] + np.arange(BINS + 2)
     curves = _tables().alive[forms[:, np.newaxis], columns]
     found: Floats = (shares - next_shares) @ curves[:, 1:] + next_shares @ curves[:, :-1]
-    return found / shares.sum()
+    found /= shares.sum()
+    return found
 
 
 class _FormTables(msgspec.Struct, frozen=True):

@@ -302,7 +302,7 @@ class LiveFleetJudge:
         """
         each = self._each
         some = counts.any(axis=1)
-        if 2 * np.count_nonzero(some) < len(some):  # those in no fleet cost nothing
+        if 2 * np.count_nonzero(some) < len(counts):  # those in no fleet cost nothing
             counts, stay, is_up = counts[some], stay[some], is_up[some]
             each = _EachMachine(*(column[some] for column in each))
         stay = (stay - each.paid) / each.unit - SURELY
