@@ -58,11 +58,7 @@ class AtRisk(StochasticRandom):
         tasks, rows = self._at_risk(view, now)
         if not tasks:
             return
-        free = {
-            offer.name: self._free(place, view) for place, offer in enumerate(view.market.offers)
-        }
-        free = {name: machines for name, machines in free.items() if machines}
-        stays = self._provisioner.stays_until
+        free, stays = self._free(view), self._provisioner.stays_until
         # Where one cannot end on the machine that stays longest, it can on no other of the offer.
         may_end = {
             name: self._may_end(tasks, rows, machines[-1], view, now)
@@ -84,13 +80,16 @@ class AtRisk(StochasticRandom):
             if not free:
                 return
 
-    def _free(self, place: int, view: View) -> list[Machine]:
-        """An offer's free slots as machines, those that stay longest last."""
+    def _free(self, view: View) -> dict[str, list[Machine]]:
+        """Free slots as machines, by offer, those that stay longest last."""
         slots = self.slots
-        rows = np.flatnonzero((slots.offers == place) & (slots.free > 0) & (slots.begin == 0))
+        rows = np.flatnonzero((slots.free > 0) & (slots.begin == 0))
         order = rows[np.lexsort((-slots.machines[rows], slots.stays[rows]))]
-        numbers = np.repeat(slots.machines[order], slots.free[order])
-        return [view.machines[number] for number in numbers.tolist()]
+        found: dict[str, list[Machine]] = {offer.name: [] for offer in view.market.offers}
+        for number in slots.machines[order].repeat(slots.free[order]).tolist():
+            machine = view.machines[number]
+            found[machine.offer.name].append(machine)
+        return {name: machines for name, machines in found.items() if machines}
 
     def _at_risk(self, view: View, now: Time) -> tuple[list[int], Integers | None]:
         """Tasks none of whose attempts is sure to end while its machine stays, and that might end
@@ -163,8 +162,9 @@ class AtRisk(StochasticRandom):
         if stays >= FOREVER:
             return [True] * len(tasks)
         if rows is not None:
-            ends = now + self._expected(view, now).time_on(name)[rows]
-            return [end <= stays for end in ends.tolist()]
+            in_time = now + self._expected(view, now).time_on(name)[rows] <= stays
+            found: list[bool] = in_time.tolist()
+            return found
         oldest = [view.attempts[view.attempts_of(task)[0]] for task in tasks]
         moved = view.runtimes.moved
         times = [moved(one.machine.offer.name, now - one.started, name, one.task) for one in oldest]
