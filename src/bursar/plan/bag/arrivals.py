@@ -27,11 +27,9 @@ class Arrivals:
         self._following = np.append(self._begin[1:], [[np.inf]], axis=0)
         free = np.where(running > 0, 0.0, slots)
         each = np.array([rate, rate * begin - slots * rest, free])
-        comes_by = np.arange(len(order))[:, np.newaxis] >= np.argsort(order)
-        self._by_arrival = (comes_by * each[:, np.newaxis]).reshape(-1, len(order))
-        """when each group has come up, what a machine has by then, `[figure and arrival, group]`:
-        work in a second, that which is not done when no task is ready any more, and slots that have
-        nothing to do when they come up"""
+        self._order, self._each = order, each[:, order, np.newaxis]
+        """of each machine: work in a second, that which is not done when no task is ready any more,
+        and slots that have nothing to do when they come up"""
 
     def queue_empty(
         self, counts: Floats, work: Floats | float, ready: int
@@ -41,7 +39,7 @@ class Arrivals:
         Slots end their tasks one by one, as renewals do; but where those that come up with nothing
         to do suffice for all that is ready, nobody waits for any end. None: they do nowhere.
         """
-        rates, done, free = (self._by_arrival @ counts).reshape(3, *counts.shape)
+        rates, done, free = (counts[self._order] * self._each).cumsum(axis=1)
         until = np.where(rates > 0, (work + done) / np.maximum(rates, 1e-12), np.inf)
         empty = np.maximum(until, self._begin)
         last = np.where(empty <= self._following, empty, np.inf).min(axis=0)

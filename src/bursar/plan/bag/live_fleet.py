@@ -66,6 +66,10 @@ LONG_UNIT: Final = 300.0
 """Seconds from which on units are long: whether an end falls before or after theirs is all."""
 
 
+MANY: Final = 8
+"""Groups in no fleet that are worth being left out."""
+
+
 class MachineGroups(msgspec.Struct, frozen=True):
     """Machines that are alike, a row each; times in seconds from now, money in billionths."""
 
@@ -302,7 +306,7 @@ class LiveFleetJudge:
         """
         each = self._each
         some = counts.any(axis=1)
-        if 2 * np.count_nonzero(some) < len(counts):  # those in no fleet cost nothing
+        if len(counts) - np.count_nonzero(some) >= MANY:  # those in no fleet cost nothing
             counts, stay, is_up = counts[some], stay[some], is_up[some]
             each = _EachMachine(*(column[some] for column in each))
         stay = (stay - each.paid) / each.unit - SURELY
