@@ -50,10 +50,14 @@ def test_totals_of_many_attempts_are_those_of_each(elapsed, here, there):
     """Also after years, which times a slope would fit in no machine integer."""
     known = UnifiedRuntimes({"here": here, "there": there})
     known.learn("there", 40 * MINUTE)
-    totals = known.canonical_totals(np.array(elapsed), here)
-    for source, on in ((here, "here"), (there, "there")):
-        wanted = [known.expected_total("here", one, on=on) for one in elapsed]
-        assert known.of_canonical(totals, source).tolist() == wanted
+    sources, ages = np.zeros(len(elapsed), dtype=np.int64), np.array(elapsed)
+    times = known.elsewhere(("here", "there"), sources, ages, ages)
+    for found, on in (
+        (times.here, "here"),
+        (times.on("here"), "here"),
+        (times.on("there"), "there"),
+    ):
+        assert found.tolist() == [known.expected_total("here", one, on=on) for one in elapsed]
 
 
 @given(

@@ -175,18 +175,16 @@ def _by_forms(prior: WorkPrior, ended: Floats, old: Floats, count: int, longest:
     curve = found.curve
     if not count:
         return BagTimes(curve.mean, forms.doubt, curve.spread, 0, curve)
-    past = _past(curve, longest)
+    past, spread = _past(curve, longest), curve.spread
     kinds = OTHER_KINDS / (count + 2)
-    longer = curve.spread * curve.mean
+    longer = spread * curve.mean
     apart = sqrt(float(np.square(forms.factors - 1) @ SLICES))
     if apart < RESOLVED:
         doubt = hypot(found.doubt, kinds)
-        return BagTimes(curve.mean, doubt, curve.spread, count, curve, past, longer)
+        return BagTimes(curve.mean, doubt, spread, count, curve, past, longer)
     doubt = hypot(max(forms.doubt, found.doubt), kinds)
     noise = hypot(sqrt(max(0.0, found.doubt**2 - apart**2)), kinds)
-    return BagTimes(
-        curve.mean, doubt, curve.spread, count, curve, past, longer, forms.factors, noise
-    )
+    return BagTimes(curve.mean, doubt, spread, count, curve, past, longer, forms.factors, noise)
 
 
 def _by_known(form: _Form, ended: Floats, old: Floats, count: int, longest: float) -> BagTimes:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,6 +40,20 @@ PRECISE: Final = 1_000_000.0
 """Microseconds within which the longest task of a very large fleet is found."""
 LEAST_SCALE: Final = 1e-3
 """of a tail, in microseconds"""
+
+
+class TaskRanks(msgspec.Struct, frozen=True, eq=False):
+    """How tasks stand among all of their row; the same on offers where as many are unusual."""
+
+    places: Integers
+    """`[row, task]`: which atom each one is, if it is not unusual; as places among those of all
+    rows"""
+    rare: Integers
+    """places of unusual tasks among all, ..."""
+    row: Integers
+    """... their rows, ..."""
+    rank: Floats
+    """... and how each stands among those of its row, the longest first"""
 
 
 class PossibleRuntimes:
@@ -89,18 +104,25 @@ class PossibleRuntimes:
 
     def at(self, chance: Floats, rows: slice = slice(None)) -> Floats:
         """The same where it was drawn how each task stands among all: the unusual ones first."""
-        atoms, unusual = self.atoms[rows], self.unusual[rows, None]
-        kinds = atoms.shape[1]
-        place = ((chance - unusual) * (kinds / (1 - unusual))).astype(np.int64)
-        np.clip(place, 0, kinds - 1, out=place)
-        place += kinds * np.arange(len(atoms))[:, None]
-        runtimes: Floats = np.take(atoms, place)
+        return self.of_ranks(self.ranks(chance, rows), rows)
+
+    def ranks(self, chance: Floats, rows: slice = slice(None)) -> TaskRanks:
+        """Which run times those are."""
+        unusual, kinds = self.unusual[rows, None], self.atoms.shape[1]
+        places = ((chance - unusual) * (kinds / (1 - unusual))).astype(np.int64)
+        np.clip(places, 0, kinds - 1, out=places)
+        places += kinds * np.arange(len(chance))[:, None]
         rare = np.flatnonzero(chance < unusual)
         row = rare // chance.shape[1]
-        rank = chance.ravel()[rare] / unusual[row, 0]
+        return TaskRanks(places, rare, row, chance.ravel()[rare] / unusual[row, 0])
+
+    def of_ranks(self, ranks: TaskRanks, rows: slice = slice(None)) -> Floats:
+        """Run times, in whole microseconds."""
+        runtimes: Floats = np.take(self.atoms[rows], ranks.places)
+        row = ranks.row
         shape, scale = self._shape[rows][row], self._scale[rows][row]
-        excess = scale / shape * np.expm1(-shape * np.log(np.maximum(rank, FARTHEST)))
-        runtimes.ravel()[rare] = self.threshold[rows][row] + excess
+        excess = scale / shape * np.expm1(-shape * np.log(np.maximum(ranks.rank, FARTHEST)))
+        runtimes.ravel()[ranks.rare] = self.threshold[rows][row] + excess
         np.rint(runtimes, out=runtimes)
         return np.maximum(runtimes, 1.0, out=runtimes)
 
@@ -175,8 +197,8 @@ class PossibleRuntimes:
         share = (1 - self.unusual) / self.atoms.shape[1]
         above = atoms - bound[:, None]
         is_above = above > 0
-        seen = share * np.where(is_above, above, 0.0).sum(axis=1)
-        excess = np.clip(bound - self.threshold, 0.0, self._most)
+        seen = share * np.maximum(above, 0.0).sum(axis=1)
+        excess = np.minimum(np.maximum(bound - self.threshold, 0.0), self._most)
         longer = np.maximum(self.threshold - bound, 0.0)
         longer += self._expected_beyond(excess) - self._beyond_most
         chance = np.where(excess < self._most, self._survival(excess), 0.0)

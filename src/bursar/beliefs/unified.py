@@ -179,9 +179,11 @@ class UnifiedRuntimes(RunTimes):
     def canonical_totals(self, elapsed: Integers, slope: Integers | int) -> Integers:
         """What tasks take in all on the canonical offer that ran so long where slopes are these.
 
-        With `of_canonical` it is what `expected_total` says of each.
+        With `_Converted` it is what `expected_total` says of each.
         """
-        return self.histogram().means_above(_scaled(elapsed, slope, MILLION))
+        most = slope if isinstance(slope, int) else int(slope.max(initial=1))
+        is_small = int(elapsed.max(initial=0)) <= LARGEST // most
+        return self.histogram().means_above(_scaled(elapsed, slope, MILLION, is_small=is_small))
 
     def slope(self, offer: str) -> int:
         """In millionths, the higher the faster; 0 where its line is not known yet."""
@@ -198,11 +200,6 @@ class UnifiedRuntimes(RunTimes):
         """How long it takes here what takes an hour on the canonical offer."""
         slope = self._slopes.get(offer)
         return None if slope is None else HOUR * MILLION // slope
-
-    @staticmethod
-    def of_canonical(totals: Integers, slope: Integers | int) -> Integers:
-        """The same times on offers that have these slopes, which are known."""
-        return _scaled(totals, MILLION, slope)
 
     def histogram(self) -> SortedTimes:
         """What finished, as on the canonical offer; sorted when somebody asks, as few do."""
@@ -228,12 +225,13 @@ class UnifiedRuntimes(RunTimes):
         self._drawn = self._count
 
 
-def _scaled(times: Integers, by: Integers | int, over: Integers | int) -> Integers:
-    """Each time as many times as long, rounded down."""
-    most = by if isinstance(by, int) else int(by.max(initial=1))
-    if int(times.max(initial=0)) <= LARGEST // most:
+def _scaled(
+    times: Integers, by: Integers | int, over: Integers | int, *, is_small: bool
+) -> Integers:
+    """Each time as many times as long, rounded down; whether the product fits in an integer."""
+    if is_small:
         return times * by // over
-    whole: Integers = times // over  # in two parts, as the product does not fit in an integer
+    whole: Integers = times // over  # in two parts
     rest: Integers = times - whole * over
     return whole * by + rest * by // over
 
@@ -250,10 +248,15 @@ class _Converted:
         """what each one takes on the canonical offer; 0 where nothing is known"""
         if not known.all():
             self._totals, known = self._totals * (known > 0), np.maximum(known, 1)
-        self.here = runtimes.of_canonical(self._totals, known)
+        self._is_small = int(self._totals.max(initial=0)) <= LARGEST // MILLION
+        self.here = self._with(known)
 
     def on(self, offer: str) -> Integers:
         slope = self._slopes[offer]
         if not slope:
             return np.zeros_like(self._totals)
-        return UnifiedRuntimes.of_canonical(self._totals, slope)
+        return self._with(slope)
+
+    def _with(self, slope: Integers | int) -> Integers:
+        """The same times on offers that have these slopes, which are known."""
+        return _scaled(self._totals, MILLION, slope, is_small=self._is_small)

@@ -43,10 +43,14 @@ def shifted(bins: Floats, speed: float) -> Floats:
     move = log(speed) / WIDTH
     whole = floor(move)
     part = move - whole
-    some = np.flatnonzero(bins)
-    found = np.zeros(BINS)
-    np.add.at(found, np.clip(some + whole, 0, BINS - 1), (1 - part) * bins[some])
-    np.add.at(found, np.clip(some + whole + 1, 0, BINS - 1), part * bins[some])
+    some = bins.nonzero()[0]
+    counts, places, found = bins[some], some + whole, np.zeros(BINS)
+    if not len(places) or 0 <= places[0] <= places[-1] < BINS - 1:
+        found[places] = (1 - part) * counts
+        found[places + 1] += part * counts
+    else:
+        np.add.at(found, np.clip(places, 0, BINS - 1), (1 - part) * counts)
+        np.add.at(found, np.clip(places + 1, 0, BINS - 1), part * counts)
     return found
 
 
@@ -70,8 +74,9 @@ class WorkCurve(msgspec.Struct, frozen=True, eq=False):
         """From the chances at all edges, of which some tell all."""
         points = np.concatenate([[0.0], EDGES[first : last + 1]])
         chances = np.concatenate([[1.0], alive[first : last + 1]])
-        areas = (chances[1:] + chances[:-1]) / 2 * np.diff(points)
-        after = np.append(np.cumsum(areas[::-1])[::-1], 0.0)
+        areas = (chances[1:] + chances[:-1]) / 2 * (points[1:] - points[:-1])
+        after = np.zeros(len(points))
+        after[:-1] = areas[::-1].cumsum()[::-1]
         return cls(points, chances, after)
 
     @classmethod
@@ -87,7 +92,7 @@ class WorkCurve(msgspec.Struct, frozen=True, eq=False):
     def spread(self) -> float:
         """The deviation over the mean."""
         middles = (self.points[1:] + self.points[:-1]) / 2
-        areas = (self.alive[1:] + self.alive[:-1]) / 2 * np.diff(self.points)
+        areas = (self.alive[1:] + self.alive[:-1]) / 2 * (self.points[1:] - self.points[:-1])
         return sqrt(max(0.0, 2 * float(middles @ areas) / self.mean**2 - 1))
 
     def rest(self, work: Floats) -> Floats:
@@ -136,12 +141,13 @@ def corrected(
     """The same of any form: the chance to be longer than each edge, and the edges that matter."""
     ages = np.bincount(bins_of(running), minlength=BINS).astype(np.float64)
     both = ended + ages
-    reached = np.cumsum(both[::-1])[::-1]
+    reached = both[::-1].cumsum()[::-1]
     at_risk = reached - ages / 2 + imagined * form[:-1]
     ends = ended + imagined * (form[:-1] - form[1:])
     hazard = np.where(at_risk > 1e-9, np.minimum(1.0, ends / np.maximum(at_risk, 1e-9)), 1.0)
-    alive = np.concatenate([[1.0], np.cumprod(1 - hazard)])
-    seen = np.flatnonzero(both)
+    alive = np.ones(BINS + 1)
+    alive[1:] = (1 - hazard).cumprod()
+    seen = both.nonzero()[0]
     first, last = reach
     if len(seen):
         first, last = min(first, int(seen[0])), max(last, int(seen[-1]) + 1)
@@ -150,13 +156,13 @@ def corrected(
     after[first:last] = curve.after[2:]
     some = slice(first, last)
     terms = hazard[some] / np.maximum(1e-6, 1 - hazard[some]) / (at_risk[some] + 1)
-    doubt = sqrt(float(np.sum(np.square(after[some]) * terms))) / max(curve.mean, 1e-9)
+    doubt = sqrt(float((np.square(after[some]) * terms).sum())) / max(curve.mean, 1e-9)
     return CurveEstimate(curve, doubt)
 
 
 def bins_of(work: Floats) -> NDArray[np.int64]:
     places = np.floor(np.log(np.maximum(work, SHORTEST) / SHORTEST) / WIDTH)
-    return np.clip(places, 0, BINS - 1).astype(np.int64)
+    return np.minimum(np.maximum(places, 0), BINS - 1).astype(np.int64)
 
 
 def _reach(mean: float, spread: float) -> tuple[int, int]:

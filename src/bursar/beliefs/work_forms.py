@@ -61,6 +61,8 @@ LOWEST, HIGHEST = 0.5, 4.0
 """... from and to so many times the mean of these, as far as the grid goes."""
 SLICES: Final = (0.08, 0.15, 0.2, 0.2, 0.15, 0.11, 0.07, 0.04)
 """A belief of the mean is passed on as the averages of its slices, which are this likely."""
+_SLICES: Final = np.array(SLICES)
+_SLICE_EDGES: Final = np.array([0.0, *np.cumsum(SLICES)[:-1], 1.0])
 NEVER_REACHED: Final = 1e-8
 """A chance below is none at all, where a curve ends."""
 
@@ -79,7 +81,8 @@ class FormBelief(msgspec.Struct, frozen=True, eq=False):
     @property
     def reach(self) -> tuple[int, int]:
         """Edges below and above which there is next to nothing."""
-        some = np.flatnonzero((self.alive < 1 - NEVER_REACHED) & (self.alive > NEVER_REACHED))
+        is_some = (self.alive < 1 - NEVER_REACHED) & (self.alive > NEVER_REACHED)
+        some = is_some.nonzero()[0]
         first = min(int(some[0]), BINS - 2) if len(some) else 0
         return first, max(first + 2, int(some[-1])) if len(some) else BINS
 
@@ -109,7 +112,8 @@ class WorkForms:
         by_mean = chances.sum(axis=0)
         mean = float(by_mean @ means)
         doubt = sqrt(max(0.0, float(by_mean @ np.square(means / mean - 1))))
-        longest = float(means[min(np.searchsorted(np.cumsum(by_mean), SURELY), len(means) - 1)])
+        place = int(by_mean.cumsum().searchsorted(SURELY))
+        longest = float(means[min(place, len(means) - 1)])
         doubt = max(doubt, (longest / mean - 1) / DEVIATIONS)
         return FormBelief(mean, doubt, _sliced(by_mean, means) / mean, _curve(chances, means))
 
@@ -119,7 +123,7 @@ class WorkForms:
         if count < MANY:
             return slice(0, len(self._means))
         mean = float(ended[:BINS] @ EDGES[1:]) / count
-        first, last = np.searchsorted(self._means, (LOWEST * mean, HIGHEST * mean)).tolist()
+        first, last = self._means.searchsorted((LOWEST * mean, HIGHEST * mean)).tolist()
         return slice(min(first, len(self._means) - 1), max(last, first + 1))
 
 
@@ -143,11 +147,10 @@ def _log_chances(counts: NDArray[Any], table: Floats, first: int, means: int) ->
 
 def _sliced(chances: Floats, means: Floats) -> Floats:
     """The average of each slice of a distribution over ascending means."""
-    edges = np.concatenate([[0.0], np.cumsum(SLICES)])
-    edges[-1] = 1.0
-    reached = np.concatenate([[0.0], np.cumsum(chances)])
-    sums = np.concatenate([[0.0], np.cumsum(chances * means)])
-    found: Floats = np.diff(np.interp(edges, reached / reached[-1], sums)) / np.array(SLICES)
+    reached, sums = np.zeros((2, len(chances) + 1))
+    reached[1:], sums[1:] = chances.cumsum(), (chances * means).cumsum()
+    at_edges = np.interp(_SLICE_EDGES, reached / reached[-1], sums)
+    found: Floats = (at_edges[1:] - at_edges[:-1]) / _SLICES
     return found
 
 
@@ -158,16 +161,15 @@ def _curve(chances: Floats, means: Floats) -> Floats:
     """
     by_form = chances.sum(axis=1)
     likely = chances @ means / np.maximum(by_form, LEAST**2)
-    found, total = np.zeros(BINS + 1), 0.0
-    for form in np.flatnonzero(by_form > NEGLIGIBLE).tolist():
-        place = log(likely[form] / SHORTEST) / WIDTH
-        whole, share = floor(place), by_form[form]
-        part = place - whole
-        curve = _tables().alive[form]
-        here, next_ = (curve[BINS - at : 2 * BINS + 1 - at] for at in (whole, whole + 1))
-        found += share * ((1 - part) * here + part * next_)
-        total += share
-    found /= total
+    forms = (by_form > NEGLIGIBLE).nonzero()[0]
+    places = np.log(likely[forms] / SHORTEST) / WIDTH
+    whole, shares = np.floor(places).astype(np.int64), by_form[forms]
+    next_shares = (places - whole) * shares
+    # Each form's table from the bin of its mean on, and from the bin before.
+    columns = BINS - 1 - whole[:, np.newaxis] + np.arange(BINS + 2)
+    curves = _tables().alive[forms[:, np.newaxis], columns]
+    found: Floats = (shares - next_shares) @ curves[:, 1:] + next_shares @ curves[:, :-1]
+    found /= shares.sum()
     return found
 
 

@@ -139,11 +139,12 @@ def _lay(sampled: SampledBag, rng: np.random.Generator, draws: int, *, scouting:
     luck = rng.standard_normal(draws)
     runtimes = np.empty((len(offers), draws, size), dtype=np.int64)
     begin = int(rng.integers(1 << 62))
-    chance = np.empty(0)
+    ranks = None
     for number, one in enumerate(possible):
-        if not (number and sampled.paired):  # the same tasks on every offer, if the samples are
+        if ranks is None or not sampled.paired:  # the same tasks on every offer, if the samples are
             chance = np.random.default_rng([begin, number]).random((draws, size))
-        drawn = one.at(chance)
+            ranks = one.ranks(chance)
+        drawn = one.of_ranks(ranks)
         if ROOMY * tasks > size + 1:
             # So many tasks that their mean is nearly certain: fewer must not vary more.
             wanted = mean[number] + luck * np.sqrt(variance[number] / tasks)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from bursar.beliefs.bag_times import BagTimes
 from bursar.beliefs.normal import log_below
 from bursar.beliefs.work_forms import SLICES
+from bursar.plan.bag.arrivals import Arrivals
 
 Floats = NDArray[np.float64]
 Truths = NDArray[np.bool_]
@@ -58,9 +59,15 @@ BETWEEN_SHIFTS: Final = 0.25
 _SHIFTED: Final = np.array([shift for shift, _ in SHIFTS])[:, np.newaxis]
 _SHARES: Final = np.array([part for _, part in SHIFTS])
 _SLICES: Final = np.array(SLICES)
+_UNMOVED: Final = np.zeros((1, 1))
+_ONE: Final = np.ones(1)
 _QUARTERS: Final = np.array([shift for shift, _ in QUARTERS])[:, np.newaxis, np.newaxis]
 LONG_UNIT: Final = 300.0
 """Seconds from which on units are long: whether an end falls before or after theirs is all."""
+
+
+MANY: Final = 8
+"""Groups in no fleet that are worth being left out."""
 
 
 class MachineGroups(msgspec.Struct, frozen=True):
@@ -140,7 +147,7 @@ class Residuals:
         self.whole: Floats = 1 - curve.alive
         """the same of tasks that have just begun"""
         self.mean = times.mean * (1 + times.spread**2) / 2
-        self._steps = np.diff(self.points) / 2
+        self._steps = (self.points[1:] - self.points[:-1]) / 2
         self._known: dict[tuple[float, bool], tuple[float, float]] = {}
 
     def longest(self, slots: Floats, *, whole: bool = False) -> tuple[Floats, Floats]:
@@ -177,7 +184,8 @@ class LiveFleetJudge:
     """Judges fleets, numbers of machines of each group, for what is left to do.
 
     A plan has few groups and some dozen fleets, so that what takes time is the number of numpy's
-    calls: what all fleets share is found once, and what concerns no fleet is left out.
+    calls: what all fleets share is found once, and what concerns no fleet is left out. Inside,
+    arrays are `[group, fleet]`: sums over the groups of a fleet are the fastest that way.
     """
 
     def __init__(
@@ -194,52 +202,55 @@ class LiveFleetJudge:
         """what a machine may cost more because of tasks longer than any seen so far"""
         self._long = float(groups.unit.max()) >= LONG_UNIT
         tail = np.square(deviation / speed)
-        self._tail = np.sqrt(tail if self._long else tail + np.square(groups.unit) / 12)
+        tail = np.sqrt(tail if self._long else tail + np.square(groups.unit) / 12)
         """deviation of the end of a machine"""
         self._sums = np.array(
-            [
-                rate,
-                slots,
-                rate * groups.begin,
-                per_second,
-                np.square(per_second * self._tail),
-                unseen,
-            ]
-        ).T
+            [rate, slots, rate * groups.begin, per_second, np.square(per_second * tail), unseen]
+        )
         """what of each machine is added up over those of a fleet, see `_FleetSums`"""
-        self._last = self.longest / speed
-        """how long a machine stays after no other task is ready, for the longest of its own ..."""
         begun = np.maximum(0.0, whole - times.mean - self.longest + self.residuals.mean)
-        self._begun = begun / speed
-        """... and by how much longer where all of them have just begun"""
-        self._at_once = np.where(groups.running > 0, groups.held, groups.begin + whole / speed)
-        """how long it stays where all tasks that are ready begin at once"""
-        self._speed_cost = per_second * speed_doubt
-        self._paid = np.where(groups.is_new, 0.0, groups.paid)
+        at_once = np.where(groups.running > 0, groups.held, groups.begin + whole / speed)
+        self._has_speed_cost = bool(speed_doubt.any())
+        self._each = _EachMachine(
+            *np.array(
+                [
+                    np.where(groups.is_new, 0.0, groups.room),
+                    slots,
+                    groups.begin,
+                    groups.held,
+                    groups.price,
+                    groups.unit,
+                    np.where(groups.is_new, 0.0, groups.paid),
+                    np.where(groups.is_new, groups.paid / groups.unit - SURELY, 0.0),
+                    tail / groups.unit,
+                    self.longest / speed,
+                    begun / speed,
+                    at_once,
+                    per_second * speed_doubt,
+                ]
+            )[:, :, np.newaxis]
+        )
         self._are_here = not groups.is_new.all()
-        self._gone = np.array([groups.running, groups.charge(groups.held)]).T
+        self._gone = np.array([groups.running, groups.charge(groups.held)])
         """work that a machine takes along which takes no more tasks, and what it costs"""
-        self._arrivals = _Arrivals(groups, rate, self.residuals.mean)
-        self._least_units = _least_units(groups)
+        self._arrivals = Arrivals(groups.begin, rate, slots, groups.running, self.residuals.mean)
 
     def judge(self, fleets: Floats) -> FleetVerdicts:
-        groups, left, times = self.groups, self.left, self.times
-        work, ending = np.full(len(fleets), left.ready * times.mean + left.running), 1.0
-        if self._are_here:  # what a fleet drops ends its tasks all the same
-            gone = np.where(groups.is_new, 0.0, groups.room - fleets)
-            taken, cost = (gone @ self._gone).T
-            work, ending = work - taken, cost + 1.0
-        empty, is_up, at_once = self._arrivals.queue_empty(fleets, work, left.ready)
-        used = fleets * is_up
-        sums = _FleetSums(*(used @ self._sums).T)
+        """Fleets are `[fleet, group]`."""
+        left, times, held = self.left, self.times, self._each.held
+        counts = np.ascontiguousarray(fleets.T)
+        gone, work, ending = self._goes(counts)
+        empty, is_up, at_once = self._arrivals.queue_empty(counts, work, left.ready)
+        used = counts * is_up
+        sums = _FleetSums(*(self._sums @ used))
         shape = _Shape(sums, left, times, at_once)
-        stay = np.where(is_up, self._stays(empty, shape), groups.held)
+        stay = np.where(is_up, self._stays(empty, shape), held)
         if at_once is not None:
-            stay[at_once] = np.where(is_up[at_once], self._at_once, groups.held)
+            stay = np.where(at_once, np.where(is_up, self._each.at_once, held), stay)
         middle, end = self._ends(empty, used, shape)
-        late = self._share(times.doubt) * work / shape.rate
-        moves = self._moves(work / shape.rate)
-        charges = self._charges(fleets, stay, is_up, moves.shifts if self._long else None)
+        alone = work / shape.rate
+        moves = self._moves(alone)
+        charges = self._charges(counts, stay, is_up, moves.shifts if self._long else None)
         totals = charges + ending
         if not self._long and len(moves.weights) > 1:
             totals = np.maximum(totals + moves.shifts * sums.per_second, ending)
@@ -247,18 +258,29 @@ class LiveFleetJudge:
         deviation = self._deviation(used, total, empty, moves.each, shape)
         ends, spread = end + moves.shifts, moves.each + 0.2 * times.mean
         chance = _mixed_chance(left, moves.weights, totals, deviation, ends, spread)
-        time = end + LIKELY * late
-        useless = _useless(groups, fleets, left)
+        time = end + LIKELY * self._share(times.doubt) * alone
+        useless = _useless(self._each.slots, counts, left)
         if useless is not None:
             middle, time = middle * useless, time * useless
-        if self._are_here:
-            ended = np.where(gone > 0, groups.held, 0.0).max(axis=1, initial=0.0)
+        if gone is not None:
+            ended = np.where(gone > 0, held, 0.0).max(axis=0)
             middle, time = np.maximum(middle, ended), np.maximum(time, ended)
         cannot = sums.rate <= 0
         if left.ready and cannot.any():
             middle[cannot] = time[cannot] = total[cannot] = NEVER
             chance[cannot] = -NEVER
         return FleetVerdicts(middle, time, total, chance)
+
+    def _goes(self, counts: Floats) -> tuple[Floats | None, Floats | float, Floats | float]:
+        """Machines that fleets drop (None: they drop none), the work that is left, and what it
+        costs to let dropped ones end their tasks.
+        """
+        work = self.left.ready * self.times.mean + self.left.running
+        if not self._are_here or not (counts < self._each.here).any():
+            return None, work, 1.0
+        gone = np.maximum(0.0, self._each.here - counts)
+        taken, cost = self._gone @ gone
+        return gone, work - taken, cost + 1.0
 
     def _share(self, doubt: float) -> float:
         """The deviation of all work that is left, where its mean is in doubt by a share."""
@@ -267,74 +289,67 @@ class LiveFleetJudge:
     def _moves(self, alone: Floats) -> _Moves:
         """How the ends of fleets move together; `alone` is how long each takes for the work."""
         times = self.times
-        late = self._share(times.doubt) * alone
         if times.factors is not None:
             shifts = (times.factors - 1)[:, np.newaxis] * alone
             return _Moves(shifts, _SLICES, self._share(times.noise) * alone)
+        late = self._share(times.doubt) * alone
         if self._long:
             return _Moves(_SHIFTED * late, _SHARES, BETWEEN_SHIFTS * late)
-        return _Moves(np.zeros((1, len(alone))), np.ones(1), late)
+        return _Moves(_UNMOVED, _ONE, late)
 
     def _charges(
-        self, fleets: Floats, stay: Floats, is_up: Truths, shifts: Floats | None = None
+        self, counts: Floats, stay: Floats, is_up: Truths, shifts: Floats | None = None
     ) -> Floats:
         """What machines cost that stay about so long: `[shift, fleet]`.
 
         A shift moves the end of all that are up by some seconds; without, there is one of zero.
         """
-        groups, paid, tail, least = self.groups, self._paid, self._tail, self._least_units
-        unit, price = groups.unit, groups.price
-        some = fleets.any(axis=0)
-        if not some.all():  # the others cost nothing
-            fleets, stay, is_up = fleets[:, some], stay[:, some], is_up[:, some]
-            unit, price, least, paid, tail = (a[some] for a in (unit, price, least, paid, tail))
-        stay = (stay - paid) / unit - SURELY
-        quarters = _QUARTERS * (tail / unit * is_up)
+        each = self._each
+        some = counts.any(axis=1)
+        if len(counts) - np.count_nonzero(some) >= MANY:  # those in no fleet cost nothing
+            counts, stay, is_up = counts[some], stay[some], is_up[some]
+            each = _EachMachine(*(column[some] for column in each))
+        stay = (stay - each.paid) / each.unit - SURELY
+        quarters = _QUARTERS * (each.tail * is_up)
         if shifts is None:
             stays = (stay + quarters)[np.newaxis]
         else:
-            moved = shifts[:, :, np.newaxis] * (is_up / unit)
-            stays = stay + moved[:, np.newaxis] + quarters
-        units = np.ceil(np.maximum(stays, least))
+            moved = shifts[:, np.newaxis, np.newaxis] * (is_up / each.unit)
+            stays = stay + moved + quarters
+        units = np.ceil(np.maximum(stays, each.least_units))
         (_, first), (_, second), (_, third) = QUARTERS
         mean = first * units[:, 0] + second * units[:, 1] + third * units[:, 2]
-        found: Floats = (fleets * price * mean).sum(axis=2)
+        found: Floats = (counts * each.price * mean).sum(axis=1)
         return found
 
     def _stays(self, empty: Floats, shape: _Shape) -> Floats:
         """How long each machine stays: for the longest of what its slots have at the end."""
-        groups = self.groups
-        mixed = empty[:, np.newaxis] + self._last
+        each, weight = self._each, shape.together
+        mixed = empty + each.last
         if shape.some_begin:
-            mixed += shape.begun[:, np.newaxis] * self._begun
+            mixed += shape.begun * each.begun
         # Of slots that end together some have another task, and one of them holds a machine.
         whole = np.floor(shape.rounds + 1e-9)
-        none = 1 - (shape.rounds - whole)[:, np.newaxis].clip(0.0, 1.0)
-        some = 1 - np.power(none, groups.slots)
-        round_time = shape.round_time[:, np.newaxis]
-        even = shape.up[:, np.newaxis] + (whole[:, np.newaxis] + some) * round_time
-        weight = shape.together[:, np.newaxis]
-        stays: Floats = (1 - weight) * np.maximum(mixed, groups.held) + weight * np.maximum(
-            even, groups.held
+        none = 1 - np.maximum(0.0, shape.rounds - whole)
+        some = 1 - np.power(none, each.slots)
+        even = shape.up + (whole + some) * shape.round_time
+        stays: Floats = (1 - weight) * np.maximum(mixed, each.held) + weight * np.maximum(
+            even, each.held
         )
         return stays
 
     def _ends(self, empty: Floats, used: Floats, shape: _Shape) -> Floats:
         """When the last task has ended, which it has half of the time, and nine times in ten."""
-        many = used * self.groups.slots
-        some = many.nonzero()
+        places = used.nonzero()
+        groups, fleets = places
         # The longest of some is within what each of them is within so often.
-        chances = np.exp(LOG_OFTEN / np.maximum(1.0, many[some]))
-        speed = self.groups.speed[some[1]]
-        rows, begins = _firsts(some[0])
+        chances = np.exp(LOG_OFTEN / (used[places] * self.groups.slots[groups]))
+        speed = self.groups.speed[groups]
+        each = np.zeros((2, *used.shape))
 
         def last(*, whole: bool) -> Floats:
-            each = self.residuals.within(chances, whole=whole) / speed
-            longest = np.maximum.reduceat(each, begins, axis=1) if len(begins) else each
-            if len(rows) == len(many):
-                return longest
-            found = np.zeros((2, len(many)))
-            found[:, rows] = longest
+            each[:, groups, fleets] = self.residuals.within(chances, whole=whole) / speed
+            found: Floats = each.max(axis=1)
             return found
 
         tail = last(whole=False)
@@ -352,11 +367,37 @@ class LiveFleetJudge:
         form = FORM + FORM_IN_ROUNDS * shape.together / np.maximum(1.0, shape.rounds)
         # Tasks of a kind that was not seen are the same for all machines: their doubts add up.
         squares = (late * sums.per_second) ** 2 + (form * total) ** 2 + sums.unseen**2 + sums.tail
-        if self._speed_cost.any():
-            time = np.maximum(0.0, empty[:, np.newaxis] - self.groups.begin)
-            squares += np.square(used * self._speed_cost * time).sum(axis=1)
+        if self._has_speed_cost:
+            time = np.maximum(0.0, empty - self._each.begin)
+            squares += np.square(used * self._each.speed_cost * time).sum(axis=0)
         found: Floats = np.sqrt(squares) + 1e-9
         return found
+
+
+class _EachMachine(NamedTuple):
+    """What is the same of all machines of a group: a column `[group, 1]` each."""
+
+    here: Floats
+    """how many are there"""
+    slots: Floats
+    begin: Floats
+    held: Floats
+    price: Floats
+    unit: Floats
+    paid: Floats
+    """until when one that is there costs nothing more"""
+    least_units: Floats
+    """units that are charged for, however short a stay is"""
+    tail: Floats
+    """deviation of its end, in units"""
+    last: Floats
+    """how long it stays after no other task is ready, for the longest of its own ..."""
+    begun: Floats
+    """... and by how much longer where all of them have just begun"""
+    at_once: Floats
+    """how long it stays where all tasks that are ready begin at once"""
+    speed_cost: Floats
+    """what its speed is in doubt by, in money for a second"""
 
 
 class _FleetSums(NamedTuple):
@@ -399,24 +440,16 @@ class _Shape:
         self.in_rounds = under_way + ahead * (1 + 0.5 * times.spread)
 
 
-def _firsts(ascending: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The values of ascending numbers, each once, and the place of its first."""
-    is_first = np.ones(len(ascending), np.bool_)
-    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
-    places = is_first.nonzero()[0]
-    return ascending[places], places
-
-
-def _useless(groups: MachineGroups, fleets: Floats, left: WorkLeft) -> Floats | None:
+def _useless(slots: Floats, counts: Floats, left: WorkLeft) -> Floats | None:
     """By how much slots beyond one for each task lengthen the time, if a machine could be spared.
 
     None: no fleet has any.
     """
-    slots = fleets @ groups.slots
-    if slots.max() <= left.tasks:
+    all_slots = (counts * slots).sum(axis=0)
+    if all_slots.max() <= left.tasks:
         return None
-    fewest = np.where(fleets > 0, groups.slots, np.inf).min(axis=1)
-    spare: Floats = np.maximum(0.0, slots - fewest - left.tasks)
+    fewest = np.where(counts > 0, slots, np.inf).min(axis=0)
+    spare: Floats = np.maximum(0.0, all_slots - fewest - left.tasks)
     return 1 + USELESS * spare / max(1, left.tasks)
 
 
@@ -450,46 +483,3 @@ def _mixed_chance(
     logs = np.log(weights)[:, np.newaxis]
     chance: Floats = np.minimum(np.logaddexp.reduce(logs + each, axis=0), 0.0)
     return chance
-
-
-class _Arrivals:
-    """Groups in the order in which they come up."""
-
-    def __init__(self, groups: MachineGroups, rate: Floats, rest: float) -> None:
-        """`rest` is the work that is left on average of a task that runs."""
-        self._begins = groups.begin
-        self._order = np.argsort(groups.begin, kind="stable")
-        self._begin = groups.begin[self._order]
-        self._following = np.append(self._begin[1:], np.inf)
-        free = np.where(groups.running > 0, 0.0, groups.slots)
-        each = np.array([rate, rate * groups.begin - groups.slots * rest, free])
-        self._each = each[:, np.newaxis, self._order]
-        """of each machine: work in a second, that which is not done when no task is ready any more,
-        and slots that have nothing to do when they come up"""
-
-    def queue_empty(
-        self, fleets: Floats, work: Floats, ready: int
-    ) -> tuple[Floats, Truths, Truths | None]:
-        """When no task is ready any more, which groups have come up by then, and whether at once.
-
-        Slots end their tasks one by one, as renewals do; but where those that come up with nothing
-        to do suffice for all that is ready, nobody waits for any end. None: they do nowhere.
-        """
-        rates, done, free = (fleets[:, self._order] * self._each).cumsum(axis=2)
-        until = (work[:, np.newaxis] + done) / np.maximum(rates, 1e-12)
-        empty = np.maximum(np.where(rates > 0, until, np.inf), self._begin)
-        first = (empty <= self._following).argmax(axis=1)
-        last = empty[np.arange(len(fleets)), first]
-        found = np.where(np.isfinite(last), last, 0.0)
-        suffices = free >= ready
-        if not suffices[:, -1].any():
-            return found, self._begins <= found[:, np.newaxis], None
-        at_once = np.where(suffices[:, -1], self._begin[suffices.argmax(axis=1)], np.inf)
-        is_at_once = at_once < found
-        found = np.where(is_at_once, at_once, found)
-        return found, self._begins <= found[:, np.newaxis], is_at_once
-
-
-def _least_units(groups: MachineGroups) -> Floats:
-    """Units that are charged for, however short a stay is."""
-    return np.where(groups.is_new, groups.paid / groups.unit - SURELY, 0.0)

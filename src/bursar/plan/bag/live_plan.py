@@ -67,6 +67,9 @@ HOPELESS: Final = log(0.03)
 """A chance below is none."""
 
 
+_NONE: Final = np.zeros(1)
+
+
 class LivePlan(msgspec.Struct, frozen=True):
     """How many machines of each group to have, and what is to be expected of that."""
 
@@ -110,16 +113,20 @@ def plan_live(
     room = groups.room
     floor = here if is_early else _floor(groups, times, speed_doubt)
     search = _FleetSearch(judge, here if is_begun else None)
+    if is_begun and np.array_equal(floor, room):  # nothing can be dropped, and nothing rented
+        search.try_all(here[np.newaxis, :])
+        return search.plan(KEPT)
     first = [here[np.newaxis, :], _covers(judge, room), _plain(groups, here, room, left)]
     if may_drop and not is_early:
         first.append(_fewer(groups, here))
     search.try_all(_within(np.concatenate(first), floor, room))
-    cheap, best = cheapest_groups(groups), None
+    is_cheap, best = np.zeros(len(groups), np.bool_), None
+    is_cheap[cheapest_groups(groups)] = True
     for _ in range(ROUNDS):
         before, best = best, search.best()
         if before is not None and np.array_equal(before, best):
             break  # their neighbours were tried
-        if not search.try_all(_neighbours(best, floor, room, cheap)):
+        if not search.try_all(_neighbours(best, floor, room, is_cheap)):
             break
     values, log_chance = search.values, search.log_chances()
     place = int(values.argmin())
@@ -146,6 +153,7 @@ class _FleetSearch:
         """`here` is the fleet that is there; None: nothing is."""
         self._judge = judge
         self._here = here
+        self._row = np.dtype((np.void, 8 * len(judge.groups)))
         self._known: set[object] = set()
         self._verdicts: list[FleetVerdicts] = []
         """of the fleets that were judged together, in the order of `fleets`"""
@@ -156,8 +164,8 @@ class _FleetSearch:
     def try_all(self, fleets: Floats) -> bool:
         """Judge those that were not judged yet; whether there was any."""
         known, new = self._known, []
-        row = np.dtype((np.void, fleets.itemsize * fleets.shape[1]))
-        for place, key in enumerate(np.ascontiguousarray(fleets).view(row).ravel().tolist()):
+        rows = np.ascontiguousarray(fleets).view(self._row)
+        for place, key in enumerate(rows.ravel().tolist()):
             if key not in known:
                 known.add(key)
                 new.append(place)
@@ -239,35 +247,30 @@ def _covers(judge: LiveFleetJudge, room: Floats) -> Floats:
     work = left.ready * times.mean + left.running
     rate = groups.slots * groups.speed
     lost = groups.slots * np.maximum(0.0, judge.longest - judge.residuals.mean)
-    earliest = float(np.min(groups.begin)) + max(
+    earliest = float(groups.begin.min()) + max(
         0.5 * times.mean / float(groups.speed.max()), work / max(1e-9, float(rate @ room))
     )
-    latest = float(np.max(groups.begin)) + 2 * (work + times.mean) / float(rate.min())
+    latest = float(groups.begin.max()) + 2 * (work + times.mean) / float(rate.min())
     ends = _rising(np.array([earliest]), np.array([min(latest, earliest * LONGEST)]), ENDS).T
     done = np.maximum(0.0, rate * (ends - groups.begin) - lost)
     cost = groups.charge(np.maximum(ends, groups.held))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.where(done > 0, cost / done, np.inf)
-    order = np.argsort(value, axis=1, kind="stable")
-    most = np.where(np.isfinite(value), room, 0.0)
-    rows = np.arange(ENDS)[:, np.newaxis]
-    done, most = done[rows, order], most[rows, order]
-    before = np.cumsum(done * most, axis=1) - done * most
-    with np.errstate(divide="ignore", invalid="ignore"):
-        wanted = np.where(done > 0, np.ceil((work - before) / np.maximum(done, 1e-9)), 0.0)
-    counts = _within(wanted, np.zeros(1), most)
-    fleets = np.zeros_like(counts)
-    fleets[rows, order] = counts
-    return np.concatenate([fleets, np.maximum(0.0, fleets - _last(order, counts))])
-
-
-def _last(order: NDArray[np.int64], counts: Floats) -> Floats:
-    """One for the group that each cover took last, else nothing."""
-    ones = np.zeros_like(counts)
-    last = counts.shape[1] - 1 - np.argmax(counts[:, ::-1] > 0, axis=1)
-    rows = np.arange(len(counts))
-    ones[rows, order[rows, last]] = 1.0
-    return ones
+    is_of_use = done > 0
+    value = np.full_like(done, np.inf)
+    np.divide(cost, done, out=value, where=is_of_use)
+    order = value.argsort(axis=1, kind="stable")
+    rows = np.arange(ENDS)
+    sorted_ = rows[:, np.newaxis], order
+    done, most = done[sorted_], np.where(is_of_use, room, 0.0)[sorted_]
+    covered = done * most
+    before = covered.cumsum(axis=1) - covered
+    counts = _within(np.ceil((work - before) / np.maximum(done, 1e-9)), _NONE, most)
+    fleets = np.empty((2, *counts.shape))
+    fleets[:, rows[:, np.newaxis], order] = counts
+    # The same with one machine less of the group that each cover took last.
+    last = counts.shape[1] - 1 - (counts[:, ::-1] > 0).argmax(axis=1)
+    fleets[1, rows, order[rows, last]] -= 1
+    found: Floats = np.maximum(0.0, fleets.reshape(-1, len(groups)))
+    return found
 
 
 def _plain(groups: MachineGroups, here: Floats, room: Floats, left: WorkLeft) -> Floats:
@@ -277,11 +280,11 @@ def _plain(groups: MachineGroups, here: Floats, room: Floats, left: WorkLeft) ->
     places, most = places[most >= 1], most[most >= 1]
     if not len(places):
         return here[np.newaxis, :]
-    counts = np.round(_rising(np.ones(len(places)), most, PLAIN))
-    alone = np.zeros((counts.size, len(groups)))
-    alone[np.arange(counts.size), np.repeat(places, PLAIN)] = counts.ravel()
-    both: Floats = np.stack([alone, here + alone], axis=1).reshape(-1, len(groups))
-    return both
+    counts = np.rint(_rising(np.ones(len(places)), most, PLAIN)).ravel()
+    both = np.zeros((counts.size, 2, len(groups)))
+    both[:, 1] = here
+    both[np.arange(counts.size), :, places.repeat(PLAIN)] += counts[:, np.newaxis]
+    return both.reshape(-1, len(groups))
 
 
 def _fewer(groups: MachineGroups, here: Floats) -> Floats:
@@ -305,21 +308,23 @@ def cheapest_groups(
     return sorted(places[np.argsort(price[places], kind="stable")[:most]].tolist())
 
 
-def _neighbours(fleets: Floats, floor: Floats, room: Floats, cheap: list[int]) -> Floats:
+def _neighbours(fleets: Floats, floor: Floats, room: Floats, is_cheap: NDArray[np.bool_]) -> Floats:
     """One machine more or less of a group, a tenth more or less, or another in its place."""
-    is_cheap = np.zeros(fleets.shape[1], np.bool_)
-    is_cheap[cheap] = True
-    is_some = (fleets > 0) & (np.cumsum(fleets > 0, axis=1) <= CHEAPEST)
+    is_some = fleets > 0
+    if fleets.shape[1] > CHEAPEST:
+        is_some &= is_some.cumsum(axis=1) <= CHEAPEST
     may_grow, may_shrink = fleets < room, fleets > floor
-    near, tenths = is_cheap | is_some, np.round(fleets / 10)
+    near, tenths = is_cheap | is_some, np.rint(fleets / 10)
     is_tenth = near & (tenths > 1)
     which = np.array(
         [near & may_grow, is_tenth & may_grow, near & may_shrink, is_tenth & may_shrink]
     )
-    steps, rows, places = which.nonzero()
-    by = np.where(steps % 2 == 1, tenths[rows, places], 1.0)
+    steps = np.ones(which.shape)
+    steps[1] = steps[3] = tenths
+    steps[2:] *= -1
+    _, rows, places = which.nonzero()
     moved = fleets[rows]
-    moved[np.arange(len(rows)), places] += np.where(steps < 2, by, -by)
+    moved[np.arange(len(rows)), places] += steps[which]
     pairs = (is_some & may_shrink)[:, :, np.newaxis] & (is_cheap & may_grow)[:, np.newaxis, :]
     rows, gone, places = pairs.nonzero()
     replaced, order = fleets[rows], np.arange(len(rows))

@@ -101,8 +101,10 @@ class BagBelief(RunTimes):
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if isinstance(event, ev.AttemptEnded) and event.outcome == "success":
             machine = state.machines[state.log.machine[event.attempt]]
-            seen = self.seen.setdefault(machine.offer.name, EndedWork())
-            seen.add(max(1, event.runtime) / SECOND)
+            name = machine.offer.name
+            if name not in self.seen:
+                self.seen[name] = EndedWork()
+            self.seen[name].add(max(1, event.runtime) / SECOND)
             self.count += 1
 
     def saw_before(self, view: View) -> None:

@@ -22,7 +22,7 @@ from bursar.policies.machine_slots import MachineSlots
 from bursar.policies.replicate.stochastic_random import StochasticRandom
 from bursar.policies.replicate.tail import Expected
 from bursar.state.actions import Cancel, Start, Wake
-from bursar.state.view import Attempt, Machine, View
+from bursar.state.view import Machine, View
 
 LONGER: Final = 0.5
 """A task may take longer than expected by this share."""
@@ -55,44 +55,53 @@ class AtRisk(StochasticRandom):
 
         That of another type or zone comes first: machines of one kind vanish together.
         """
-        tasks = self._at_risk(view, now)
+        tasks, rows = self._at_risk(view, now)
         if not tasks:
             return
-        free = {
-            offer.name: self._free(place, view) for place, offer in enumerate(view.market.offers)
+        free, stays = self._free(view), self._provisioner.stays_until
+        # Where one cannot end on the machine that stays longest, it can on no other of the offer.
+        may_end = {
+            name: self._may_end(tasks, rows, machines[-1], view, now)
+            for name, machines in free.items()
         }
-        free = {name: machines for name, machines in free.items() if machines}
-        stays = self._provisioner.stays_until
-        for task in tasks:
-            attempt = view.attempts[view.attempts_of(task)[0]]
-            # Where it cannot end on the one that stays longest, it can on no other of the offer.
-            fit = [m[-1] for m in free.values() if self._may_end(attempt, m[-1], view, now)]
+        for place, task in enumerate(tasks):
+            fit = [machines[-1] for name, machines in free.items() if may_end[name][place]]
             if not fit:
                 continue
-            there = attempt.machine
+            there = view.attempts[view.attempts_of(task)[0]].machine
             machine = min(fit, key=lambda one: (_alike(there, one), -stays(one), one.id))
-            free[machine.offer.name].pop()
-            if not free[machine.offer.name]:
-                del free[machine.offer.name]
+            name = machine.offer.name
+            free[name].pop()
+            if free[name]:
+                may_end[name] = self._may_end(tasks, rows, free[name][-1], view, now)
+            else:
+                del free[name]
             yield Start(task, machine.id, reason="its machine may be released before it ends")
+            if not free:
+                return
 
-    def _free(self, place: int, view: View) -> list[Machine]:
-        """An offer's free slots as machines, those that stay longest last."""
+    def _free(self, view: View) -> dict[str, list[Machine]]:
+        """Free slots as machines, by offer, those that stay longest last."""
         slots = self.slots
-        rows = np.flatnonzero((slots.offers == place) & (slots.free > 0) & (slots.begin == 0))
+        rows = np.flatnonzero((slots.free > 0) & (slots.begin == 0))
         order = rows[np.lexsort((-slots.machines[rows], slots.stays[rows]))]
-        numbers = np.repeat(slots.machines[order], slots.free[order])
-        return [view.machines[number] for number in numbers.tolist()]
+        found: dict[str, list[Machine]] = {offer.name: [] for offer in view.market.offers}
+        for number in slots.machines[order].repeat(slots.free[order]).tolist():
+            machine = view.machines[number]
+            found[machine.offer.name].append(machine)
+        return {name: machines for name, machines in found.items() if machines}
 
-    def _at_risk(self, view: View, now: Time) -> list[int]:
+    def _at_risk(self, view: View, now: Time) -> tuple[list[int], Integers | None]:
         """Tasks none of whose attempts is sure to end while its machine stays, and that might end
         on the machine that stays longest of some offer.
+
+        With the rows of their oldest attempts; None: some have an older one that has no row.
         """
         live = self.live
         stays = self.slots.stays_of(live.machines)
         rows = self._may_be_late(stays, view, now)
         if not len(rows):
-            return []
+            return [], None
         outlook = self._expected(view, now)
         is_safe = np.ones(len(live), dtype=np.int64)
         is_safe[rows] = 0
@@ -105,13 +114,13 @@ class AtRisk(StochasticRandom):
         may = live.may_replicate(view)
         rows = np.flatnonzero(is_risky if may is None else is_risky & may)
         if not len(rows):
-            return []
+            return [], None
         oldest = rows[live.attempts[rows] == live.least_by_task(live.attempts)[rows]]
         oldest = oldest[np.argsort(live.attempts[oldest])]
-        if len(live) == len(view.attempts):  # else the oldest of all may be another
-            oldest = oldest[self._is_hopeful(outlook, view, now)[oldest]]
-        tasks: list[int] = live.tasks[oldest].tolist()
-        return tasks
+        if len(live) < len(view.attempts):  # the oldest of all may be another
+            return live.tasks[oldest].tolist(), None
+        oldest = oldest[self._is_hopeful(outlook, view, now)[oldest]]
+        return live.tasks[oldest].tolist(), oldest
 
     def _may_be_late(self, stays: Integers, view: View, now: Time) -> Integers:
         """Rows that might not be safe, if they took as long as is expected of any there."""
@@ -145,14 +154,21 @@ class AtRisk(StochasticRandom):
                 found |= now + outlook.time_on(offer.name) <= longest
         return found
 
-    def _may_end(self, attempt: Attempt, machine: Machine, view: View, now: Time) -> bool:
-        """Whether the attempt's task, begun there now, is expected to end in time, if ever."""
-        stays = self._provisioner.stays_until(machine)
+    def _may_end(
+        self, tasks: list[int], rows: Integers | None, machine: Machine, view: View, now: Time
+    ) -> list[bool]:
+        """Whether each of these tasks, begun there now, is expected to end in time, if ever."""
+        stays, name = self._provisioner.stays_until(machine), machine.offer.name
         if stays >= FOREVER:
-            return True
-        elapsed, source = now - attempt.started, attempt.machine.offer.name
-        time = view.runtimes.moved(source, elapsed, machine.offer.name, attempt.task) or 0
-        return now + time <= stays
+            return [True] * len(tasks)
+        if rows is not None:
+            in_time = now + self._expected(view, now).time_on(name)[rows] <= stays
+            found: list[bool] = in_time.tolist()
+            return found
+        oldest = [view.attempts[view.attempts_of(task)[0]] for task in tasks]
+        moved = view.runtimes.moved
+        times = [moved(one.machine.offer.name, now - one.started, name, one.task) for one in oldest]
+        return [now + (time or 0) <= stays for time in times]
 
 
 def _alike(there: Machine, one: Machine) -> int:
