@@ -10,6 +10,8 @@ from bursar.beliefs.tail_shapes import (
     chance_of_missing,
     draw_tails,
     l_kurtosis,
+    l_skewness,
+    likely_shape,
     longest_kind,
     threshold_counts,
     usual_shape,
@@ -40,6 +42,44 @@ def test_the_l_kurtosis_is_that_of_the_distribution(draw, kurtosis):
 def test_heavier_bags_have_heavier_tails():
     shapes = [usual_shape(sample_of(one)) for one in ("uniform", "normal", "exponential", "pareto")]
     assert shapes == sorted(shapes)
+
+
+@pytest.mark.parametrize(
+    ("draw", "skewness"), [("uniform", 0.0), ("normal", 0.0), ("exponential", 1 / 3)]
+)
+def test_the_l_skewness_is_that_of_the_distribution(draw, skewness):
+    """Hosking 1990, table 1."""
+    found = np.mean([l_skewness(sample_of(draw, seed)) for seed in range(20)])
+    assert found == pytest.approx(skewness, abs=0.01)
+
+
+def test_a_power_tail_is_seen_before_its_longest_tasks_are():
+    """Of samples with the same L-kurtosis, the one whose logarithms lean to the long side."""
+    rng = np.random.default_rng(6)
+    bags = {
+        "pareto": lambda: 1 + rng.pareto(2.5, 30),
+        "weibull": lambda: rng.weibull(0.7, 30),
+    }
+    shapes = {}
+    for name, draw in bags.items():
+        samples = [np.sort(draw()) for _ in range(600)]
+        alike = [one for one in samples if 0.25 < l_kurtosis(one) < 0.3]
+        shapes[name] = np.mean([likely_shape(one) for one in alike])
+    assert shapes["pareto"] > shapes["weibull"] + 0.2
+
+
+def test_logarithms_that_lean_to_the_short_side_do_not_end_a_tail():
+    flat = np.linspace(0.1, 1.9, 60)
+    assert l_skewness(np.log(flat)) < -0.2
+    assert likely_shape(flat) == usual_shape(flat)
+    assert likely_shape(flat) < -0.5
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_a_tiny_sample_tells_no_skewness(size):
+    sample = np.array([1.0, 10.0, 100.0, 101.0][:size])
+    assert l_skewness(sample) == 0
+    assert likely_shape(sample) == usual_shape(sample)
 
 
 def test_a_sample_leaves_several_shapes_possible_and_a_larger_one_fewer():

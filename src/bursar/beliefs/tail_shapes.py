@@ -4,7 +4,9 @@ Beyond a high threshold, run times of nearly every kind follow a generalised Par
 (Balkema and de Haan 1974, Pickands 1975): its shape is below zero where there is a longest possible
 task, near zero for normal and exponential tails, and above it for heavy ones. Some ten excesses
 leave many shapes possible. Each draw has one of them, by its likelihood, and by what the whole
-sample says of the tails: its L-kurtosis (Hosking 1990).
+sample says of the tails: its L-kurtosis, and the L-skewness of its logarithms (Hosking 1990).
+Logarithms of run times with a power tail lean to the long side, those of Weibull and gamma ones to
+the short side, also where the sample happens to have none of the longest tasks.
 
 Where tasks are of several kinds, only the longest kind makes the tail: thresholds below it are not
 looked at, and those beyond which the distribution does not fit count little. A rare kind may have
@@ -40,7 +42,11 @@ believed outright: the usual shape lies a part of the way from there to this one
 DOUBTED: Final = 0.2
 """... a fifth of a small sample's, ..."""
 SMALL: Final = 60
-"""... of at most so many tasks; less of larger ones, by the root of their size ..."""
+"""... of at most so many tasks; less of larger ones, by the root of their size. It ..."""
+SKEWED: Final = 0.6
+"""... is moved by this, times the L-skewness of the logarithms of run times, ..."""
+ENOUGH_FOR_SKEWNESS: Final = 20
+"""... by less where there are fewer tasks ..."""
 SHAPE_DEVIATION: Final = 0.1
 """... and the true one deviates from it by this much, ..."""
 SHAPE_NOISE: Final = 1.2
@@ -56,7 +62,7 @@ DISTANCE_WEIGHT: Final = 4.0
 FARTHEST: Final = 1e-4
 """Beyond what so few of the longest tasks exceed, nothing is expected."""
 FEWEST_RANKED: Final = 5
-"""Tasks without which there is no L-kurtosis."""
+"""Tasks without which there is no L-kurtosis and no L-skewness."""
 EXPONENTIAL_KURTOSIS: Final = 1 / 6
 
 SHARE_OF_KIND: Final = 0.1
@@ -110,7 +116,7 @@ def draw_tails(sample: Floats, draws: int, rng: np.random.Generator) -> TailShap
         counts = [count for count in counts if count < alike] or [alike - 1]
     kind = sample[-alike:] if alike >= FEWEST_OF_KIND else sample
     spread = np.hypot(SHAPE_DEVIATION, SHAPE_NOISE / len(kind) ** 0.5)
-    prior = -0.5 * np.square((SHAPES - usual_shape(kind)) / spread)
+    prior = -0.5 * np.square((SHAPES - likely_shape(kind)) / spread)
     fits = [_fit(sample[-count:] - sample[-count - 1], prior) for count in counts]
     weight = np.array([one for one, _ in fits]) * np.sqrt(counts)  # many excesses tell more
     which = rng.choice(len(counts), draws, p=weight / weight.sum())
@@ -155,7 +161,7 @@ def longest_kind(sample: Floats) -> int:
 
 def chance_of_missing(sample: Floats) -> float:
     """How likely it is that a sample (ascending) has missed a kind of long tasks."""
-    logs = np.log(np.maximum(sample, LEAST_COUNTED * sample.mean()))
+    logs = _logarithms(sample)
     is_far = np.concatenate(([True], np.diff(logs) > np.log(ALONE), [True]))
     alone = int((is_far[1:] & is_far[:-1]).sum()) + float(logs.std() / FAR_APART) ** 4
     believed: float = min(1.0, (SMALL / len(sample)) ** 0.5)
@@ -172,6 +178,17 @@ def _doubt(sample: Floats) -> float:
     return 1 + (MOST_DOUBTED - 1) * ended * told
 
 
+def likely_shape(sample: Floats) -> float:
+    """The shape that tails usually have, of samples (ascending) with such L-moments.
+
+    Logarithms that lean to the short side do not make a tail end that would not end otherwise.
+    """
+    usual = usual_shape(sample)
+    believed = min(1.0, len(sample) / ENOUGH_FOR_SKEWNESS)
+    moved = usual + SKEWED * believed * l_skewness(_logarithms(sample))
+    return max(moved, min(usual, NEARLY_ENDS))
+
+
 def usual_shape(sample: Floats) -> float:
     """About the shape of a generalised Pareto distribution with the L-kurtosis of the sample.
 
@@ -186,18 +203,37 @@ def usual_shape(sample: Floats) -> float:
 
 def l_kurtosis(sample: Floats) -> float:
     """The ratio of the fourth to the second L-moment of an ascending sample."""
-    size = len(sample)
-    if size < FEWEST_RANKED:
+    if len(sample) < FEWEST_RANKED:
         return EXPONENTIAL_KURTOSIS
-    rank = np.arange(size)
-    first, weight = float(sample.mean()), np.ones(size)
-    moments = []
+    zeroth, first, second, third = _weighted_means(sample)
+    spread = 2 * first - zeroth
+    if spread <= 0:
+        return EXPONENTIAL_KURTOSIS
+    return min(max((20 * third - 30 * second + 12 * first - zeroth) / spread, -0.2), 0.9)
+
+
+def l_skewness(sample: Floats) -> float:
+    """The ratio of the third to the second L-moment of an ascending sample; 0: symmetric."""
+    if len(sample) < FEWEST_RANKED:
+        return 0.0
+    zeroth, first, second, _ = _weighted_means(sample)
+    spread = 2 * first - zeroth
+    return (6 * second - 6 * first + zeroth) / spread if spread > 0 else 0.0
+
+
+def _weighted_means(sample: Floats) -> list[float]:
+    """Means of an ascending sample by powers of the rank, without bias, of order 0 to 3."""
+    size, rank = len(sample), np.arange(len(sample))
+    weight, means = np.ones(size), [float(sample.mean())]
     for order in range(1, 4):
         weight = weight * (rank - order + 1) / (size - order)
-        moments.append(float((weight * sample).mean()))
-    second = 2 * moments[0] - first
-    fourth = 20 * moments[2] - 30 * moments[1] + 12 * moments[0] - first
-    return min(max(fourth / second, -0.2), 0.9) if second > 0 else EXPONENTIAL_KURTOSIS
+        means.append(float((weight * sample).mean()))
+    return means
+
+
+def _logarithms(sample: Floats) -> Floats:
+    logs: Floats = np.log(np.maximum(sample, LEAST_COUNTED * sample.mean()))
+    return logs
 
 
 def _fit(excesses: Floats, prior: Floats) -> tuple[float, Floats]:
