@@ -18,6 +18,7 @@ import numpy as np
 
 from bursar.model.goal import Goal
 from bursar.model.market import Market
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.text import counted
 from bursar.model.time import SECOND, Time
 from bursar.model.work import Bag
@@ -28,6 +29,7 @@ from bursar.reproduce.regret_cases import (
     HEAVY,
     HOURS,
     KNOWN,
+    MOMENTS,
     NOTHING,
     SPEEDS,
     RegretCase,
@@ -159,6 +161,8 @@ def subject(case: RegretCase, goal: Goal) -> Subject:
     """What is asked for: no more than is known before the run."""
     request = Request(market=shown_market(case), goal=goal, bag=Bag(count=case.tasks))
     if case.known == ALL:
+        request = request.knowing(PastRuntimes.of(case.history().tolist()))
+    if case.known == MOMENTS:
         deviation = round(case.spread.deviation * case.mean)
         request = msgspec.structs.replace(request, runtime=case.mean, deviation=deviation)
     return Subject(request, lambda seed: _true_runtimes(case, case.runtimes(seed)))

@@ -33,6 +33,7 @@ import numpy as np
 from bursar.beliefs.bag_times import ENOUGH
 from bursar.engine.roles import Provisioner
 from bursar.model.money import ZERO, Money, format_money, format_shortfall
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.text import counted
 from bursar.model.time import FOREVER, MINUTE, SECOND, Time, format_duration, seconds
 from bursar.plan.bag.first_fleet import with_trials
@@ -77,16 +78,17 @@ MORE: Final = 1.1
 
 
 class Frontier(Provisioner):
-    """`runtime` and `deviation` are what somebody knows of tasks at speed 1."""
+    """`runtime` and `deviation` are what somebody knows of tasks at speed 1; `history` are some."""
 
     def __init__(
         self,
         runtime: Time | None = None,
         deviation: Time | None = None,
         *,
+        history: PastRuntimes | None = None,
         best_effort: bool = False,
     ) -> None:
-        self.belief = BagBelief(runtime, deviation)
+        self.belief = BagBelief(runtime, deviation, history)
         self.best_effort = best_effort
         self.plan: LivePlan | None = None
         self._now = FleetNow(self.belief)

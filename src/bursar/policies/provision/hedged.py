@@ -72,7 +72,7 @@ MARGIN: Final = 6
 
 
 class Hedged(Provisioner):
-    """`runtime` and `deviation` are what somebody knows of tasks at speed 1."""
+    """`runtime` and `deviation` are what somebody knows of tasks at speed 1; `history` are some."""
 
     def __init__(
         self,
@@ -81,11 +81,14 @@ class Hedged(Provisioner):
         runtime: Time | None = None,
         deviation: Time | None = None,
         *,
+        history: PastRuntimes | None = None,
         best_effort: bool = False,
     ) -> None:
         by_frontier = follows_frontier(market, goal)
         self.inner: Frontier | Bats = (
-            Frontier(runtime, deviation, best_effort=best_effort) if by_frontier else Bats()
+            Frontier(runtime, deviation, history=history, best_effort=best_effort)
+            if by_frontier
+            else Bats()
         )
         self._reliable = [one for one in market.offers if one.pool == "reliable" and one.limit != 0]
         self._spot = [one for one in market.offers if one.pool == "unreliable"]

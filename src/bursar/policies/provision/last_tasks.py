@@ -31,10 +31,10 @@ DRAWS: Final = 64
 """Ends of the tasks that run by which that is judged ..."""
 MOST_ENDS: Final = 20_000
 """... fewer where many run."""
-OLD, FALLS = 2.0, 6.4
-"""A task that is older than this many average tasks is no longer like any other: what it takes is
-at least Pareto with this exponent from its age on, which it exceeds by 60 % once in twenty times.
-Few tasks are so old, so results hardly tell when they end."""
+OLD, FEW, FALLS = 2.0, 5.0, 6.4
+"""A task is no longer like any other that is older than this many average tasks and than all but
+so few of those that are known, which hardly tell when it ends. What it takes is at least Pareto
+with this exponent from its age on: it exceeds that by 60 % once in twenty times."""
 CHECKS: Final = 4
 """Times that are looked at in the time of an average task."""
 SOONEST: Final = 2 * SECOND
@@ -229,9 +229,12 @@ def _draw_rests(belief: BagBelief, done: Floats) -> Floats:
     # the same luck at each look: what changes is what was seen
     luck = np.random.default_rng(len(done)).random((draws, len(done)))
     every = np.broadcast_to(done, luck.shape)
-    rests = belief.times.curve.rest_within(every, luck)
+    curve = belief.times.curve
+    rests = curve.rest_within(every, luck)
     beyond = done * (np.power(1 - luck, -1 / FALLS) - 1)
-    found: Floats = np.where(done > OLD * belief.times.mean, np.maximum(rests, beyond), rests)
+    longer = np.interp(done, curve.points, curve.alive) * belief.known_tasks
+    is_old = (done > OLD * belief.times.mean) & (longer < FEW)
+    found: Floats = np.where(is_old, np.maximum(rests, beyond), rests)
     return found
 
 
