@@ -36,7 +36,7 @@ from bursar.model.money import ZERO, Money, format_money, format_shortfall
 from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.text import counted
 from bursar.model.time import FOREVER, MINUTE, SECOND, Time, format_duration, seconds
-from bursar.plan.bag.first_fleet import with_trials
+from bursar.plan.bag.first_fleet import with_late_trial, with_trials
 from bursar.plan.bag.first_plan import PossibleMean, plan_first
 from bursar.plan.bag.known_fleet import KnownFleet
 from bursar.plan.bag.live_plan import HOPELESS, LivePlan, plan_live
@@ -268,11 +268,28 @@ class Frontier(Provisioner):
         if self._plans == 1 and isfinite(left.money) and not self.belief.are_speeds_given:
             more = with_trials(self.plan.fleet, groups, left, self.belief.times)
             self.plan = msgspec.structs.replace(self.plan, fleet=more)
+        if not (self.plan.is_change or self.belief.are_speeds_given) and ended >= ENOUGH:
+            self._try_another(view)
         is_none = self.plan.best_log_chance < HOPELESS and ended >= ENOUGH
         self._hopeless = self._hopeless + 1 if is_none else 0
         looks = LOOKS if ended < ENOUGH or is_none or self._wanted_more else LATER_LOOKS
         between = self.belief.times.mean / looks / min(self.belief.speeds.values())
         self._next_look = now + max(SHORTEST_LOOK, min(5 * MINUTE, seconds(between)))
+
+    def _try_another(self, view: View) -> None:
+        """Where the plan keeps what there is: one machine of an offer that nobody has tried."""
+        groups, left = self._now.groups, self._now.left
+        offers, belief = view.market.offers, self.belief
+        if self._wanted_more or not isfinite(left.money) or isfinite(left.deadline):
+            return
+        tried = {name for name, seen in belief.seen.items() if seen.count}
+        tried.update(name for name, count in view.fleet.items() if count)
+        untried = np.array([offers[place].name not in tried for place in groups.offer])
+        if not untried.any():
+            return
+        fleet = with_late_trial(groups, left, belief.times, self._now.speed_doubt, untried)
+        if fleet is not None and self.plan is not None:
+            self.plan = msgspec.structs.replace(self.plan, fleet=fleet, is_change=True)
 
     def _confirm_more(self) -> None:
         """More is rented only if two plans in a row want more than there is.
