@@ -239,7 +239,9 @@ def _form_of(past: PastRuntimes) -> _PastForm:
     """A run has one: it is made once."""
     work = np.array(past.times) / SECOND
     alive = 1 - np.searchsorted(work, EDGES, side="right") / len(work)
-    return _PastForm(alive, (max(0, bin_of(float(work[0]))), min(BINS, bin_of(float(work[-1])) + 2)))
+    return _PastForm(
+        alive, (max(0, bin_of(float(work[0]))), min(BINS, bin_of(float(work[-1])) + 2))
+    )
 
 
 def _past(curve: WorkCurve, longest: float) -> float:

@@ -131,7 +131,9 @@ def _between_edges(work: Floats) -> Floats:
     places = np.clip(np.log(np.maximum(work, SHORTEST) / SHORTEST) / WIDTH, 0.0, BINS - 1.001)
     lower = places.astype(np.int64)
     part = places - lower
-    found: Floats = np.bincount(lower, 1 - part, BINS) + np.bincount(lower + 1, part, BINS)
+    found = np.zeros(BINS)
+    np.add.at(found, lower, 1 - part)
+    np.add.at(found, lower + 1, part)
     return found
 
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 import rich_click as click
 
 from bursar.cli.ask import ask_for_strategy
@@ -56,6 +55,7 @@ from bursar.model.errors import EmptyListError, InputError, shown
 from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
 from bursar.model.option_words import COMMAND_LINE
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.text import counted
 from bursar.model.work import Bag
 from bursar.model.workflow import Workflow
@@ -246,8 +246,7 @@ def _show_choice(run: RunDir, chooser: Chooser, *, quiet: bool) -> int:
 
 def _tell_plan(job: Job, choose: str | None, past: PastRuntimes | None) -> None:
     """What would be rented, and whether the goal will do, as far as run times are known."""
-    known = past or job.runtime
-    if job.market is None or (job.budget, job.deadline, known) == (None, None, None):
+    if job.market is None or (job.budget, job.deadline, job.runtime, past) == (None,) * 4:
         return  # nothing would be rented, or there is no goal
     from bursar.runs.choosing import find_plan
 

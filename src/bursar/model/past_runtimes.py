@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from statistics import fmean, pstdev
 from typing import Final
 
@@ -24,10 +25,11 @@ class PastRuntimes(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, times: Iterable[Time]) -> PastRuntimes:
+        """Of at least one task."""
         ranked = sorted(max(1, time) for time in times)
         count, parts = len(ranked), min(len(ranked), MOST)
-        edges = [part * count // parts for part in range(parts + 1)] if parts else []
-        averages = (round(fmean(ranked[a:b])) for a, b in zip(edges, edges[1:], strict=False))
+        edges = [part * count // parts for part in range(parts + 1)]
+        averages = (round(fmean(ranked[first:last])) for first, last in pairwise(edges))
         return cls(tuple(averages), count)
 
     @property

@@ -30,8 +30,8 @@ from bursar.plan.bag.fleet_judge import FleetJudge, Floats, Integers, Outcomes, 
 CONFIDENCES: Final = (0.976, 0.5)
 """Frontiers that fleets are taken from: by what is exceeded in one draw of 40, as the money is to
 do, and in half of them, as nearly all times are then that of the longest task."""
-SURE: Final = 0.975
-"""The chance that is wanted: as if all of 40 draws had to fit ..."""
+SURE: Final = 0.5 ** (1 / 40)
+"""The chance that is wanted: with it, all of 40 executions fit as often as not ..."""
 PRICE_OF_CHANCE: Final = 12.0
 """... and what a logarithm of less is worth, in logarithms of time."""
 POINTS: Final = 4_000
@@ -137,7 +137,8 @@ def _values(makespans: Integers, units: Integers, price: Floats, budget: Money) 
     chance = np.mean(units @ price <= budget.nanos, axis=1)
     middle, late = np.quantile(makespans, (0.5, 0.9), axis=1)
     with np.errstate(divide="ignore"):
-        values: Floats = np.log(middle + late) - PRICE_OF_CHANCE * np.log(np.minimum(chance / SURE, 1.0))
+        missed = -np.log(np.minimum(chance / SURE, 1.0))
+    values: Floats = np.log(middle + late) + PRICE_OF_CHANCE * missed
     return values
 
 

@@ -114,6 +114,8 @@ class Frontier(Provisioner):
         """plans in a row that wanted fewer machines"""
         self._wanted_more = False
         """whether the last plan wanted more machines than there were"""
+        self._is_trial = False
+        """whether it has a machine only to see how fast it is"""
         self._hopeless = 0
         """plans in a row that found no chance"""
         self._last_tasks = LastTasks(self.belief)
@@ -243,6 +245,7 @@ class Frontier(Provisioner):
     def _replan(self, view: View, now: Time) -> None:
         self._planned_for = self.belief.count, len(view.ready)
         self._plans += 1
+        self._is_trial = False
         self._now.look(view, now, self._dropped)
         groups, left = self._now.groups, self._now.left
         if not len(groups.offer):  # nothing is there, and nothing is available
@@ -290,6 +293,7 @@ class Frontier(Provisioner):
         fleet = with_late_trial(groups, left, belief.times, self._now.speed_doubt, untried)
         if fleet is not None and self.plan is not None:
             self.plan = msgspec.structs.replace(self.plan, fleet=fleet, is_change=True)
+            self._is_trial = True
 
     def _confirm_more(self) -> None:
         """More is rented only if two plans in a row want more than there is.
@@ -323,6 +327,8 @@ class Frontier(Provisioner):
         return reconcile(view, Target(fleet=fleet, rent=self._reason(plan, view)), now)
 
     def _reason(self, plan: LivePlan, view: View) -> str:
+        if self._is_trial:
+            return "nobody knows how fast it is, and the money does even if it proves slow"
         end = format_duration(seconds(plan.time))
         cost = format_money(Money(max(0, round(plan.cost))), view.market.currency)
         more = f"the plan has more: done within {end}, for {cost} more"

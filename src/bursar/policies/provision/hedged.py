@@ -34,6 +34,7 @@ from bursar.engine.roles import Provisioner, kinds_learned
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.release import is_long
 from bursar.model.time import Time
 from bursar.policies.deadline_help import CHANGEOVERS, LastMoment

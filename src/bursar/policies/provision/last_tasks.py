@@ -46,8 +46,8 @@ class Held(msgspec.Struct, frozen=True, eq=False):
 
     machine: Machine
     tasks: int
-    work: float
-    """that its longest task has in all, as far as is likely, at speed 1; in seconds"""
+    works: Floats
+    """that its longest task has in all, draw by draw, at speed 1; in seconds"""
     costs: Floats
     """until its tasks have ended, beyond what is paid, draw by draw; in billionths"""
 
@@ -63,12 +63,17 @@ class Held(msgspec.Struct, frozen=True, eq=False):
         return rented + offer.paid_for(now - rented + 1)
 
 
-class Restart(msgspec.Struct, frozen=True):
+class Restart(msgspec.Struct, frozen=True, eq=False):
     """The cheapest machines on which some tasks can be begun again."""
 
     offer: Offer
     count: int
+    costs: Floats
+    """draw by draw, in billionths"""
     cost: float
+    """as far as is likely"""
+    growth: float
+    """billionths by which it costs more if they begin a second later, as they are older then"""
 
 
 class LastLook(msgspec.Struct, frozen=True):
@@ -143,8 +148,12 @@ def look_at_last(view: View, now: Time, belief: BagBelief, money: float) -> Last
     leaving, restart = _cheapest(view, now, held, money)
     if restart is None:
         return LastLook(now + between)
+    others = _total(_without(held, leaving))
+    if np.mean(others + restart.costs <= money) <= np.mean(_total(held) <= money):
+        return LastLook(now + between)  # they are more likely to end where they are
     needed = _likely_cost(_without(held, leaving)) + restart.cost
-    spare = round((money - needed) / sum(one.price for one in leaving) * SECOND)
+    growth = restart.growth + sum(one.price for one in leaving)
+    spare = round((money - needed) / growth * SECOND)
     paid = min(one.paid_until(now) for one in leaving) - now
     if max(spare, paid) > SOONEST:
         return LastLook(now + max(SOONEST, min(between, max(spare, paid) - SOONEST)))
@@ -156,10 +165,13 @@ def _likely_cost(held: Sequence[Held]) -> float:
 
     Not all of them have a very long task at once: so it is less than what each may cost.
     """
-    if not held:
-        return 0.0
-    totals = np.sum([one.costs for one in held], axis=0)
-    return float(np.quantile(totals, LIKELY))
+    return float(np.quantile(_total(held), LIKELY)) if held else 0.0
+
+
+def _total(held: Sequence[Held]) -> Floats:
+    """What machines cost together until their tasks have ended, draw by draw."""
+    found: Floats = np.sum([one.costs for one in held], axis=0) if held else np.zeros(1)
+    return found
 
 
 def _without(held: Sequence[Held], leaving: Sequence[Held]) -> list[Held]:
@@ -176,7 +188,7 @@ def _cheapest(
     best: Restart | None = None
     for one in order:
         more = [*leaving, one]
-        restart = _restart(view, now, sum(each.tasks for each in more), max(e.work for e in more))
+        restart = _restart(view, now, more)
         before = best.cost if best is not None else 0.0
         if restart is None or restart.cost - before >= _likely_cost([one]):
             break
@@ -186,8 +198,11 @@ def _cheapest(
     return leaving, best
 
 
-def _restart(view: View, now: Time, tasks: int, work: float) -> Restart | None:
-    """The cheapest machines for some tasks, the longest of which has so much work; None: none."""
+def _restart(view: View, now: Time, leaving: Sequence[Held]) -> Restart | None:
+    """The cheapest machines for the tasks of others; None: there are none."""
+    tasks = sum(one.tasks for one in leaving)
+    works: Floats = np.max([one.works for one in leaving], axis=0)
+    speed = max(one.machine.offer.speed for one in leaving)
     found = []
     for offer in view.market.offers:
         count = -(-tasks // offer.slots)
@@ -195,8 +210,10 @@ def _restart(view: View, now: Time, tasks: int, work: float) -> Restart | None:
         is_full = limit is not None and view.fleet.get(offer.name, 0) + count > limit
         if is_full or offer.pool != "reliable" or is_refused(view, offer.name, now):
             continue
-        stay = view.boot_time(offer, now) + seconds(work / offer.speed)
-        found.append(Restart(offer, count, float(count * offer.charge(stay).nanos)))
+        stays = view.boot_time(offer, now) + (works / offer.speed * SECOND).astype(np.int64)
+        costs = _units(offer, stays) * float(count * offer.price.nanos)
+        growth = count * offer.price.nanos * SECOND / offer.billing * speed / offer.speed
+        found.append(Restart(offer, count, costs, float(np.quantile(costs, LIKELY)), growth))
     return min(found, key=lambda one: one.cost, default=None)
 
 
@@ -218,8 +235,8 @@ def _held(view: View, now: Time, belief: BagBelief) -> list[Held]:
     for number, some in rows.items():
         machine, rest = view.machines[number], rests[:, some]
         stay = (rest.max(axis=1) / speeds[places[some[0]]] * SECOND).astype(np.int64)
-        work = float(np.quantile((done[some] + rest).max(axis=1), LIKELY))
-        found.append(Held(machine, len(some), work, _costs(machine, now, stay)))
+        works = (done[some] + rest).max(axis=1)
+        found.append(Held(machine, len(some), works, _costs(machine, now, stay)))
     return found
 
 
@@ -241,9 +258,15 @@ def _draw_rests(belief: BagBelief, done: Floats) -> Floats:
 def _costs(machine: Machine, now: Time, more: NDArray[np.int64]) -> Floats:
     """What it costs for so much longer, beyond what is paid, draw by draw; in billionths."""
     offer, stay = machine.offer, now - machine.rented
-    least = max(offer.minimum, 1)
-    units = -(-np.maximum(stay + more, least) // offer.billing) - offer.units(stay + 1)
+    units = _units(offer, stay + more) - offer.units(stay + 1)
     found: Floats = units * float(offer.price.nanos)
+    return found
+
+
+def _units(offer: Offer, stays: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same as `Offer.units`, of many stays."""
+    least = max(offer.minimum, 1)
+    found: NDArray[np.int64] = -(-np.maximum(stays, least) // offer.billing)
     return found
 
 
