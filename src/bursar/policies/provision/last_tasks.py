@@ -211,7 +211,7 @@ def _restart(view: View, now: Time, leaving: Sequence[Held]) -> Restart | None:
         if is_full or offer.pool != "reliable" or is_refused(view, offer.name, now):
             continue
         stays = view.boot_time(offer, now) + (works / offer.speed * SECOND).astype(np.int64)
-        costs = _units(offer, stays) * float(count * offer.price.nanos)
+        costs: Floats = _units(offer, stays) * np.float64(count * offer.price.nanos)
         growth = count * offer.price.nanos * SECOND / offer.billing * speed / offer.speed
         found.append(Restart(offer, count, costs, float(np.quantile(costs, LIKELY)), growth))
     return min(found, key=lambda one: one.cost, default=None)
@@ -259,7 +259,7 @@ def _costs(machine: Machine, now: Time, more: NDArray[np.int64]) -> Floats:
     """What it costs for so much longer, beyond what is paid, draw by draw; in billionths."""
     offer, stay = machine.offer, now - machine.rented
     units = _units(offer, stay + more) - offer.units(stay + 1)
-    found: Floats = units * float(offer.price.nanos)
+    found: Floats = units * np.float64(offer.price.nanos)
     return found
 
 
