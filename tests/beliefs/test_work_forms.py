@@ -82,3 +82,18 @@ def test_results_beyond_all_that_was_thought_possible_are_no_error():
         found = forms.believe(binned([work] * 100), np.array([work]))
         assert np.isfinite(found.mean)
         assert np.isfinite(found.doubt)
+
+
+@pytest.mark.parametrize("spread", [0.08, 0.11, 0.16])
+def test_what_is_believed_does_not_jump_while_tasks_that_began_together_grow_older(spread):
+    """Half of the tasks have ended, and nothing happens for a while but that time goes on.
+
+    Where in its bin of lengths the age of all the others is must not matter.
+    """
+    times = 380 * np.random.default_rng(2).normal(1, spread, 128)
+    ended = np.sort(times)[:60]
+    forms = WorkForms(500.0, 0.8, 0.3)
+    ages = np.linspace(ended[-1], 1.03 * ended[-1], 121)
+    means = [forms.believe(binned(ended), np.full(68, age)).mean for age in ages]
+    assert max(abs(np.diff(np.log(means)))) < 0.02
+    assert means[-1] > means[0]

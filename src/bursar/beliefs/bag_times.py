@@ -36,6 +36,8 @@ from bursar.beliefs.work_curve import (
     shifted,
 )
 from bursar.beliefs.work_forms import SLICES, WorkForms
+from bursar.model.past_runtimes import PastRuntimes
+from bursar.model.time import SECOND
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +51,8 @@ ENOUGH: Final = 12
 """Results from which on plans follow what was seen."""
 IMAGINED, IMAGINED_KNOWN = 8.0, 30.0
 """Tasks that the lognormal form counts for, beside those that were seen; more of a known one."""
+IMAGINED_PAST: Final = 100.0
+"""Tasks that earlier ones count for at most: nobody knows that these are quite like them."""
 RESOLVED: Final = 0.6 * WIDTH
 """Means that deviate by less are neighbours on the grid of forms: only the curve tells more."""
 UNSEEN: Final = 0.7
@@ -102,13 +106,16 @@ class WorkPrior(msgspec.Struct, frozen=True):
     spread: float | None = None
     """the deviation over the mean, if somebody knows it"""
 
+    past: PastRuntimes | None = None
+    """the work of earlier tasks, if somebody has it"""
+
     @classmethod
     def of_budget(cls, mean: float) -> WorkPrior:
         return cls(mean, SHORTER, LONGER)
 
     @classmethod
-    def known(cls, mean: float, deviation: float) -> WorkPrior:
-        return cls(mean, SURE, SURE, max(0.01, deviation / mean))
+    def known(cls, mean: float, deviation: float, past: PastRuntimes | None = None) -> WorkPrior:
+        return cls(mean, SURE, SURE, max(0.01, deviation / mean), past)
 
 
 class BagTimes(msgspec.Struct, frozen=True, eq=False):
@@ -164,6 +171,8 @@ def learn(
     longest = max(longest, float(old.max(initial=0.0)))
     if prior.spread is None:
         return _by_forms(prior, ended, old, count, longest)
+    if prior.past is not None:
+        return _by_past(prior.past, ended, old, count, longest)
     form = _grid_of(prior).posterior(_pooled(seen, speeds), old, count)
     return _by_known(form, ended, old, count, longest)
 
@@ -199,6 +208,38 @@ def _by_known(form: _Form, ended: Floats, old: Floats, count: int, longest: floa
     kinds = share * OTHER_KINDS / (count + 2)
     doubt = hypot(found.doubt, share * form.doubt, beyond, kinds)
     return BagTimes(curve.mean, doubt, curve.spread, count, curve, past, UNSEEN * longest)
+
+
+def _by_past(
+    past: PastRuntimes, ended: Floats, old: Floats, count: int, longest: float
+) -> BagTimes:
+    """Where the work of earlier tasks is known: these count as well, as far as they are many."""
+    form = _form_of(past)
+    imagined = min(IMAGINED_PAST, float(past.count))
+    found = corrected(ended, old, form.alive, form.reach, imagined)
+    curve, doubt = found.curve, hypot(found.doubt, OTHER_KINDS / (past.count + count + 2))
+    longest = max(longest, past.times[-1] / SECOND)
+    unseen = _past(curve, longest)
+    return BagTimes(curve.mean, doubt, curve.spread, count, curve, unseen, UNSEEN * longest)
+
+
+class _PastForm(msgspec.Struct, frozen=True, eq=False):
+    """The work of earlier tasks."""
+
+    alive: Floats
+    """the share that took longer than each edge"""
+    reach: tuple[int, int]
+    """edges below and above which there is none"""
+
+
+@lru_cache(maxsize=16)
+def _form_of(past: PastRuntimes) -> _PastForm:
+    """A run has one: it is made once."""
+    work = np.array(past.times) / SECOND
+    alive = 1 - np.searchsorted(work, EDGES, side="right") / len(work)
+    return _PastForm(
+        alive, (max(0, bin_of(float(work[0]))), min(BINS, bin_of(float(work[-1])) + 2))
+    )
 
 
 def _past(curve: WorkCurve, longest: float) -> float:

@@ -24,7 +24,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from bursar.beliefs.normal import below
-from bursar.beliefs.work_curve import BINS, EDGES, SHORTEST, WIDTH, bins_of
+from bursar.beliefs.work_curve import BINS, EDGES, SHORTEST, WIDTH
 
 Floats = NDArray[np.float64]
 
@@ -104,7 +104,7 @@ class WorkForms:
         """From what ended in each bin, and the work that attempts under way have done."""
         tables, which = _tables(), self._possible(ended)
         means, first = self._means[which], self._first + which.start
-        ages = np.bincount(bins_of(running), minlength=BINS)
+        ages = _between_edges(running)
         logs = self._before[:, which] + _log_chances(ended, tables.log_ends, first, len(means))
         logs += _log_chances(ages, tables.log_alive, first, len(means))
         chances = np.exp(logs - logs.max())
@@ -125,6 +125,20 @@ class WorkForms:
         mean = float(ended[:BINS] @ EDGES[1:]) / count
         first, last = self._means.searchsorted((LOWEST * mean, HIGHEST * mean)).tolist()
         return slice(min(first, len(self._means) - 1), max(last, first + 1))
+
+
+def _between_edges(work: Floats) -> Floats:
+    """How many attempts have done the work of each edge; one between two counts for both in parts.
+
+    Attempts that began together have the same age: where in its bin that is matters for all.
+    """
+    places = np.clip(np.log(np.maximum(work, SHORTEST) / SHORTEST) / WIDTH, 0.0, BINS - 1.001)
+    lower = places.astype(np.int64)
+    part = places - lower
+    found = np.zeros(BINS)
+    np.add.at(found, lower, 1 - part)
+    np.add.at(found, lower + 1, part)
+    return found
 
 
 def _log_chances(counts: NDArray[Any], table: Floats, first: int, means: int) -> Floats:
@@ -183,7 +197,7 @@ class _FormTables(msgspec.Struct, frozen=True):
     log_ends: Floats
     """logarithms of the chances to end in a bin; from the longest work on"""
     log_alive: Floats
-    """of those to be alive in its middle"""
+    """of those to be alive at its lower edge"""
 
 
 @cache
@@ -192,7 +206,7 @@ def _tables() -> _FormTables:
     likely, alive = zip(*_forms(offsets), strict=True)
     curves = np.array(alive)
     ends = np.log(np.maximum(curves[:, :-1] - curves[:, 1:], LEAST))
-    ages = np.log(np.maximum((curves[:, :-1] + curves[:, 1:]) / 2, LEAST))
+    ages = np.log(np.maximum(curves[:, :-1], LEAST))
     reversed_ = (np.ascontiguousarray(one[:, ::-1]) for one in (ends, ages))
     return _FormTables(np.log(np.array(likely)), curves, *reversed_)
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 import rich_click as click
 
 from bursar.cli.ask import ask_for_strategy
@@ -56,6 +55,7 @@ from bursar.model.errors import EmptyListError, InputError, shown
 from bursar.model.fleet import format_fleet
 from bursar.model.money import format_money
 from bursar.model.option_words import COMMAND_LINE
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.text import counted
 from bursar.model.work import Bag
 from bursar.model.workflow import Workflow
@@ -160,16 +160,15 @@ def command(
         return _run_plan(words, choose, options, dry_run=dry_run, page=page)
     history = options.pop("history")
     job = with_defaults(Job.from_command_line(words, options))
-    if history is not None:
-        job = _with_history(job, history)
+    past = None if history is None else _past_runtimes(job, history)
     quiet = bool(job.quiet)
     if quiet:
         on_compilation(None)
     try:
         if dry_run:
-            _tell_plan(job, choose)
+            _tell_plan(job, choose, past)
             return _print_commands(job)
-        request = with_plan(request_of(job), choose)
+        request = with_plan(request_of(job, past), choose)
     except EmptyListError as nothing:
         say(str(nothing), quiet=quiet)
         if job.json:
@@ -183,17 +182,14 @@ def command(
             return drive(session, quiet=quiet, as_json=bool(job.json))
 
 
-def _with_history(job: Job, path: str) -> Job:
-    """The job with the run times of an earlier one."""
-    from bursar.model.deviation import read_any_deviation
+def _past_runtimes(job: Job, path: str) -> PastRuntimes:
+    """What the tasks of an earlier run took."""
     from bursar.rent.local import local_market
-    from bursar.runs.known_runtimes import runtime_of_joblog
+    from bursar.runs.known_runtimes import history_of_joblog
 
     if job.runtime is not None or job.deviation is not None:
         raise InputError("run times are given twice: use one of --runtime and --history")
-    mean, spread = runtime_of_joblog(path, job.load_market() or local_market(job.jobs))
-    deviation = read_any_deviation(f"{spread}us")
-    return msgspec.structs.replace(job, runtime=mean, deviation=deviation)
+    return history_of_joblog(path, job.load_market() or local_market(job.jobs))
 
 
 def _run_plan(
@@ -248,13 +244,13 @@ def _show_choice(run: RunDir, chooser: Chooser, *, quiet: bool) -> int:
     return EXIT_CODES["done"]
 
 
-def _tell_plan(job: Job, choose: str | None) -> None:
+def _tell_plan(job: Job, choose: str | None, past: PastRuntimes | None) -> None:
     """What would be rented, and whether the goal will do, as far as run times are known."""
-    if job.market is None or (job.budget, job.deadline, job.runtime) == (None, None, None):
+    if job.market is None or (job.budget, job.deadline, job.runtime, past) == (None,) * 4:
         return  # nothing would be rented, or there is no goal
     from bursar.runs.choosing import find_plan
 
-    quiet, request = bool(job.quiet), with_plan(request_of(job), choose)
+    quiet, request = bool(job.quiet), with_plan(request_of(job, past), choose)
     request.check()
     currency = request.market.currency
     tasks = request.bag.count if request.bag is not None else 0
@@ -269,7 +265,7 @@ def _tell_plan(job: Job, choose: str | None) -> None:
         say(fleet_in_words(known, currency), quiet=quiet)
     else:
         say(f"fleet: up to {format_fleet(request.full_fleet())}", quiet=quiet)
-        if request.bag is not None and job.runtime is None and not request.market.is_free:
+        if request.bag is not None and request.runtime is None and not request.market.is_free:
             say("to see whether that will do, add --runtime TIME or --history JOBLOG", quiet=quiet)
 
 
@@ -309,8 +305,11 @@ def _check_plan_options(options: Mapping[str, Any]) -> None:
             )
 
 
-def request_of(job: Job) -> Request:
-    """What a job asks for, checked as far as that is possible before anything is made."""
+def request_of(job: Job, past: PastRuntimes | None = None) -> Request:
+    """What a job asks for, checked as far as that is possible before anything is made.
+
+    `past` are run times of such tasks.
+    """
     from bursar.rent.local import local_market
     from bursar.runs.sites import files_mode, site_market
 
@@ -324,7 +323,7 @@ def request_of(job: Job) -> Request:
     bag = job.bag() if work is None else None
     for command in _programs(bag, None if work is None else work.workflow):
         _check_command(command, is_elsewhere=site is not None)
-    return Request(
+    request = Request(
         market=market,
         goal=job.goal() if work is None else work.goal(job.goal()),
         limits=job.limits(),
@@ -348,6 +347,7 @@ def request_of(job: Job) -> Request:
         typed=typed_command(),
         asked=COMMAND_LINE,
     )
+    return request if past is None else request.knowing(past)
 
 
 def _programs(bag: Bag | None, flow: Workflow | None) -> Iterable[tuple[str, ...]]:

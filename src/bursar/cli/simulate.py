@@ -64,9 +64,18 @@ from bursar.policies.registry import CHOSEN_BY_NAME
 from bursar.report.summary import FREE, NOT_INCLUDED
 from bursar.runs.faults import Faults
 from bursar.runs.request import Request
-from bursar.runs.study import RunQuantiles, Study, Subject, bag_subject, study, workflow_subject
+from bursar.runs.study import (
+    RunQuantiles,
+    Study,
+    Subject,
+    bag_subject,
+    earlier_subject,
+    study,
+    workflow_subject,
+)
 from bursar.runs.sweep import Sweep, SweepCase, cases_of, sweep
 
+TWICE: Final = "run times are those of the history"
 REPORTED_AFTER: Final = 10.0
 """seconds after which somebody wants to know how it goes"""
 FOR_AUTOSCALERS: Final = (
@@ -98,9 +107,15 @@ MOST_RUNS = 1_000_000
 )
 @option(
     WORK,
+    "--history",
+    metavar="JOBLOG",
+    help="Draw run times of a bag from the job log of an earlier run, in the place of --runtime.",
+)
+@option(
+    WORK,
     "--known",
     is_flag=True,
-    help="Let the policy know the run time and deviation of a bag (default: it learns them).",
+    help="Let the policy know --runtime and --deviation, or --history (default: it learns them).",
 )
 @number_option
 @option(
@@ -263,9 +278,12 @@ def command(
         request = _request(offers, case.goal, chosen)
         if flow is None:
             _refuse_flow(options)
+            if options["history"] is not None:
+                refuse_given({"runtime": runtime, "deviation": options["deviation"]}, TWICE)
+                return _earlier_bag(request, tasks, options["history"], known=options["known"])
             spread = options["deviation"] or "0s"
             return _bag(request, tasks, runtime, spread, known=options["known"])
-        _refuse_bag(tasks, runtime, known=options["known"])
+        _refuse_bag(tasks, runtime or options["history"], known=options["known"])
         return _workflow(request, flow, {**options, "seed": seed})
 
     seeds = range(seed, seed + runs)
@@ -418,6 +436,16 @@ def _bag(
     if known:
         request = msgspec.structs.replace(request, runtime=mean, deviation=spread)
     return bag_subject(request, tasks, mean, spread)
+
+
+def _earlier_bag(request: Request, tasks: int | None, path: str, *, known: bool) -> Subject:
+    """A bag whose tasks take as long as earlier ones did."""
+    from bursar.runs.known_runtimes import history_of_joblog
+
+    if tasks is None:
+        raise InputError("the number of tasks is missing: add --tasks N")
+    past = history_of_joblog(path, request.market)
+    return earlier_subject(request.knowing(past) if known else request, tasks, past)
 
 
 def _refuse_bag(tasks: int | None, runtime: str | None, *, known: bool) -> None:

@@ -6,6 +6,7 @@ import msgspec
 
 from bursar.model.fleet import parse_fleet
 from bursar.model.market import Market
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.site import RunSite
 from bursar.model.strategy import Strategy, read_strategy
 from bursar.model.time import Time
@@ -28,6 +29,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """of a bag's tasks at speed 1, as far as somebody knew it before"""
     deviation: Time | None = None
     """of these run times"""
+    history: PastRuntimes | None = None
+    """run times of such tasks, as they were before"""
     best_effort: bool = False
     """as many tasks as the money buys, where it does not do for all"""
     files: str | None = None

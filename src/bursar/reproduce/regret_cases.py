@@ -28,11 +28,14 @@ BILLINGS: Final = (SECONDS, SECONDS, MINUTES, HOURS)
 UNIT: Final = {SECONDS: SECOND, MINUTES: MINUTE, HOURS: HOUR}
 
 ALL: Final = "run times and speeds"
+MOMENTS: Final = "mean, deviation and speeds"
 SPEEDS: Final = "speeds from the market"
 HEAVY: Final = "speeds, heavy tails"
 NOTHING: Final = "nothing"
-KNOWN: Final = (ALL, SPEEDS, HEAVY, NOTHING)
-"""What is known before the run."""
+KNOWN: Final = (ALL, MOMENTS, SPEEDS, HEAVY, NOTHING)
+"""What is known before the run: the first two of the same bags."""
+BEFORE: Final = 5_000
+"""Tasks of an earlier bag whose run times are known, where run times are."""
 
 NORMAL: Final = "normal"
 LOGNORMAL: Final = "lognormal"
@@ -96,14 +99,22 @@ class RegretCase(msgspec.Struct, frozen=True):
 
     def runtimes(self, run: int) -> Runtimes:
         """Of each task on a machine of speed 1, in one of many executions."""
-        rng = np.random.default_rng([*self.name.encode(), run])
-        drawn = self.spread.draw(rng, self.tasks) * self.mean
+        return self._draw(np.random.default_rng([*self.name.encode(), run]), self.tasks)
+
+    def history(self) -> Runtimes:
+        """Of the tasks of an earlier bag: no execution has them."""
+        return self._draw(np.random.default_rng([*f"before {self.name}".encode()]), BEFORE)
+
+    def _draw(self, rng: np.random.Generator, tasks: int) -> Runtimes:
+        drawn = self.spread.draw(rng, tasks) * self.mean
         return np.maximum(np.rint(drawn), SECOND / 100).astype(np.int64)
 
 
 def cases(known: str, count: int) -> list[RegretCase]:
     """So many cases of which this is known."""
-    return [_case(known, number) for number in range(count)]
+    if known != MOMENTS:
+        return [_case(known, number) for number in range(count)]
+    return [msgspec.structs.replace(_case(ALL, number), known=known) for number in range(count)]
 
 
 def _case(known: str, number: int) -> RegretCase:

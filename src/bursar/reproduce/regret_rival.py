@@ -54,21 +54,50 @@ class FleetRunner:
 
     def run(self, counts: Counts, runtimes: Runtimes) -> tuple[Time, float]:
         """When the last task ends, and what the machines cost."""
+        machines = _in_turn(counts)
+        return self._run(machines, np.zeros(len(machines), np.int64), runtimes)
+
+    def run_later(
+        self, first: Counts, more: Counts, later: Time, runtimes: Runtimes
+    ) -> tuple[Time, float]:
+        """The same where some more machines are rented at a later time."""
+        machines = np.concatenate([_in_turn(first), _in_turn(more)])
+        rented = np.zeros(len(machines), np.int64)
+        rented[sum(first) :] = later
+        return self._run(machines, rented, runtimes)
+
+    def first_result(self, counts: Counts, runtimes: Runtimes) -> Time:
+        """When the first task ends."""
+        machines = _in_turn(counts)
+        offer = np.repeat(machines, np.array([one.slots for one in self._offers])[machines])
+        boot = np.array([one.boot for one in self._offers])[offer]
+        order = np.argsort(boot, kind="stable")[: runtimes.shape[1]]
+        return int((boot[order] + runtimes[offer[order], np.arange(len(order))]).min())
+
+    def _run(self, machines: Runtimes, rented: Runtimes, runtimes: Runtimes) -> tuple[Time, float]:
+        """Machines, by the place of their offer, that are rented at some time each."""
         slots = np.array([offer.slots for offer in self._offers])
-        rounds = range(max(counts))  # rented one of each offer in turn
-        machines = np.array([o for turn in rounds for o, n in enumerate(counts) if turn < n])
         offer = np.repeat(machines, slots[machines])
         boot = np.array([offer.boot for offer in self._offers])[offer]
+        boot = boot + np.repeat(rented, slots[machines])
         ends = np.empty(len(offer), np.int64)
         makespan = _compiled()(runtimes, offer, boot, ends)
         begins = np.concatenate(([0], np.cumsum(slots[machines])[:-1]))
-        return int(makespan), self._cost(machines, np.maximum.reduceat(ends, begins))
+        stays = np.maximum(np.maximum.reduceat(ends, begins) - rented, 0)
+        return int(makespan), self._cost(machines, stays)
 
     def _cost(self, machines: Runtimes, stays: Runtimes) -> float:
         units = np.array([offer.billing for offer in self._offers])[machines]
         least = np.array([offer.minimum for offer in self._offers])[machines]
         entered = np.maximum(1, -(-np.maximum(stays, least) // units))
         return float((entered * self._price[machines]).sum())
+
+
+def _in_turn(counts: Counts) -> Runtimes:
+    """Machines by the place of their offer, rented one of each offer in turn."""
+    turns = range(max(counts))
+    found = [place for turn in turns for place, count in enumerate(counts) if turn < count]
+    return np.array(found, dtype=np.int64)
 
 
 @cache

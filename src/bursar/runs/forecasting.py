@@ -62,7 +62,7 @@ class _Seen:
             if one.up is None
         }
         """machines that boot, and what they take in all, as far as that is known"""
-        self.belief = BagBelief(options.runtime, options.deviation)
+        self.belief = BagBelief(options.runtime, options.deviation, options.history)
         self.belief.saw_before(view)
         begun = [
             one

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean, pstdev
 from typing import Final
 
 import msgspec
@@ -17,6 +16,7 @@ from bursar.model.deviation import read_any_deviation
 from bursar.model.errors import InputError, shown
 from bursar.model.market import Market
 from bursar.model.option_words import PYTHON, OptionWords
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.reading import read_duration
 from bursar.model.time import Time, parse_duration, seconds
 from bursar.plan.bag.plans import known_runtimes, make_plans
@@ -113,8 +113,8 @@ def _plans(
     )
 
 
-def runtime_of_joblog(path: str, market: Market) -> tuple[Time, Time]:
-    """Mean and deviation of a task at speed 1, by the log of an earlier run."""
+def history_of_joblog(path: str, market: Market) -> PastRuntimes:
+    """What tasks took at speed 1, by the log of an earlier run."""
     rows = read_joblog(path)
     here = dict.fromkeys((HERE, *(offer.name for offer in local_market().offers)), 1.0)
     speeds = here | {offer.name: offer.speed for offer in market.offers}
@@ -126,8 +126,7 @@ def runtime_of_joblog(path: str, market: Market) -> tuple[Time, Time]:
     if not times:
         names = ", ".join(offer.name for offer in market.offers)
         raise InputError(f"{path}: no successful task on any offer of the market ({names})")
-    mean = max(1, round(fmean(times)))
-    return mean, round(pstdev(times))
+    return PastRuntimes.of(round(time) for time in times)
 
 
 def _offer_of(row: JoblogRow) -> str:

@@ -84,6 +84,7 @@ def policy_of(
             "tasks": state.total,
             "runtime": options.runtime,
             "deviation": options.deviation,
+            "history": options.history,
             "best_effort": options.best_effort,
             "strategy": strategy_of(state) if len(state.work) <= 1 else options.strategy,
         },

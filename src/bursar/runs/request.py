@@ -19,6 +19,7 @@ from bursar.model.market import Market
 from bursar.model.money import format_money
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.options import RunOptions
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.site import RunSite
 from bursar.model.strategy import read_strategy
 from bursar.model.time import Time
@@ -115,6 +116,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """of a bag's tasks at speed 1, as far as somebody knows it"""
     deviation: Time | None = None
     """of these run times; None: as most bags have"""
+    history: PastRuntimes | None = None
+    """run times of such tasks, as they were before; `runtime` and `deviation` are theirs then"""
     best_effort: bool = False
     """as many tasks of a bag as the money buys, where it does not do for all"""
     sample_workers: int = 1
@@ -128,6 +131,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """the command line that asks for it, as it was typed; kept with the run"""
     asked: OptionWords = PYTHON
     """how options are written by the user, for messages"""
+
+    def knowing(self, history: PastRuntimes) -> Request:
+        """The same where run times of such tasks are known."""
+        known = {"runtime": history.mean, "deviation": history.deviation, "history": history}
+        return msgspec.structs.replace(self, **known)
 
     def check(self, *, simulated: bool = False) -> None:
         """Refuse what could not even begin."""
@@ -402,6 +410,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             strategy=None if self.strategy is None else read_strategy(self.strategy),
             runtime=self.runtime,
             deviation=self.deviation,
+            history=self.history,
             best_effort=self.best_effort,
             files=self.files if self.flow is not None or self.takes_workflows else None,
             sabotage=self.sabotage,

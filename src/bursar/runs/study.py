@@ -16,6 +16,7 @@ from msgspec import structs
 from bursar.beliefs.samples import SampleLog
 from bursar.engine.roles import Policy
 from bursar.engine.world import Journal
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import Time
 from bursar.model.work import Bag, Work
 from bursar.report.summary import Summary, summarise
@@ -74,6 +75,16 @@ def bag_subject(request: Request, tasks: int, mean: Time, deviation: Time) -> Su
 
     def draw(rng: Random) -> Time:
         return max(1, round(rng.gauss(mean, deviation)))
+
+    request = structs.replace(request, bag=Bag(count=tasks))
+    return Subject(request, lambda seed: drawn(draw, seed))
+
+
+def earlier_subject(request: Request, tasks: int, past: PastRuntimes) -> Subject:
+    """A bag whose tasks take as long as earlier ones did, drawn from these."""
+
+    def draw(rng: Random) -> Time:
+        return rng.choice(past.times)
 
     request = structs.replace(request, bag=Bag(count=tasks))
     return Subject(request, lambda seed: drawn(draw, seed))

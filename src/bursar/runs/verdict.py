@@ -38,9 +38,13 @@ def fleet_before(request: Request) -> KnownFleet | None:
         return None
     if request.all_policies()["provisioner"] != "frontier" or goal.every or goal.deadline:
         return None
-    from bursar.plan.bag.known_fleet import fleet_of_market  # late: it brings numpy and numba
+    from bursar.plan.bag.known_fleet import (  # late: they bring numpy and numba
+        KnownTimes,
+        fleet_of_market,
+    )
 
-    return fleet_of_market(request.market, bag.count, runtime, request.deviation, goal.budget)
+    known = KnownTimes(runtime, request.deviation, request.history)
+    return fleet_of_market(request.market, bag.count, known, goal.budget)
 
 
 def verdict(known: KnownFleet, currency: str) -> str:

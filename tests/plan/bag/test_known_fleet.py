@@ -6,8 +6,9 @@ import pytest
 
 from bursar.model.market import Offer
 from bursar.model.money import Money
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import MINUTE, SECOND
-from bursar.plan.bag.known_fleet import _sample, known_fleet
+from bursar.plan.bag.known_fleet import ENOUGH, KnownTimes, _lognormal, known_fleet
 
 SMALL = Offer("small", Money.parse("0.00002"), SECOND, MINUTE, 30, 45 * SECOND, 2)
 LARGE = Offer("large", Money.parse("0.000088"), SECOND, MINUTE, 30, 45 * SECOND, 8)
@@ -16,9 +17,14 @@ LEAST = 200 * 180 * 0.00001
 
 
 def fleet_for(factor, **options):
-    asked = {"tasks": 200, "runtime": 180 * SECOND, "deviation": 40 * SECOND, **options}
-    budget = Money.parse(f"{factor * LEAST:.6f}")
-    return known_fleet((SMALL, LARGE), budget=budget, **asked)
+    known = KnownTimes(180 * SECOND, **{"deviation": 40 * SECOND, **options})
+    return known_fleet((SMALL, LARGE), 200, known, Money.parse(f"{factor * LEAST:.6f}"))
+
+
+def two_kinds(tasks=1000):
+    """One task in ten takes ten times as long as the others; the mean is three minutes."""
+    short = 180 * SECOND / 1.9
+    return PastRuntimes.of(round(short * (10 if one % 10 == 0 else 1)) for one in range(tasks))
 
 
 @pytest.mark.parametrize("factor", [1.1, 1.25, 1.6, 3.0])
@@ -47,6 +53,36 @@ def test_less_is_sure_where_run_times_differ_more():
 
 @pytest.mark.parametrize("spread", [0.0, 0.2, 1.5])
 def test_run_times_have_the_mean_and_deviation_that_were_said(spread):
-    sample = _sample(60e6, spread)
+    sample = _lognormal(60e6, spread)
     assert sample.mean() == pytest.approx(60e6, rel=0.001)
     assert sample.std() == pytest.approx(spread * 60e6, rel=0.2, abs=1e3)
+
+
+def test_a_history_is_planned_with_as_it_is():
+    """No task takes longer than the longest before: the time is known much better than by moments.
+
+    Of the same mean and deviation, a lognormal bag would have much longer tasks.
+    """
+    past = two_kinds()
+    moments = fleet_for(1.6, deviation=past.deviation)
+    history = fleet_for(1.6, deviation=past.deviation, past=past)
+    longest = past.times[-1]
+    assert longest < history.time
+    assert history.upper_time < 1.3 * history.time
+    assert history.upper_time < moments.upper_time
+
+
+def test_what_a_short_history_may_have_missed_is_drawn_too():
+    """With few tasks nobody knows how often the long ones come: the fleet keeps more money back."""
+    few, many = (fleet_for(1.25, past=two_kinds(tasks)) for tasks in (ENOUGH // 5, 10 * ENOUGH))
+    assert few.upper_cost > few.cost
+    assert few.upper_time > many.upper_time or few.chance < many.chance
+
+
+def test_no_fleet_next_to_the_best_is_faster_and_as_sure():
+    found = fleet_for(1.25)
+    assert found.chance > 0.95
+    for offer in (SMALL, LARGE):
+        more = Money.parse(f"{1.25 * LEAST + float(offer.price) * 600:.6f}")
+        known = KnownTimes(180 * SECOND, 40 * SECOND)
+        assert known_fleet((SMALL, LARGE), 200, known, more).upper_time <= found.upper_time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from math import inf
 from random import Random
 
@@ -314,6 +315,40 @@ def test_a_fleet_for_known_run_times_is_given_up_where_they_vary_far_more_than_w
     frontier = Frontier(runtime=180 * SECOND, deviation=2 * SECOND)
     run(1.12, frontier=frontier, mean=195.0, varies=120.0, tasks=600)
     assert frontier.plans > 1
+
+
+def test_a_large_offer_of_unknown_speed_is_tried_once_the_money_is_known_to_do():
+    """It seems a little dearer, and a machine of it is too much to lose in the beginning.
+
+    Without that trial, all tasks would wait for twelve slots.
+    """
+    small, large = per_second("small", "0.074", 2), per_second("large", "2.96", 64)
+    small, large = (msgspec.structs.replace(one, boot=0, limit=6) for one in (small, large))
+    speeds = {"small": 0.7, "large": 0.95}
+    rng = Random("untried")
+    tasks = [rng.gauss(370, 60) for _ in range(900)]
+    rented = Counter()
+
+    class Heard:
+        def saw(self, event, state):
+            if isinstance(event, MachineRented):
+                rented[event.offer, event.at] += 1
+
+    frontier = Frontier()
+    state = simulate(
+        Market("USD", "2026", (small, large)),
+        Goal(Money(round(1.5 * sum(tasks) * 2.96 / 3600 / 64 / 0.95 * 1e9))),
+        Bag(900),
+        Policy(frontier, KeptPlacer(frontier), AtRisk(frontier)),
+        ModelledBehaviour(
+            lambda task, machine: round(tasks[task - 1] / speeds[machine.offer.name] * SECOND)
+        ),
+        observers=[Heard()],
+    )
+    assert state.ended.status == "done"
+    first = min(at for offer, at in rented if offer == "large")
+    assert rented["large", first] == 1, "one tells how fast they are"
+    assert state.last_settled < 2 * HOUR
 
 
 def test_where_nobody_tells_speeds_several_offers_are_tried_at_once():

@@ -265,6 +265,7 @@ def _useful(sampled: SampledBag, seed: int) -> SampledBag:
         tuple(sampled.samples[offer] for offer in kept),
         sampled.tasks,
         sampled.paired,
+        sampled.known_from,
     )
 
 

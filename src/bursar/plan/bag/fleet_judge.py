@@ -18,7 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.offer_scales import possible_of_one_bag
-from bursar.beliefs.posterior import PossibleRuntimes, possible_runtimes
+from bursar.beliefs.posterior import (
+    PossibleRuntimes,
+    possible_of_known,
+    possible_runtimes,
+)
 from bursar.kernels import fleets
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
 from bursar.kernels.fleets import (
@@ -53,6 +57,9 @@ class SampledBag(msgspec.Struct, frozen=True):
     tasks: int
     paired: bool = True
     """the samples are of the same tasks in the same order"""
+    known_from: float | None = None
+    """the samples are quantiles of run times that are known, from so many tasks: none will take
+    much longer than they do; None: they are all that was seen, and what they missed is drawn"""
 
 
 class Outcomes(msgspec.Struct, frozen=True):
@@ -170,6 +177,8 @@ def _lay(sampled: SampledBag, rng: np.random.Generator, draws: int, *, scouting:
 
 
 def _possible(sampled: SampledBag, draws: int, rng: np.random.Generator) -> list[PossibleRuntimes]:
+    if sampled.known_from is not None:
+        return possible_of_known(sampled.samples, sampled.known_from, draws, rng)
     if sampled.paired:
         return possible_runtimes(sampled.samples, draws, rng)
     speeds = [offer.speed for offer in sampled.offers]

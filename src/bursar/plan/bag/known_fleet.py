@@ -1,15 +1,17 @@
 """The fleet for a bag whose run times somebody knows, before anything is rented.
 
-Candidates are executed on the same draws (`fleet_frontier`). The best is the fastest that stays
-within the budget in nearly all of them: each draw in which it does not has a price in time, as in
-`live_plan`. It is the one to rent, and to keep: what a run shows of run times that are known is
-mostly luck, and a fleet that follows luck costs more.
+Candidates are executed on the same draws (`fleet_frontier`): of the run times of earlier tasks, or
+of a lognormal distribution where only a mean and a deviation are known. The best is the fastest
+that stays within the budget in nearly all of them: each draw in which it does not has a price in
+time, as in `live_plan`. What differs from it by a machine or two is tried until none is better. It
+is the one to rent, and to keep: what a run shows of run times that are known is mostly luck, and a
+fleet that follows luck costs more.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import log, log1p, sqrt
+from math import inf, log1p, sqrt
 from statistics import NormalDist
 from typing import Final
 
@@ -19,19 +21,31 @@ import numpy as np
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import Time
-from bursar.plan.bag.fleet_frontier import JudgedFleet, find_frontier
-from bursar.plan.bag.fleet_judge import Integers, SampledBag
+from bursar.plan.bag.fleet_candidates import neighbours
+from bursar.plan.bag.fleet_frontier import FrontierSearch
+from bursar.plan.bag.fleet_judge import FleetJudge, Floats, Integers, Outcomes, SampledBag
 
 CONFIDENCES: Final = (0.976, 0.5)
 """Frontiers that fleets are taken from: by what is exceeded in one draw of 40, as the money is to
 do, and in half of them, as nearly all times are then that of the longest task."""
+SURE: Final = 0.5 ** (1 / 40)
+"""The chance that is wanted: with it, all of 40 executions fit as often as not ..."""
 PRICE_OF_CHANCE: Final = 12.0
-"""What a logarithm of the chance is worth, in logarithms of time."""
+"""... and what a logarithm of less is worth, in logarithms of time."""
 POINTS: Final = 4_000
 """of the distribution of run times"""
 USUAL_DEVIATION: Final = 0.2
 """as a share of the mean, where nobody says more"""
+ENOUGH: Final = 100
+"""Earlier tasks that tell a distribution; of fewer, what they may have missed is drawn, too."""
+BEST: Final = 3
+"""Fleets whose neighbours are tried ..."""
+ROUNDS: Final = 6
+"""... at most so many times."""
+JUDGED_AGAIN: Final = 8
+"""Fleets that are executed on other draws in the end: the best of many had some luck."""
 REMEMBERED: Final = 64
 """Answers: many simulated runs ask for the same."""
 
@@ -50,38 +64,92 @@ class KnownFleet(msgspec.Struct, frozen=True):
     upper_cost: Money
 
 
-def fleet_of_market(
-    market: Market, tasks: int, runtime: Time, deviation: Time | None, budget: Money
-) -> KnownFleet:
+class KnownTimes(msgspec.Struct, frozen=True):
+    """What somebody knows of run times at speed 1."""
+
+    mean: Time
+    deviation: Time | None = None
+    past: PastRuntimes | None = None
+    """those of earlier tasks"""
+
+    def sampled(self, offers: tuple[Offer, ...], tasks: int) -> SampledBag:
+        """A bag of such tasks."""
+        if self.past is None:
+            spread = USUAL_DEVIATION if self.deviation is None else self.deviation / self.mean
+            times, count = _lognormal(self.mean, spread), inf
+        else:
+            times, count = np.array(self.past.times, dtype=np.float64), float(self.past.count)
+        samples = tuple(
+            np.maximum(1, np.rint(times / offer.speed)).astype(np.int64) for offer in offers
+        )
+        return SampledBag(offers, samples, tasks, known_from=count if count >= ENOUGH else None)
+
+
+def fleet_of_market(market: Market, tasks: int, known: KnownTimes, budget: Money) -> KnownFleet:
     """The same with the offers of a market that may be rented and are not taken away."""
     offers = tuple(o for o in market.offers if o.limit != 0 and o.pool == "reliable")
-    return known_fleet(offers, tasks, runtime, deviation, budget)
+    return known_fleet(offers, tasks, known, budget)
 
 
 @lru_cache(REMEMBERED)
 def known_fleet(
-    offers: tuple[Offer, ...], tasks: int, runtime: Time, deviation: Time | None, budget: Money
+    offers: tuple[Offer, ...], tasks: int, known: KnownTimes, budget: Money
 ) -> KnownFleet:
     """The best fleet for a budget; where it does for none, the cheapest."""
-    spread = USUAL_DEVIATION if deviation is None else deviation / runtime
-    samples = tuple(_sample(runtime / offer.speed, spread) for offer in offers)
-    bag, goal = SampledBag(offers, samples, tasks), Goal(budget)
-    judged = [one for sure in CONFIDENCES for one in find_frontier(bag, sure, goal=goal)]
-    found = [_known(one, budget) for one in judged]
-    able = [one for one in found if one.chance > 0]
-    return min(able, key=_value) if able else found[0]
+    sampled = known.sampled(offers, tasks)
+    searches = [FrontierSearch(sampled, sure, Goal(budget)) for sure in CONFIDENCES]
+    found = [one for search in searches for one in search.find()]
+    search = searches[0]
+    names = [offer.name for offer in search.sampled.offers]
+    counts = np.array([[one.fleet.get(name, 0) for name in names] for one in found])
+    best = _search(search, counts, budget)
+    again = FleetJudge(search.sampled, seed=1, draws=search.shown_draws)
+    outcomes = again.outcomes(best)
+    values = _values(*again.execute(best), again.price, budget)
+    place = int(np.argmin(values)) if np.isfinite(values).any() else _cheapest(outcomes)
+    fleet = {name: int(n) for name, n in zip(names, best[place], strict=True) if n}
+    return _known(fleet, outcomes[place], budget)
 
 
-def _value(known: KnownFleet) -> float:
-    """The less the better."""
-    return log(known.time + known.upper_time) - PRICE_OF_CHANCE * log(known.chance)
+def _search(search: FrontierSearch, counts: Integers, budget: Money) -> Integers:
+    """The best fleets, after all that differ a little from them were tried."""
+    judge, quick = search.judge, search.quick
+    counts = np.unique(counts, axis=0)
+    values = _values(*judge.execute(counts), judge.price, budget)
+    if not np.isfinite(values).any():
+        return counts
+    for _ in range(ROUNDS):
+        best = counts[np.argsort(values, kind="stable")[:BEST]]
+        near = np.unique(neighbours(quick, best), axis=0)
+        near = near[~(near[:, None] == counts[None]).all(axis=2).any(axis=1)]
+        if not len(near):
+            break
+        found = _values(*judge.execute(near), judge.price, budget)
+        is_better = bool(found.min() < values.min())
+        counts, values = np.concatenate([counts, near]), np.concatenate([values, found])
+        if not is_better:
+            break
+    return counts[np.argsort(values, kind="stable")[:JUDGED_AGAIN]]
 
 
-def _known(judged: JudgedFleet, budget: Money) -> KnownFleet:
-    outcomes = judged.outcomes
+def _values(makespans: Integers, units: Integers, price: Floats, budget: Money) -> Floats:
+    """How good fleets are, the less the better; infinite where the budget never does."""
+    chance = np.mean(units @ price <= budget.nanos, axis=1)
+    middle, late = np.quantile(makespans, (0.5, 0.9), axis=1)
+    with np.errstate(divide="ignore"):
+        missed = -np.log(np.minimum(chance / SURE, 1.0))
+    values: Floats = np.log(middle + late) + PRICE_OF_CHANCE * missed
+    return values
+
+
+def _cheapest(outcomes: list[Outcomes]) -> int:
+    return min(range(len(outcomes)), key=lambda place: outcomes[place].cost(0.5))
+
+
+def _known(fleet: dict[str, int], outcomes: Outcomes, budget: Money) -> KnownFleet:
     costs = outcomes.units @ np.array([float(offer.price.nanos) for offer in outcomes.offers])
     return KnownFleet(
-        fleet=judged.fleet,
+        fleet=fleet,
         chance=float(np.mean(costs <= budget.nanos)),
         time=outcomes.makespan(0.5),
         upper_time=outcomes.makespan(0.9),
@@ -90,11 +158,11 @@ def _known(judged: JudgedFleet, budget: Money) -> KnownFleet:
     )
 
 
-def _sample(mean: float, spread: float) -> Integers:
-    """Run times with this mean and a deviation of so many times that: lognormal."""
+def _lognormal(mean: float, spread: float) -> Floats:
+    """Run times with this mean and a deviation of so many times that."""
     sigma = sqrt(log1p(spread**2))
     shape = NormalDist(0.0, max(sigma, 1e-9))
     logs = np.array([shape.inv_cdf((rank + 0.5) / POINTS) for rank in range(POINTS)])
     values = np.exp(logs)
-    found: Integers = np.maximum(1, np.rint(values * (mean / values.mean()))).astype(np.int64)
+    found: Floats = values * (mean / values.mean())
     return found

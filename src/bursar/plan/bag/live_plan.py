@@ -65,6 +65,8 @@ LIKELY_END: Final = 0.9
 
 HOPELESS: Final = log(0.03)
 """A chance below is none."""
+CLOSE: Final = 1.1
+"""Fleets cost about as little as any that cost at most so many times the least."""
 
 
 _NONE: Final = np.zeros(1)
@@ -86,7 +88,7 @@ class LivePlan(msgspec.Struct, frozen=True):
     is_change: bool
     """whether it is better than what is there, by enough"""
     best_log_chance: float
-    """the highest of any candidate"""
+    """the highest of the candidates that cost about as little as any"""
     kept_log_chance: float
     """that of what is there"""
     wants_less: bool = False
@@ -201,6 +203,14 @@ class _FleetSearch:
     def log_chances(self) -> Floats:
         return np.concatenate([one.log_chance for one in self._verdicts])
 
+    def best_log_chance(self) -> float:
+        """The highest of the fleets that cost about as little as any.
+
+        One that costs more may seem to have a chance where these have none, as its cost varies.
+        """
+        costs = np.concatenate([one.cost for one in self._verdicts])
+        return float(self.log_chances()[costs <= CLOSE * costs.min()].max())
+
     def cheapest(self) -> int:
         """The place of the fleet that costs least."""
         return int(np.concatenate([one.cost for one in self._verdicts]).argmin())
@@ -220,7 +230,7 @@ class _FleetSearch:
             log_chance=float(one.log_chance[at]),
             value=float(self.values[place]),
             is_change=is_change,
-            best_log_chance=max(float(some.log_chance.max()) for some in self._verdicts),
+            best_log_chance=self.best_log_chance(),
             kept_log_chance=float(self._verdicts[0].log_chance[KEPT]),
             wants_less=wants_less,
         )

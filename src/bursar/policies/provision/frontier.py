@@ -33,9 +33,10 @@ import numpy as np
 from bursar.beliefs.bag_times import ENOUGH
 from bursar.engine.roles import Provisioner
 from bursar.model.money import ZERO, Money, format_money, format_shortfall
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.text import counted
 from bursar.model.time import FOREVER, MINUTE, SECOND, Time, format_duration, seconds
-from bursar.plan.bag.first_fleet import with_trials
+from bursar.plan.bag.first_fleet import with_late_trial, with_trials
 from bursar.plan.bag.first_plan import PossibleMean, plan_first
 from bursar.plan.bag.known_fleet import KnownFleet
 from bursar.plan.bag.live_plan import HOPELESS, LivePlan, plan_live
@@ -77,16 +78,17 @@ MORE: Final = 1.1
 
 
 class Frontier(Provisioner):
-    """`runtime` and `deviation` are what somebody knows of tasks at speed 1."""
+    """`runtime` and `deviation` are what somebody knows of tasks at speed 1; `history` are some."""
 
     def __init__(
         self,
         runtime: Time | None = None,
         deviation: Time | None = None,
         *,
+        history: PastRuntimes | None = None,
         best_effort: bool = False,
     ) -> None:
-        self.belief = BagBelief(runtime, deviation)
+        self.belief = BagBelief(runtime, deviation, history)
         self.best_effort = best_effort
         self.plan: LivePlan | None = None
         self._now = FleetNow(self.belief)
@@ -112,6 +114,8 @@ class Frontier(Provisioner):
         """plans in a row that wanted fewer machines"""
         self._wanted_more = False
         """whether the last plan wanted more machines than there were"""
+        self._is_trial = False
+        """whether it has a machine only to see how fast it is"""
         self._hopeless = 0
         """plans in a row that found no chance"""
         self._last_tasks = LastTasks(self.belief)
@@ -241,6 +245,7 @@ class Frontier(Provisioner):
     def _replan(self, view: View, now: Time) -> None:
         self._planned_for = self.belief.count, len(view.ready)
         self._plans += 1
+        self._is_trial = False
         self._now.look(view, now, self._dropped)
         groups, left = self._now.groups, self._now.left
         if not len(groups.offer):  # nothing is there, and nothing is available
@@ -266,11 +271,29 @@ class Frontier(Provisioner):
         if self._plans == 1 and isfinite(left.money) and not self.belief.are_speeds_given:
             more = with_trials(self.plan.fleet, groups, left, self.belief.times)
             self.plan = msgspec.structs.replace(self.plan, fleet=more)
+        if not (self.plan.is_change or self.belief.are_speeds_given) and ended >= ENOUGH:
+            self._try_another(view)
         is_none = self.plan.best_log_chance < HOPELESS and ended >= ENOUGH
         self._hopeless = self._hopeless + 1 if is_none else 0
         looks = LOOKS if ended < ENOUGH or is_none or self._wanted_more else LATER_LOOKS
         between = self.belief.times.mean / looks / min(self.belief.speeds.values())
         self._next_look = now + max(SHORTEST_LOOK, min(5 * MINUTE, seconds(between)))
+
+    def _try_another(self, view: View) -> None:
+        """Where the plan keeps what there is: one machine of an offer that nobody has tried."""
+        groups, left = self._now.groups, self._now.left
+        offers, belief = view.market.offers, self.belief
+        if self._wanted_more or not isfinite(left.money) or isfinite(left.deadline):
+            return
+        tried = {name for name, seen in belief.seen.items() if seen.count}
+        tried.update(name for name, count in view.fleet.items() if count)
+        untried = np.array([offers[place].name not in tried for place in groups.offer])
+        if not untried.any():
+            return
+        fleet = with_late_trial(groups, left, belief.times, self._now.speed_doubt, untried)
+        if fleet is not None and self.plan is not None:
+            self.plan = msgspec.structs.replace(self.plan, fleet=fleet, is_change=True)
+            self._is_trial = True
 
     def _confirm_more(self) -> None:
         """More is rented only if two plans in a row want more than there is.
@@ -304,6 +327,8 @@ class Frontier(Provisioner):
         return reconcile(view, Target(fleet=fleet, rent=self._reason(plan, view)), now)
 
     def _reason(self, plan: LivePlan, view: View) -> str:
+        if self._is_trial:
+            return "nobody knows how fast it is, and the money does even if it proves slow"
         end = format_duration(seconds(plan.time))
         cost = format_money(Money(max(0, round(plan.cost))), view.market.currency)
         more = f"the plan has more: done within {end}, for {cost} more"

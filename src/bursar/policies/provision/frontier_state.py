@@ -25,9 +25,10 @@ from bursar.beliefs.bag_times import (
 )
 from bursar.beliefs.past import past_successes
 from bursar.model.market import Market, Offer
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import SECOND, Time
 from bursar.plan.bag.first_plan import PossibleMean
-from bursar.plan.bag.known_fleet import KnownFleet, fleet_of_market
+from bursar.plan.bag.known_fleet import KnownFleet, KnownTimes, fleet_of_market
 from bursar.plan.bag.live_fleet import MachineGroups, WorkLeft
 from bursar.policies.reconcile import is_refused
 from bursar.state import events as ev
@@ -62,8 +63,14 @@ PARTS: Final = 4
 class BagBelief(RunTimes):
     """Run times of the tasks, as far as the run has shown them."""
 
-    def __init__(self, runtime: Time | None, deviation: Time | None) -> None:
-        self._runtime, self._deviation = runtime, deviation
+    def __init__(
+        self,
+        runtime: Time | None = None,
+        deviation: Time | None = None,
+        history: PastRuntimes | None = None,
+    ) -> None:
+        """What somebody knows: a mean and a deviation, and the run times that these are of."""
+        self._runtime, self._deviation, self._history = runtime, deviation, history
         self._prior: WorkPrior | None = None
         self.seen: dict[str, EndedWork] = {}
         """by offer, results"""
@@ -81,6 +88,11 @@ class BagBelief(RunTimes):
         return self._runtime is not None
 
     @property
+    def known_tasks(self) -> int:
+        """Tasks whose run times are known: those that ended, and earlier ones."""
+        return self.count + (0 if self._history is None else self._history.count)
+
+    @property
     def is_longer(self) -> bool:
         """Whether tasks prove to take longer than somebody said: those that end first are short."""
         if self._runtime is None or self._prior is None or self.count < ENOUGH:
@@ -94,9 +106,8 @@ class BagBelief(RunTimes):
         assert self._runtime is not None and view.goal.budget is not None  # noqa: S101
         self._prior = self._first(view)
         self.speeds = {offer.name: offer.speed for offer in view.market.offers}
-        return fleet_of_market(
-            view.market, len(view.ready), self._runtime, self._deviation, view.goal.budget
-        )
+        known = KnownTimes(self._runtime, self._deviation, self._history)
+        return fleet_of_market(view.market, len(view.ready), known, view.goal.budget)
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if isinstance(event, ev.AttemptEnded) and event.outcome == "success":
@@ -172,7 +183,7 @@ class BagBelief(RunTimes):
     def _first(self, view: View) -> WorkPrior:
         if self._runtime is not None:
             deviation = self._runtime // 5 if self._deviation is None else self._deviation
-            return WorkPrior.known(self._runtime / SECOND, deviation / SECOND)
+            return WorkPrior.known(self._runtime / SECOND, deviation / SECOND, self._history)
         budget = view.ledger.budget
         if budget is not None:
             offers = [offer for offer in view.market.offers if offer.limit != 0]

@@ -34,6 +34,7 @@ from bursar.engine.roles import Provisioner, kinds_learned
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
+from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.release import is_long
 from bursar.model.time import Time
 from bursar.policies.deadline_help import CHANGEOVERS, LastMoment
@@ -72,7 +73,7 @@ MARGIN: Final = 6
 
 
 class Hedged(Provisioner):
-    """`runtime` and `deviation` are what somebody knows of tasks at speed 1."""
+    """`runtime` and `deviation` are what somebody knows of tasks at speed 1; `history` are some."""
 
     def __init__(
         self,
@@ -81,11 +82,14 @@ class Hedged(Provisioner):
         runtime: Time | None = None,
         deviation: Time | None = None,
         *,
+        history: PastRuntimes | None = None,
         best_effort: bool = False,
     ) -> None:
         by_frontier = follows_frontier(market, goal)
         self.inner: Frontier | Bats = (
-            Frontier(runtime, deviation, best_effort=best_effort) if by_frontier else Bats()
+            Frontier(runtime, deviation, history=history, best_effort=best_effort)
+            if by_frontier
+            else Bats()
         )
         self._reliable = [one for one in market.offers if one.pool == "reliable" and one.limit != 0]
         self._spot = [one for one in market.offers if one.pool == "unreliable"]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.model.market import Offer
-from bursar.model.time import MINUTE, SECOND, Time, seconds
+from bursar.model.time import SECOND, Time, seconds
 from bursar.policies.provision.frontier_state import BagBelief, refund_of, under_way
 from bursar.policies.reconcile import Target, is_refused, reconcile
 from bursar.state.actions import Release, Rent, Wake
@@ -26,27 +26,30 @@ from bursar.state.view import Machine, View
 Floats = NDArray[np.float64]
 
 LIKELY: Final = 0.95
-"""Money is kept for tasks that end within what they do not exceed this often."""
-OLD, AS_LONG = 2.0, 0.6
-"""A task that is older than this many average tasks is no longer like any other: money is kept for
-this share of its age. Few tasks are so old, so results hardly tell when they end."""
+"""Money is kept for what all machines together do not exceed this often."""
+DRAWS: Final = 64
+"""Ends of the tasks that run by which that is judged ..."""
+MOST_ENDS: Final = 20_000
+"""... fewer where many run."""
+OLD, FEW, FALLS = 2.0, 5.0, 6.4
+"""A task is no longer like any other that is older than this many average tasks and than all but
+so few of those that are known, which hardly tell when it ends. What it takes is at least Pareto
+with this exponent from its age on: it exceeds that by 60 % once in twenty times."""
 CHECKS: Final = 4
 """Times that are looked at in the time of an average task."""
-LONG_UNIT: Final = 5 * MINUTE
-"""A machine with such a billing unit is held: until the unit ends, it costs nothing more."""
 SOONEST: Final = 2 * SECOND
 """No look comes sooner after another."""
 
 
-class Held(msgspec.Struct, frozen=True):
+class Held(msgspec.Struct, frozen=True, eq=False):
     """A machine that is held by its last tasks."""
 
     machine: Machine
     tasks: int
-    work: float
-    """that its longest task has in all, at speed 1; in seconds"""
-    cost: float
-    """until its tasks have ended, beyond what is paid; in billionths"""
+    works: Floats
+    """that its longest task has in all, draw by draw, at speed 1; in seconds"""
+    costs: Floats
+    """until its tasks have ended, beyond what is paid, draw by draw; in billionths"""
 
     @property
     def price(self) -> float:
@@ -54,13 +57,23 @@ class Held(msgspec.Struct, frozen=True):
         offer = self.machine.offer
         return offer.price.nanos * SECOND / offer.billing
 
+    def paid_until(self, now: Time) -> Time:
+        """When its unit ends: until then it costs nothing more."""
+        rented, offer = self.machine.rented, self.machine.offer
+        return rented + offer.paid_for(now - rented + 1)
 
-class Restart(msgspec.Struct, frozen=True):
+
+class Restart(msgspec.Struct, frozen=True, eq=False):
     """The cheapest machines on which some tasks can be begun again."""
 
     offer: Offer
     count: int
+    costs: Floats
+    """draw by draw, in billionths"""
     cost: float
+    """as far as is likely"""
+    growth: float
+    """billionths by which it costs more if they begin a second later, as they are older then"""
 
 
 class LastLook(msgspec.Struct, frozen=True):
@@ -130,42 +143,66 @@ def look_at_last(view: View, now: Time, belief: BagBelief, money: float) -> Last
     """
     held = _held(view, now, belief)
     between = max(SOONEST, seconds(belief.times.mean / CHECKS))
-    total = sum(one.cost for one in held)
-    if total <= money or not held:
+    if not held or _likely_cost(held) <= money:
         return LastLook(now + between)
     leaving, restart = _cheapest(view, now, held, money)
     if restart is None:
         return LastLook(now + between)
-    needed = total - sum(one.cost for one in leaving) + restart.cost
-    spare = (money - needed) / sum(one.price for one in leaving)
-    if spare * SECOND > SOONEST:
-        return LastLook(now + max(SOONEST, min(between, round(spare * SECOND) - SOONEST)))
+    others = _total(_without(held, leaving))
+    if np.mean(others + restart.costs <= money) <= np.mean(_total(held) <= money):
+        return LastLook(now + between)  # they are more likely to end where they are
+    needed = _likely_cost(_without(held, leaving)) + restart.cost
+    growth = restart.growth + sum(one.price for one in leaving)
+    spare = round((money - needed) / growth * SECOND)
+    paid = min(one.paid_until(now) for one in leaving) - now
+    if max(spare, paid) > SOONEST:
+        return LastLook(now + max(SOONEST, min(between, max(spare, paid) - SOONEST)))
     return LastLook(now + between, tuple(one.machine.id for one in leaving), restart)
+
+
+def _likely_cost(held: Sequence[Held]) -> float:
+    """What machines cost together until their tasks have ended, as far as is likely.
+
+    Not all of them have a very long task at once: so it is less than what each may cost.
+    """
+    return float(np.quantile(_total(held), LIKELY)) if held else 0.0
+
+
+def _total(held: Sequence[Held]) -> Floats:
+    """What machines cost together until their tasks have ended, draw by draw."""
+    found: Floats = np.sum([one.costs for one in held], axis=0) if held else np.zeros(1)
+    return found
+
+
+def _without(held: Sequence[Held], leaving: Sequence[Held]) -> list[Held]:
+    gone = {one.machine.id for one in leaving}
+    return [one for one in held if one.machine.id not in gone]
 
 
 def _cheapest(
     view: View, now: Time, held: Sequence[Held], money: float
 ) -> tuple[list[Held], Restart | None]:
     """The machines to release, as few as the money allows, and where their tasks go."""
-    short = [one for one in held if one.machine.offer.billing < LONG_UNIT]
-    order = sorted(short, key=lambda one: -one.cost)
-    total = sum(one.cost for one in held)
+    order = sorted(held, key=lambda one: -_likely_cost([one]))
     leaving: list[Held] = []
     best: Restart | None = None
     for one in order:
         more = [*leaving, one]
-        restart = _restart(view, now, sum(each.tasks for each in more), max(e.work for e in more))
+        restart = _restart(view, now, more)
         before = best.cost if best is not None else 0.0
-        if restart is None or restart.cost - before >= one.cost:
+        if restart is None or restart.cost - before >= _likely_cost([one]):
             break
         leaving, best = more, restart
-        if total - sum(each.cost for each in leaving) + best.cost <= money:
+        if _likely_cost(_without(held, leaving)) + best.cost <= money:
             break
     return leaving, best
 
 
-def _restart(view: View, now: Time, tasks: int, work: float) -> Restart | None:
-    """The cheapest machines for some tasks, the longest of which has so much work; None: none."""
+def _restart(view: View, now: Time, leaving: Sequence[Held]) -> Restart | None:
+    """The cheapest machines for the tasks of others; None: there are none."""
+    tasks = sum(one.tasks for one in leaving)
+    works: Floats = np.max([one.works for one in leaving], axis=0)
+    speed = max(one.machine.offer.speed for one in leaving)
     found = []
     for offer in view.market.offers:
         count = -(-tasks // offer.slots)
@@ -173,8 +210,10 @@ def _restart(view: View, now: Time, tasks: int, work: float) -> Restart | None:
         is_full = limit is not None and view.fleet.get(offer.name, 0) + count > limit
         if is_full or offer.pool != "reliable" or is_refused(view, offer.name, now):
             continue
-        stay = view.boot_time(offer, now) + seconds(work / offer.speed)
-        found.append(Restart(offer, count, float(count * offer.charge(stay).nanos)))
+        stays = view.boot_time(offer, now) + (works / offer.speed * SECOND).astype(np.int64)
+        costs: Floats = _units(offer, stays) * np.float64(count * offer.price.nanos)
+        growth = count * offer.price.nanos * SECOND / offer.billing * speed / offer.speed
+        found.append(Restart(offer, count, costs, float(np.quantile(costs, LIKELY)), growth))
     return min(found, key=lambda one: one.cost, default=None)
 
 
@@ -186,19 +225,48 @@ def _held(view: View, now: Time, belief: BagBelief) -> list[Held]:
     belief.learn(view, by_offer)
     speeds = np.array([belief.speeds[offer.name] for offer in view.market.offers])
     done = ages * speeds[places]
-    rest = belief.times.curve.rest_within(done, np.full(len(done), LIKELY))
-    rest = np.where(done > OLD * belief.times.mean, np.maximum(rest, AS_LONG * done), rest)
+    if not len(done):
+        return []
+    rests = _draw_rests(belief, done)
     rows: dict[int, list[int]] = defaultdict(list)
     for row, number in enumerate(machines.tolist()):
         rows[number].append(row)
     found = []
     for number, some in rows.items():
-        machine = view.machines[number]
-        longest = float((rest[some] / speeds[places[some]]).max())
-        stay = now - machine.rented
-        units = machine.offer.units(stay + seconds(longest)) - machine.offer.units(stay + 1)
-        work = float((done[some] + rest[some]).max())
-        found.append(Held(machine, len(some), work, float(units * machine.offer.price.nanos)))
+        machine, rest = view.machines[number], rests[:, some]
+        stay = (rest.max(axis=1) / speeds[places[some[0]]] * SECOND).astype(np.int64)
+        works = (done[some] + rest).max(axis=1)
+        found.append(Held(machine, len(some), works, _costs(machine, now, stay)))
+    return found
+
+
+def _draw_rests(belief: BagBelief, done: Floats) -> Floats:
+    """What is left of attempts that have done so much work: `[draw, attempt]`, at speed 1."""
+    draws = max(2, min(DRAWS, MOST_ENDS // len(done)))
+    # the same luck at each look: what changes is what was seen
+    luck = np.random.default_rng(len(done)).random((draws, len(done)))
+    every = np.broadcast_to(done, luck.shape)
+    curve = belief.times.curve
+    rests = curve.rest_within(every, luck)
+    beyond = done * (np.power(1 - luck, -1 / FALLS) - 1)
+    longer = np.interp(done, curve.points, curve.alive) * belief.known_tasks
+    is_old = (done > OLD * belief.times.mean) & (longer < FEW)
+    found: Floats = np.where(is_old, np.maximum(rests, beyond), rests)
+    return found
+
+
+def _costs(machine: Machine, now: Time, more: NDArray[np.int64]) -> Floats:
+    """What it costs for so much longer, beyond what is paid, draw by draw; in billionths."""
+    offer, stay = machine.offer, now - machine.rented
+    units = _units(offer, stay + more) - offer.units(stay + 1)
+    found: Floats = units * np.float64(offer.price.nanos)
+    return found
+
+
+def _units(offer: Offer, stays: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same as `Offer.units`, of many stays."""
+    least = max(offer.minimum, 1)
+    found: NDArray[np.int64] = -(-np.maximum(stays, least) // offer.billing)
     return found
 
 
