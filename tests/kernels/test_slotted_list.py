@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from bursar.kernels.slotted_list import SMALL, ListedTasks, compiled, new_placing
+from bursar.kernels.slotted_list import SMALL, ListedTasks, compiled, new_placing, sort_list
 
 
 def drawn_tasks(rng: Random) -> ListedTasks:
@@ -17,14 +17,11 @@ def drawn_tasks(rng: Random) -> ListedTasks:
     parents = [
         sorted(rng.sample(range(task), rng.randint(0, min(2, task)))) for task in range(count)
     ]
-    children = [[one for one in range(count) if task in parents[one]] for task in range(count)]
     return ListedTasks(
         work=np.array([rng.randrange(works) for _ in range(count)]),
         takes=np.array([[rng.randint(1, 5) for _ in range(offers)] for _ in range(count)]),
         parents_start=np.cumsum([0, *map(len, parents)]),
         parents=np.array([one for some in parents for one in some], np.int64),
-        children_start=np.cumsum([0, *map(len, children)]),
-        children=np.array([one for some in children for one in some], np.int64),
         arrivals=np.array([rng.randint(0, 4) for _ in range(works)]),
         free=np.array([rng.randint(0, 8) for _ in range(works)]),
         late=rng.randint(0, 2),
@@ -93,7 +90,8 @@ def test_a_list_is_placed_as_by_a_plain_program(first):
         count = len(tasks.work)
         bound = [rng.randint(-1, len(tasks.limit) - 1) for _ in range(count)]
         best = np.full((count, 2), -1)
-        args = (np.arange(count), np.array(bound), best, 1, seed)
+        tails, aims = np.arange(count, 0.0, -1), np.zeros(len(tasks.arrivals))
+        args = (tails, aims, np.array(bound), best, 1, seed)
         cost = compiled()(tasks, new_placing(tasks), *args)
         places = plain_places(tasks, bound)
         if places is None:
@@ -109,6 +107,26 @@ def test_what_annealing_returns_is_never_worse_than_the_list_it_began_with():
         count = len(tasks.work)
         costs = []
         for steps in (1, 200):
-            lists = np.arange(count), np.full(count, -1), np.zeros((count, 2), np.int64)
+            aims, bound = np.zeros(len(tasks.arrivals)), np.full(count, -1)
+            lists = np.arange(count, 0.0, -1), aims, bound, np.zeros((count, 2), np.int64)
             costs.append(compiled()(tasks, new_placing(tasks), *lists, steps, 1))
         assert costs[1] <= costs[0]
+
+
+def test_a_list_is_sorted_by_when_tasks_have_to_begin_and_none_comes_before_its_parents():
+    for seed in range(100):
+        rng = Random(seed)
+        tasks = drawn_tasks(rng)
+        count = len(tasks.work)
+        tails = np.array([rng.uniform(0, 20) for _ in range(count)])
+        aims = np.array([rng.uniform(0, 20) for _ in tasks.arrivals])
+        shifts = np.array([rng.uniform(-15, 15) for _ in range(count)])
+        order = sort_list(tasks, tails, aims, shifts, np.empty(count)).tolist()
+        wanted = (aims[tasks.work] - tails + shifts).tolist()
+        assert sorted(order) == list(range(count))
+        for task in range(count):
+            needed = tasks.parents[tasks.parents_start[task] : tasks.parents_start[task + 1]]
+            before = order[: order.index(task)]
+            assert set(needed) <= set(before)
+            later = [one for one in before if wanted[one] > wanted[task] + 1e-3]
+            assert not later or len(needed), "only parents let a task come later than it wants"

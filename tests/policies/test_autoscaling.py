@@ -104,6 +104,36 @@ def test_a_machine_that_is_paid_for_stays_to_the_end_of_its_unit():
     assert entry.renew(scene.state.machines[machine], scene.state, scene.at) == Extend(machine)
 
 
+def rented(entry, scene):
+    return sum(one.count for one in actions(entry, scene) if isinstance(one, Rent))
+
+
+def test_long_units_are_rented_little_by_little():
+    """A quarter of what is lacking in each 30 s of an hour, so that demand may pass meanwhile."""
+    scene, entry = Scene(HOURLY, tasks=1, arrivals_open=True), Wish(market_of(HOURLY), hourly=9)
+    scale, rent, _ = actions(entry, scene)
+    assert rent.count == 3
+    assert scale.fleet == {"hourly": 3}
+    assert "6 machines later, since their paid units are long" in scale.reason
+    found = []
+    for lacking in (6, 4, 3, 2, 1):
+        for _ in range(9 - lacking - sum(found)):
+            scene.rent()
+            found.append(1)
+        scene.pass_time(30 * SECOND)
+        assert rented(entry, scene) == -(-lacking // 4)
+    entry.fleet = {"hourly": 8}
+    scene.pass_time(30 * SECOND)
+    assert rented(entry, scene) == 0, "what is no longer wanted was never paid"
+
+
+def test_short_units_and_released_ones_are_rented_at_once():
+    for offer, how in ((SECONDS, "paid"), (HOURLY, "at-once")):
+        entry = React(market_of(offer), release=how, rate=1.0)
+        entry.slots = lambda *facts: (9, "nine")
+        assert rented(entry, Scene(offer, tasks=1, arrivals_open=True)) == 9
+
+
 def test_as_published_it_leaves_at_once():
     scene = Scene(HOURLY, tasks=1, arrivals_open=True)
     machine = scene.machine()

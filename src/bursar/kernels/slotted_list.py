@@ -1,7 +1,9 @@
 """A list of tasks on machines by slots within a budget per interval, and better lists by annealing.
 
 Each task of a list, parents before children, gets the earliest place that the budget and what is
-placed already leave. A list is changed at random: a task moves, or is bound to an offer or freed.
+placed already leave. A list is sorted by when each task has to begin at the latest if its work is
+to be over by a slot that is aimed at. These aims are changed at random, one for a whole work at a
+time; so are single tasks: one comes earlier or later, or is bound to an offer or freed.
 """
 
 from __future__ import annotations
@@ -23,6 +25,12 @@ Array = Any
 HOT: Final = 1.0
 COLD: Final = 0.02
 """Slots: how much worse a list may be that replaces another, at first and at last."""
+FAR: Final = 20.0
+NEAR: Final = 15.0
+"""Slots by which the aim of a work changes at the most, and what a single task is earlier or later
+than its work says."""
+AFTER: Final = 1e-6
+"""Slots: what a task comes after its parents in a list at least."""
 NEVER: Final = 1 << 40
 SMALL: Final = 1e-3
 """What the mean end of a task counts beside a slot of a work: enough to tell lists apart."""
@@ -38,8 +46,6 @@ class ListedTasks(NamedTuple):
     parents_start: Array
     parents: Array
     """those of a task are between its start and the next one's"""
-    children_start: Array
-    children: Array
     arrivals: Array
     """[work]: before which nothing of it begins"""
     free: Array
@@ -150,31 +156,20 @@ def listed_cost(tasks: ListedTasks, placing: Placing, last: Array) -> float:
     return whole + SMALL * every / max(1, len(tasks.work))
 
 
-def move(order: Array, at: Array, begin: int, end: int) -> None:
-    """Move a task of the list from one place to another; `at` tells where each one is."""
-    task = order[begin]
-    step = 1 if end > begin else -1
-    for place in range(begin, end, step):
-        order[place] = order[place + step]
-        at[order[place]] = place
-    order[end] = task
-    at[task] = end
-
-
-def place_for(tasks: ListedTasks, at: Array, task: int, drawn: Any) -> Any:
-    """A place between those of the task's parents and of its children."""
-    first, last = 0, len(at) - 1
-    for edge in range(tasks.parents_start[task], tasks.parents_start[task + 1]):
-        first = max(first, at[tasks.parents[edge]] + 1)
-    for edge in range(tasks.children_start[task], tasks.children_start[task + 1]):
-        last = min(last, at[tasks.children[edge]] - 1)
-    return first + scaled(drawn, last - first + 1)
+def sort_list(tasks: ListedTasks, tails: Array, aims: Array, shifts: Array, begins: Array) -> Array:
+    """Tasks by when each has to begin, with its own shift; none before its parents."""
+    for task in range(len(tails)):
+        begins[task] = aims[tasks.work[task]] - tails[task] + shifts[task]
+        for edge in range(tasks.parents_start[task], tasks.parents_start[task + 1]):
+            begins[task] = max(begins[task], begins[tasks.parents[edge]] + AFTER)
+    return np.argsort(begins, kind="mergesort")
 
 
 def anneal(
     tasks: ListedTasks,
     placing: Placing,
-    order: Array,
+    tails: Array,
+    aims: Array,
     bound: Array,
     best: Array,
     steps: int,
@@ -182,36 +177,33 @@ def anneal(
 ) -> float:
     """Change the list so often; `best` gets start and offer of the tasks in the best one.
 
-    What it cost, beginning with that of the list as it is: infinite, if no list had room.
+    `tails` are slots from the begin of a task to the end of its work, `aims` those by which works
+    are to be over in the first list. What the best one cost: infinite, if no list had room.
     """
-    count, offers = len(order), len(tasks.limit)
-    at = np.empty(count, np.int64)
-    for place in range(count):
-        at[order[place]] = place
-    last = np.empty(len(tasks.arrivals), np.int64)
+    count, works, offers = len(tails), len(aims), len(tasks.limit)
+    shifts, begins = np.zeros(count), np.empty(count)
+    last = np.empty(works, np.int64)
     now = least = np.inf
     state = splitmix(np.uint64(seed))
     for step in range(steps):
-        state += np.uint64(GOLDEN)
-        drawn = splitmix(state)
+        state += np.uint64(2) * np.uint64(GOLDEN)
+        drawn, other = splitmix(state - np.uint64(GOLDEN)), splitmix(state)
         low, high = drawn & np.uint64(LOW), drawn >> np.uint64(32)
-        task = scaled(low, count)
-        before, place = bound[task], at[task]
-        other = place
-        state += np.uint64(GOLDEN)
-        drawn = splitmix(state)
-        if step > 0 and high & np.uint64(3) == 0:
-            bound[task] = scaled(drawn & np.uint64(LOW), offers + 1) - 1
+        change = 2.0 * float(other & np.uint64(LOW)) / (1 << 32) - 1.0
+        kind = high & np.uint64(7)  # of eight changes, four are of works and one is of an offer
+        task, work = scaled(low, count), scaled(low, works)
+        aim, shift, offer = aims[work], shifts[task], bound[task]
+        if step > 0 and kind < np.uint64(4):
+            aims[work] += FAR * change
+        elif step > 0 and kind < np.uint64(7):
+            shifts[task] = NEAR * change
         elif step > 0:
-            other = place_for(tasks, at, task, drawn & np.uint64(LOW))
-            move(order, at, place, other)
-        if step > 0 and bound[task] == before and other == place:
-            continue
+            bound[task] = scaled(other & np.uint64(LOW), offers + 1) - 1
         found = np.inf
-        if place_list(tasks, placing, order, bound):
+        if place_list(tasks, placing, sort_list(tasks, tails, aims, shifts, begins), bound):
             found = listed_cost(tasks, placing, last)
         heat = HOT * (COLD / HOT) ** (step / steps)
-        chance = float(drawn >> np.uint64(32)) / (1 << 32)
+        chance = float(other >> np.uint64(32)) / (1 << 32)
         if found <= now or chance < np.exp((now - found) / heat):
             now = found
             if found < least:
@@ -219,8 +211,7 @@ def anneal(
                 for one in range(count):
                     best[one, 0], best[one, 1] = placing.start[one], placing.offer[one]
         else:
-            bound[task] = before
-            move(order, at, other, place)
+            aims[work], shifts[task], bound[task] = aim, shift, offer
     return least
 
 
@@ -241,5 +232,5 @@ def new_placing(tasks: ListedTasks) -> Placing:
 @cache
 def compiled() -> Callable[..., float]:
     """`anneal`; the first call imports numba."""
-    let_kernels_call(splitmix, scaled, cost_if, put, listed_cost, move, place_for, place_list)
+    let_kernels_call(splitmix, scaled, cost_if, put, listed_cost, sort_list, place_list)
     return compile_kept(anneal)

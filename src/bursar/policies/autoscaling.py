@@ -6,7 +6,9 @@ More machines are rented at once, up to the limits. Fewer means that idle machin
 longest idle first; busy ones stay. A machine whose release saves no money, because its unit is paid
 for, stays to the end of its unit and may serve until then: `renew` lets it go if it is not wanted
 by then (workload thesis, 4.2.2 and 5.2.1, but for that: with `release="at-once"` idle machines go
-at once).
+at once). Nor is a long unit paid at once for demand that may be gone in a minute: the machines that
+are lacking are rented little by little, a part of them at each decision, so that most are there
+within a thirtieth of a unit. What paid machines take meanwhile needs no others.
 
 Booting machines count as provisioned, so that a boot may take longer than the interval. Accounts
 decide one after the other, in random order: the first ones get what a limit leaves. Where the paid
@@ -44,6 +46,9 @@ from bursar.state.view import Machine, View
 INTERVAL: Final[Time] = 30 * SECOND
 """Between two decisions, as in the experiments of chapter 4."""
 
+SOON: Final = 1 / 30
+"""The part of a paid unit within which most of the machines that are lacking are rented."""
+
 LEARNS_FROM: Final = frozenset({ev.ScaleDecided, ev.MachineDown})
 """Kinds of events that every autoscaler learns from."""
 
@@ -69,11 +74,16 @@ class FleetDecision(msgspec.Struct, frozen=True):
     fleet: Mapping[str, int]
     demand: int
     supply: int
+    later: int = 0
+    """machines that are wanted, and rented later if they are then"""
 
     @property
     def reason(self) -> str:
         reason = self.wanted.reason
-        return reason if self.fleet == self.wanted.fleet else f"{reason}; as the budget allows"
+        if self.later:
+            reason += f"; {counted(self.later, 'machine')} later, since their paid units are long"
+        is_whole = sum(self.fleet.values()) + self.later >= sum(self.wanted.fleet.values())
+        return reason if is_whole else f"{reason}; as the budget allows"
 
 
 class Autoscaler(Provisioner):
@@ -218,14 +228,33 @@ class Autoscaler(Provisioner):
         rng = Random(seed)
         for account in rng.sample(list(view.ledger.accounts), len(view.ledger.accounts)):
             found = self._with_reliable(self.wanted(view, now, account, rng), view, account)
-            fleet = self._payable(view, now, account, found.fleet)
+            soon = self._little_by_little(found.fleet, account)
+            later = sum(found.fleet.values()) - sum(soon.values())
+            fleet = self._payable(view, now, account, soon)
             demand, supply = view.demand.now(account), self.supply(account)
-            self._decisions.append(FleetDecision(account, found, fleet, demand, supply))
+            self._decisions.append(FleetDecision(account, found, fleet, demand, supply, later))
             self._decided[account] = fleet
             for name, count in fleet.items():
                 new = count - self.machines(self.market[name], account)
                 self._promised[name] += max(0, new)
         self._promised.clear()
+
+    def part_rented(self, offer: Offer) -> float:
+        """Of the machines that are lacking, the part that is rented at each decision."""
+        unit = max(offer.billing, offer.minimum)
+        if self._at_once or not unit:
+            return 1.0
+        return min(1.0, self.interval / (SOON * unit))
+
+    def _little_by_little(self, fleet: Mapping[str, int], account: str) -> dict[str, int]:
+        """The fleet with a part of what is lacking, at least one machine of each offer."""
+        found = dict(fleet)
+        for name, count in fleet.items():
+            offer = self.market[name]
+            lacking = count - self.machines(offer, account)
+            if lacking > 0:
+                found[name] = count - lacking + ceil(self.part_rented(offer) * lacking)
+        return found
 
     def _with_reliable(self, found: WantedFleet, view: View, account: str) -> WantedFleet:
         """What is wanted, with reliable slots for tasks that were lost too often."""

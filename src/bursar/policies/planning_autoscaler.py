@@ -15,7 +15,7 @@ from random import Random
 from typing import Final
 
 from bursar.model.fleet import Fleet
-from bursar.model.market import Market
+from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.text import counted
 from bursar.model.time import MINUTE, Time
@@ -111,6 +111,10 @@ class PlanningAutoscaler(Autoscaler):
             for number in range(1, new.get(offer.name, 0) + 1):
                 for _ in range(offer.slots):
                     yield PlannedLane(new_line(offer.name, number), place, boot, [])
+
+    def part_rented(self, offer: Offer) -> float:
+        """All: the plan is for all of them, and nothing else starts."""
+        return 1.0
 
     def keeps(self, machine: Machine) -> bool:
         return machine.id in self._planned.get(machine.account, ())

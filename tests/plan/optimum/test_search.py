@@ -132,6 +132,47 @@ def test_the_bound_knows_that_machines_are_whole_and_that_works_end_at_once():
     assert optimum(instance, "response", seconds=20, clock=monotonic, workers=1).cost == 4
 
 
+def test_tasks_are_alike_if_what_is_around_them_is():
+    """Two forks of one work; a child of the second takes longer, so that the forks differ."""
+    tasks = (
+        SlottedTask(0, (1, 1)),
+        SlottedTask(0, (1, 1)),
+        *(SlottedTask(0, (1, 1), (0,)) for _ in range(3)),
+        SlottedTask(0, (1, 1), (1,)),
+        SlottedTask(0, (1, 1), (1,)),
+        SlottedTask(0, (2, 1), (1,)),
+        SlottedTask(1, (1, 1)),
+    )
+    instance = SlottedWorkload((0, 0), tasks, (SMALL, LARGE), 6, interval=3, intervals=4)
+    assert instance.alike == (0, 1, 2, 2, 2, 5, 5, 7, 8)
+
+
+def shared_children(seed):
+    """A few kinds of tasks in two works, with children that several need."""
+    rng = Random(seed)
+    tasks: list[SlottedTask] = []
+    for work in range(2):
+        first = len(tasks)
+        heads = rng.randint(1, 4)
+        tasks += [SlottedTask(work, (rng.randint(1, 2), 1)) for _ in range(heads)]
+        for _ in range(rng.randint(1, 4)):
+            needs = rng.sample(range(first, first + heads), rng.randint(1, heads))
+            tasks.append(SlottedTask(work, (rng.randint(1, 2), 1), tuple(sorted(needs))))
+    offers = SlottedOffer(rng.randint(1, 3), 1), SlottedOffer(rng.randint(0, 2), rng.randint(2, 3))
+    arrivals = 0, rng.randint(0, 2)
+    return SlottedWorkload(
+        arrivals, tuple(tasks), offers, rng.randint(1, 4), interval=2, intervals=9
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_is_the_same_if_each_task_is_for_itself(seed):
+    instance, apart = shared_children(seed), shared_children(seed)
+    apart.__dict__["alike"] = tuple(range(len(apart.tasks)))
+    bounds = [relaxed_bound(one, "response", seconds=20) for one in (instance, apart)]
+    assert bounds[0] == bounds[1]
+
+
 @pytest.mark.parametrize("aim", ["lateness", "response"])
 def test_changed_lists_are_schedules_and_get_better(aim):
     instance = crowded(works=4)

@@ -121,6 +121,16 @@ def test_forecast_rents_nothing_for_what_is_over_before_a_machine_is_up():
     )
 
 
+def test_forecast_rents_nothing_for_a_task_that_a_slot_takes_a_moment_later():
+    """The machine that is up is free a second after a new one, and two seconds after it."""
+    for later, slots in ((1, 1), (2, 2)):
+        scene = scene_of(flow(((), ())), runtimes=Told(0, 0), offer=SLOW)
+        scene.machine()
+        boot = scene.state.boot_time(SLOW, scene.at) // SECOND
+        scene.state.runtimes = Told(boot + later, boot + later)
+        assert target(ForecastAhead(BOOTING), scene) == slots
+
+
 def test_forecast_looks_past_a_boot_that_is_longer_than_the_interval():
     late = Offer("one", Money.parse("0.001"), SECOND, limit=50, boot=2 * MINUTE)
     scene = scene_of(flow(((), ())), runtimes=Told(10, 10), offer=late)

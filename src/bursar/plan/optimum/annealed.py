@@ -14,37 +14,40 @@ from bursar.plan.optimum.slotted import (
     Placed,
     SlottedSchedule,
     SlottedWorkload,
+    completions,
     cost_of,
     problems,
 )
 
-SPEED: Final = 6_000_000
+SPEED: Final = 3_000_000
 """Tasks that are placed in a second, roughly, on one processor."""
-FIRST_STEPS: Final = 30_000
-"""Changes in the first attempt; each one more has four times as many."""
+STEPS: Final = 12_000
+"""Changes in one attempt."""
 
 
 def annealed(
     instance: SlottedWorkload, aim: Aim, start: SlottedSchedule, *, seconds: float, seed: int = 0
 ) -> SlottedSchedule:
-    """The best of several attempts, or the start; they are as long as the time allows, roughly.
+    """The best of several attempts, or the start; as many as the time allows, roughly.
+
+    Each aims at first at the ends that works have in the best schedule so far.
 
     The result depends on the seed and the time given, not on the speed of the computer.
     """
-    tasks = _listed(instance, aim)
-    first = sorted(range(len(instance.tasks)), key=lambda number: (start[number].start, number))
-    left = int(seconds * SPEED / max(1, len(first)))
-    best, steps = start, FIRST_STEPS
+    tasks, count = _listed(instance, aim), len(instance.tasks)
+    left = int(seconds * SPEED / max(1, count))
+    best = start
     while left > 0:
-        steps = min(steps, left) if 2 * steps <= left else left
-        order, bound = np.array(first, np.int64), np.full(len(first), -1, np.int64)
-        found = np.zeros((len(first), 2), np.int64)
-        cost = compiled()(tasks, new_placing(tasks), order, bound, found, steps, seed)
+        steps = STEPS if left >= 2 * STEPS else left
+        aims = np.array(completions(instance, best), np.float64)
+        bound, found = np.full(count, -1, np.int64), np.zeros((count, 2), np.int64)
+        lists = np.array(instance.tails, np.float64), aims, bound
+        cost = compiled()(tasks, new_placing(tasks), *lists, found, steps, seed)
         if isfinite(cost):
             schedule = [Placed(int(offer), int(slot)) for slot, offer in found]
             if cost_of(instance, schedule, aim) < cost_of(instance, best, aim):
                 best = schedule
-        left, steps, seed = left - steps, 4 * steps, seed + 1
+        left, seed = left - steps, seed + 1
     assert best is start or not problems(instance, best)  # noqa: S101
     return best
 
@@ -56,8 +59,6 @@ def _listed(instance: SlottedWorkload, aim: Aim) -> ListedTasks:
         takes=np.array([task.takes for task in instance.tasks], np.int64),
         parents_start=_starts(parents),
         parents=_numbers([one for row in parents for one in row]),
-        children_start=_starts(instance.children),
-        children=_numbers([one for row in instance.children for one in row]),
         arrivals=_numbers(instance.arrivals),
         free=_numbers(instance.arrivals if aim == "response" else instance.ends),
         late=0 if aim == "response" else 1,

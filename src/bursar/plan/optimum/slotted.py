@@ -8,7 +8,7 @@ an interval keeps its machine, and others take what is free.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from itertools import product
 from typing import Literal
@@ -101,6 +101,33 @@ class SlottedWorkload(msgspec.Struct, frozen=True, dict=True):
             after = max((found[child] for child in self.children[number]), default=0)
             found[number] = min(self.tasks[number].takes) + after
         return tuple(found)
+
+    @cached_property
+    def alike(self) -> tuple[int, ...]:
+        """By task, the first one that is like it.
+
+        It is of the same work, takes as long, and comes before and after tasks that are alike.
+        """
+        found = _first_of([(task.work, task.takes) for task in self.tasks])
+        while True:
+            around = [
+                (own, _sorted_of(found, task.parents), _sorted_of(found, children))
+                for own, task, children in zip(found, self.tasks, self.children, strict=True)
+            ]
+            finer = _first_of(around)
+            if finer == found:
+                return tuple(found)
+            found = finer
+
+
+def _first_of(values: Sequence[Hashable]) -> list[int]:
+    """By place, the first place with the same value."""
+    firsts: dict[Hashable, int] = {}
+    return [firsts.setdefault(value, place) for place, value in enumerate(values)]
+
+
+def _sorted_of(values: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(values[place] for place in places))
 
 
 class Placed(msgspec.Struct, frozen=True):

@@ -3,8 +3,9 @@
 As HyperQueue asks its scheduler about workers that it does not have. The execution goes to the end
 of the next interval, counted from when a machine rented now would be up. Ready tasks begin in the
 order of arrival, as with `backfill`, on slots that are there, or that are free again or have booted
-by then; only what a new machine could begin sooner asks for one. So nothing is rented for work
-that is over before a machine is up, which `plan` does not see. Needs run times. What a budget per
+by then; only what a new machine could begin clearly sooner asks for one. So nothing is rented for
+work that is over before a machine is up, or that a slot takes a moment later, which `plan` does not
+see. Needs run times. What a budget per
 interval does not pay is not rented.
 """
 
@@ -22,6 +23,8 @@ from bursar.state.task_status import READY, RUNNING, WAITING
 from bursar.state.view import View
 
 NEVER: Final[Time] = 1 << 62
+MOMENT: Final = 1 / 25
+"""The part of an interval by which a new slot has to be sooner than one that is there."""
 
 _Ready = tuple[Time, int, int]
 """when a task is ready, from now; the place of its work in the order of arrival; the task"""
@@ -54,6 +57,7 @@ class _Imagined:
         self._entry, self._view = entry, view
         self._boot = min(view.boot_time(offer, now) for offer in entry.market.offers)
         self._end = self._boot + entry.interval
+        self._moment = int(MOMENT * entry.interval)
         self._size = entry.size(account)
         self._ends: dict[int, Time] = {}
         """by task that runs, or that was given a slot"""
@@ -97,7 +101,8 @@ class _Imagined:
         soonest = max(at, self._slots[0][0] if self._slots else NEVER)
         with_new = max(at, self._boot)
         is_full = self._size is not None and self._count >= self._size
-        begin = soonest if is_full else min(soonest, with_new)
+        is_soon = soonest <= with_new + self._moment
+        begin = soonest if is_full or is_soon else with_new
         if begin >= self._end:
             return None
         if begin == soonest:
