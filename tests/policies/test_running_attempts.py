@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 
 from bursar.engine.roles import Policy
@@ -51,9 +52,14 @@ class Following:
 def rows_of(index, view):
     may = index.may_replicate(view)
     columns = [index.attempts, index.tasks, index.machines, index.started, index.offers]
-    least = index.least_by_task(-index.attempts)
+    rows = np.arange(len(index))
+    least, keys = index.least_by_task(-index.attempts), index.keys(rows)
+    assert index.least_by_task(-index.attempts, rows).tolist() == least.tolist()
+    tasks = index.tasks.tolist()
+    rivals = index.with_rivals(rows[:3]).tolist()
+    assert rivals == [row for row, task in enumerate(tasks) if task in tasks[:3]]
     return (
-        [column.tolist() for column in (*columns, index.first, index.keys, least)],
+        [column.tolist() for column in (*columns, index.first, keys, least)],
         sorted(index.run_on),
         [index.rows_of(place) for place in range(len(view.market.offers))],
         index.is_single,

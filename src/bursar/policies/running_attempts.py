@@ -187,25 +187,32 @@ class RunningAttempts:
         begin = sum(count for place, count in self._counts.items() if place < offer)
         return slice(begin, begin + self._counts[offer])
 
-    @property
-    def keys(self) -> Integers:
+    def keys(self, rows: Integers) -> Integers:
         """By these rows are in the order of their machines' numbers, then of their own."""
-        return (self.machines << _KEY) + self.attempts
+        found: Integers = (self.machines[rows] << _KEY) + self.attempts[rows]
+        return found
 
     @property
     def is_single(self) -> bool:
         """Whether no task has two of them."""
         return len(self._groups) == len(self._columns)
 
-    def least_by_task(self, values: Integers) -> Integers:
-        """For each row, the least value that a row of the same task has."""
+    def least_by_task(self, values: Integers, rows: Integers | None = None) -> Integers:
+        """For each row, or each of some, the least value that one of them of the same task has."""
         if self.is_single:
             return values
-        groups = self._columns[6]
+        groups = self._columns[6] if rows is None else self._columns[6][rows]
         least = np.full(len(self._groups) + len(self._free), LARGEST)
         np.minimum.at(least, groups, values)
         found: Integers = least[groups]
         return found
+
+    def with_rivals(self, rows: Integers) -> Integers:
+        """These rows, and all others of the same tasks."""
+        groups = self._columns[6]
+        is_wanted = np.zeros(len(self._groups) + len(self._free), np.bool_)
+        is_wanted[groups[rows]] = True
+        return np.flatnonzero(is_wanted[groups])
 
     def may_replicate(self, view: View) -> Truths | None:
         """Whether the task of each row may get another attempt; None: all may.

@@ -236,13 +236,17 @@ def _best(points: Floats, most: int) -> NDArray[np.int64]:
 
 def _seen_before(rows: Integers, before: Integers) -> NDArray[np.bool_]:
     """Rows that stand before, or earlier among these."""
-    known = {row.tobytes() for row in np.ascontiguousarray(before)}
-    found = np.zeros(len(rows), dtype=np.bool_)
-    for number, row in enumerate(np.ascontiguousarray(rows)):
-        key = row.tobytes()
-        found[number] = key in known
+    known, found = set(_keys(before)), []
+    for key in _keys(rows):
+        found.append(key in known)
         known.add(key)
-    return found
+    return np.array(found, dtype=np.bool_)
+
+
+def _keys(rows: Integers) -> list[object]:
+    """Rows as something that a set can hold."""
+    whole_row = np.dtype((np.void, rows.itemsize * rows.shape[1]))
+    return list(np.ascontiguousarray(rows).view(whole_row).ravel().tolist())
 
 
 def _useful(sampled: SampledBag, seed: int) -> SampledBag:

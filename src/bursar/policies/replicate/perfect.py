@@ -45,11 +45,16 @@ class TrueTimes:
         self._runtimes = runtimes
         machines = [view.machines[number] for number in live.machines.tolist()]
         here = map(runtimes, self._tasks, machines)
-        self.left: Integers = live.started + np.fromiter(here, np.int64, len(machines)) - now
+        self._left: Integers = live.started + np.fromiter(here, np.int64, len(machines)) - now
+
+    def left_of(self, rows: Integers) -> Integers:
+        found: Integers = self._left[rows]
+        return found
 
     def later_than_on(self, machine: Machine) -> Integers:
         rows: Integers = np.arange(len(self._tasks))
-        found: Integers = rows[(self.left > 0) & (self.left > self.needed(machine, rows))]
+        left = self._left
+        found: Integers = rows[(left > 0) & (left > self.needed(machine, rows))]
         return found
 
     def needed(self, machine: Machine, rows: Integers) -> Integers:

@@ -43,9 +43,8 @@ _NONE: Final[Integers] = np.empty(0, dtype=np.int64)
 class Expectation(Protocol):
     """What is expected of attempts at one moment."""
 
-    @property
-    def left(self) -> Integers:
-        """How long each of them goes on, by row; `LARGEST` where nothing is known."""
+    def left_of(self, rows: Integers) -> Integers:
+        """How long each of some goes on, by row; `LARGEST` where nothing is known."""
         ...
 
     def later_than_on(self, machine: Machine) -> Integers:
@@ -71,11 +70,16 @@ class Expected:
 
     @property
     def left(self) -> Integers:
+        """How long each of them goes on; `LARGEST` where nothing is known."""
         if self._left is None:
-            here = self._all.here
-            left = here - self._elapsed
-            self._left = left if here.all() else np.where(here > 0, left, LARGEST)
+            self._left = _left(self._all.here, self._elapsed)
         return self._left
+
+    def left_of(self, rows: Integers) -> Integers:
+        if self._left is not None or self._live.are_few:
+            found: Integers = self.left[rows]
+            return found
+        return _left(self.here(rows), self._elapsed[rows])
 
     def here(self, rows: Integers) -> Integers:
         """What each of some takes in all where it runs; 0 where nothing is known."""
@@ -94,7 +98,7 @@ class Expected:
         slower = [place for place in live.run_on if may_end_sooner((self._offers[place],), name)]
         if not slower:
             return _NONE
-        if live.are_few or not live.is_single:  # then all are looked at in any case
+        if live.are_few:
             left, there = self.left, self.time_on(name)
             is_later = (left > there) & (left < LARGEST) & (there > 0)
             for place in live.run_on:
@@ -132,6 +136,11 @@ class Expected:
         )
 
 
+def _left(here: Integers, elapsed: Integers) -> Integers:
+    left = here - elapsed
+    return left if here.all() else np.where(here > 0, left, LARGEST)
+
+
 class _Some(msgspec.Struct, frozen=True):
     """Some rows of what is expected of all."""
 
@@ -167,8 +176,6 @@ class Longest:
         self._live = live
         self._outlook = outlook
         self._may: Truths | None = live.may_replicate(view)
-        self._first: Truths | None = None
-        """whether each row is the one of its task that is expected to end first; None: not asked"""
         self._queues: dict[str, _Queue] = {}
         """by offer, what may be picked"""
 
@@ -191,17 +198,19 @@ class Longest:
             if self._may is not None:
                 rows = rows[self._may[rows]]
             if len(rows) and not self._live.is_single:
-                rows = rows[self._first_to_end[rows]]
+                rows = self._first_to_end(rows)
             self._queues[name] = _Queue(self._live, self._outlook, machine, rows)
         return self._queues[name]
 
-    @property
-    def _first_to_end(self) -> Truths:
-        if self._first is None:
-            live, left, keys = self._live, self._outlook.left, self._live.keys
-            ties = np.where(left == live.least_by_task(left), keys, LARGEST)
-            self._first = keys == live.least_by_task(ties)
-        return self._first
+    def _first_to_end(self, rows: Integers) -> Integers:
+        """Those of them that are expected to end before all others of their tasks."""
+        live, rivals = self._live, self._live.with_rivals(rows)
+        left, keys = self._outlook.left_of(rivals), live.keys(rivals)
+        ties = np.where(left == live.least_by_task(left, rivals), keys, LARGEST)
+        is_first = np.zeros(len(live), np.bool_)
+        is_first[rivals] = keys == live.least_by_task(ties, rivals)
+        found: Integers = rows[is_first[rows]]
+        return found
 
 
 class _Queue:
@@ -232,16 +241,17 @@ class _Queue:
         return self._sorted.pop()
 
     def _sort_some(self) -> None:
-        live, left, rows = self._live, self._outlook.left, self._rows
-        self._rows = _NONE
+        live, rows, self._rows = self._live, self._rows, _NONE
+        left = self._outlook.left_of(rows)
         if self._unsorted:
             self._unsorted -= 1
-            most = left[rows]
-            is_first = most == most.max()
-            rows, self._rows = rows[is_first], rows[~is_first]
+            is_first = left == left.max()
+            self._rows = rows[~is_first]
+            rows, left = rows[is_first], left[is_first]
         if len(rows) > 1:
-            rows = rows[np.lexsort((live.keys[rows], live.first[rows], -left[rows]))][::-1]
-        columns = (live.tasks[rows], left[rows], self._outlook.needed(self._machine, rows))
+            order = np.lexsort((live.keys(rows), live.first[rows], -left))[::-1]
+            rows, left = rows[order], left[order]
+        columns = (live.tasks[rows], left, self._outlook.needed(self._machine, rows))
         self._sorted = list(zip(*(column.tolist() for column in columns), strict=True))
 
 
