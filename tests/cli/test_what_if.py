@@ -191,3 +191,35 @@ def test_an_option_of_plan_that_would_have_no_effect_is_refused(place, words, re
     _, err = place.bursar("plan", "-m", "market.toml", *words, code=2)
     assert reported in err
     assert len(err.strip().splitlines()) == 1
+
+
+# --- run times of before -------------------------------------------------------------------------
+
+
+def log_of(place, times):
+    """A job log of this computer with these run times, in seconds."""
+    head = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n"
+    rows = (f"{one}\t:\t0\t{time}\t0\t0\t0\t0\ttrue\n" for one, time in enumerate(times, 1))
+    (place.path / "old.log").write_text(head + "".join(rows))
+
+
+def test_a_run_keeps_all_run_times_of_its_history(place):
+    log_of(place, [0.02] * 9 + [0.5])
+    words = ("run", "-m", "market.toml", "-b", "2", "--history", "old.log", "--name", "r")
+    place.bursar(*words, "true", ":::", "1", "2", "3")
+    made_with = load_state(Home(place.path / ".bursar").find("r").journal).created.made_with
+    assert made_with.history.times == (*[20_000] * 9, 500_000)
+    assert made_with.runtime == made_with.history.mean
+
+
+def test_a_bag_can_be_simulated_with_the_run_times_of_a_log(place):
+    """Each task takes one second or five: no draw is between."""
+    log_of(place, [1.0] * 150 + [5.0] * 50)
+    words = ("simulate", "-m", "market.toml", "-b", "9", "--tasks", "20", "--runs", "3")
+    found = place.json(*words, "--history", "old.log", "--known")
+    assert all(run["tasks"]["done"] == 20 for run in found["runs"])
+    for more in (("--runtime", "2s"), ("--deviation", "1s")):
+        _, err = place.bursar(*words, "--history", "old.log", *more, code=2)
+        assert f"run times are those of the history: leave out {more[0]}" in err
+    _, err = place.bursar(*words[:5], "--history", "old.log", code=2)
+    assert "add --tasks N" in err
