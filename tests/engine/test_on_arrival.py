@@ -1,4 +1,4 @@
-"""A placer that plans ahead is asked when work arrives, also while no machine is idle."""
+"""Placers that plan ahead or reserve machines are asked where others are not."""
 
 from __future__ import annotations
 
@@ -40,3 +40,33 @@ def test_a_placer_that_asks_another_wants_what_that_one_wants():
         assert make().on_arrival is wanted
         assert PlacedByAccount(make).on_arrival is wanted
         assert ReliableRetries(make()).on_arrival is wanted
+
+
+class Watching(FifoPlacer):
+    """Notes when it was asked though no task was ready."""
+
+    def __init__(self, on_idle):
+        super().__init__()
+        self.on_idle = on_idle
+        self.idle = []
+
+    def place(self, view, now, rng):
+        if not view.ready:
+            self.idle.append((now, len(view.idle)))
+        return super().place(view, now, rng)
+
+
+@pytest.mark.parametrize(("on_idle", "idle"), [(True, [(2, 1)]), (False, [])])
+def test_it_is_asked_about_idle_machines_while_no_task_is_ready(on_idle, idle):
+    works = [PlainWork(0, [PlainTask(2, 2), PlainTask(7, 7), PlainTask(5, 5, (1,))])]
+    placer = Watching(on_idle)
+    assert run_engine(works, [1.0, 1.0], placer).ended.status == "done"
+    assert [one for one in placer.idle if one[0] > 0] == idle
+
+
+def test_only_lazy_reservations_are_looked_at_while_no_task_is_ready():
+    for name, wanted in (("fes:life=lazy", True), ("fes:life=eager", False), ("cpp", False)):
+        make = find("placer", name)
+        assert make().on_idle is wanted
+        assert PlacedByAccount(make).on_idle is wanted
+        assert ReliableRetries(make()).on_idle is wanted

@@ -107,6 +107,7 @@ def test_an_entry_that_lacks_what_its_role_declares_is_refused_in_one_line(role)
 def test_an_entry_may_implement_its_role_without_inheriting():
     class Whole:
         on_arrival = False
+        on_idle = False
 
         def learns_from(self):
             return None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.state.anything import OFFERS, OWNERS, Anything
 
 from bursar.state import recent
-from bursar.state.fleet_counts import FleetCounts, OfferCounts
+from bursar.state.fleet_counts import FleetCounts, IdleSince, OfferCounts
 
 
 def counted(state, names, accounts):
@@ -55,3 +55,18 @@ def test_counts_are_those_of_a_look_at_everything(seed, kept, has_accounts):
                         assert counts.of(name, account) == counted(run.state, [name], [account])
     finally:
         recent.KEPT = before
+
+
+@given(st.integers(0, 10**9))
+def test_a_machine_is_idle_since_its_last_attempt_ended_however_seldom_one_looks(seed):
+    rng = Random(seed)
+    run, often, seldom = Anything(rng, False), IdleSince(), IdleSince()
+    for _ in range(80):
+        machines = run.state.changes.machines.end
+        run.happen()
+        often.look(run.state, run.state.now)
+        if rng.random() < 0.3 or run.state.changes.machines.end != machines:
+            seldom.look(run.state, run.state.now)
+            for number in run.state.idle:
+                if not run.state.machines[number].attempts:
+                    assert often[number] == seldom[number]

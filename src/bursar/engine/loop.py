@@ -94,6 +94,7 @@ class Engine:
         self._provision = policy.provisioner.provision
         self._place = policy.placer.place
         self._on_arrival = policy.placer.on_arrival
+        self._on_idle = policy.placer.on_idle
         self._works = 0
         """that had arrived when the placer was asked last"""
         self._replicate = policy.replicator.replicate
@@ -175,7 +176,7 @@ class Engine:
             self._consult("replicator", self._replicate, now)
         if state.stopping is None:
             has_arrived = self._on_arrival and self._works < len(state.work)
-            if ready and (idle or has_arrived):
+            if (ready and (idle or has_arrived)) or (self._on_idle and idle):
                 self._works = len(state.work)
                 self._consult("placer", self._place, now)
             if self._world.ahead:

@@ -98,6 +98,8 @@ class Placer(Entry, Protocol):
 
     on_arrival: bool = False
     """also asked when work has arrived and no machine is idle, to plan ahead"""
+    on_idle: bool = False
+    """also asked when machines are idle and no task is ready, to keep some of them for works"""
 
     @abstractmethod
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:

@@ -4,7 +4,9 @@ All events of an instant come first, completions before arrivals; then tasks are
 with the least key first (`placing_keys`), each on the fastest machine that is idle. Tasks that take
 no time end in the same instant, in another round. Times are whole microseconds.
 
-`advance` goes on to a moment and returns, so that who calls may add or take machines there.
+`advance` goes on to a moment and returns, so that who calls may add or take machines there; if that
+one wants to do so before tasks are placed, it stops in between, and tells all that was started and
+has ended (`placing_state.MOST_LOGGED`).
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from bursar.kernels.placing_state import (
     dequeue,
     drop,
     enqueue,
+    note,
     pop,
     push,
 )
@@ -44,6 +47,7 @@ def advance(rule: int, state: PlacingState, until: int) -> int:
     table, numbers = state.table, state.numbers
     if numbers[ps.AT_ONCE]:
         place_tasks(rule, state)
+    most_logged, numbers[ps.PAUSED] = numbers[ps.MOST_LOGGED], 0
     while numbers[ps.MOST_WORKS] == 0 or numbers[ps.UNDONE] <= numbers[ps.MOST_WORKS]:
         then = until + 1
         if numbers[ps.RUNNING] > 0:
@@ -60,6 +64,9 @@ def advance(rule: int, state: PlacingState, until: int) -> int:
             if table[row.ARRIVED, numbers[ps.ARRIVED]] > then:
                 break
             arrive(rule, state)
+        if most_logged > 0 and (then == until or numbers[ps.LOGGED] >= most_logged):
+            numbers[ps.PAUSED] = 1
+            break
         place_tasks(rule, state)
     undone: int = numbers[ps.UNDONE]
     return undone
@@ -70,6 +77,8 @@ def complete(rule: int, state: PlacingState) -> None:
     table, numbers = state.table, state.numbers
     task = pop(table, row.RUNNING, 0, numbers[ps.RUNNING], row.END)
     numbers[ps.RUNNING] -= 1
+    if numbers[ps.MOST_LOGGED] > 0:
+        note(state, ~task)
     table[row.STATUS, task] = ps.DONE
     table[row.MISSING, task] = -1
     work, machine = table[row.WORK, task], table[row.MACHINE, task]
@@ -258,6 +267,7 @@ def place_reserved(state: PlacingState) -> None:
     is_lazy = numbers[ps.LAZY] == 1
     free = numbers[ps.IDLE]
     if is_lazy:
+        give_up(state, numbers[ps.HELD] - free)
         free -= numbers[ps.HELD]
     else:
         numbers[ps.HELD] = 0
@@ -278,6 +288,19 @@ def place_reserved(state: PlacingState) -> None:
         table[row.HELD, work] = kept
         numbers[ps.HELD] += kept
         free -= kept
+
+
+def give_up(state: PlacingState, machines: int) -> None:
+    """Machines that were reserved have left: works that arrived last give theirs up first."""
+    table, numbers = state.table, state.numbers
+    place = numbers[ps.QUEUED]
+    while machines > 0 and place > 0:
+        place -= 1
+        work = table[row.QUEUE, place]
+        lost = min(machines, table[row.HELD, work])
+        table[row.HELD, work] -= lost
+        numbers[ps.HELD] -= lost
+        machines -= lost
 
 
 def reservation(state: PlacingState, work: int) -> int:
@@ -385,6 +408,8 @@ def begin(rule: int, state: PlacingState, task: int) -> None:
     table[row.START, task] = now
     table[row.END, task] = now + runtime + table[row.TRANSFER, task]
     table[row.MACHINE, task] = machine
+    if numbers[ps.MOST_LOGGED] > 0:
+        note(state, task)
     if numbers[ps.HISTORY] > 0:
         look_half_way(state, task)
     table[row.STATUS, task] = ps.RUNS
@@ -460,6 +485,7 @@ PARTS: Final = (
     refresh,
     place_tasks,
     place_reserved,
+    give_up,
     reservation,
     leave,
     time_scale,

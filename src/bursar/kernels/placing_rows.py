@@ -91,7 +91,7 @@ ASIDE: Final = 41
 
 # With a column for each machine.
 ORDER: Final = 42
-"""its place among all: the fastest first, then the smallest number"""
+"""the number of higher speeds: the fastest comes first, of equals the smallest number"""
 GROUP: Final = 43
 """which of the different speeds it has"""
 IDLE: Final = 44
@@ -118,7 +118,11 @@ TRANSFER: Final = 53
 """by task: what its files take on any machine"""
 PATH_LEFT: Final = 54
 """by work: critical path of the tasks that have not been started, where keys change with time"""
-ROWS: Final = 55
+LOG: Final = 55
+"""starts (the task) and ends (its complement) in order, each second one of them ..."""
+LOG_REST: Final = 56
+"""... and the others"""
+ROWS: Final = 57
 
 # Of `ratio`, with a column for each work, and one more, or for each machine.
 KEY: Final = 0

@@ -94,7 +94,14 @@ LAZY: Final = 33
 """1: later works keep their idle machines until it is their turn"""
 FORGETS_OVERDUE: Final = 34
 """1: `owm` never waits for a machine whose task should have ended"""
-NUMBERS: Final = 35
+MOST_LOGGED: Final = 35
+"""0: tasks are placed at every moment; else starts and ends are logged, and where it stops, at the
+latest after about so many of them, who calls says when to place"""
+LOGGED: Final = 36
+"""starts and ends that nobody has read"""
+PAUSED: Final = 37
+"""1: the events of this moment have come, and no task was placed since"""
+NUMBERS: Final = 38
 
 CLASSES: Final = 64
 """of works by size"""
@@ -234,6 +241,14 @@ def drop(state: PlacingState, work: int) -> None:
     table[row.SPOT, work] = -1
 
 
+def note(state: PlacingState, entry: int) -> None:
+    """Log that a task was started, or its complement: it has ended."""
+    table, numbers = state.table, state.numbers
+    place = numbers[LOGGED]
+    table[row.LOG + (place & 1), place >> 1] = entry
+    numbers[LOGGED] = place + 1
+
+
 def make_state(
     arrays: WorkloadArrays, speed: Array, estimates: Array, kinds: Array, rest: Mapping[int, int]
 ) -> PlacingState:
@@ -260,11 +275,11 @@ def make_state(
         (row.PARENTS_START, arrays.parents.starts),
         (row.CHILDREN_START, arrays.children.starts),
         (row.KIND, kinds),
-        (row.ORDER, np.argsort(np.argsort(-speed, kind="stable"))),
         (row.GROUP, np.unique(speed, return_inverse=True)[1]),
     ):
         table[given, : len(values)] = values
     numbers[GROUPS] = table[row.GROUP].max() + 1
+    table[row.ORDER, :machines] = numbers[GROUPS] - 1 - table[row.GROUP, :machines]
     table[[row.START, row.END, row.MACHINE], :tasks] = -1
     table[[row.TARGET, row.SPOT], :works] = -1
     ratio = np.ones((row.RATIO_ROWS, max(works + 1, machines)))
@@ -274,5 +289,5 @@ def make_state(
     return PlacingState(table, ratio, parents.astype(np.int64), children.astype(np.int64), numbers)
 
 
-PARTS: Final = (push, pop, enqueue, dequeue, settle, append, drop)
+PARTS: Final = (push, pop, enqueue, dequeue, settle, append, drop, note)
 """what the compiler is to know"""

@@ -40,7 +40,7 @@ from bursar.policies.reconcile import Target, reconcile
 from bursar.policies.reliable_retries import RepeatedLosses, has_both_pools, with_reliable
 from bursar.state import events as ev
 from bursar.state.actions import Extend, Release, Rent, Scale, Stop, Wake
-from bursar.state.fleet_counts import FleetCounts, IdleChanges
+from bursar.state.fleet_counts import FleetCounts, IdleSince
 from bursar.state.view import Machine, View
 
 INTERVAL: Final[Time] = 30 * SECOND
@@ -108,9 +108,7 @@ class Autoscaler(Provisioner):
         self._due: Time = 0
         """when to decide next"""
         self._counts = FleetCounts()
-        self._idle = IdleChanges()
-        self._idle_since: dict[int, Time] = {}
-        """by machine, for those that were idle when last looked at, and some that are not now"""
+        self._idle_since = IdleSince()
         self._decided: dict[str, Mapping[str, int]] = {}
         """by account, the fleet that was wanted last"""
         self._decisions: list[FleetDecision] = []
@@ -185,8 +183,7 @@ class Autoscaler(Provisioner):
     def provision(
         self, view: View, now: Time, rng: Random
     ) -> Iterable[Rent | Release | Scale | Wake | Stop]:
-        for number in self._idle.take(view):
-            self._idle_since[number] = now
+        self._idle_since.look(view, now)
         if view.stopping is not None or not view.total:
             return ()  # the first decision is for the first work
         if now < self._due:
@@ -356,9 +353,7 @@ class Autoscaler(Provisioner):
 
     def _idle_machines(self, view: View, offer: Offer, account: str) -> Sequence[Machine]:
         """Those without an attempt; when others were last idle is forgotten."""
-        gone = [number for number in self._idle_since if number not in view.idle]
-        for number in gone:
-            del self._idle_since[number]
+        self._idle_since.forget_busy(view)
         machines = (view.machines[number] for number in self._idle_since)
         theirs = (m for m in machines if m.account == account and m.offer.name == offer.name)
         return [machine for machine in theirs if machine.is_open and not machine.attempts]

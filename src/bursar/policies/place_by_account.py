@@ -29,7 +29,8 @@ class PlacedByAccount(Placer):
 
     def __init__(self, make: Callable[[], AccountPlacer]) -> None:
         self._make = make
-        self.on_arrival = make().on_arrival
+        made = make()
+        self.on_arrival, self.on_idle = made.on_arrival, made.on_idle
         self._placers: dict[str, AccountPlacer] = {}
         """by account"""
 

@@ -85,7 +85,7 @@ class ReliableRetries(Placer):
 
     def __init__(self, inner: Placer, most: int = RETRIES) -> None:
         self._inner = inner
-        self.on_arrival = inner.on_arrival
+        self.on_arrival, self.on_idle = inner.on_arrival, inner.on_idle
         self._lost = RepeatedLosses(most)
 
     def next_task(self, view: View, rng: Random) -> int | None:

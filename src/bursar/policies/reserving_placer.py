@@ -49,6 +49,8 @@ class ReservingPlacer(WorkloadPlacer):
         super().__init__()
         self._depth, self._share = depth, round(share * MILLION)
         self._reading, self._is_lazy = READINGS[tokens], life == "lazy"
+        self.on_idle = self._is_lazy
+        """machines that stay reserved depend on every completion before, not on tasks that wait"""
         self._seed = seed
         self._line: dict[int, RankedWork] = {}
         """by place, in the order of arrival: works that are not settled"""
@@ -67,12 +69,16 @@ class ReservingPlacer(WorkloadPlacer):
             lazy=self._is_lazy,
         )
 
+    def seed_by(self, rng: Random) -> int:
+        if self._seed is None:
+            self._seed = rng.getrandbits(62)
+        return self._seed
+
     def key(self, work: RankedWork, now: Time) -> float:
         return by_arrival()
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[Start]:
-        if self._seed is None:
-            self._seed = rng.getrandbits(62)
+        self.seed_by(rng)
         changed, done = self._works.look(view)
         for work, _ in done:
             self._held[work.place] = self._held.get(work.place, 0) + 1
@@ -94,7 +100,8 @@ class ReservingPlacer(WorkloadPlacer):
         free = _free_slots(view)
         if not self._is_lazy:
             self._held.clear()
-        free -= min(free, sum(self._held.values()))
+        self._give_up(sum(self._held.values()) - free)
+        free -= sum(self._held.values())
         for work in self._line.values():
             if not free and not self._held:
                 break
@@ -110,6 +117,13 @@ class ReservingPlacer(WorkloadPlacer):
                 self._held[work.place] = kept
                 free -= kept
         return starts
+
+    def _give_up(self, slots: int) -> None:
+        """Machines that were reserved have left: works that arrived last give theirs up first."""
+        for place in sorted(self._held, reverse=True) if slots > 0 else ():
+            lost = min(slots, self._held[place])
+            self._held[place] -= lost
+            slots -= lost
 
     def _target(self, work: RankedWork, view: View) -> int:
         if work.place not in self._targets:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from random import Random
 from typing import ClassVar
 
 import msgspec
 
+from bursar.model.market import Market
 from bursar.model.time import Time
 from bursar.policies.fastest_idle import FastestIdle
 from bursar.policies.place_by_account import AccountPlacer
@@ -52,6 +53,8 @@ class WorkloadPlacer(AccountPlacer):
     """whether run times are expected at all"""
     key_changes: ClassVar[bool] = False
     """whether keys change with time alone: then all works with waiting tasks are looked at"""
+    waits_for_machines: ClassVar[bool] = False
+    """whether a task may wait for a busy machine though another one is idle"""
 
     def __init__(self) -> None:
         self._works = RankedWorks(ranked=self.needs_ranks)
@@ -71,6 +74,10 @@ class WorkloadPlacer(AccountPlacer):
     @abstractmethod
     def compiled(self) -> CompiledRule:
         """The same for the compiled loop."""
+
+    def seed_by(self, rng: Random) -> int:
+        """What its random choices depend on, drawn when it is first asked; 0: it makes none."""
+        return 0
 
     @abstractmethod
     def key(self, work: RankedWork, now: Time) -> float:
@@ -174,10 +181,15 @@ class Corrected:
 
         The mean speed of the machines over the correction coefficient, which is 1 at first.
         """
-        counts = {name: count for name, count in view.fleet.items() if count}
-        machines = sum(counts.values())
-        speed = sum(view.market[name].speed * count for name, count in counts.items())
-        mean = speed / machines if machines else 1.0
+        mean = mean_speed(view.fleet, view.market)
         if self._took > 0 and self._expected > 0:
             return mean * (self._expected / self._took)
         return mean
+
+
+def mean_speed(fleet: Mapping[str, int], market: Market) -> float:
+    """The mean speed of a fleet; 1 if it has no machine."""
+    counts = {name: count for name, count in fleet.items() if count}
+    machines = sum(counts.values())
+    speed = sum(market[name].speed * count for name, count in counts.items())
+    return speed / machines if machines else 1.0

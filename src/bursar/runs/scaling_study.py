@@ -2,8 +2,8 @@
 
     study = study_scaling(workload, ScalingSetting(market=market, provisioners=("react", "plan")))
 
-Each run goes to its end, by the engine. It is compared with the same workload on machines that are
-all always up (`ALWAYS_UP`), which no account has to rent.
+Each run goes to its end, compiled where that is the same as by the engine. It is compared with the
+same workload on machines that are all always up (`ALWAYS_UP`), which no account has to rent.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ from bursar.report.ranking import Scores, rank
 from bursar.runs.faults import Faults
 from bursar.runs.scaling_figures import ALWAYS_UP, FigureReader, ScaledWorkload, moments_of
 from bursar.simulate.estimate_errors import UNKNOWN, EstimateError
-from bursar.simulate.faults import traced
+from bursar.simulate.faults import Runtimes, traced
 from bursar.simulate.placing import RULES, place_workload
 from bursar.simulate.scaled import ScaledRun, demand_at, run_scaled
 from bursar.simulate.workload_schedule import WorkloadSchedule
+from bursar.simulate.world import Behaviour
 from bursar.state.run_times import RunTimes, UnknownRunTimes
 
 Longs = NDArray[np.int64]
@@ -138,9 +139,7 @@ def study_scaling(
                 setting.goal,
                 policy,
                 runtimes=None if times is None else traced(times),
-                behaviour=lambda times: setting.faults.behaviour(
-                    setting.market, times, setting.seed
-                ),
+                behaviour=_behaviour_for(setting),
                 seed=setting.seed,
             )
         )
@@ -156,6 +155,14 @@ def study_scaling(
         setting.step / SECOND,
         (*read, reader.of_base(base_placer(setting))),
     )
+
+
+def _behaviour_for(setting: ScalingSetting) -> Callable[[Runtimes], Behaviour] | None:
+    """What goes wrong; None: nothing does."""
+    faults = setting.faults
+    if faults.is_none:
+        return None
+    return lambda times: faults.behaviour(setting.market, times, setting.seed)
 
 
 def _check(workload: Workload, setting: ScalingSetting) -> None:

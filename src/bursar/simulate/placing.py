@@ -104,14 +104,14 @@ class WorkloadPlacement:
         self,
         arrays: WorkloadArrays,
         speeds: Sequence[float],
-        placer: str = "backfill",
+        placer: str | CompiledRule = "backfill",
         estimates: NDArray[np.int64] | None = None,
         seed: int = 0,
         *,
         kinds: NDArray[np.int32] | None = None,
         most_works: int = 0,
     ) -> None:
-        rule = rule_of(placer)
+        rule = rule_of(placer) if isinstance(placer, str) else placer
         if rule is None:
             raise InputError(f"the placer '{placer}' plans for machines that stay; choose another")
         self._rule = rule.rule
@@ -192,7 +192,7 @@ class WorkloadPlacement:
 
     def _put_idle(self, idle: Sequence[int]) -> None:
         numbers, table, machines = self._state.numbers, self._state.table, len(self._speed)
-        table[row.IDLE, : len(idle)] = sorted(idle, key=table[row.ORDER].__getitem__)
+        table[row.IDLE, : len(idle)] = sorted(idle, key=lambda one: (table[row.ORDER, one], one))
         idle_of = np.bincount(table[row.GROUP, idle], minlength=machines)
         table[row.IDLE_OF, :machines] = idle_of
         numbers[placing_state.IDLE] = len(idle)

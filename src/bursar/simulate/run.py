@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from bursar.engine.loop import Engine
@@ -28,6 +28,7 @@ def simulate(
     seed: int = 0,
     journal: Journal | None = None,
     observers: Sequence[Observer] = (),
+    make_world: Callable[[RunState, Behaviour], SimulatedWorld] = SimulatedWorld,
 ) -> RunState:
     """Run a bag, a workflow, or work that arrives over time, in a simulated world.
 
@@ -45,7 +46,7 @@ def simulate(
         began=0.0,
     )
     state = RunState()
-    world = SimulatedWorld(state, behaviour)
+    world = make_world(state, behaviour)
     engine = Engine(state, policy, world, journal, Random(seed), observers)
     work = _arriving(arrivals)
     engine.record(opening)

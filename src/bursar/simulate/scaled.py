@@ -1,7 +1,8 @@
-"""A workload whose fleet follows demand, simulated by the engine: who ran what, when and where.
+"""A workload whose fleet follows demand: who ran what, when and where.
 
-The engine runs any autoscaler with any placer, several accounts, boots and billing units; what is
-kept of a run is what metrics need, in arrays.
+The engine runs any autoscaler with any placer, several accounts, boots and billing units. Where
+that is the same, tasks are placed by the compiled loop between the moments at which the autoscaler
+is asked (`placing_world`). What is kept of a run is what metrics need, in arrays.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from bursar.model.time import Time
 from bursar.model.workload import Workload
 from bursar.model.workload_arrays import WorkloadArrays
 from bursar.simulate.faults import ModelledBehaviour, Runtimes, given, with_transfers
+from bursar.simulate.placing_world import MakeWorld, compiled_placing, why_not_compiled
 from bursar.simulate.run import simulate
 from bursar.simulate.workload_schedule import WorkloadSchedule
-from bursar.simulate.world import Behaviour
+from bursar.simulate.world import Behaviour, SimulatedWorld
 from bursar.state import events as ev
 from bursar.state.state import RunState
 
@@ -86,24 +88,31 @@ def run_scaled(
     policy: Policy,
     *,
     runtimes: Runtimes | None = None,
-    behaviour: Callable[[Runtimes], Behaviour] = ModelledBehaviour,
+    behaviour: Callable[[Runtimes], Behaviour] | None = None,
     seed: int = 0,
+    by_engine: bool = False,
 ) -> ScaledRun:
     """Simulate a workload to its end; without `runtimes`, tasks take theirs by an offer's speed.
 
     Transfers of files, if the workload has a bandwidth, come on top. `behaviour` tells what may go
-    wrong with attempts of such run times; by default nothing does.
+    wrong with attempts of such run times; without it nothing does. With `by_engine` nothing is
+    compiled, though all comes out the same.
     """
     arrays, log = workload.arrays, StayLog()
     alone = runtimes or given(arrays.runtimes.tolist())
+    is_plain = runtimes is None and behaviour is None and not by_engine
+    make_world: MakeWorld = SimulatedWorld
+    if is_plain and not why_not_compiled(workload, market, goal, policy):
+        policy, make_world = compiled_placing(workload, market, policy)
     state = simulate(
         market,
         goal,
         [ev.WorkArrived(one.at, one.work) for one in workload.arrivals],
         policy,
-        behaviour(with_transfers(alone, arrays.transfers.tolist())),
+        (behaviour or ModelledBehaviour)(with_transfers(alone, arrays.transfers.tolist())),
         seed=seed,
         observers=[log],
+        make_world=make_world,
     )
     schedule = _schedule_of(state, len(arrays))
     return ScaledRun(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from bursar.model.time import Time
 from bursar.state.view import Machine, View
 
 
@@ -87,6 +88,46 @@ class IdleChanges:
             some = set(found)
             found = [number for number in view.idle if number in some]
         return found
+
+
+class IdleSince:
+    """Since when each idle machine is idle, or has changed while it was. `look` first.
+
+    Attempts may have ended at any time since the last look; in any other way machines change only
+    in moments in which somebody looks.
+    """
+
+    def __init__(self) -> None:
+        self._seen: tuple[int, int] | None = None
+        """the places in what changed from which on nobody has looked; None: nobody ever did"""
+        self._since: dict[int, Time] = {}
+        """by machine, for those that were idle when last looked at, and some that are not now"""
+
+    def look(self, view: View, now: Time) -> None:
+        attempts, machines = view.changes.attempts, view.changes.machines
+        before, self._seen = self._seen, (attempts.end, machines.end)
+        ended = None if before is None else attempts.since(before[0])
+        changed = None if before is None else machines.since(before[1])
+        if ended is None or changed is None:
+            ended, changed = (), tuple(view.idle)
+        log, idle = view.log, view.idle
+        for attempt in ended:
+            machine = log.machine[attempt]
+            if machine in idle:
+                self._since[machine] = max(log.started[attempt], log.ended[attempt])
+        for machine in changed:
+            if machine in idle:
+                self._since[machine] = now
+
+    def forget_busy(self, view: View) -> None:
+        for number in [number for number in self._since if number not in view.idle]:
+            del self._since[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._since)
+
+    def __getitem__(self, machine: int) -> Time:
+        return self._since[machine]
 
 
 class FleetCounts:

@@ -49,6 +49,32 @@ _APPLIERS: Final[dict[type, Callable[[RunFacts, Any], None]]] = {
 }
 
 
+def _is_there_to_come_up(state: RunFacts, event: ev.MachineUp) -> bool:
+    machine = state.machines.get(event.machine)
+    return machine is not None and machine.up is None
+
+
+def _is_there_to_be_lost(state: RunFacts, event: ev.LossAnnounced) -> bool:
+    machine = state.machines.get(event.machine)
+    return machine is not None and not machine.leaving
+
+
+def _is_unsettled(state: RunFacts, event: ev.WorkCancelled | ev.PriorityChanged) -> bool:
+    known = 1 <= event.work <= len(state.work)
+    return known and state.work.left(event.work - 1) > 0 and event.work not in state.cancelled_works
+
+
+_CONCERNS: Final[dict[type, Callable[[RunFacts, Any], bool]]] = {
+    ev.AttemptEnded: lambda state, event: event.attempt in state.attempts,
+    ev.MachineDown: lambda state, event: event.machine in state.machines,
+    ev.MachineUp: _is_there_to_come_up,
+    ev.LossAnnounced: _is_there_to_be_lost,
+    ev.WorkCancelled: _is_unsettled,
+    ev.PriorityChanged: _is_unsettled,
+}
+"""By kind of event, whether what it is about still lives; others always count."""
+
+
 class RunState(RunFacts):
     """What is known of a run, as its events tell it."""
 
@@ -62,24 +88,8 @@ class RunState(RunFacts):
 
     def expects(self, event: ev.AnyEvent) -> bool:
         """Whether an event concerns something that still lives; late ones are dropped."""
-        if isinstance(event, ev.AttemptEnded):
-            return event.attempt in self.attempts
-        if isinstance(event, ev.MachineDown):
-            return event.machine in self.machines
-        if isinstance(event, ev.MachineUp):
-            machine = self.machines.get(event.machine)
-            return machine is not None and machine.up is None
-        if isinstance(event, ev.WorkCancelled | ev.PriorityChanged):
-            known = 1 <= event.work <= len(self.work)
-            return (
-                known
-                and self.work.left(event.work - 1) > 0
-                and (event.work not in self.cancelled_works)
-            )
-        if isinstance(event, ev.LossAnnounced):
-            machine = self.machines.get(event.machine)
-            return machine is not None and not machine.leaving
-        return True
+        concerns = _CONCERNS.get(type(event))
+        return concerns is None or concerns(self, event)
 
     def check(self) -> None:
         """Verify every invariant; slow, for tests."""

@@ -342,9 +342,9 @@ class _WatchedPlacer(_Watched, Placer):
         is_shown_events: bool = True,
     ) -> None:
         super().__init__(twins, part, is_shown_events=is_shown_events)
-        self.on_arrival = self._entry.on_arrival
-        is_flag = type(self.on_arrival) is bool
-        expect(is_flag, f"on_arrival is {self.on_arrival!r}, neither true nor false")
+        self.on_arrival, self.on_idle = self._entry.on_arrival, self._entry.on_idle
+        for name, flag in (("on_arrival", self.on_arrival), ("on_idle", self.on_idle)):
+            expect(type(flag) is bool, f"{name} is {flag!r}, neither true nor false")
 
     def place(self, view: View, now: Time, rng: Random) -> Iterable[act.Start]:
         asked = self._twins.asked

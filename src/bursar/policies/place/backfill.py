@@ -30,6 +30,11 @@ class BackfillPlacer(WorkloadPlacer):
     def compiled(self) -> CompiledRule:
         return CompiledRule(BACKFILL)
 
+    def seed_by(self, rng: Random) -> int:
+        if self._seed is None:
+            self._seed = rng.getrandbits(62)
+        return self._seed
+
     def key(self, work: RankedWork, now: Time) -> float:
         return by_arrival()
 
@@ -39,5 +44,4 @@ class BackfillPlacer(WorkloadPlacer):
     def follow(
         self, view: View, now: Time, rng: Random, done: Iterable[tuple[RankedWork, int]]
     ) -> None:
-        if self._seed is None:
-            self._seed = rng.getrandbits(62)
+        self.seed_by(rng)

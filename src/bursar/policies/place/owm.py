@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import Literal
+from typing import ClassVar, Literal
 
 from bursar.kernels.placing_keys import OWM, OWM_HIGHEST, highest_rank, lowest_rank
 from bursar.model.time import Time
@@ -26,6 +26,8 @@ from bursar.state.view import Machine, View
 
 
 class OwmPlacer(WorkloadPlacer):
+    waits_for_machines: ClassVar[bool] = True
+
     def __init__(
         self,
         order: Literal["lowest", "highest"] = "lowest",
