@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bursar.model.time import SECOND
+from bursar.reproduce.autoscaling_beyond import MOST_ELASTIC, THRIFTY, budget_run, paid_by_the_hour
 from bursar.reproduce.autoscaling_setting import (
     JOB,
     OVERHEAD,
@@ -22,6 +23,28 @@ def test_the_second_workload_comes_out_but_for_hist():
     found = reproduce("autoscaling-table-4.5", quick=True)
     assert found.counts.of_own[Verdict.NO] == 0
     assert {row.what.partition(":")[0] for row in found.failed} <= {"Hist"}
+
+
+def test_the_statements_of_the_first_workload_hold_on_a_small_set():
+    """Without ConPaaS: Hist has most to spare, Plan fits best, slow boots leave tasks waiting."""
+    found = reproduce("autoscaling-table-4.3", quick=True)
+    assert found.counts.of_own[Verdict.YES] == 6
+    assert found.counts.of_own[Verdict.NO] == 0
+
+
+@pytest.mark.parametrize("entry", ["react", "plan", "token"])
+def test_long_units_cost_less_than_machines_that_are_always_up(entry):
+    own, base = paid_by_the_hour(entry, 200, 5)
+    assert own.charged_hours < base.charged_hours
+    assert own.elastic.mean <= MOST_ELASTIC
+
+
+def test_dear_machines_go_first_where_the_placer_knows_slowdowns():
+    """Learned run times: at least a tenth less slowdown than with priorities, at no more cost."""
+    before = budget_run("priority", 200, 5, "100", "pfa")
+    after = budget_run("stretch", 200, 5, "100", THRIFTY)
+    assert after[0] <= 0.9 * before[0]
+    assert after[1] <= before[1]
 
 
 def test_the_first_workload_has_the_published_mean_and_its_overhead():
@@ -60,6 +83,10 @@ def test_pfa_is_below_both_others_within_budgets_that_nobody_exceeds():
     )
     assert pfa.every_slowdown.mean() < 0.9 * plf.every_slowdown.mean()
     assert pfa.every_slowdown.mean() < 0.9 * scf.every_slowdown.mean()
+    over = [np.mean([one.over for one in run.elasticity.values()]) for run in (plf, scf, pfa)]
+    assert over.index(max(over)) == 1, "SCF has most to spare"
+    smooth = run_entry("PFA, EWMA 0.7", "120 & 80", "I", 40, 5)
+    assert smooth.every_slowdown.mean() == pytest.approx(pfa.every_slowdown.mean(), rel=0.1)
     for run in (plf, scf, pfa):
         assert run.costs["user 1"].max() <= 120
         assert run.costs["user 2"].max() <= 80
