@@ -47,6 +47,8 @@ limit = 2
 instance_type = "c5.large"
 image = "{IMAGE}"
 """
+SECONDLY = 0.000023611
+"""what a second of it costs: money is counted in billionths"""
 SHUTDOWN = """#!/bin/sh
 # shutdown -P WHEN: the player reads it
 echo "$2" > "$PLAYED/when.part" && mv "$PLAYED/when.part" "$PLAYED/when"
@@ -322,7 +324,7 @@ class Cloud(Workplace):
     def costs(self) -> dict[str, float]:
         """What Amazon would charge for each instance that was played, by moto's own record.
 
-        Some rounding of seconds aside; an hour costs 0.085, and a minute is the least.
+        Some rounding of seconds aside; a minute is the least.
         """
         found = {}
         mine = {one.id for one in self.player.played}
@@ -331,5 +333,5 @@ class Cloud(Workplace):
                 said = one["StateTransitionReason"].partition("(")[2].removesuffix(" UTC)")
                 ended = datetime.strptime(f"{said} +0000", "%Y-%m-%d %H:%M:%S %z")
                 stay = (ended - one["LaunchTime"]).total_seconds() - 1
-                found[one["InstanceId"]] = max(60.0, stay) * 0.085 / 3600
+                found[one["InstanceId"]] = max(60.0, stay) * SECONDLY
         return found
