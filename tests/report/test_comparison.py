@@ -33,3 +33,8 @@ def test_figures_decide_where_texts_have_other_units():
     rows = (("a", "90.0 s"), ("b", "2.00 min"))
     table = ComparedTable("", ("", "time"), rows, less=("time",), figures={"time": (90.0, 120.0)})
     assert table.best() == {(0, 1)}
+
+
+def test_a_column_of_bare_figures_names_its_unit():
+    table = ComparedTable("", ("", "under"), (("a", "2.3"),), units={"under": "%"})
+    assert ">under, %<" in comparison_html("", [table], [])

@@ -12,7 +12,7 @@ from bursar.model.money import Money
 from bursar.model.plan import Assumed, MakespanSpan, Plan
 from bursar.model.workflow import Workflow
 from bursar.report.page.graph import MOST_NODES, graph_of, levels_of
-from bursar.report.pictures import document, plans_html, workflow_svg
+from bursar.report.pictures import axis_marks, document, plans_html, workflow_svg
 from bursar.report.plans import plan_list
 from bursar.report.summary import Spending, Summary, Tasks
 from bursar.state.events import PlansOffered
@@ -101,3 +101,19 @@ def test_a_summary_is_drawn_with_bars_of_tasks_and_money():
     assert picture.find("{*}title").text == (
         "x: 10 done, 5 failed, 5 not done, $1.00 of $4.00, 90.0\u00a0s"
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "marks"),
+    [
+        ([60, 33.4 * 3600], 3600, [0, 10, 20, 30, 40]),
+        ([2.98, 5.56], 1, [2, 3, 4, 5, 6]),
+        ([44.0, 45.2], 1, [43, 44, 45, 46, 47, 48]),
+        ([3.0, 3.0], 1, [0, 1, 2, 3, 4]),
+        ([0.0], 1, [0, 0.5, 1, 1.5]),
+    ],
+)
+def test_axes_have_round_marks_around_all_values(values, unit, marks):
+    found = [mark / unit for mark in axis_marks(values, unit)]
+    assert found == pytest.approx(marks)
+    assert found[0] <= min(values) / unit and max(values) / unit <= found[-1]

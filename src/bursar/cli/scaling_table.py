@@ -22,6 +22,7 @@ _COLUMNS: Final = (
     *("autoscaler", "placer", "under", "over", "under-t", "over-t", "up"),
     *("slowdown", "P90", "elastic", "hours", "cost"),
 )
+_UNITS: Final = {"under": "%", "over": "%", "under-t": "%", "over-t": "%", "up": "slots"}
 _USERS: Final = ("autoscaler", "user", "under", "over", "slowdown", "P90", "cost", "most")
 _MOST: Final = "most: the largest part of a user's budget that an interval committed, in percent."
 _SCORES: Final = (
@@ -59,7 +60,9 @@ def page(study: ScalingStudy, setting: ScalingSetting, *, ranked: bool) -> str:
     """The tables and the plot as a file."""
     less = ("under", "over", "under-t", "over-t", "slowdown", "P90", "elastic", "hours", "cost")
     rows = tuple(_row(run, setting) for run in study.runs)
-    tables = [ComparedTable("Autoscalers", _COLUMNS, rows, _note(study), left=2, less=less)]
+    tables = [
+        ComparedTable("Autoscalers", _COLUMNS, rows, _note(study), left=2, less=less, units=_UNITS)
+    ]
     if len(setting.goal.accounts) > 1:
         users = tuple(row for run in study.runs for row in _account_rows(run, setting))
         tables.append(ComparedTable("Users", _USERS, users, _MOST, left=2))

@@ -31,6 +31,15 @@ class ComparedTable(msgspec.Struct, frozen=True):
     figures: Mapping[str, tuple[float | None, ...]] = msgspec.field(default_factory=dict)
     """by column, a number for each row, where texts have units that differ"""
 
+    units: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """by column, the unit of its figures, where neither its name nor its texts have one"""
+
+    def heads(self) -> list[str]:
+        """The columns with their units."""
+        return [
+            f"{name}, {self.units[name]}" if name in self.units else name for name in self.columns
+        ]
+
     def best(self) -> set[tuple[int, int]]:
         """Places of the best figures: row and column; none where all are alike."""
         found: set[tuple[int, int]] = set()
@@ -67,7 +76,7 @@ def _table(table: ComparedTable) -> str:
     sides = ["left" if n < table.left else "right" for n in range(len(table.columns))]
     head = "".join(
         f'<th scope="col" style="{_CELL}{side};border:0;font-weight:400">{escape(name)}</th>'
-        for name, side in zip(table.columns, sides, strict=True)
+        for name, side in zip(table.heads(), sides, strict=True)
     )
     rows = []
     for number, row in enumerate(table.rows):

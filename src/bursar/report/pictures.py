@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from math import ceil, floor
 from typing import Final
 
 import msgspec
 
 from bursar.model.fleet import format_fleet
 from bursar.model.money import Money
+from bursar.model.plan import Plan
 from bursar.model.text import counted
 from bursar.model.time import seconds
 from bursar.model.workflow import Workflow
@@ -21,6 +23,7 @@ from bursar.report.page.graph import WorkflowGraph, graph_of
 from bursar.report.page.numbers import amount, duration
 from bursar.report.page.snapshot import RunSnapshot
 from bursar.report.plans import PlanList
+from bursar.report.plot import round_step
 from bursar.report.summary import Summary
 from bursar.report.theme import MARKED, PAPER, SOFT_INK, STYLE
 
@@ -35,9 +38,11 @@ NODES: Final = {
 }  # fmt: skip
 WIDTH: Final = 640
 HEIGHT: Final = 260
-LEFT, TOP, RIGHT, BOTTOM = 64, 14, 620, 226
+LEFT, TOP, RIGHT, BOTTOM = 64, 22, 620, 218
+_TIME_UNITS: Final = ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (120, 60, "min"), (0, 1, "s"))
+"""from so many seconds on, the unit of an axis"""
 _BOX: Final = "font:13px system-ui,sans-serif;font-variant-numeric:tabular-nums;max-width:900px"
-_CELL: Final = "padding:3px 12px 3px 0;text-align:{};border:0;background:none"
+_CELL: Final = "padding:3px 12px 3px 0;text-align:{};border:0;background:none;white-space:nowrap"
 
 
 class PlanePoint(msgspec.Struct, frozen=True):
@@ -76,7 +81,7 @@ def plans_html(plans: PlanList) -> str:
     rows = [
         (
             str(number),
-            ", ".join(plan.names) or plan.name,
+            _label(plan),
             format_fleet(plan.fleet),
             duration(seconds(plan.makespan_s.p50)),
             duration(seconds(plan.makespan_s.p90)),
@@ -103,13 +108,17 @@ def plans_svg(plans: PlanList) -> str:
             cost_high=float(plan.cost_p90),
             name=", ".join(plan.names) or plan.name,
             told=format_fleet(plan.fleet),
-            label=", ".join(plan.names)
-            or ("" if plan.name == format_fleet(plan.fleet) else plan.name),
+            label=_label(plan),
             is_marked=plan.is_knee or plan.is_default,
         )
         for plan in plans.plans
     ]
     return plane_svg(points, plans.currency)
+
+
+def _label(plan: Plan) -> str:
+    """What it is called, beside its fleet; empty: nothing else."""
+    return ", ".join(plan.names) or ("" if plan.name == format_fleet(plan.fleet) else plan.name)
 
 
 def frontier_html(
@@ -154,9 +163,11 @@ def _shown(
     )
     told = "".join(f'<p style="margin:4px 0;opacity:.75">{escape(note)}</p>' for note in notes)
     return (
-        f'<div style="{_BOX}"><h1 style="font-size:16px;margin:4px 0">{escape(title)}</h1>{drawing}'
+        f'<div style="{_BOX}"><h1 style="font-size:16px;margin:4px 0">{escape(title)}</h1>'
+        f'<div style="overflow-x:auto" tabindex="0" role="region" aria-label="{escape(title)}">'
+        f'<div style="min-width:520px">{drawing}</div>'
         f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table>{told}</div>"
+        f"<tbody>{body}</tbody></table></div>{told}</div>"
     )
 
 
@@ -164,22 +175,28 @@ def plane_svg(points: Sequence[PlanePoint], currency: str) -> str:
     """Time across, money upward; a line leads to the P90 of each."""
     if not points:
         return ""
-    far = max(max(one.time, one.time_high) for one in points) * 1.12 or 1.0
-    high = max(max(one.cost, one.cost_high) for one in points) * 1.15 or 1.0
+    longest = max(max(one.time, one.time_high) for one in points)
+    unit, name = next((u, n) for least, u, n in _TIME_UNITS if longest >= least)
+    times = axis_marks([v for one in points for v in (one.time, one.time_high)], unit)
+    costs = axis_marks([v for one in points for v in (one.cost, one.cost_high)])
 
     def x(value: float) -> float:
-        return LEFT + (RIGHT - LEFT) * value / far
+        return LEFT + (RIGHT - LEFT) * (value - times[0]) / (times[-1] - times[0])
 
     def y(value: float) -> float:
-        return BOTTOM - (BOTTOM - TOP) * value / high
+        return BOTTOM - (BOTTOM - TOP) * (value - costs[0]) / (costs[-1] - costs[0])
 
-    parts: list[str] = []
+    parts = [
+        _text(LEFT - 6, TOP - 8, "cost", "end"),
+        _text(RIGHT, HEIGHT - 4, "time; lines lead to P90", "end"),
+    ]
     labelled: list[tuple[float, float]] = []
-    for step in range(5):
-        cost, time = high / 1.15 * step / 4, far / 1.12 * step / 4
+    for cost in costs:
         parts.append(_line(LEFT, y(cost), RIGHT, y(cost), "#8b909944"))
         parts.append(_text(LEFT - 6, y(cost) + 4, _money(cost, currency), "end"))
-        parts.append(_text(x(time), BOTTOM + 16, duration(seconds(time)), "middle"))
+    for time in times:
+        parts.append(_line(x(time), BOTTOM, x(time), BOTTOM + 4, "#8b9099"))
+        parts.append(_text(x(time), BOTTOM + 16, f"{round(time / unit, 6):g} {name}", "middle"))
     for one in points:
         parts.append(_line(x(one.time), y(one.cost), x(one.time_high), y(one.cost), "#8b9099"))
         parts.append(_line(x(one.time), y(one.cost), x(one.time), y(one.cost_high), "#8b9099"))
@@ -198,6 +215,17 @@ def plane_svg(points: Sequence[PlanePoint], currency: str) -> str:
             place, side = (here[0] - 9, "end") if is_far else (here[0] + 9, "start")
             parts.append(_text(place, here[1] - 8, one.label[:24], side))
     return _svg(WIDTH, HEIGHT, "Time and cost of each plan", parts)
+
+
+def axis_marks(values: Sequence[float], unit: float = 1.0) -> list[float]:
+    """Round values from below the least to above the most: from nothing, or close to them."""
+    least, most = min(values) / unit, max(values) / unit or 1.0
+    is_close = most / 2 <= least < 0.98 * most
+    low = max(0.0, least - (most - least) / 4) if is_close else 0.0
+    step = round_step((most * 1.04 - low) / 5)
+    first = floor(low / step + 1e-9)
+    count = max(1, ceil((most * 1.04 - first * step) / step - 1e-9))
+    return [round((first + number) * step * unit, 9) for number in range(count + 1)]
 
 
 def _money(value: float, currency: str) -> str:

@@ -112,11 +112,11 @@ def _axis(values: Sequence[float], begin: float, end: float) -> _Axis:
         low = 0.0
     if low == high:
         low, high = low - 0.5, high + 0.5
-    step = _round_step((high - low) / TICKS)
+    step = round_step((high - low) / TICKS)
     return _Axis(floor(low / step) * step, ceil(high / step) * step, begin, end, step)
 
 
-def _round_step(least: float) -> float:
+def round_step(least: float) -> float:
     """1, 2 or 5 times a power of ten, at least so much."""
     power = float(10 ** floor(log10(least)))
     return next(power * part for part in (1, 2, 5, 10) if power * part >= least * (1 - 1e-9))

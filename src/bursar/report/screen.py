@@ -126,7 +126,12 @@ def _money(shown: RunSnapshot, width: int) -> Text:
         for part in shown.money.parts
         if part.share
     ]
-    return bar + Text("\n" + " " * 11 + _clean("  ".join(words)), "dim")
+    lines, told = [""], [_clean(one) for one in words]
+    for one in told:  # no word leaves its letter
+        if len(lines[-1]) + len(one) + 2 > width - 11:
+            lines.append("")
+        lines[-1] += f"{'  ' if lines[-1] else ''}{one}"
+    return bar + Text("".join("\n" + " " * 11 + line for line in lines), "dim")
 
 
 def _choice(panel: str) -> Text:

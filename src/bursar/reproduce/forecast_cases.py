@@ -42,8 +42,8 @@ class ForecastKind(msgspec.Struct, frozen=True):
     fleet: Mapping[str, int]
     """of the runs by which a goal is chosen"""
     faults: Faults = Faults()
-    policies: Mapping[str, str] = {}
-    """none: the fleet stays as it is"""
+    adapts: bool = False
+    """the policy that bursar chooses rents and releases; otherwise the fleet stays as it is"""
 
 
 def _market(*offers: Offer) -> Market:
@@ -69,7 +69,6 @@ CLOUD: Final = _market(
 SPOT: Final = _market(
     _by_second("steady", "0.096", 2, 6), _by_second("spot", "0.032", 2, 6, pool="unreliable")
 )
-FRONTIER: Final = {"provisioner": "frontier"}
 KINDS: Final[Mapping[str, ForecastKind]] = {
     "by the hour, a fleet that stays, deadline": ForecastKind(
         HOURLY, "deadline", (80, 200), 12 * MINUTE, 0.5, {"hourly": 8}
@@ -86,11 +85,11 @@ KINDS: Final[Mapping[str, ForecastKind]] = {
     "machines that are lost, both": ForecastKind(
         MINUTES, "both", (80, 200), 6 * MINUTE, 0.4, {"slow": 6}, Faults(mean_life=40 * MINUTE)
     ),
-    "by the second, frontier, budget": ForecastKind(
-        CLOUD, "budget", (100, 250), 5 * MINUTE, 0.6, {"two": 4}, policies=FRONTIER
+    "by the second, a fleet that adapts, budget": ForecastKind(
+        CLOUD, "budget", (100, 250), 5 * MINUTE, 0.6, {"two": 4}, adapts=True
     ),
-    "by the second, frontier, deadline": ForecastKind(
-        CLOUD, "deadline", (100, 250), 5 * MINUTE, 0.6, {"two": 8, "four": 2}, policies=FRONTIER
+    "by the second, a fleet that adapts, deadline": ForecastKind(
+        CLOUD, "deadline", (100, 250), 5 * MINUTE, 0.6, {"two": 8, "four": 2}, adapts=True
     ),
     "spot machines, both": ForecastKind(
         SPOT, "both", (100, 250), 5 * MINUTE, 0.5, {"spot": 6}, Faults(mean_life=30 * MINUTE)
@@ -133,22 +132,21 @@ class ForecastCase:
         return found.makespan_s * SECOND, float(found.money.committed)
 
     def _goal(self, end: float, cost: float) -> Goal:
-        later, dearer = self._factors
-        budget = Money(round(cost * dearer * NANOS))
-        deadline = round(end * later)
+        of_end, of_cost = self._factors
+        budget = Money(round(cost * of_cost * NANOS))
+        deadline = round(end * of_end)
         if self.kind.limited == "budget":
             return Goal(budget)
         return Goal(PLENTY if self.kind.limited == "deadline" else budget, deadline)
 
     def _subject(self, goal: Goal, *, stays: bool) -> Subject:
         kind = self.kind
-        adapts = bool(kind.policies) and not stays
+        adapts = kind.adapts and not stays
         request = Request(
             market=kind.market,
             goal=goal,
             limits=Limits(3),
             fleet=None if adapts else dict(kind.fleet),
-            policies=kind.policies if adapts else {},
             bag=Bag(count=self._tasks),
         )
         middle = log(kind.mean) - kind.spread**2 / 2

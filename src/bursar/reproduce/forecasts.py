@@ -45,7 +45,7 @@ ASSUMED: Final = (
 )
 
 
-class Judged(msgspec.Struct, frozen=True):
+class JudgedForecast(msgspec.Struct, frozen=True):
     """One forecast, and what became of it."""
 
     kind: str
@@ -66,7 +66,7 @@ class Judged(msgspec.Struct, frozen=True):
         return low, middle, high
 
 
-def judged_forecasts(case: ForecastCase, draws: int = DRAWS) -> list[Judged]:
+def judged_forecasts(case: ForecastCase, draws: int = DRAWS) -> list[JudgedForecast]:
     """The forecasts of a run at all moments at which it makes one."""
     events = case.events()
     final = fold(events)
@@ -80,7 +80,7 @@ def judged_forecasts(case: ForecastCase, draws: int = DRAWS) -> list[Judged]:
         made = forecast(state, now, recall, draws=draws)
         if made is not None:
             cost = final.ledger.committed.nanos
-            found.append(Judged(case.name, made, is_kept, final.last_settled, cost))
+            found.append(JudgedForecast(case.name, made, is_kept, final.last_settled, cost))
     return found
 
 
@@ -104,7 +104,7 @@ def reproduce(
     )
 
 
-def _chances(every: Sequence[Judged]) -> list[Row]:
+def _chances(every: Sequence[JudgedForecast]) -> list[Row]:
     """Of the forecasts of a bin: how many came true."""
     rows = []
     for place in range(BINS):
@@ -129,7 +129,7 @@ def _bin(chance: float | None) -> int:
     return min(BINS - 1, int((chance or 0.0) * BINS))
 
 
-def _quantiles(every: Sequence[Judged]) -> list[Row]:
+def _quantiles(every: Sequence[JudgedForecast]) -> list[Row]:
     ends = [(one.end, one.ends) for one in every]
     costs = [(one.cost, one.costs) for one in every]
     return [
@@ -143,7 +143,7 @@ def _quantiles(every: Sequence[Judged]) -> list[Row]:
     ]
 
 
-def _kinds(every: Sequence[Judged]) -> list[Row]:
+def _kinds(every: Sequence[JudgedForecast]) -> list[Row]:
     rows = []
     for kind in KINDS:
         some = [one for one in every if one.kind == kind]

@@ -243,6 +243,7 @@ ENTRIES: Final[Mapping[str, str]] = {
     "spot-added": "spot_added",
     "regret": "regret",
     "plan-bounds": "plan_bounds",
+    "forecasts": "forecasts",
     "prob-fig-3": "prob_fig_3",
     "prob-fig-6": "prob_fig_6",
     "prob-fig-7": "prob_fig_7",

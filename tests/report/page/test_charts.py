@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import platform
 import re
 
+import msgspec
 import pytest
 from tests.report.page.test_snapshot import SMALL, begun, expect, shown
+from tests.report.test_pictures import a_plan
 
-from bursar import WorkflowBuilder
+from bursar import WorkflowBuilder, __version__
 from bursar.model.goal import Account, Budget, Goal, Limits
 from bursar.model.market import Market
 from bursar.model.money import Money
+from bursar.model.plan import Assumed
+from bursar.model.time import MINUTE
 from bursar.model.work import Work
 from bursar.model.workflow import Workflow
 from bursar.report.page.html import report_html
@@ -104,7 +109,7 @@ EMPTY = {
     "machines-canvas": "No machine has been rented yet.",
     "failures-list": "No task failed for good.",
     "ledger-table": "No machine has been rented yet.",
-    "runtime-chart": "No task has ended yet.",
+    "runtime-chart": "No task is done yet.",
 }
 """by panel, what it says before anything has happened"""
 
@@ -122,3 +127,37 @@ def test_empty_panels_say_what_is_missing_and_what_to_do(opened):
     found = snapshot(state, log, reasons, 0, is_live=True)
     browser = opened(found, "#tasks-chart .empty")
     assert {name: browser.text(f"#{name}") for name in EMPTY} == EMPTY
+
+
+def planned(scene):
+    """Two plans were offered, and one of them was chosen."""
+    plans = (
+        a_plan("cheapest", 20 * 60, "2.00"),
+        a_plan("fastest", 8 * 60, "5.00"),
+    )
+    scene.tell(ev.PlansOffered(scene.at, plans, Assumed(tasks=14, date="undated")))
+    bounds = Money.parse("5.00"), Money.parse("6.00")
+    scene.tell(ev.PlanChosen(scene.at, "fastest", {"small": 3}, 8 * MINUTE, 10 * MINUTE, *bounds))
+    return scene
+
+
+def test_the_plane_has_the_plans_the_choice_and_where_the_run_is_heading(opened):
+    found = shown(expect(planned(begun()), 9, 5.5, 0.8))
+    assert [(one.name, one.chosen) for one in found.charts.plans] == [
+        ("cheapest", False), ("fastest", True),
+    ]  # fmt: skip
+    browser = opened(found, "#plane svg")
+    told = browser.text("#plane svg")
+    assert "chosen: fastest" in told and "heading here" in told and "budget" in told
+    assert browser.evaluate("document.querySelectorAll('#plane circle').length") == 2
+    assert "plan" in browser.text("#money-chart svg"), "its band is in the chart of money"
+    assert browser.text("#promise").startswith("predicted P50at most"), "plan against actual"
+
+
+def test_the_report_says_how_to_make_the_same_run_and_with_what(opened):
+    found = shown(begun())
+    about = msgspec.structs.replace(found.about, command="bursar run ./fit ::: 1 2")
+    browser = opened(msgspec.structs.replace(found, about=about))
+    assert browser.text("#again code") == "bursar run ./fit ::: 1 2"
+    assert f"bursar {__version__}" in browser.text("#about")
+    assert f"Python {platform.python_version()}" in browser.text("#about")

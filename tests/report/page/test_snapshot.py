@@ -19,7 +19,7 @@ from bursar.model.workflow import Workflow
 from bursar.report.page.graph import MOST_GRAPHS
 from bursar.report.page.machine_log import MachineLog
 from bursar.report.page.money_split import USES
-from bursar.report.page.numbers import amount, duration, moment, share
+from bursar.report.page.numbers import amount, duration, moment, price, share
 from bursar.report.page.reasons import Reasons
 from bursar.report.page.series import MOST_POINTS, thinned
 from bursar.report.page.snapshot import snapshot
@@ -187,7 +187,7 @@ def test_decisions_for_one_reason_are_one_group():
         scene.pass_time(MINUTE)
     why = shown(scene).why
     rented = next(group for group in why.groups if group.kind == "rent")
-    assert (rented.count, rented.what) == (3, "+3 small at $0.10 a unit")
+    assert (rented.count, rented.what) == (3, "+3 small at $0.10 / min")
     assert sum(rented.strip) == 3
 
 
@@ -208,6 +208,19 @@ def test_times_have_three_digits_and_a_unit(time, text):
 )
 def test_money_has_cents_or_three_digits(text, figure):
     assert amount(Money.parse(text), "USD") == figure
+
+
+@pytest.mark.parametrize(
+    ("price_of_unit", "billing", "text"),
+    [
+        ("0.10", HOUR, "$0.10 / h"),
+        ("0.000072", SECOND, "$0.26 / h"),
+        ("0.02", MINUTE, "$0.02 / min"),
+        ("0.08", 5 * SECOND, "$0.08 / 5.00\u00a0s"),
+    ],
+)
+def test_prices_by_the_second_are_told_by_the_hour(price_of_unit, billing, text):
+    assert price(Offer("any", Money.parse(price_of_unit), billing), "USD") == text
 
 
 def test_money_that_is_almost_nothing_takes_no_more_room():

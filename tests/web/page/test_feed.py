@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from tests.live_run import live_run
 
+from bursar.journal.reader import JournalReader
 from bursar.journal.runs import Home
 from bursar.model.errors import JournalError
 from bursar.model.work import Bag, Work
@@ -60,3 +61,35 @@ def test_a_journal_that_cannot_be_read_for_a_moment_is_read_later(live, monkeypa
 def test_a_journal_that_cannot_be_read_any_more_ends_the_stream(live, monkeypatch):
     unreadable(monkeypatch, 10_000)
     assert not asyncio.run(heard(*live, b"of 7")), "a browser comes again, and is told why"
+
+
+async def followed(run, tell, monkeypatch):
+    """What is read of the journal while a viewer hears of three works: after which event each."""
+    found, read = feed.RunFeed(run), []
+    records = JournalReader.records
+    wanted = [b"of 7", b"of 14", b"of 21"]
+
+    def noted(reader, after=0):
+        read.append(after)
+        return records(reader, after)
+
+    async with asyncio.timeout(60):
+        async for message in found.events(None):
+            if b"event: snapshot" in message:
+                monkeypatch.setattr(JournalReader, "records", noted)
+                tell(ev.WorkArrived(0, Work(Bag(7))))
+            elif wanted[0] in message:
+                wanted.pop(0)
+                if not wanted:
+                    break
+                tell(ev.WorkArrived(0, Work(Bag(7))))
+    await found.close()
+    return read
+
+
+def test_an_update_reads_what_is_new_and_nothing_else(live, monkeypatch):
+    run, tell = live
+    read = asyncio.run(followed(run, tell, monkeypatch))
+    assert len(read) >= 3
+    assert min(read) > 0, "never from the first event on"
+    assert read == sorted(read)

@@ -11,7 +11,7 @@ from bursar.model.money import ZERO
 from bursar.model.text import counted
 from bursar.model.time import Time
 from bursar.report.page.machine_log import CAUSES, NEVER, MachineLog
-from bursar.report.page.numbers import amount, duration, moment
+from bursar.report.page.numbers import amount, duration, moment, price
 from bursar.report.page.series import AttemptColumns
 from bursar.state.charges import Charge
 from bursar.state.state import RunState
@@ -83,6 +83,6 @@ def _row(
         attempts=f"{attempts:,}",
         useful=f"{useful:,}",
         units=f"{charge.units:,} × {duration(offer.billing)}",
-        price=amount(offer.price, currency),
+        price=price(offer, currency),
         amount=amount(charge.amount, currency),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
+from bursar.model.market import Offer
 from bursar.model.money import NANOS, SIGNS, Money
 from bursar.model.time import DAY, HOUR, MILLISECOND, MINUTE, SECOND, Time
 
@@ -58,6 +59,15 @@ def amount(value: Money | Fraction, currency: str) -> str:
     sign = least + ("−" if exact < 0 else "")
     symbol = SIGNS.get(currency)
     return f"{sign}{symbol}{figure}" if symbol else f"{sign}{figure}{SPACE}{currency}"
+
+
+def price(offer: Offer, currency: str) -> str:
+    """What a machine costs, as people compare it: `$0.10 / h`, by the hour if billed by seconds."""
+    if offer.billing <= SECOND:
+        hourly = Fraction(offer.price.nanos * HOUR, offer.billing * NANOS)
+        return f"{amount(hourly, currency)} / h"
+    unit = {HOUR: "h", MINUTE: "min", DAY: "d"}.get(offer.billing) or duration(offer.billing)
+    return f"{amount(offer.price, currency)} / {unit}"
 
 
 def share(part: Fraction | float) -> str:

@@ -19,7 +19,7 @@ from bursar.model.goal import Goal
 from bursar.model.text import counted, cut
 from bursar.model.time import Time
 from bursar.report.page.machine_log import MachineLog
-from bursar.report.page.numbers import SPACE, amount, duration, moment
+from bursar.report.page.numbers import SPACE, amount, duration, moment, price
 from bursar.report.summary import STATUS_TEXT, goal_money
 from bursar.state import events as ev
 
@@ -75,7 +75,7 @@ class Reasons:
         self._groups: dict[tuple[str, str, str], _ReasonGroup] = {}
         self._goal = Goal()
         self._prices: dict[str, str] = {}
-        """by offer, as they are told: thousands of machines have the same"""
+        """by offer, as texts: thousands of machines have the same"""
         self.total = 0
 
     def saw(self, event: ev.AnyEvent) -> None:
@@ -160,7 +160,7 @@ class Reasons:
         machines = self._machines
         match event:
             case ev.MachineRented():
-                what = f"+\0 {event.offer} at {self._price(event.offer)} a unit"
+                what = f"+\0 {event.offer} at {self._price(event.offer)}"
                 return "rent", what, event.reason
             case ev.LeaseExtended(reason=reason, machine=machine) if reason:
                 return "keep", f"keep {machines.offer_of(machine).name} ×\0", reason
@@ -195,7 +195,7 @@ class Reasons:
         told = self._prices.get(offer)
         if told is None:
             market = self._machines.market
-            told = self._prices[offer] = amount(market[offer].price, market.currency)
+            told = self._prices[offer] = price(market[offer], market.currency)
         return told
 
     def _new_goal(self, new: Goal) -> str:

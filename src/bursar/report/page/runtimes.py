@@ -81,7 +81,7 @@ def run_times(
 
 
 def _known_tasks(state: RunState) -> NDArray[np.float64] | None:
-    """Of a single workflow: seconds of each task at speed 1, from 1 on; NaN: not known."""
+    """Seconds of each task at speed 1, from 1 on, of a single workflow; NaN: not known."""
     if len(state.work) != 1:
         return None
     tasks = state.work[0][1].tasks
@@ -104,7 +104,7 @@ def _of_results(results: Ints, source: str) -> _OfferBelief | None:
 
 
 def _of_file(times: NDArray[np.float64]) -> _OfferBelief | None:
-    """Of the tasks that ran there."""
+    """From the times of the tasks that ran there."""
     times = times[~np.isnan(times)]
     if not len(times):
         return None

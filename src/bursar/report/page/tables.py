@@ -17,7 +17,7 @@ from bursar.model.text import cut
 from bursar.model.time import SECOND, Time
 from bursar.report.page.machine_log import NEVER, MachineLog
 from bursar.report.page.money_split import PLACES, USES, OfferMoney, Use, uses_of_attempts
-from bursar.report.page.numbers import amount, duration
+from bursar.report.page.numbers import amount, duration, price
 from bursar.report.page.runtimes import OfferRunTimes
 from bursar.report.page.series import AttemptColumns
 from bursar.state.digest import digest_of
@@ -170,7 +170,7 @@ def offer_rows(
             OfferRow(
                 offer=offer.name,
                 pool="may vanish" if offer.pool == "unreliable" else "stays",
-                price=f"{amount(offer.price, currency)} / {duration(offer.billing)}",
+                price=price(offer, currency),
                 up=_or_none(up[place]),
                 rented=_or_none(rented[place]),
                 lost=_or_none(lost[place]),

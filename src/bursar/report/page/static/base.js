@@ -8,6 +8,8 @@ const NB = "\u00a0";
 const CODES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 function plain(text) { return String(text).replace(CODES, (code) => "\\u" + code.charCodeAt(0).toString(16).padStart(4, "0")); }
 function short(text, most) { const shown = plain(text); return shown.length > most ? shown.slice(0, most - 1) + "…" : shown; }
+// Both ends of a name: machines of one offer differ in their last letters.
+function squeezed(text, most) { const shown = plain(text); return shown.length > most ? shown.slice(0, most - 8) + "…" + shown.slice(-7) : shown; }
 function words(text) { return document.createTextNode(plain(text)); }
 function el(tag, className, text) {
   const made = document.createElement(tag);

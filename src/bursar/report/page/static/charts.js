@@ -258,7 +258,7 @@ function drawFleet(box, data) {
   const { charts } = data, rows = charts.fleets.slice(0, 8);
   if (!rows.length) { emptyState(box, "No machine has been rented yet."); return; }
   const { root, width, height } = canvasFor(box, "Machines of each offer over time: " + rows.map((one) => `${one.offer}, at most ${one.most}`).join("; "));
-  const end = Math.max(charts.now, 0.001), left = Math.min(110, 34 + 6.3 * Math.max(...rows.map((one) => one.offer.length))), right = width - 8, bottom = height - 22;
+  const end = Math.max(charts.now, 0.001), left = Math.min(0.34 * width, 34 + 6.3 * Math.max(...rows.map((one) => one.offer.length))), right = width - 8, bottom = height - 22;
   const x = timeScale(0, end, left, right, charts.pauses), room = (bottom - 6) / rows.length;
   timeAxis(root, x, 0, end, { top: 6, bottom }, Math.max(3, Math.floor(width / 120)));
   rows.forEach((one, row) => {
@@ -266,7 +266,7 @@ function drawFleet(box, data) {
     root.appendChild(svg("path", { d: drawn + `V${base}H${x(0)}Z`, fill: "var(--shade)" }));
     root.appendChild(svg("path", { d: drawn, fill: "none", stroke: "var(--ink)", "stroke-width": 1.5 }));
     line(root, left, base, right, base, "var(--line)");
-    label(root, left - 26, base - tall / 2 + 4, short(one.offer, 13), "", "end");
+    label(root, left - 26, base - tall / 2 + 4, squeezed(one.offer, Math.floor((left - 30) / 6)), "", "end");
     label(root, left - 4, base - tall + 8, fixed(one.most, 0), "", "end");
   });
   pauseMarks(root, x, 6, bottom);
@@ -276,7 +276,7 @@ function drawFleet(box, data) {
 
 function drawForecasts(box, data) {
   const { charts, outlook } = data, path = outlook.now ? [...outlook.history, outlook.now] : outlook.history;
-  if (path.length < 2) { emptyState(box, "Too few forecasts to compare.", "They are made from the third second on, when a third of what began has ended."); return; }
+  if (path.length < 2) { emptyState(box, "Too few forecasts to compare.", data.live ? "They are made from the third second on, when a third of what began is done." : "The run was too short for them, or nothing was done."); return; }
   const plan = charts.plans.find((one) => one.chosen), ended = !data.live;
   const { root, width, height } = canvasFor(box, "Forecasts of end and cost over time, with P10 to P90. " + outlook.told);
   const left = 56, right = width - 8, t0 = path[0].at, t1 = Math.max(path[path.length - 1].at, t0 + 1e-6);
@@ -305,19 +305,19 @@ function drawForecasts(box, data) {
 
 function drawRunTimes(box, data) {
   const rows = data.runtimes;
-  if (!rows.length) { emptyState(box, "No task has ended yet."); return; }
+  if (!rows.length) { emptyState(box, data.live ? "No task is done yet." : "No task was done."); return; }
   const tops = rows.map((one) => Math.max(one.p90 || 0, one.believed ? one.believed[2] : 0));
   const all = rows.flatMap((one) => one.dots).sort((a, b) => a - b);
   const high = Math.max(...tops, all.length ? all[Math.floor(0.985 * (all.length - 1))] : 0) * 1.12 || 1;
   const { root, width, height } = canvasFor(box, "Run times per offer: " + rows.map((one) => one.offer + ", " + one.told).join("; "));
-  const left = Math.min(110, 14 + 6.3 * Math.max(...rows.map((one) => one.offer.length))), right = width - 12, bottom = height - 20;
+  const left = Math.min(0.3 * width, 14 + 6.3 * Math.max(...rows.map((one) => one.offer.length))), right = width - 12, bottom = height - 20;
   const x = linear(0, high, left, right); x.active = high;
   timeAxis(root, x, 0, high, { top: 4, bottom }, 6);
   const room = (bottom - 4) / rows.length;
   let beyond = 0;
   rows.forEach((one, row) => {
     const middle = 4 + room * (row + 0.5), half = Math.min(18, room * 0.36);
-    label(root, left - 6, middle + 4, short(one.offer, 15), "", "end");
+    label(root, left - 6, middle + 4, squeezed(one.offer, Math.floor((left - 8) / 6)), "", "end");
     if (one.believed) {
       root.appendChild(svg("rect", { x: x(one.believed[0]), y: middle - half, width: Math.max(1, x(Math.min(high, one.believed[2])) - x(one.believed[0])), height: 2 * half, fill: "var(--shade)" }));
       line(root, x(one.believed[1]), middle - half, x(one.believed[1]), middle + half, "var(--plan)", { "stroke-dasharray": "1.5 3", "stroke-width": 2 });

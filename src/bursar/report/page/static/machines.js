@@ -49,7 +49,7 @@ function drawRows(box, data) {
   const bottom = y + 2, height = bottom + 22;
   const { context, width } = paper(box, height, `${machines.rented} machines over time, ${machines.lost} lost; the table of offers has the sums.`);
   const longest = Math.max(...rows.map((row) => (small ? row.offer : row.name).length));
-  const left = Math.min(width < 480 ? 62 : 104, 12 + 6.4 * longest), right = width - 8;
+  const left = Math.min(width < 480 ? 74 : 128, 12 + 6.4 * longest), right = width - 8;
   const end = Math.max(charts.now, ...rows.map((row) => live && row.gone === null ? Math.min(row.until, charts.now * 1.25) : row.gone === null ? charts.now : Math.min(row.until, charts.now * 1.1)), 0.001);
   const x = timeScale(0, end, left, right, charts.pauses);
   const tones = {}; for (const use of USES) tones[use] = use === "rounded" || use === "ahead" ? null : colour(use);
@@ -60,8 +60,8 @@ function drawRows(box, data) {
   rows.forEach((row, n) => {
     const top = tops[n], middle = top + bar / 2, gone = row.gone === null ? charts.now : row.gone, up = row.up === null ? gone : row.up;
     context.textAlign = "right"; context.fillStyle = ink3;
-    if (!small) context.fillText(short(row.name, 16), left - 6, middle + 4);
-    else if (row.offer !== named) context.fillText(short(row.offer, 14), left - 6, middle + 4);
+    if (!small) context.fillText(squeezed(row.name, width < 480 ? 10 : 18), left - 6, middle + 4);
+    else if (row.offer !== named) context.fillText(squeezed(row.offer, width < 480 ? 10 : 18), left - 6, middle + 4);
     named = row.offer;
     const box2 = (a, b, from, tall, fill) => { context.fillStyle = fill; context.fillRect(x(a), from, Math.max(0.6, x(b) - x(a)), tall); };
     box2(row.rented, up, top + bar / 4, bar / 2, tones.booting);
@@ -91,7 +91,7 @@ function drawRaster(box, data) {
   const sumHeight = 90, each = seats > 250 ? Math.min(1, 500 / seats) : Math.min(14, 500 / seats), tall = Math.round(seats * each);
   const top = sumHeight + 16, height = top + tall + 26 + 4 * raster.offers.length;
   const { context, width } = paper(box, height, `${machines.rented} machines in ${seats} seats over time, ${machines.lost} lost; the table of offers has the sums.`);
-  const left = width < 480 ? 62 : 92, right = width - 8, x = timeScale(0, raster.end, left, right, []);
+  const left = width < 480 ? 74 : 112, right = width - 8, x = timeScale(0, raster.end, left, right, []);
   const bytes = unpacked(raster.cells, seats * raster.bins);
   const tones = USES.map((use) => rgb(use === "rounded" || use === "ahead" ? "idle" : use === "replica" ? "off" : use));
   const pale = seats > 60 ? 0.3 : 1, back = rgb("panel");
@@ -119,7 +119,7 @@ function drawRaster(box, data) {
     context.imageSmoothingEnabled = false;
     context.drawImage(small, left, drawn, right - left, count * each);
     context.textAlign = "right"; context.fillStyle = colour("ink3");
-    context.fillText(short(offer, 13), left - 6, drawn + count * each / 2); context.fillText(fixed(count, 0), left - 6, drawn + count * each / 2 + 13);
+    context.fillText(squeezed(offer, width < 480 ? 10 : 16), left - 6, drawn + count * each / 2); context.fillText(fixed(count, 0), left - 6, drawn + count * each / 2 + 13);
     from += count; drawn += count * each + 4;
   }
   axisBelow(context, x, raster.end, top, drawn);

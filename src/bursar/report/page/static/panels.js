@@ -85,7 +85,7 @@ function showFailures(data) {
     }
     box.appendChild(add(item, el("div", "n", fixed(group.count, 0)), text));
   }
-  if (failures.retry) { add(box, command(`bursar resume ${failures.retry} --retry-failed`), el("p", "note", "When the run has ended. What is done stays done; the budget stays.")); }
+  if (failures.retry) { add(box, command(`bursar resume ${failures.retry} --retry-failed`), el("p", "note", (data.live ? "When the run has ended. " : "") + "What is done stays done; the budget stays.")); }
   else if (data.about.accounts.length) box.appendChild(el("p", "note", "Their users can submit them again."));
 }
 const chosen = { kind: "", text: "" };
@@ -115,7 +115,7 @@ function listWhy(data) {
     const strip = el("div", "strip"), drawing = svg("svg", { viewBox: "0 0 60 22", "aria-hidden": "true", preserveAspectRatio: "none" }), most = Math.max(1, ...group.strip);
     drawing.appendChild(svg("path", { d: "M0 21.5H60", stroke: "var(--line)" }));
     group.strip.forEach((count, n) => { if (count) { const tall = 3 + 17 * count / most; drawing.appendChild(svg("rect", { x: n, y: 21 - tall, width: 1.2, height: tall, fill: "var(--" + (KIND_TONE[group.kind] || "ink") + ")" })); } });
-    add(box, el("div", "t", group.first === group.last ? group.last : `${group.first} –${group.last}`), add(strip, drawing), el("b", "", group.what), el("div", "w", group.why || "\u00a0"));
+    add(box, el("div", "t", group.first === group.last ? group.last : `${group.first} –\u2060${group.last}`), add(strip, drawing), el("b", "", group.what), el("div", "w", group.why || "\u00a0"));
   }
 }
 function showLongest(data) {
