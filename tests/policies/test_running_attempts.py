@@ -58,6 +58,8 @@ def rows_of(index, view):
     tasks = index.tasks.tolist()
     rivals = index.with_rivals(rows[:3]).tolist()
     assert rivals == [row for row, task in enumerate(tasks) if task in tasks[:3]]
+    one_of_each = [tasks[row] for row in index.one_of_each(rows).tolist()]
+    assert sorted(one_of_each) == sorted(set(tasks))
     return (
         [column.tolist() for column in (*columns, index.first, keys, least)],
         sorted(index.run_on),

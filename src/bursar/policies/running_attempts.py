@@ -207,6 +207,15 @@ class RunningAttempts:
         found: Integers = least[groups]
         return found
 
+    def one_of_each(self, rows: Integers) -> Integers:
+        """Of rows of the same task one."""
+        if self.is_single:
+            return rows
+        last = np.full(len(self._groups) + len(self._free), -1)
+        last[self._columns[6][rows]] = rows
+        found: Integers = last[last >= 0]
+        return found
+
     def with_rivals(self, rows: Integers) -> Integers:
         """These rows, and all others of the same tasks."""
         groups = self._columns[6]

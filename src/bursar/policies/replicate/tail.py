@@ -269,49 +269,49 @@ class AtRandom:
         self._known = [-1 if pace is None else pace for pace in self._pace.values()]
         """by the place of an offer in the market"""
         self._may: Truths | None = live.may_replicate(view)
-        self._tasks: dict[str, list[int]] = {}
-        """by offer, tasks that a slower machine executes, by the number of their first machine"""
+        self._rows: dict[str, Integers] = {}
+        """by offer, a row of each task that a slower machine executes"""
         self._picked: dict[str, int] = {}
-        """by offer, how many tasks had been picked when that list was last looked through"""
+        """by offer, how many tasks had been picked when its rows were last looked through"""
 
     def has_any(self, machine: Machine) -> bool:
         pace = self._pace[machine.offer.name]
         if self._may is None:  # then no list need be made for the answer
             return pace is not None and bool(self._run_slower(pace))
-        return bool(self._slower(machine))
+        return len(self._slower(machine)) > 0
 
     def pick(self, machine: Machine, picked: set[int]) -> tuple[int, str] | None:
-        name, tasks = machine.offer.name, self._slower(machine)
+        """By the numbers of their first machines, any of the tasks in that order."""
+        name, rows = machine.offer.name, self._slower(machine)
         if self._picked.get(name, 0) < len(picked):
-            tasks = self._tasks[name] = [task for task in tasks if task not in picked]
+            rows = rows[~np.isin(self._live.tasks[rows], list(picked))]
         self._picked[name] = len(picked) + 1
-        return (tasks.pop(int(self._rng.random() * len(tasks))), AT_RANDOM) if tasks else None
+        if not len(rows):
+            self._rows[name] = rows
+            return None
+        place = int(self._rng.random() * len(rows))
+        at = int(np.argpartition(self._live.first[rows], place)[place])
+        self._rows[name] = np.delete(rows, at)
+        return int(self._live.tasks[rows[at]]), AT_RANDOM
 
-    def _slower(self, machine: Machine) -> list[int]:
+    def _slower(self, machine: Machine) -> Integers:
         name = machine.offer.name
-        if name not in self._tasks:
+        if name not in self._rows:
             pace = self._pace[name]
             slower = [] if pace is None else self._run_slower(pace)
-            self._tasks[name] = self._list(slower) if slower else []
-        return self._tasks[name]
+            self._rows[name] = self._one_of_each(slower) if slower else _NONE
+        return self._rows[name]
 
     def _run_slower(self, pace: Time) -> list[int]:
         """Places of offers that take longer and run something."""
         return [place for place in self._live.run_on if self._known[place] > pace]
 
-    def _list(self, offers: Sequence[int]) -> list[int]:
-        """Tasks of attempts on machines of these offers, each once."""
-        live = self._live
-        rows = live.rows_on(offers)
+    def _one_of_each(self, offers: Sequence[int]) -> Integers:
+        """A row of each task that machines of these offers execute."""
+        rows = self._live.rows_on(offers)
         if self._may is not None:
             rows = rows[self._may[rows]]
-        first = live.first[rows]
-        order = np.argsort(first)
-        if not live.is_single:  # rows of one task have the same first, and follow each other
-            first = first[order]
-            order = np.concatenate((order[:1], order[1:][first[1:] != first[:-1]]))
-        tasks: list[int] = live.tasks[rows[order]].tolist()
-        return tasks
+        return self._live.one_of_each(rows)
 
 
 class Either:
