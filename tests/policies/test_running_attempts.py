@@ -53,7 +53,7 @@ def rows_of(index, view):
     may = index.may_replicate(view)
     columns = [index.attempts, index.tasks, index.machines, index.started, index.offers]
     rows = np.arange(len(index))
-    least, keys = index.least_by_task(-index.attempts), index.keys(rows)
+    least, keys = index.least_by_task(-index.attempts), index.keys()
     assert index.least_by_task(-index.attempts, rows).tolist() == least.tolist()
     tasks = index.tasks.tolist()
     rivals = index.with_rivals(rows[:3]).tolist()
