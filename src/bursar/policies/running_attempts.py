@@ -211,7 +211,7 @@ class RunningAttempts:
         return found
 
     def one_of_each(self, rows: Integers) -> Integers:
-        """Of rows of the same task one."""
+        """One row of each task that has some of these."""
         if self.is_single:
             return rows
         last = np.full(len(self._groups) + len(self._free), -1)
