@@ -53,11 +53,13 @@ def rows_of(index, view):
     may = index.may_replicate(view)
     columns = [index.attempts, index.tasks, index.machines, index.started, index.offers]
     rows = np.arange(len(index))
-    least, keys = index.least_by_task(-index.attempts), index.keys(rows)
+    least, keys = index.least_by_task(-index.attempts), index.keys()
     assert index.least_by_task(-index.attempts, rows).tolist() == least.tolist()
     tasks = index.tasks.tolist()
     rivals = index.with_rivals(rows[:3]).tolist()
     assert rivals == [row for row, task in enumerate(tasks) if task in tasks[:3]]
+    one_of_each = [tasks[row] for row in index.one_of_each(rows).tolist()]
+    assert sorted(one_of_each) == sorted(set(tasks))
     return (
         [column.tolist() for column in (*columns, index.first, keys, least)],
         sorted(index.run_on),

@@ -22,6 +22,9 @@ SOME: Final = 16
 FEW: Final = 1_000
 """Rows of which all are looked at as fast as some."""
 
+Rows = Integers | slice
+"""Numbers of rows; a slice stands for many that follow each other."""
+
 
 class _Group(msgspec.Struct):
     """The rows of one task."""
@@ -187,7 +190,7 @@ class RunningAttempts:
         begin = sum(count for place, count in self._counts.items() if place < offer)
         return slice(begin, begin + self._counts[offer])
 
-    def keys(self, rows: Integers) -> Integers:
+    def keys(self, rows: Rows = slice(None)) -> Integers:
         """By these rows are in the order of their machines' numbers, then of their own."""
         found: Integers = (self.machines[rows] << _KEY) + self.attempts[rows]
         return found
@@ -197,14 +200,23 @@ class RunningAttempts:
         """Whether no task has two of them."""
         return len(self._groups) == len(self._columns)
 
-    def least_by_task(self, values: Integers, rows: Integers | None = None) -> Integers:
+    def least_by_task(self, values: Integers, rows: Rows = slice(None)) -> Integers:
         """For each row, or each of some, the least value that one of them of the same task has."""
         if self.is_single:
             return values
-        groups = self._columns[6] if rows is None else self._columns[6][rows]
+        groups = self._columns[6][rows]
         least = np.full(len(self._groups) + len(self._free), LARGEST)
         np.minimum.at(least, groups, values)
         found: Integers = least[groups]
+        return found
+
+    def one_of_each(self, rows: Integers) -> Integers:
+        """One row of each task that has some of these."""
+        if self.is_single:
+            return rows
+        last = np.full(len(self._groups) + len(self._free), -1)
+        last[self._columns[6][rows]] = rows
+        found: Integers = last[last >= 0]
         return found
 
     def with_rivals(self, rows: Integers) -> Integers:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.bag_times import BagTimes
+from bursar.beliefs.work_curve import WorkCurve
 from bursar.plan.bag.live_fleet import LiveFleetJudge, MachineGroups, Residuals, WorkLeft
 from bursar.plan.bag.live_plan import PRICE_OF_CHANCE, LivePlan, cheapest_groups, plan_live
 
@@ -97,7 +98,13 @@ def _first(question: _Question) -> LivePlan:
 
 
 def _times(mean: float, doubt: float = DOUBT) -> BagTimes:
-    return BagTimes.lognormal(mean, doubt, SPREAD, 0)
+    return BagTimes(mean, doubt, SPREAD, 0, _curve(mean))
+
+
+@lru_cache(REMEMBERED)
+def _curve(mean: float) -> WorkCurve:
+    """The same for all fleets."""
+    return WorkCurve.lognormal(mean, SPREAD)
 
 
 def _expected(

@@ -16,7 +16,7 @@ from bursar.policies.columns import Integers
 from bursar.policies.idle_machines import IdleMachines
 from bursar.policies.live_attempts import is_live
 from bursar.policies.replicate.tail import Longest, replicas
-from bursar.policies.running_attempts import RunningAttempts
+from bursar.policies.running_attempts import Rows, RunningAttempts
 from bursar.state.actions import Cancel, Start, Wake
 from bursar.state.view import Machine, View
 
@@ -47,7 +47,7 @@ class TrueTimes:
         here = map(runtimes, self._tasks, machines)
         self._left: Integers = live.started + np.fromiter(here, np.int64, len(machines)) - now
 
-    def left_of(self, rows: Integers) -> Integers:
+    def left_of(self, rows: Rows) -> Integers:
         found: Integers = self._left[rows]
         return found
 

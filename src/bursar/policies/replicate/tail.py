@@ -27,7 +27,7 @@ from bursar.model.time import Time, format_duration
 from bursar.policies.columns import Integers, Truths
 from bursar.policies.idle_machines import IdleMachines
 from bursar.policies.pool_machines import likeness
-from bursar.policies.running_attempts import LARGEST, RunningAttempts
+from bursar.policies.running_attempts import LARGEST, Rows, RunningAttempts
 from bursar.state.actions import Start
 from bursar.state.run_times import Elsewhere
 from bursar.state.view import Machine, View
@@ -37,13 +37,15 @@ AS_FAST: Final = 1.1
 """Where a task takes so many times as long, it takes no longer: means are only estimates."""
 FEW_FIRST: Final = 4
 """Times that the first of some are found before all are sorted."""
+FEW_PICKED: Final = 8
+"""Tasks of which each is looked for in turn."""
 _NONE: Final[Integers] = np.empty(0, dtype=np.int64)
 
 
 class Expectation(Protocol):
     """What is expected of attempts at one moment."""
 
-    def left_of(self, rows: Integers) -> Integers:
+    def left_of(self, rows: Rows) -> Integers:
         """How long each of some goes on, by row; `LARGEST` where nothing is known."""
         ...
 
@@ -75,13 +77,13 @@ class Expected:
             self._left = _left(self._all.here, self._elapsed)
         return self._left
 
-    def left_of(self, rows: Integers) -> Integers:
+    def left_of(self, rows: Rows) -> Integers:
         if self._left is not None or self._live.are_few:
             found: Integers = self.left[rows]
             return found
         return _left(self.here(rows), self._elapsed[rows])
 
-    def here(self, rows: Integers) -> Integers:
+    def here(self, rows: Rows) -> Integers:
         """What each of some takes in all where it runs; 0 where nothing is known."""
         found: Integers = self._some(rows).here
         return found
@@ -127,7 +129,7 @@ class Expected:
             )
         return self._of_all
 
-    def _some(self, rows: Integers) -> Elsewhere:
+    def _some(self, rows: Rows) -> Elsewhere:
         live = self._live
         if self._of_all is not None or live.are_few:
             return _Some(self._all, rows)
@@ -145,7 +147,7 @@ class _Some(msgspec.Struct, frozen=True):
     """Some rows of what is expected of all."""
 
     of_all: Elsewhere
-    rows: Integers
+    rows: Rows
 
     @property
     def here(self) -> Integers:
@@ -176,6 +178,8 @@ class Longest:
         self._live = live
         self._outlook = outlook
         self._may: Truths | None = live.may_replicate(view)
+        self._first: Truths | None = None
+        """whether rows end before all others of their tasks; None: not asked"""
         self._queues: dict[str, _Queue] = {}
         """by offer, what may be picked"""
 
@@ -204,12 +208,19 @@ class Longest:
 
     def _first_to_end(self, rows: Integers) -> Integers:
         """Those of them that are expected to end before all others of their tasks."""
-        live, rivals = self._live, self._live.with_rivals(rows)
+        if self._first is None or not self._live.are_few:
+            self._first = self._is_first(rows)
+        found: Integers = rows[self._first[rows]]
+        return found
+
+    def _is_first(self, rows: Integers) -> Truths:
+        """Whether that is expected of each row: of all where they are few, else of these."""
+        live = self._live
+        rivals = slice(None) if live.are_few else live.with_rivals(rows)
         left, keys = self._outlook.left_of(rivals), live.keys(rivals)
         ties = np.where(left == live.least_by_task(left, rivals), keys, LARGEST)
-        is_first = np.zeros(len(live), np.bool_)
-        is_first[rivals] = keys == live.least_by_task(ties, rivals)
-        found: Integers = rows[is_first[rows]]
+        found = np.zeros(len(live), np.bool_)
+        found[rivals] = keys == live.least_by_task(ties, rivals)
         return found
 
 
@@ -269,49 +280,60 @@ class AtRandom:
         self._known = [-1 if pace is None else pace for pace in self._pace.values()]
         """by the place of an offer in the market"""
         self._may: Truths | None = live.may_replicate(view)
-        self._tasks: dict[str, list[int]] = {}
-        """by offer, tasks that a slower machine executes, by the number of their first machine"""
+        self._rows: dict[str, Integers] = {}
+        """by offer, a row of each task that a slower machine executes"""
         self._picked: dict[str, int] = {}
-        """by offer, how many tasks had been picked when that list was last looked through"""
+        """by offer, how many tasks had been picked when its rows were last looked through"""
 
     def has_any(self, machine: Machine) -> bool:
         pace = self._pace[machine.offer.name]
         if self._may is None:  # then no list need be made for the answer
             return pace is not None and bool(self._run_slower(pace))
-        return bool(self._slower(machine))
+        return len(self._slower(machine)) > 0
 
     def pick(self, machine: Machine, picked: set[int]) -> tuple[int, str] | None:
-        name, tasks = machine.offer.name, self._slower(machine)
+        """By the numbers of their first machines, any of the tasks in that order."""
+        name, rows = machine.offer.name, self._slower(machine)
         if self._picked.get(name, 0) < len(picked):
-            tasks = self._tasks[name] = [task for task in tasks if task not in picked]
+            rows = rows[_are_others(self._live.tasks[rows], picked)]
         self._picked[name] = len(picked) + 1
-        return (tasks.pop(int(self._rng.random() * len(tasks))), AT_RANDOM) if tasks else None
+        if not len(rows):
+            self._rows[name] = rows
+            return None
+        place = int(self._rng.random() * len(rows))
+        at = int(np.argpartition(self._live.first[rows], place)[place])
+        row = rows[at]
+        self._rows[name] = rows[rows != row]
+        return int(self._live.tasks[row]), AT_RANDOM
 
-    def _slower(self, machine: Machine) -> list[int]:
+    def _slower(self, machine: Machine) -> Integers:
         name = machine.offer.name
-        if name not in self._tasks:
+        if name not in self._rows:
             pace = self._pace[name]
             slower = [] if pace is None else self._run_slower(pace)
-            self._tasks[name] = self._list(slower) if slower else []
-        return self._tasks[name]
+            self._rows[name] = self._one_of_each(slower) if slower else _NONE
+        return self._rows[name]
 
     def _run_slower(self, pace: Time) -> list[int]:
         """Places of offers that take longer and run something."""
         return [place for place in self._live.run_on if self._known[place] > pace]
 
-    def _list(self, offers: Sequence[int]) -> list[int]:
-        """Tasks of attempts on machines of these offers, each once."""
-        live = self._live
-        rows = live.rows_on(offers)
+    def _one_of_each(self, offers: Sequence[int]) -> Integers:
+        """A row of each task that machines of these offers execute."""
+        rows = self._live.rows_on(offers)
         if self._may is not None:
             rows = rows[self._may[rows]]
-        first = live.first[rows]
-        order = np.argsort(first)
-        if not live.is_single:  # rows of one task have the same first, and follow each other
-            first = first[order]
-            order = np.concatenate((order[:1], order[1:][first[1:] != first[:-1]]))
-        tasks: list[int] = live.tasks[rows[order]].tolist()
-        return tasks
+        return self._live.one_of_each(rows)
+
+
+def _are_others(tasks: Integers, picked: set[int]) -> Truths:
+    """Whether each of these tasks is none of those that were picked."""
+    if len(picked) > FEW_PICKED:
+        return ~np.isin(tasks, list(picked))
+    found = np.ones(len(tasks), np.bool_)
+    for task in picked:
+        found &= tasks != task
+    return found
 
 
 class Either:
