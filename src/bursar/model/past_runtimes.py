@@ -25,7 +25,7 @@ class PastRuntimes(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, times: Iterable[Time]) -> PastRuntimes:
-        """Of at least one task."""
+        """Takes those of at least one task, in any order."""
         ranked = sorted(max(1, time) for time in times)
         count, parts = len(ranked), min(len(ranked), MOST)
         edges = [part * count // parts for part in range(parts + 1)]

@@ -76,9 +76,10 @@ ASSUMED: Final = (
 
 
 WAITS: Final = (
-    "before its first results nobody knows what a budget is worth: a first fleet that is safe with"
-    " 1.1 times the least is small, and most bags here fit all machines at once, so that waiting"
-    " for a result takes about as long as all of the rival's run"
+    "before its first results nobody knows what a budget is worth, so that the first fleet is one"
+    " that is safe with 1.1 times the least; an oracle that knows all from its first result on"
+    " loses little by that (see its rows), but first results themselves do not tell run times well"
+    " enough to rent more, and most bags here fit all machines at once"
 )
 SHAPE: Final = (
     "mean and deviation are known, and the form is not: half of the bags are Pareto, Weibull or of"

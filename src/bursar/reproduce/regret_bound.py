@@ -1,9 +1,9 @@
 """A bound for `regret`: how fast anybody could be who does not know run times before the run.
 
 Nobody can tell a budget of 1.1 times the least from one of 3 times before a task has ended: with
-the same money, market and number of tasks, only run times differ. So whoever is to finish with 1.1
-begins with a fleet that is safe there. The oracle of this bound begins so, and knows everything as
-soon as its first task has ended: then it rents what makes the run fastest within the budget. It
+the same money, market and number of tasks, only run times differ. So a run that is to finish with
+1.1 begins with a fleet that is safe there. The oracle of this bound begins so, and knows everything
+as soon as its first task has ended: then it rents what makes the run fastest within the budget. It
 tries plain fleets, as the rival does; that a first machine is let go early is not tried.
 """
 

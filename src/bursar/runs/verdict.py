@@ -39,11 +39,11 @@ def fleet_before(request: Request) -> KnownFleet | None:
     if request.all_policies()["provisioner"] != "frontier" or goal.every or goal.deadline:
         return None
     from bursar.plan.bag.known_fleet import (  # late: they bring numpy and numba
-        KnownTimes,
+        KnownRuntimes,
         fleet_of_market,
     )
 
-    known = KnownTimes(runtime, request.deviation, request.history)
+    known = KnownRuntimes(runtime, request.deviation, request.history)
     return fleet_of_market(request.market, bag.count, known, goal.budget)
 
 

@@ -8,7 +8,7 @@ from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import MINUTE, SECOND
-from bursar.plan.bag.known_fleet import ENOUGH, KnownTimes, _lognormal, known_fleet
+from bursar.plan.bag.known_fleet import ENOUGH, KnownRuntimes, _lognormal, known_fleet
 
 SMALL = Offer("small", Money.parse("0.00002"), SECOND, MINUTE, 30, 45 * SECOND, 2)
 LARGE = Offer("large", Money.parse("0.000088"), SECOND, MINUTE, 30, 45 * SECOND, 8)
@@ -17,7 +17,7 @@ LEAST = 200 * 180 * 0.00001
 
 
 def fleet_for(factor, **options):
-    known = KnownTimes(180 * SECOND, **{"deviation": 40 * SECOND, **options})
+    known = KnownRuntimes(180 * SECOND, **{"deviation": 40 * SECOND, **options})
     return known_fleet((SMALL, LARGE), 200, known, Money.parse(f"{factor * LEAST:.6f}"))
 
 
@@ -84,5 +84,5 @@ def test_no_fleet_next_to_the_best_is_faster_and_as_sure():
     assert found.chance > 0.95
     for offer in (SMALL, LARGE):
         more = Money.parse(f"{1.25 * LEAST + float(offer.price) * 600:.6f}")
-        known = KnownTimes(180 * SECOND, 40 * SECOND)
+        known = KnownRuntimes(180 * SECOND, 40 * SECOND)
         assert known_fleet((SMALL, LARGE), 200, known, more).upper_time <= found.upper_time

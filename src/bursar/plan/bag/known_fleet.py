@@ -64,7 +64,7 @@ class KnownFleet(msgspec.Struct, frozen=True):
     upper_cost: Money
 
 
-class KnownTimes(msgspec.Struct, frozen=True):
+class KnownRuntimes(msgspec.Struct, frozen=True):
     """What somebody knows of run times at speed 1."""
 
     mean: Time
@@ -85,7 +85,7 @@ class KnownTimes(msgspec.Struct, frozen=True):
         return SampledBag(offers, samples, tasks, known_from=count if count >= ENOUGH else None)
 
 
-def fleet_of_market(market: Market, tasks: int, known: KnownTimes, budget: Money) -> KnownFleet:
+def fleet_of_market(market: Market, tasks: int, known: KnownRuntimes, budget: Money) -> KnownFleet:
     """The same with the offers of a market that may be rented and are not taken away."""
     offers = tuple(o for o in market.offers if o.limit != 0 and o.pool == "reliable")
     return known_fleet(offers, tasks, known, budget)
@@ -93,7 +93,7 @@ def fleet_of_market(market: Market, tasks: int, known: KnownTimes, budget: Money
 
 @lru_cache(REMEMBERED)
 def known_fleet(
-    offers: tuple[Offer, ...], tasks: int, known: KnownTimes, budget: Money
+    offers: tuple[Offer, ...], tasks: int, known: KnownRuntimes, budget: Money
 ) -> KnownFleet:
     """The best fleet for a budget; where it does for none, the cheapest."""
     sampled = known.sampled(offers, tasks)

@@ -88,7 +88,7 @@ class LivePlan(msgspec.Struct, frozen=True):
     is_change: bool
     """whether it is better than what is there, by enough"""
     best_log_chance: float
-    """the highest of the candidates that cost about as little as any"""
+    """the highest of what is there and of the candidates that cost about as little as any"""
     kept_log_chance: float
     """that of what is there"""
     wants_less: bool = False
@@ -204,12 +204,15 @@ class _FleetSearch:
         return np.concatenate([one.log_chance for one in self._verdicts])
 
     def best_log_chance(self) -> float:
-        """The highest of the fleets that cost about as little as any.
+        """The highest of the fleet that is there and of those that cost about as little as any.
 
-        One that costs more may seem to have a chance where these have none, as its cost varies.
+        Another one that costs more may seem to have a chance where these have none, as its cost
+        varies more.
         """
         costs = np.concatenate([one.cost for one in self._verdicts])
-        return float(self.log_chances()[costs <= CLOSE * costs.min()].max())
+        counts = costs <= CLOSE * costs.min()
+        counts[KEPT] = True
+        return float(self.log_chances()[counts].max())
 
     def cheapest(self) -> int:
         """The place of the fleet that costs least."""

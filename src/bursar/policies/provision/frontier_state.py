@@ -28,7 +28,7 @@ from bursar.model.market import Market, Offer
 from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import SECOND, Time
 from bursar.plan.bag.first_plan import PossibleMean
-from bursar.plan.bag.known_fleet import KnownFleet, KnownTimes, fleet_of_market
+from bursar.plan.bag.known_fleet import KnownFleet, KnownRuntimes, fleet_of_market
 from bursar.plan.bag.live_fleet import MachineGroups, WorkLeft
 from bursar.policies.reconcile import is_refused
 from bursar.state import events as ev
@@ -106,7 +106,7 @@ class BagBelief(RunTimes):
         assert self._runtime is not None and view.goal.budget is not None  # noqa: S101
         self._prior = self._first(view)
         self.speeds = {offer.name: offer.speed for offer in view.market.offers}
-        known = KnownTimes(self._runtime, self._deviation, self._history)
+        known = KnownRuntimes(self._runtime, self._deviation, self._history)
         return fleet_of_market(view.market, len(view.ready), known, view.goal.budget)
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
