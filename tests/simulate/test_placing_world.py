@@ -21,6 +21,8 @@ from bursar.model.time import HOUR, SECOND
 from bursar.model.workload import Arrival, Workload
 from bursar.policies.presets import AUTOSCALERS
 from bursar.policies.provision.fixed import Fixed
+from bursar.reproduce.autoscaling_setting import BOOT, market_of
+from bursar.reproduce.autoscaling_setting import workload_of as published_workload
 from bursar.runs.scaling_study import ScalingSetting, policy_for
 from bursar.simulate import changing_fleet
 from bursar.simulate.estimate_errors import EstimateError
@@ -151,6 +153,28 @@ def test_more_machines_than_expected_and_more_events_at_once_change_nothing(work
         patch.setattr(changing_fleet, "ROOM", 1)
         patch.setattr(changing_fleet, "MOST_LOGGED", 2)
         check_alike(*both(in_seconds(works), setting, "react", placer))
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "placer"),
+    [("conpaas", "backfill"), ("plan", "fwp"), ("token", "fdws"), ("hist", "fes:life=lazy")],
+)
+def test_a_workload_of_the_thesis_is_simulated_as_by_the_engine(provisioner, placer):
+    workload, market = published_workload("1", 40, seed=43), market_of(BOOT)
+    setting = ScalingSetting(market=market, provisioners=(provisioner,))
+    found = [
+        run_scaled(
+            workload,
+            market,
+            Goal(),
+            policy_for(workload, setting, provisioner, placer),
+            seed=7,
+            by_engine=by_engine,
+        )
+        for by_engine in (True, False)
+    ]
+    check_alike(*found)
+    assert len(found[0].decisions) > 100 and len(found[0].stays) > 20
 
 
 ONE = Offer("one", Money.parse("0.01"), HOUR, limit=2)

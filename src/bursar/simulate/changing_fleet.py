@@ -41,7 +41,7 @@ class ChangingFleet(WorkloadPlacement):
     ) -> None:
         """`speeds` are those that machines may have."""
         self._speeds = sorted(set(speeds))
-        room = np.resize(self._speeds, ROOM).tolist()
+        room = np.resize(self._speeds, max(ROOM, len(self._speeds))).tolist()
         super().__init__(arrays, room, rule, estimates, kinds=kinds)
         self._state.numbers[ps.MOST_LOGGED] = MOST_LOGGED
 
