@@ -237,7 +237,7 @@ class Autoscaler(Provisioner):
         self._promised.clear()
 
     def part_rented(self, offer: Offer) -> float:
-        """Of the machines that are lacking, the part that is rented at each decision."""
+        """The part of the machines that are lacking which is rented at each decision."""
         unit = max(offer.billing, offer.minimum)
         if self._at_once or not unit:
             return 1.0

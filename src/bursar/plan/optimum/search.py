@@ -34,11 +34,11 @@ SECONDS: Final = 120.0
 """How long the search may take."""
 FIRST: Final = 0.05
 """The part of the time that the first search may take."""
-BRIEFLY: Final = 0.05
-LONGER: Final = 0.2
+BRIEFLY: Final = 0.02
+LONGER: Final = 0.05
 """The parts of it in which lists are changed at random, before and after the relaxation."""
 ANOTHER_SEED: Final = 100
-RELAXING: Final = 0.4
+RELAXING: Final = 0.6
 """The part of it that the relaxation may take."""
 WORKERS: Final = 2
 INSTALL: Final = "the optimum needs OR-tools; install it: pip install 'bursar[optimum]'"
