@@ -44,12 +44,15 @@ def cloud(moto, tmp_path):
 def start_and_kill(cloud, seed, moment):
     """bursar, under faults, up to a moment: when it rents, or when tasks run."""
     cloud.proxy.draw(seed, SHARE)
+    if moment == "renting":
+        cloud.proxy.once = ["lost"]  # EC2 has rented, and bursar never hears of it
     words = ("sh task.sh 0.6 {}", ":::", *map(str, range(1, TASKS + 1)))
     where = ("--on", "ec2", "--listen", "127.0.0.1", "--market", "ec2.toml")
     goal = ("--budget", str(BUDGET), "--fleet", "small=2", "--retries", "20")
     run = cloud.start("run", *where, *goal, "--name", "bag", *words)
     if moment == "renting":
-        assert eventually(lambda: cloud.proxy.calls["RunInstances"], 60)
+        is_asked = cloud.moto.living if seed % 2 else lambda: cloud.proxy.calls["RunInstances"]
+        assert eventually(is_asked, 60), "nothing is rented"
     else:
         assert eventually(cloud.tasks, 120), "no task runs"
         time.sleep(Random(seed).uniform(0, 3))
@@ -65,8 +68,6 @@ def committed(cloud):
 @pytest.mark.parametrize("moment", ["renting", "working"])
 def test_killed_under_faults_and_resumed_nothing_leaks_and_nothing_is_lost(cloud, seed, moment):
     start_and_kill(cloud, seed, moment)
-    if moment == "renting":
-        cloud.proxy.once = ["lost"]  # also of the process that is killed next
     resumed = cloud.start("resume", "bag")
     printed, _ = resumed.communicate(timeout=200)
     assert resumed.returncode == 0, printed
@@ -75,7 +76,6 @@ def test_killed_under_faults_and_resumed_nothing_leaks_and_nothing_is_lost(cloud
     assert eventually(lambda: not cloud.processes_of_machines(), 10)
     assert len(cloud.costs()) == len(cloud.player.played)
     assert sum(cloud.costs().values()) <= committed(cloud) + 1e-9 <= BUDGET
-    assert cloud.proxy.faults.total()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -88,5 +88,5 @@ def test_killed_under_faults_and_not_resumed_all_ends_by_the_leases(cloud, seed)
     assert eventually(lambda: not cloud.processes_of_machines(), 10)
     assert reserved <= BUDGET
     for machine in cloud.player.played:
-        minutes = [int(order.removeprefix("+")) for order in machine.orders]
+        minutes = [int(order.removeprefix("+")) for order in machine.orders if order != "now"]
         assert max(minutes) * 60 * SECONDLY <= reserved, "its switch is set beyond what is paid"

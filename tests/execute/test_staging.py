@@ -164,7 +164,7 @@ def test_what_has_a_url_is_fetched_by_the_task_and_is_no_file(tmp_path, mode):
 def test_a_url_cannot_be_written(tmp_path):
     work = WorkflowBuilder("one")
     work.task("put", run="true", writes=[URL])
-    with pytest.raises(InputError, match=r"task 'put' writes 'https://.*, which is no file"):
+    with pytest.raises(InputError, match=r"task 'put' writes 'https://.*, which is not a file"):
         check_files(Workflow.of(work.build()), "shared", tmp_path)
 
 

@@ -84,7 +84,7 @@ def check_files(flow: Workflow, mode: str, directory: Path, asked: OptionWords =
         index = next(n for n, row in enumerate(flow.files.written) if urls.intersection(row))
         name = next(filter(is_url, flow.writes(index)))
         raise InputError(
-            f"task {shown(flow.names[index])} writes {shown(name)}, which is no file; leave it"
+            f"task {shown(flow.names[index])} writes {shown(name)}, which is not a file; leave it"
             " out of what it writes, or let it write a file"
         )
     given = written | urls
