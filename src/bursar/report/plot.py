@@ -164,10 +164,11 @@ def _drawn(plot: Plot, number: int, series: Series, across: _Axis, upward: _Axis
     for (x, y), label in zip(places, series.labels, strict=False):
         is_far = x > (LEFT + RIGHT) / 2
         away = -7 if is_far else 7
-        while any(abs(x - a) < LABEL_ROOM and abs(y - b) < LINE for a, b in taken):
-            y -= LINE  # above the label that is there
-        taken.append((x, y))
-        yield _text(x + away, y - 6, label, anchor="end" if is_far else "start")
+        line = y - 6
+        while any(abs(x - a) < LABEL_ROOM and abs(line - b) < LINE for a, b in taken):
+            line -= LINE  # above the label that is there
+        taken.append((x, line))
+        yield _text(x + away, line, label, anchor="end" if is_far else "start")
 
 
 def _path(places: Iterable[Point], *, is_step: bool) -> str:
