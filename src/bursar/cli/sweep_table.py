@@ -16,7 +16,8 @@ from bursar.runs.sweep import Sweep, SweepRow
 _LESS: Final = ("time-P50", "time-P90", "cost-P50", "cost-P90")
 _MEASURED: Final = ("finished", *_LESS)
 _NONE: Final = "none"
-_TIME_UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+_TIME_UNITS: Final = ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (120, 60, "min"), (0, 1, "s"))
+"""from so many seconds on, the unit of an axis"""
 
 
 def draw(found: Sweep, target: str) -> None:
@@ -98,7 +99,7 @@ def plane_of(found: Sweep) -> Plot:
     cases = [_case(row, found.currency) for row in found.rows]
     named = [name for name in _differing(cases) if name != "provisioner"]
     longest = max((row.makespan_s.p50 for row in found.rows if row.makespan_s), default=0.0)
-    unit, of_time = next(one for one in _TIME_UNITS if longest >= 2 * one[0] or one[0] == 1)
+    unit, of_time = next((u, name) for least, u, name in _TIME_UNITS if longest >= least)
     colours: dict[str, list[tuple[tuple[float, float], str]]] = {}
     for row, case in zip(found.rows, cases, strict=True):
         if row.makespan_s is None:

@@ -29,8 +29,9 @@ LETTER: Final = 7.3
 """the width of a letter, about"""
 TICKS: Final = 6
 """on an axis, about"""
-LABEL_ROOM, LINE = 60, 14
-"""labels so close to each other stand in lines of this height"""
+LABEL_ROOM: Final = 60
+LABEL_LINE: Final = 14
+"""labels that are closer to each other stand in lines of this height"""
 BARS: Final = 0.8
 """of the room of a category is taken by its bars"""
 
@@ -165,8 +166,8 @@ def _drawn(plot: Plot, number: int, series: Series, across: _Axis, upward: _Axis
         is_far = x > (LEFT + RIGHT) / 2
         away = -7 if is_far else 7
         line = y - 6
-        while any(abs(x - a) < LABEL_ROOM and abs(line - b) < LINE for a, b in taken):
-            line -= LINE  # above the label that is there
+        while any(abs(x - a) < LABEL_ROOM and abs(line - b) < LABEL_LINE for a, b in taken):
+            line -= LABEL_LINE  # above the label that is there
         taken.append((x, line))
         yield _text(x + away, line, label, anchor="end" if is_far else "start")
 
