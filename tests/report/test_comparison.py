@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 from bursar.report.comparison import ComparedTable, comparison_html
-from bursar.report.plot import Plot, Series
+from bursar.report.plot import Plot, Series, svg
 
 TABLE = ComparedTable(
     "Autoscalers",
@@ -38,3 +41,10 @@ def test_figures_decide_where_texts_have_other_units():
 def test_a_column_of_bare_figures_names_its_unit():
     table = ComparedTable("", ("", "under"), (("a", "2.3"),), units={"under": "%"})
     assert ">under, %<" in comparison_html("", [table], [])
+
+
+def test_labels_of_points_at_one_place_stand_above_each_other():
+    line = Series("react", ((1, 1), (1, 1), (1, 1.001)), labels=("one", "two", "three"))
+    drawn = svg(Plot(title="", across="time", upward="cost", series=(line,)))
+    found = [re.search(rf'y="([0-9.]+)"[^>]*>{name}<', drawn)[1] for name in line.labels]
+    assert all(abs(float(a) - float(b)) >= 13 for a, b in pairwise(found))

@@ -16,6 +16,8 @@ from bursar.runs.sweep import Sweep, SweepRow
 _LESS: Final = ("time-P50", "time-P90", "cost-P50", "cost-P90")
 _MEASURED: Final = ("finished", *_LESS)
 _NONE: Final = "none"
+_TIME_UNITS: Final = ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (120, 60, "min"), (0, 1, "s"))
+"""from so many seconds on, the unit of an axis"""
 
 
 def draw(found: Sweep, target: str) -> None:
@@ -96,17 +98,19 @@ def plane_of(found: Sweep) -> Plot:
     """Time and money of each case, where some of its runs finish; a colour for each provisioner."""
     cases = [_case(row, found.currency) for row in found.rows]
     named = [name for name in _differing(cases) if name != "provisioner"]
+    longest = max((row.makespan_s.p50 for row in found.rows if row.makespan_s), default=0.0)
+    unit, of_time = next((u, name) for least, u, name in _TIME_UNITS if longest >= least)
     colours: dict[str, list[tuple[tuple[float, float], str]]] = {}
     for row, case in zip(found.rows, cases, strict=True):
         if row.makespan_s is None:
             continue
         label = ", ".join(f"{name} {case[name]}" for name in named)
         colour = "" if row.provisioner is None else row.provisioner
-        point = (row.makespan_s.p50, row.cost.p50)
+        point = (row.makespan_s.p50 / unit, row.cost.p50)
         colours.setdefault(colour, []).append((point, label))
     return Plot(
         title="Time and money, of the median run",
-        across="time, s",
+        across=f"time, {of_time}",
         upward=f"cost, {found.currency}",
         series=tuple(
             Series(name, tuple(p for p, _ in points), labels=tuple(text for _, text in points))

@@ -29,6 +29,9 @@ LETTER: Final = 7.3
 """the width of a letter, about"""
 TICKS: Final = 6
 """on an axis, about"""
+LABEL_ROOM: Final = 60
+LABEL_LINE: Final = 14
+"""labels that are closer to each other stand in lines of this height"""
 BARS: Final = 0.8
 """of the room of a category is taken by its bars"""
 
@@ -158,10 +161,15 @@ def _drawn(plot: Plot, number: int, series: Series, across: _Axis, upward: _Axis
     for x, y in places:
         place = f'cx="{x:.1f}" cy="{y:.1f}"'
         yield f'<circle {place} r="{radius}" fill="{colour}" fill-opacity="0.75"/>'
+    taken: list[Point] = []
     for (x, y), label in zip(places, series.labels, strict=False):
         is_far = x > (LEFT + RIGHT) / 2
         away = -7 if is_far else 7
-        yield _text(x + away, y - 6, label, anchor="end" if is_far else "start")
+        line = y - 6
+        while any(abs(x - a) < LABEL_ROOM and abs(line - b) < LABEL_LINE for a, b in taken):
+            line -= LABEL_LINE  # above the label that is there
+        taken.append((x, line))
+        yield _text(x + away, line, label, anchor="end" if is_far else "start")
 
 
 def _path(places: Iterable[Point], *, is_step: bool) -> str:

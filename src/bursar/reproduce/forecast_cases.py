@@ -115,7 +115,7 @@ class ForecastCase:
 
     def __init__(self, name: str, number: int, seed: str = "") -> None:
         self.name, self.kind = name, KINDS[name]
-        rng = Random(f"forecasts/{seed}/{name}/{number}")
+        rng = Random(f"forecasts of runs/{seed}/{name}/{number}")
         self._seed = rng.getrandbits(40)
         self._tasks = rng.randint(*self.kind.tasks)
         self._factors = [exp(rng.uniform(log(LEAST), log(MOST))) for _ in range(2)]

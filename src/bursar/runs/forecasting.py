@@ -222,7 +222,7 @@ def forecast(
         now,
         (low, middle, high),
         (least, usual, most),
-        round(float(kept.mean()), 4) if has_goal and not state.market.is_free else None,
+        _chance(kept) if has_goal and not state.market.is_free else None,
         draws,
     )
 
@@ -243,6 +243,15 @@ def _play(
         return state.now, state.ledger.committed.nanos, False
     is_done = ended.status in ("done", "failed")
     return state.last_settled, state.ledger.committed.nanos, is_done
+
+
+def _chance(kept: Floats) -> float:
+    """That another way to go on keeps the goal, too, by the rule of succession.
+
+    A few simulations that all keep it, or none, are not a certainty: runs of which all 16 did kept
+    it in 93 of 100 cases.
+    """
+    return round((float(kept.sum()) + 1) / (len(kept) + 2), 4)
 
 
 def _quantiles(values: Floats) -> tuple[int, int, int]:

@@ -43,7 +43,7 @@ def test_without_a_sample_the_first_results_are_believed_and_the_others_are_judg
     assert (found.count, found.p50) == (2 * FIRST, 120.0)
     assert found.told == (
         "believed 60.0\u00a0s after its first 10 results, seen 2.00\u00a0min in 20 since;"
-        " 0\u00a0% inside the 80 % band"
+        " 0\u00a0% inside the 80\u00a0% band"
     )
 
 
@@ -63,9 +63,9 @@ def test_what_the_user_gave_is_believed_by_the_speed_of_each_offer():
     assert slow.believed == pytest.approx((74.368, 100.0, 125.632))
     assert fast.believed == pytest.approx((37.184, 50.0, 62.816))
     assert slow.told.endswith(
-        "as was given, seen 100\u00a0s in 4; >\u00a099\u00a0% inside the 80 % band"
+        "as was given, seen 100\u00a0s in 4; >\u00a099\u00a0% inside the 80\u00a0% band"
     )
-    assert fast.told.endswith("0\u00a0% inside the 80 % band")
+    assert fast.told.endswith("0\u00a0% inside the 80\u00a0% band")
 
 
 def test_the_file_of_a_workflow_is_believed_of_the_tasks_that_ran_there():

@@ -12,7 +12,7 @@ from bursar.model.market import Offer
 from bursar.model.time import SECOND, seconds
 from bursar.model.workflow import Workflow
 from bursar.report.page.machine_log import MachineLog
-from bursar.report.page.numbers import duration, share
+from bursar.report.page.numbers import SPACE, duration, share
 from bursar.report.page.series import AttemptColumns, Ints
 from bursar.state.attempts import OUTCOMES
 from bursar.state.state import RunState
@@ -145,7 +145,9 @@ def _told(since: Ints, belief: _OfferBelief | None, p50: float | None) -> str:
     if belief is None:
         return seen
     inside = np.count_nonzero((since >= belief.p10 * SECOND) & (since <= belief.p90 * SECOND))
-    share_inside = f"; {share(inside / len(since))} inside the 80 % band" if len(since) else ""
+    share_inside = (
+        f"; {share(inside / len(since))} inside the 80{SPACE}% band" if len(since) else ""
+    )
     after = " since" if "results" in belief.source else ""
     middle = duration(seconds(belief.p50))
     return f"believed {middle} {belief.source}, {seen}{after}{share_inside}"
