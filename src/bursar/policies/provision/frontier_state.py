@@ -111,8 +111,7 @@ class BagBelief(RunTimes):
 
     def saw(self, event: ev.AnyEvent, state: View) -> None:
         if isinstance(event, ev.AttemptEnded) and event.outcome == "success":
-            machine = state.machines[state.log.machine[event.attempt]]
-            name = machine.offer.name
+            name = state.machines[state.log.machine[event.attempt]].offer.name
             if name not in self.seen:
                 self.seen[name] = EndedWork()
             self.seen[name].add(max(1, event.runtime) / SECOND)
