@@ -10,14 +10,12 @@ from bursar.model.errors import InputError, shown
 from bursar.model.money import Money, format_money
 from bursar.model.text import counted
 from bursar.model.time import format_duration, seconds
-from bursar.report.plot import Plot, Series, svg
+from bursar.report.plot import TIME_UNITS, Plot, Series, svg
 from bursar.runs.sweep import Sweep, SweepRow
 
 _LESS: Final = ("time-P50", "time-P90", "cost-P50", "cost-P90")
 _MEASURED: Final = ("finished", *_LESS)
 _NONE: Final = "none"
-_TIME_UNITS: Final = ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (120, 60, "min"), (0, 1, "s"))
-"""from so many seconds on, the unit of an axis"""
 
 
 def draw(found: Sweep, target: str) -> None:
@@ -99,7 +97,7 @@ def plane_of(found: Sweep) -> Plot:
     cases = [_case(row, found.currency) for row in found.rows]
     named = [name for name in _differing(cases) if name != "provisioner"]
     longest = max((row.makespan_s.p50 for row in found.rows if row.makespan_s), default=0.0)
-    unit, of_time = next((u, name) for least, u, name in _TIME_UNITS if longest >= least)
+    unit, of_time = next((u, name) for least, u, name in TIME_UNITS if longest >= least)
     colours: dict[str, list[tuple[tuple[float, float], str]]] = {}
     for row, case in zip(found.rows, cases, strict=True):
         if row.makespan_s is None:

@@ -23,7 +23,7 @@ from bursar.report.page.graph import WorkflowGraph, graph_of
 from bursar.report.page.numbers import amount, duration
 from bursar.report.page.snapshot import RunSnapshot
 from bursar.report.plans import PlanList
-from bursar.report.plot import round_step
+from bursar.report.plot import TIME_UNITS, round_step
 from bursar.report.summary import Summary
 from bursar.report.theme import MARKED, PAPER, SOFT_INK, STYLE
 
@@ -39,8 +39,6 @@ NODES: Final = {
 WIDTH: Final = 640
 HEIGHT: Final = 260
 LEFT, TOP, RIGHT, BOTTOM = 64, 22, 620, 218
-_TIME_UNITS: Final = ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (120, 60, "min"), (0, 1, "s"))
-"""from so many seconds on, the unit of an axis"""
 _BOX: Final = "font:13px system-ui,sans-serif;font-variant-numeric:tabular-nums;max-width:900px"
 _CELL: Final = "padding:3px 12px 3px 0;text-align:{};border:0;background:none;white-space:nowrap"
 
@@ -176,7 +174,7 @@ def plane_svg(points: Sequence[PlanePoint], currency: str) -> str:
     if not points:
         return ""
     longest = max(max(one.time, one.time_high) for one in points)
-    unit, name = next((u, n) for least, u, n in _TIME_UNITS if longest >= least)
+    unit, name = next((u, n) for least, u, n in TIME_UNITS if longest >= least)
     times = axis_marks([v for one in points for v in (one.time, one.time_high)], unit)
     costs = axis_marks([v for one in points for v in (one.cost, one.cost_high)])
 

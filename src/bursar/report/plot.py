@@ -29,6 +29,8 @@ LETTER: Final = 7.3
 """the width of a letter, about"""
 TICKS: Final = 6
 """on an axis, about"""
+TIME_UNITS: Final = ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (120, 60, "min"), (0, 1, "s"))
+"""from so many seconds on, the unit of an axis"""
 LABEL_ROOM: Final = 60
 LABEL_LINE: Final = 14
 """labels that are closer to each other stand in lines of this height"""
