@@ -183,26 +183,30 @@ def _cheapest(
     view: View, now: Time, held: Sequence[Held], money: float
 ) -> tuple[list[Held], Restart | None]:
     """The machines to release, as few as the money allows, and where their tasks go."""
-    order = sorted(held, key=lambda one: -_likely_cost([one]))
+    each = {one.machine.id: _likely_cost([one]) for one in held}
+    rest, works = _total(held), np.zeros(len(held[0].works))
     leaving: list[Held] = []
     best: Restart | None = None
-    for one in order:
-        more = [*leaving, one]
-        restart = _restart(view, now, more)
+    tasks, speed = 0, 0.0
+    for one in sorted(held, key=lambda one: -each[one.machine.id]):
+        tasks, works = tasks + one.tasks, np.maximum(works, one.works)
+        speed = max(speed, one.machine.offer.speed)
+        restart = _restart(view, now, tasks, works, speed)
         before = best.cost if best is not None else 0.0
-        if restart is None or restart.cost - before >= _likely_cost([one]):
+        if restart is None or restart.cost - before >= each[one.machine.id]:
             break
-        leaving, best = more, restart
-        if _likely_cost(_without(held, leaving)) + best.cost <= money:
+        leaving.append(one)
+        best, rest = restart, rest - one.costs
+        if float(np.quantile(rest, LIKELY)) + best.cost <= money:
             break
     return leaving, best
 
 
-def _restart(view: View, now: Time, leaving: Sequence[Held]) -> Restart | None:
-    """The cheapest machines for the tasks of others; None: there are none."""
-    tasks = sum(one.tasks for one in leaving)
-    works: Floats = np.max([one.works for one in leaving], axis=0)
-    speed = max(one.machine.offer.speed for one in leaving)
+def _restart(view: View, now: Time, tasks: int, works: Floats, speed: float) -> Restart | None:
+    """The cheapest machines for tasks of others; None: there are none.
+
+    `works` has the longest of them, draw by draw, and `speed` is the highest at which they run.
+    """
     found = []
     for offer in view.market.offers:
         count = -(-tasks // offer.slots)
