@@ -211,7 +211,7 @@ class UnlimitedStarts:
             sums[places[attempt.machine.offer.name]] += ends[task]
         for task in work.having(READY):
             offer, ends[task] = self._known.fastest(task, work, view)
-            sums[offer] += ends[task]
+            sums[offer] += max(1, ends[task])  # what seems to take no time wants a machine, too
         wave = [task for task, end in ends.items() if end < self._interval]
         while wave:
             children = {child for task in wave for child in precedence.children(task)}

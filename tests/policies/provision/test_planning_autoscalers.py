@@ -110,6 +110,12 @@ def test_scf_counts_what_would_begin_within_the_interval():
     assert reported.fleet == {"small": 2, "large": 0}, "70 s, and nothing begins after it"
 
 
+def test_scf_rents_for_tasks_that_seem_to_take_no_time():
+    runtimes = TimesOnOffers(small=[0, 0], large=[0, 0])
+    reported = decided(ScalingFirst(MARKET), [flow((), ())], runtimes, Goal())
+    assert reported.fleet == {"small": 1, "large": 0}
+
+
 @pytest.mark.parametrize("entry", [PlanningFirst, ScalingFirst])
 def test_two_users_are_served_within_their_budgets(entry):
     goal = Goal(
