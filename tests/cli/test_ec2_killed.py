@@ -46,7 +46,7 @@ def start_and_kill(cloud, seed, moment):
     cloud.proxy.draw(seed, SHARE)
     if moment == "renting":
         cloud.proxy.once = ["lost"]  # EC2 has rented, and bursar never hears of it
-    words = ("sh task.sh 0.6 {}", ":::", *map(str, range(1, TASKS + 1)))
+    words = ("sh task.sh 0.8 {}", ":::", *map(str, range(1, TASKS + 1)))
     where = ("--on", "ec2", "--listen", "127.0.0.1", "--market", "ec2.toml")
     goal = ("--budget", str(BUDGET), "--fleet", "small=2", "--retries", "20")
     run = cloud.start("run", *where, *goal, "--name", "bag", *words)
@@ -55,7 +55,7 @@ def start_and_kill(cloud, seed, moment):
         assert eventually(is_asked, 60), "nothing is rented"
     else:
         assert eventually(cloud.tasks, 120), "no task runs"
-        time.sleep(Random(seed).uniform(0, 3))
+        time.sleep(Random(seed).uniform(0, 1.5))  # all of them take six seconds
     run.kill()
     run.communicate()
 

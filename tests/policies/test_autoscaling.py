@@ -5,11 +5,12 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from bursar.engine.roles import Policy
 from bursar.model.goal import Account, Budget, Goal, Limits
 from bursar.model.market import Market, Offer
-from bursar.model.money import Money
+from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, MINUTE, SECOND
 from bursar.model.work import Bag, Work
 from bursar.policies.autoscaling import Autoscaler, WantedFleet
@@ -127,8 +128,9 @@ def test_long_units_are_rented_little_by_little():
     assert rented(entry, scene) == 0, "what is no longer wanted was never paid"
 
 
-def test_short_units_and_released_ones_are_rented_at_once():
-    for offer, how in ((SECONDS, "paid"), (HOURLY, "at-once")):
+def test_short_units_free_ones_and_released_ones_are_rented_at_once():
+    free = replace(HOURLY, price=ZERO)
+    for offer, how in ((SECONDS, "paid"), (free, "paid"), (HOURLY, "at-once")):
         entry = React(market_of(offer), release=how, rate=1.0)
         entry.slots = lambda *facts: (9, "nine")
         assert rented(entry, Scene(offer, tasks=1, arrivals_open=True)) == 9

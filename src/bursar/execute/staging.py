@@ -13,6 +13,7 @@ its own, so that attempts of one task never meet:
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,13 +32,13 @@ from bursar.model.errors import InputError, shown
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.work import Bag
 from bursar.model.workflow import Workflow
-from bursar.model.workflow_checks import is_url
 from bursar.state.state import RunState
 
 SHARED: Final = "shared"
 COPIED: Final = "copied"
 MODES: Final = (SHARED, COPIED)
 FILES: Final = "files"
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 class TaskFiles(NamedTuple):
@@ -79,10 +80,10 @@ def check_files(flow: Workflow, mode: str, directory: Path, asked: OptionWords =
     if mode not in MODES:
         raise InputError(f"files {shown(mode)}; they are {SHARED} or {COPIED}")
     written = {file for row in flow.files.written for file in row}
-    urls = {file for file, name in enumerate(flow.files.names) if is_url(name)}
+    urls = {file for file, name in enumerate(flow.files.names) if _is_url(name)}
     if urls & written:
         index = next(n for n, row in enumerate(flow.files.written) if urls.intersection(row))
-        name = next(filter(is_url, flow.writes(index)))
+        name = next(filter(_is_url, flow.writes(index)))
         raise InputError(
             f"task {shown(flow.names[index])} writes {shown(name)}, which is not a file; leave it"
             " out of what it writes, or let it write a file"
@@ -249,12 +250,17 @@ def publish_all(state: RunState, staging: Staging) -> None:
             staging.publish(task)
 
 
+def _is_url(name: str) -> bool:
+    """Whether what a task reads is no file, but data that it fetches itself."""
+    return _URL.match(name) is not None
+
+
 def _reads(state: RunState, task: int) -> Sequence[str]:
     """Files; what has a URL is fetched by the task itself."""
     work, index = state.locate(task)
     if not isinstance(work, Workflow):
         return ()
-    return [name for name in work.reads(index) if not is_url(name)]
+    return [name for name in work.reads(index) if not _is_url(name)]
 
 
 def _writes(state: RunState, task: int) -> Sequence[str]:

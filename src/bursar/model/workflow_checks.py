@@ -4,7 +4,6 @@ not. The messages do not say which task it is; who called knows, and says it bef
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from posixpath import normpath
 from typing import Final
@@ -23,7 +22,6 @@ RUNS: Final = ".bursar"
 """the directory of all runs, unless the user chose another"""
 LARGEST_SIZE: Final = 2**62
 """the most bytes of a file"""
-_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _PRIORITY: Final = 2**31 - 1
 _MOST_SECONDS: Final = LONGEST / SECOND
 _UNTOLD: Final = float("nan")
@@ -99,11 +97,6 @@ def _parts(value: Mapping[str, Duration]) -> tuple[float, ...]:
         if key not in PARTS:
             raise InputError(f"runtime: unknown part {shown(key)}; known: {', '.join(PARTS)}")
     return tuple(_seconds(value.get(part, 0.0)) for part in PARTS)
-
-
-def is_url(name: str) -> bool:
-    """Whether what a task reads is no file, but data that it fetches itself."""
-    return _URL.match(name) is not None
 
 
 def checked_files(given: FilesGiven) -> dict[str, int]:

@@ -239,7 +239,7 @@ class Autoscaler(Provisioner):
     def part_rented(self, offer: Offer) -> float:
         """The part of the machines that are lacking which is rented at each decision."""
         unit = max(offer.billing, offer.minimum)
-        if self._at_once or not unit:
+        if self._at_once or not unit or not offer.price.nanos:
             return 1.0
         return min(1.0, self.interval / (SOON * unit))
 
