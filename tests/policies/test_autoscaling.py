@@ -203,6 +203,21 @@ def test_an_account_gets_what_its_budget_pays_in_each_interval():
     assert sum(1 for one in spent if one) > 3, "it waits for money again and again"
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_an_account_without_work_spares_no_slots_that_another_waits_for(seed):
+    few = replace(SECONDS, limit=2)
+    goal = Goal(accounts=(Account("ann", None), Account("bob", None)))
+    work = [
+        ev.WorkArrived(0, Work(Bag(3), owner="ann")),
+        ev.WorkArrived(5 * MINUTE, Work(Bag(3), owner="bob")),
+    ]
+    policy = Policy(React(market_of(few)), FifoPlacer(), NoReplicas())
+    quick = ModelledBehaviour(lambda task, machine: 20 * SECOND)
+    state = simulate(market_of(few), goal, work, policy, quick, seed=seed)
+    assert state.ended.status == "done"
+    assert state.now < 7 * MINUTE
+
+
 def test_the_load_may_be_what_arrived_in_the_last_interval():
     work = [ev.WorkArrived(0, Work(Bag(6))), ev.WorkArrived(90 * SECOND, Work(Bag(2)))]
     react = React(market_of(SECONDS), interval=MINUTE, load="arrivals")

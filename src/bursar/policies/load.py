@@ -77,7 +77,10 @@ class LoadAutoscaler(Autoscaler):
     def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
         load = self._load(view, now, account)
         past = self._loads.get(account, ())
-        slots, reason = self.slots(load, self.supply(account), past, now, account)
+        if load or view.demand.now(account) or len(view.ledger.accounts) == 1:
+            slots, reason = self.slots(load, self.supply(account), past, now, account)
+        else:  # what one has to spare, another would wait for where a limit is reached
+            slots, reason = 0, "nothing to do, and others share the market"
         return WantedFleet(self.fleet_of(slots, account), reason, {LOAD: load, "target": slots})
 
     def _load(self, view: View, now: Time, account: str) -> int:
