@@ -186,3 +186,10 @@ def test_json_has_the_verdict_and_the_band_of_every_row(monkeypatch):
     assert found["rows"][1]["band"] == "the range of section 6.1"
     assert found["published"] == {"yes": 1, "no": 1, "not judged": 1}
     assert found["own demands"] == {"yes": 1, "no": 1, "not judged": 1}
+
+
+def test_asked_for_help_nothing_is_computed(capsys):
+    with pytest.raises(SystemExit) as ended:
+        pages.arguments(["--help"])
+    assert ended.value.code == 0
+    assert "DOCS" in capsys.readouterr().out

@@ -6,14 +6,18 @@ the page they have, with a note.
 """
 
 import sys
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from bursar.model.errors import InputError
 from bursar.report.plot import svg
 from bursar.reproduce.everything import compute
 from bursar.reproduce.page import entry_page, index_page, plot_file, summary_in
 from bursar.reproduce.result import ENTRIES, Reproduction
+
+DESCRIPTION: Final = "Compute published tables and figures, and write a page of each."
 
 
 def write(found: Reproduction, docs: Path) -> None:
@@ -47,5 +51,15 @@ def main(docs: Path, names: Sequence[str]) -> None:
     write_index(docs)
 
 
+def arguments(argv: Sequence[str] | None = None) -> Namespace:
+    parser = ArgumentParser(prog="python -m bursar.reproduce", description=DESCRIPTION)
+    parser.add_argument("docs", metavar="DOCS", type=Path, help="the directory of the pages")
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", help="such as bats-table-2.1; without, all"
+    )
+    return parser.parse_args(argv)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    given = arguments()
+    main(given.docs, given.names)
