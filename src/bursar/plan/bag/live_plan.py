@@ -259,7 +259,7 @@ def _covers(judge: LiveFleetJudge, room: Floats) -> Floats:
     groups, left, times = judge.groups, judge.left, judge.times
     work = left.ready * times.mean + left.running
     rate = groups.slots * groups.speed
-    lost = groups.slots * np.maximum(0.0, judge.longest - judge.residuals.mean)
+    lost = groups.slots * np.maximum(0.0, judge.longest - judge.rest)
     earliest = float(groups.begin.min()) + max(
         0.5 * times.mean / float(groups.speed.max()), work / max(1e-9, float(rate @ room))
     )
