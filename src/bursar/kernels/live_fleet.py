@@ -160,18 +160,6 @@ def longest_of(curve: Array, row: int, slots: float) -> tuple[float, float]:
     return mean, sqrt(max(0.0, 2 * square - mean * mean))
 
 
-def judge_all(
-    fleets: Array, groups: Array, curve: Array, known: Array, moves: Array, found: Array
-) -> None:
-    """For each fleet, the middle and the likely time, the cost, and the logarithm of its chance.
-
-    `moves` has the shifts of the end of all machines, as shares of the time that the work takes,
-    and how likely each is; in a third row is room for what a fleet costs with each.
-    """
-    for fleet in range(fleets.shape[0]):
-        judge_one(fleets, fleet, groups, curve, known, moves, found)
-
-
 def judge_one(
     fleets: Array,
     fleet: int,
@@ -181,6 +169,11 @@ def judge_one(
     moves: Array,
     found: Array,
 ) -> None:
+    """The middle and the likely time of a fleet, its cost, and the logarithm of its chance.
+
+    `moves` has the shifts of the end of all machines, as shares of the time that the work takes,
+    and how likely each is; in a third row is room for what a fleet costs with each.
+    """
     ready, mean, spread = known[READY], known[MEAN], known[SPREAD]
     tasks, count = ready + known[ATTEMPTS], groups.shape[1]
     work, ending, ended = ready * mean + known[UNDER_WAY], 1.0, 0.0

@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 from bursar.beliefs.bag_times import BagTimes
 from bursar.beliefs.work_forms import SLICES
-from bursar.kernels import live_fleet
+from bursar.kernels import fleet_search, live_fleet
 from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
-from bursar.kernels.live_fleet import LONGEST, ROWS, SURELY
+from bursar.kernels.fleet_search import FIGURES, VALUE
+from bursar.kernels.live_fleet import LONGEST, ROOM, ROWS, SURELY
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +50,7 @@ LONG_UNIT: Final = 300.0
 _SHIFTED: Final = np.array([shift for shift, _ in SHIFTS])
 _SHARES: Final = np.array([part for _, part in SHIFTS])
 _UNMOVED, _ONE = np.zeros(1), np.ones(1)
+_NO_WORTH: Final = np.zeros(0)
 
 
 class MachineGroups(msgspec.Struct, frozen=True):
@@ -181,12 +183,37 @@ class LiveFleetJudge:
         self.longest: Floats = self._table[LONGEST]
         """by group, the mean of the longest rest of the tasks that a machine has at any moment"""
 
+    @property
+    def room(self) -> Floats:
+        """By group, the most machines that there can be."""
+        found: Floats = self._table[ROOM]
+        return found
+
     def judge(self, fleets: Floats) -> FleetVerdicts:
         """Fleets are `[fleet, group]`."""
-        found = np.empty((len(fleets), 4))
-        table, curve, known, moves = self._table, self._curve, self._known, self._moves
-        self._kernels.judge(np.array(fleets, np.float64), table, curve, known, moves, found)
-        return FleetVerdicts(*np.ascontiguousarray(found.T))
+        tried, found = np.empty(fleets.shape), np.empty((len(fleets), FIGURES))
+        self.judge_new(fleets, tried, found, 0, _NO_WORTH)
+        return FleetVerdicts(*np.ascontiguousarray(found[:, :VALUE].T))
+
+    def judge_new(
+        self, fleets: Floats, tried: Floats, found: Floats, count: int, worth: Floats
+    ) -> int:
+        """Judge those that are not among the first `count` of `tried`, and note them there.
+
+        How many there are then; `found` gets what was found of each, see `kernels.fleet_search`.
+        """
+        given = self._table, self._curve, self._known, self._moves
+        fleets = np.array(fleets, np.float64)
+        return int(self._kernels.judge(fleets, tried, found, count, *given, worth))
+
+    def neighbours(
+        self, fleets: Floats, floor: Floats, is_cheap: NDArray[np.bool_], most: int
+    ) -> Floats:
+        """One machine more or less of a group, a tenth more or less, or another in its place."""
+        rows, groups = fleets.shape
+        found = np.empty((rows * (4 * groups + min(groups, most) ** 2), groups))
+        count = self._kernels.neighbours(fleets, floor, self.room, is_cheap, most, found)
+        return found[:count]
 
 
 def _share(left: WorkLeft, times: BagTimes, doubt: float) -> float:
@@ -217,15 +244,17 @@ _GIVEN: Final = (
 
 class JudgeKernels(msgspec.Struct, frozen=True):
     describe: Callable[..., None]
-    judge: Callable[..., None]
+    judge: Callable[..., int]
+    neighbours: Callable[..., int]
 
 
 @cache
 def _compiled() -> JudgeKernels:
     """The kernels; the first call imports numba and, once on a computer, compiles."""
-    let_kernels_call(*live_fleet.PARTS, makes_arrays=False)
-    stamp = stamp_of([inspect.getsource(live_fleet)])
+    let_kernels_call(*live_fleet.PARTS, *fleet_search.PARTS, makes_arrays=False)
+    stamp = stamp_of(map(inspect.getsource, (live_fleet, fleet_search)))
     return JudgeKernels(
         describe=compile_kept(live_fleet.describe, stamp),
-        judge=compile_kept(live_fleet.judge_all, stamp),
+        judge=compile_kept(fleet_search.try_fleets, stamp),
+        neighbours=compile_kept(fleet_search.list_neighbours, stamp),
     )

@@ -8,7 +8,6 @@ is held as long as the money that is left also pays for that, and released befor
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -232,16 +231,18 @@ def _held(view: View, now: Time, belief: BagBelief) -> list[Held]:
     if not len(done):
         return []
     rests = _draw_rests(belief, done)
-    rows: dict[int, list[int]] = defaultdict(list)
-    for row, number in enumerate(machines.tolist()):
-        rows[number].append(row)
-    found = []
-    for number, some in rows.items():
-        machine, rest = view.machines[number], rests[:, some]
-        stay = (rest.max(axis=1) / speeds[places[some[0]]] * SECOND).astype(np.int64)
-        works = (done[some] + rest).max(axis=1)
-        found.append(Held(machine, len(some), works, _costs(machine, now, stay)))
-    return found
+    order = machines.argsort(kind="stable")
+    numbers, first, counts = np.unique(machines[order], return_index=True, return_counts=True)
+    longest = np.maximum.reduceat(rests[:, order], first, axis=1)
+    works = np.maximum.reduceat((done + rests)[:, order], first, axis=1)
+    speed = speeds[places[order[first]]]
+    stays = (longest / speed * SECOND).astype(np.int64)
+    here = [view.machines[number] for number in numbers.tolist()]
+    costs = _costs(here, now, stays)
+    return [
+        Held(here[at], int(counts[at]), works[:, at], costs[:, at])
+        for at in order[first].argsort().tolist()  # in the order of the attempts
+    ]
 
 
 def _draw_rests(belief: BagBelief, done: Floats) -> Floats:
@@ -259,11 +260,15 @@ def _draw_rests(belief: BagBelief, done: Floats) -> Floats:
     return found
 
 
-def _costs(machine: Machine, now: Time, more: NDArray[np.int64]) -> Floats:
-    """What it costs for so much longer, beyond what is paid, draw by draw; in billionths."""
-    offer, stay = machine.offer, now - machine.rented
-    units = _units(offer, stay + more) - offer.units(stay + 1)
-    found: Floats = units * np.float64(offer.price.nanos)
+def _costs(machines: Sequence[Machine], now: Time, more: NDArray[np.int64]) -> Floats:
+    """What each costs for so much longer, beyond what is paid: `[draw, machine]`, in billionths."""
+    offers = [machine.offer for machine in machines]
+    stay = np.array([now - machine.rented for machine in machines])
+    least = np.array([max(offer.minimum, 1) for offer in offers])
+    billing = np.array([offer.billing for offer in offers])
+    paid = -(-np.maximum(stay + 1, least) // billing)
+    units = -(-np.maximum(stay + more, least) // billing) - paid
+    found: Floats = units * np.array([offer.price.nanos for offer in offers], np.float64)
     return found
 
 
@@ -279,4 +284,12 @@ def money_to_spend(view: View, now: Time) -> float:
     left = view.ledger.left
     if left is None:
         return float("inf")
-    return left.nanos + sum(refund_of(machine, now) for machine in view.machines.values())
+    known: dict[tuple[str, Time, Time], float] = {}
+    """machines are rented many at once, and those get the same"""
+    found = float(left.nanos)
+    for machine in view.machines.values():
+        alike = machine.offer.name, machine.rented, machine.until
+        if alike not in known:
+            known[alike] = refund_of(machine, now)
+        found += known[alike]
+    return found
