@@ -9,20 +9,24 @@ All arithmetic is on integers: a compiled kernel finds the same figures.
 
 from __future__ import annotations
 
+import inspect
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 import numpy as np
 
 from bursar.beliefs.ascending import AscendingTimes, Integers
 from bursar.beliefs.past import past_successes
+from bursar.kernels import conditional_means
+from bursar.kernels.compiling import compile_kept, is_loaded, let_kernels_call, stamp_of
+from bursar.kernels.conditional_means import MILLION
 from bursar.model.time import HOUR, Time
 from bursar.state import events as ev
 from bursar.state.run_times import Elsewhere, RunTimes
 from bursar.state.view import View
 
-MILLION: Final = 1_000_000
 LARGEST_BUCKET: Final = 512
 RENEWAL: Final = 10
 """Lines are drawn again when the finished tasks have grown by one part in so many."""
@@ -85,16 +89,21 @@ class SortedTimes:
 
     def means_above(self, bounds: Integers) -> Integers:
         """`mean_above` of each bound; where none is longer, the bound itself."""
+        earlier, latest = self.ascending()
+        counts, sums = earlier.above(bounds)
+        if len(latest):
+            more, much = latest.above(bounds)
+            counts, sums = counts + more, sums + much
+        return np.where(counts > 0, sums // np.maximum(counts, 1), bounds)
+
+    def ascending(self) -> tuple[AscendingTimes, AscendingTimes]:
+        """All times but the latest, and these."""
         if self._latest is None:
             self._all = AscendingTimes.of([time for bucket in self._buckets for time in bucket])
             self._latest = AscendingTimes.of(())
         elif len(self._latest) > FEW:
             self._all, self._latest = self._all.with_all(self._latest), AscendingTimes.of(())
-        counts, sums = self._all.above(bounds)
-        if len(self._latest):
-            more, much = self._latest.above(bounds)
-            counts, sums = counts + more, sums + much
-        return np.where(counts > 0, sums // np.maximum(counts, 1), bounds)
+        return self._all, self._latest
 
 
 class UnifiedRuntimes(RunTimes):
@@ -243,12 +252,15 @@ class _Converted:
         self, runtimes: UnifiedRuntimes, offers: Sequence[str], sources: Integers, elapsed: Integers
     ) -> None:
         self._slopes = {name: runtimes.slope(name) for name in offers}
-        known = np.array([*self._slopes.values()])[sources]
+        slopes = np.array([*self._slopes.values()], np.int64)
+        if is_loaded():
+            self._totals, self.here = _compiled_totals(runtimes, slopes, sources, elapsed)
+            return
+        known = slopes[sources]
         self._totals = runtimes.canonical_totals(elapsed, known)
         """what each one takes on the canonical offer; 0 where nothing is known"""
         if not known.all():
             self._totals, known = self._totals * (known > 0), np.maximum(known, 1)
-        self._is_small = int(self._totals.max(initial=0)) <= LARGEST // MILLION
         self.here = self._with(known)
 
     def on(self, offer: str) -> Integers:
@@ -259,4 +271,25 @@ class _Converted:
 
     def _with(self, slope: Integers | int) -> Integers:
         """The same times on offers that have these slopes, which are known."""
-        return _scaled(self._totals, MILLION, slope, is_small=self._is_small)
+        is_small = int(self._totals.max(initial=0)) <= LARGEST // MILLION
+        return _scaled(self._totals, MILLION, slope, is_small=is_small)
+
+
+def _compiled_totals(
+    runtimes: UnifiedRuntimes, slopes: Integers, sources: Integers, elapsed: Integers
+) -> tuple[Integers, Integers]:
+    """The same whole numbers, for less: as on the canonical offer, and where each runs."""
+    earlier, latest = runtimes.histogram().ascending()
+    totals, here = np.empty((2, len(elapsed)), np.int64)
+    _kernel()(
+        *(np.array(elapsed, np.int64), np.array(sources, np.int64), slopes),
+        *(earlier.times, earlier.sums, latest.times, latest.sums, totals, here),
+    )
+    return totals, here
+
+
+@cache
+def _kernel() -> Callable[..., None]:
+    let_kernels_call(*conditional_means.PARTS, makes_arrays=False)
+    stamp = stamp_of([inspect.getsource(conditional_means)])
+    return compile_kept(conditional_means.convert_totals, stamp)

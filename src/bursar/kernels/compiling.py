@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from hashlib import sha256
@@ -25,6 +26,11 @@ def on_compilation(tell: Callable[[], None] | None) -> None:
     Machine code that was kept is loaded without a call.
     """
     _waiting[:] = [] if tell is None else [tell]
+
+
+def is_loaded() -> bool:
+    """Whether numba is there already: what finds the same without need not load it."""
+    return "numba" in sys.modules
 
 
 def let_kernels_call(

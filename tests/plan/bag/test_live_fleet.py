@@ -190,15 +190,18 @@ def test_early_nothing_is_dropped_and_more_is_rented_only_where_it_is_safe():
 
 
 def test_no_fleet_is_judged_twice(monkeypatch):
-    judged = []
-    judge = LiveFleetJudge.judge
+    tables = []
+    judge_new = LiveFleetJudge.judge_new
 
-    def watched(self, fleets):
-        judged.extend(map(tuple, fleets.tolist()))
-        return judge(self, fleets)
+    def watched(self, fleets, tried, *others):
+        count = judge_new(self, fleets, tried, *others)
+        tables.append(tried[:count].tolist())
+        return count
 
-    monkeypatch.setattr(LiveFleetJudge, "judge", watched)
+    monkeypatch.setattr(LiveFleetJudge, "judge_new", watched)
     plan_live(groups(), left(400, 8e4), BagTimes.lognormal(120.0, 0.1, 0.4, 99), np.zeros(3))
+    assert len(tables) > 1
+    judged = [tuple(fleet) for fleet in tables[-1]]
     assert len(judged) > 50
     assert len(set(judged)) == len(judged)
     assert judged[0] == (0.0, 0.0, 0.0)

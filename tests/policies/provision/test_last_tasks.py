@@ -18,7 +18,7 @@ from bursar.model.work import Bag
 from bursar.policies.place.kept import KeptPlacer
 from bursar.policies.provision.frontier import Frontier
 from bursar.policies.provision.frontier_state import BagBelief
-from bursar.policies.provision.last_tasks import Held, _draw_rests, _likely_cost, _total
+from bursar.policies.provision.last_tasks import Held, _likely_cost, _luck, _rests, _total
 from bursar.policies.replicate.at_risk import AtRisk
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
@@ -61,8 +61,9 @@ def test_long_tasks_of_a_kind_that_is_known_end_when_such_tasks_do():
         belief.times = learn(belief._prior, {}, {}, belief.speeds)
     old = np.full(20, 2.1 * before.mean / SECOND)
     longest = before.times[-1] / SECOND
-    assert (old + _draw_rests(told, old)).max() < 1.1 * longest
-    assert (old + _draw_rests(untold, old)).max() > 1.5 * longest
+    luck = _luck(len(old))
+    assert (old + _rests(told, old, luck)).max() < 1.1 * longest
+    assert (old + _rests(untold, old, luck)).max() > 1.5 * longest
 
 
 @pytest.mark.parametrize("seed", range(4))

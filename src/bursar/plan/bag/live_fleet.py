@@ -1,8 +1,8 @@
 """A closed form that judges fleets for the rest of a bag: the time, the cost and the chance.
 
 A fleet is so many machines of each group. A group is machines that are alike: those of an offer
-that are there, with their paid time and what runs on them, or new ones. Many fleets are judged at
-once, in arrays `[fleet, group]`.
+that are there, with their paid time and what runs on them, or new ones. `kernels.live_fleet` does
+the sums.
 
 Tasks are taken by whatever slot is free. Until the queue is empty every slot works; from then on a
 slot has what is left of its last task, and a machine stays for the longest of its slots. What is
@@ -14,36 +14,25 @@ instead, in rounds; the fewer the rounds and the smaller the deviation, the more
 
 from __future__ import annotations
 
-from math import isfinite, pi, sqrt
-from typing import Final, NamedTuple
+import inspect
+from collections.abc import Callable
+from functools import cache
+from math import sqrt
+from typing import Final
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.bag_times import BagTimes
-from bursar.beliefs.normal import log_below
 from bursar.beliefs.work_forms import SLICES
-from bursar.plan.bag.arrivals import Arrivals
+from bursar.kernels import fleet_search, live_fleet
+from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
+from bursar.kernels.fleet_search import FIGURES, VALUE
+from bursar.kernels.live_fleet import LONGEST, ROOM, ROWS, SURELY
 
 Floats = NDArray[np.float64]
-Truths = NDArray[np.bool_]
 
-LOG_OFTEN: Final = np.log([[0.5], [0.9]])
-"""Half of the time, and nine times in ten."""
-LIKELY: Final = 1.2816
-"""Deviations that are not exceeded nine times in ten."""
-FORM: Final = 0.01
-"""By how much the closed form may be wrong, as a share of the cost ..."""
-FORM_IN_ROUNDS: Final = 0.05
-"""... and more in the last rounds of tasks that end together."""
-NEVER: Final = 1e15
-USELESS: Final = 1.0
-"""A share of slots for which there is no task lengthens the time by so much of it: they cost."""
-SURELY: Final = 1e-6
-"""The share of a unit by which one must be entered to be charged."""
-QUARTERS: Final = ((-1.1, 0.3), (0.0, 0.4), (1.1, 0.3))
-"""A stay is somewhere around its mean: deviations from it, and their weights."""
 SHIFTS: Final = (
     (-2.4, 0.02),
     (-1.6, 0.09),
@@ -53,21 +42,15 @@ SHIFTS: Final = (
     (1.6, 0.09),
     (2.4, 0.02),
 )
-"""The same of the end of all machines, which is later or earlier by the same work for all."""
+"""The end of all machines is later or earlier by the same work for all: deviations, and weights."""
 BETWEEN_SHIFTS: Final = 0.25
 """Deviations of what lies between two of them."""
-_SHIFTED: Final = np.array([shift for shift, _ in SHIFTS])[:, np.newaxis]
-_SHARES: Final = np.array([part for _, part in SHIFTS])
-_SLICES: Final = np.array(SLICES)
-_UNMOVED: Final = np.zeros((1, 1))
-_ONE: Final = np.ones(1)
-_QUARTERS: Final = np.array([shift for shift, _ in QUARTERS])[:, np.newaxis, np.newaxis]
 LONG_UNIT: Final = 300.0
 """Seconds from which on units are long: whether an end falls before or after theirs is all."""
-
-
-MANY: Final = 8
-"""Groups in no fleet that are worth being left out."""
+_SHIFTED: Final = np.array([shift for shift, _ in SHIFTS])
+_SHARES: Final = np.array([part for _, part in SHIFTS])
+_UNMOVED, _ONE = np.zeros(1), np.ones(1)
+_NO_WORTH: Final = np.zeros(0)
 
 
 class MachineGroups(msgspec.Struct, frozen=True):
@@ -169,317 +152,109 @@ class Residuals:
         return np.interp(chances, self.whole if whole else self.chance, self.points)
 
 
-class _Moves(msgspec.Struct, frozen=True):
-    """By how much all machines of a fleet may end later or earlier together."""
-
-    shifts: Floats
-    """seconds: `[shift, fleet]` ..."""
-    weights: Floats
-    """... how likely each shift is ..."""
-    each: Floats
-    """... and how much the end of a fleet deviates from it, in seconds"""
-
-
 class LiveFleetJudge:
-    """Judges fleets, numbers of machines of each group, for what is left to do.
-
-    A plan has few groups and some dozen fleets, so that what takes time is the number of numpy's
-    calls: what all fleets share is found once, and what concerns no fleet is left out. Inside,
-    arrays are `[group, fleet]`: sums over the groups of a fleet are the fastest that way.
-    """
+    """Judges fleets, numbers of machines of each group, for what is left to do."""
 
     def __init__(
         self, groups: MachineGroups, left: WorkLeft, times: BagTimes, speed_doubt: Floats
     ) -> None:
         self.groups, self.left, self.times = groups, left, times
-        self.residuals = Residuals(times)
-        speed, slots = groups.speed, groups.slots
-        rate, per_second = slots * speed, groups.price / groups.unit
-        self.longest, deviation = self.residuals.longest(slots)
-        whole, _ = self.residuals.longest(slots, whole=True)
-        some = 1 - np.power(1 - min(1.0, times.unseen), slots)
-        unseen = per_second * some * times.longer / speed
-        """what a machine may cost more because of tasks longer than any seen so far"""
-        self._long = float(groups.unit.max()) >= LONG_UNIT
-        tail = np.square(deviation / speed)
-        tail = np.sqrt(tail if self._long else tail + np.square(groups.unit) / 12)
-        """deviation of the end of a machine"""
-        self._sums = np.array(
-            [rate, slots, rate * groups.begin, per_second, np.square(per_second * tail), unseen]
+        curve, mean, spread = times.curve, times.mean, times.spread
+        is_long = float(groups.unit.max()) >= LONG_UNIT
+        shifts, weights, each = _moves(left, times, is_long=is_long)
+        self.rest = mean * (1 + spread**2) / 2
+        """the mean of what is left of a task that is interrupted at any moment"""
+        self._kernels = _compiled()
+        self._table = np.empty((ROWS, len(groups)))
+        self._table[: len(_GIVEN)] = [*(getattr(groups, name) for name in _GIVEN[:-1]), speed_doubt]
+        self._curve = np.array(
+            (curve.points, 1 - curve.after / curve.after[0], 1 - curve.alive), np.float64
         )
-        """what of each machine is added up over those of a fleet, see `_FleetSums`"""
-        begun = np.maximum(0.0, whole - times.mean - self.longest + self.residuals.mean)
-        at_once = np.where(groups.running > 0, groups.held, groups.begin + whole / speed)
-        self._has_speed_cost = bool(speed_doubt.any())
-        self._each = _EachMachine(
-            *np.array(
-                [
-                    np.where(groups.is_new, 0.0, groups.room),
-                    slots,
-                    groups.begin,
-                    groups.held,
-                    groups.price,
-                    groups.unit,
-                    np.where(groups.is_new, 0.0, groups.paid),
-                    np.where(groups.is_new, groups.paid / groups.unit - SURELY, 0.0),
-                    tail / groups.unit,
-                    self.longest / speed,
-                    begun / speed,
-                    at_once,
-                    per_second * speed_doubt,
-                ]
-            )[:, :, np.newaxis]
+        self._moves = np.array((shifts, weights, weights), np.float64)
+        self._known = np.array(
+            (
+                *(left.ready, left.running, left.attempts, left.money, left.deadline),
+                *(mean, spread, times.unseen, times.longer),
+                *(_share(left, times, times.doubt), each, self.rest, is_long),
+            ),
+            np.float64,
         )
-        self._are_here = not groups.is_new.all()
-        self._gone = np.array([groups.running, groups.charge(groups.held)])
-        """work that a machine takes along which takes no more tasks, and what it costs"""
-        self._arrivals = Arrivals(groups.begin, rate, slots, groups.running, self.residuals.mean)
+        self._kernels.describe(self._table, self._curve, self._known)
+        self.longest: Floats = self._table[LONGEST]
+        """by group, the mean of the longest rest of the tasks that a machine has at any moment"""
+
+    @property
+    def room(self) -> Floats:
+        """By group, the most machines that there can be."""
+        found: Floats = self._table[ROOM]
+        return found
 
     def judge(self, fleets: Floats) -> FleetVerdicts:
         """Fleets are `[fleet, group]`."""
-        left, times, held = self.left, self.times, self._each.held
-        counts = np.ascontiguousarray(fleets.T)
-        gone, work, ending = self._goes(counts)
-        empty, is_up, at_once = self._arrivals.queue_empty(counts, work, left.ready)
-        used = counts * is_up
-        sums = _FleetSums(*(self._sums @ used))
-        shape = _Shape(sums, left, times, at_once)
-        stay = np.where(is_up, self._stays(empty, shape), held)
-        if at_once is not None:
-            stay = np.where(at_once, np.where(is_up, self._each.at_once, held), stay)
-        middle, end = self._ends(empty, used, shape)
-        alone = work / shape.rate
-        moves = self._moves(alone)
-        charges = self._charges(counts, stay, is_up, moves.shifts if self._long else None)
-        totals = charges + ending
-        if not self._long and len(moves.weights) > 1:
-            totals = np.maximum(totals + moves.shifts * sums.per_second, ending)
-        total = moves.weights @ totals
-        deviation = self._deviation(used, total, empty, moves.each, shape)
-        ends, spread = end + moves.shifts, moves.each + 0.2 * times.mean
-        chance = _mixed_chance(left, moves.weights, totals, deviation, ends, spread)
-        time = end + LIKELY * self._share(times.doubt) * alone
-        useless = _useless(self._each.slots, counts, left)
-        if useless is not None:
-            middle, time = middle * useless, time * useless
-        if gone is not None:
-            ended = np.where(gone > 0, held, 0.0).max(axis=0)
-            middle, time = np.maximum(middle, ended), np.maximum(time, ended)
-        cannot = sums.rate <= 0
-        if left.ready and cannot.any():
-            middle[cannot] = time[cannot] = total[cannot] = NEVER
-            chance[cannot] = -NEVER
-        return FleetVerdicts(middle, time, total, chance)
+        tried, found = np.empty(fleets.shape), np.empty((len(fleets), FIGURES))
+        self.judge_new(fleets, tried, found, 0, _NO_WORTH)
+        return FleetVerdicts(*np.ascontiguousarray(found[:, :VALUE].T))
 
-    def _goes(self, counts: Floats) -> tuple[Floats | None, Floats | float, Floats | float]:
-        """Machines that fleets drop (None: they drop none), the work that is left, and what it
-        costs to let dropped ones end their tasks.
+    def judge_new(
+        self, fleets: Floats, tried: Floats, found: Floats, count: int, worth: Floats
+    ) -> int:
+        """Judge those that are not among the first `count` of `tried`, and note them there.
+
+        How many there are then; `found` gets what was found of each, see `kernels.fleet_search`.
         """
-        work = self.left.ready * self.times.mean + self.left.running
-        if not self._are_here or not (counts < self._each.here).any():
-            return None, work, 1.0
-        gone = np.maximum(0.0, self._each.here - counts)
-        taken, cost = self._gone @ gone
-        return gone, work - taken, cost + 1.0
+        given = self._table, self._curve, self._known, self._moves
+        fleets = np.array(fleets, np.float64)
+        return int(self._kernels.judge(fleets, tried, found, count, *given, worth))
 
-    def _share(self, doubt: float) -> float:
-        """The deviation of all work that is left, where its mean is in doubt by a share."""
-        return sqrt(doubt**2 + self.times.spread**2 / max(1, self.left.tasks))
-
-    def _moves(self, alone: Floats) -> _Moves:
-        """How the ends of fleets move together; `alone` is how long each takes for the work."""
-        times = self.times
-        if times.factors is not None:
-            shifts = (times.factors - 1)[:, np.newaxis] * alone
-            return _Moves(shifts, _SLICES, self._share(times.noise) * alone)
-        late = self._share(times.doubt) * alone
-        if self._long:
-            return _Moves(_SHIFTED * late, _SHARES, BETWEEN_SHIFTS * late)
-        return _Moves(_UNMOVED, _ONE, late)
-
-    def _charges(
-        self, counts: Floats, stay: Floats, is_up: Truths, shifts: Floats | None = None
+    def neighbours(
+        self, fleets: Floats, floor: Floats, is_cheap: NDArray[np.bool_], most: int
     ) -> Floats:
-        """What machines cost that stay about so long: `[shift, fleet]`.
-
-        A shift moves the end of all that are up by some seconds; without, there is one of zero.
-        """
-        each = self._each
-        some = counts.any(axis=1)
-        if len(counts) - np.count_nonzero(some) >= MANY:  # those in no fleet cost nothing
-            counts, stay, is_up = counts[some], stay[some], is_up[some]
-            each = _EachMachine(*(column[some] for column in each))
-        stay = (stay - each.paid) / each.unit - SURELY
-        quarters = _QUARTERS * (each.tail * is_up)
-        if shifts is None:
-            stays = (stay + quarters)[np.newaxis]
-        else:
-            moved = shifts[:, np.newaxis, np.newaxis] * (is_up / each.unit)
-            stays = stay + moved + quarters
-        units = np.ceil(np.maximum(stays, each.least_units))
-        (_, first), (_, second), (_, third) = QUARTERS
-        mean = first * units[:, 0] + second * units[:, 1] + third * units[:, 2]
-        found: Floats = (counts * each.price * mean).sum(axis=1)
-        return found
-
-    def _stays(self, empty: Floats, shape: _Shape) -> Floats:
-        """How long each machine stays: for the longest of what its slots have at the end."""
-        each, weight = self._each, shape.together
-        mixed = empty + each.last
-        if shape.some_begin:
-            mixed += shape.begun * each.begun
-        # Of slots that end together some have another task, and one of them holds a machine.
-        whole = np.floor(shape.rounds + 1e-9)
-        none = 1 - np.maximum(0.0, shape.rounds - whole)
-        some = 1 - np.power(none, each.slots)
-        even = shape.up + (whole + some) * shape.round_time
-        stays: Floats = (1 - weight) * np.maximum(mixed, each.held) + weight * np.maximum(
-            even, each.held
-        )
-        return stays
-
-    def _ends(self, empty: Floats, used: Floats, shape: _Shape) -> Floats:
-        """When the last task has ended, which it has half of the time, and nine times in ten."""
-        places = used.nonzero()
-        groups, fleets = places
-        # The longest of some is within what each of them is within so often.
-        chances = np.exp(LOG_OFTEN / (used[places] * self.groups.slots[groups]))
-        speed = self.groups.speed[groups]
-        each = np.zeros((2, *used.shape))
-
-        def last(*, whole: bool) -> Floats:
-            each[:, groups, fleets] = self.residuals.within(chances, whole=whole) / speed
-            found: Floats = each.max(axis=1)
-            return found
-
-        tail = last(whole=False)
-        mixed = empty + tail
-        if shape.some_begin:
-            mixed += shape.begun * np.maximum(0.0, last(whole=True) - tail)
-        ends: Floats = (1 - shape.together) * mixed + shape.together * shape.in_rounds
-        return ends
-
-    def _deviation(
-        self, used: Floats, total: Floats, empty: Floats, late: Floats, shape: _Shape
-    ) -> Floats:
-        """What the cost deviates by: the mean, the sum, the last tasks, speeds, and the form."""
-        sums = shape.sums
-        form = FORM + FORM_IN_ROUNDS * shape.together / np.maximum(1.0, shape.rounds)
-        # Tasks of a kind that was not seen are the same for all machines: their doubts add up.
-        squares = (late * sums.per_second) ** 2 + (form * total) ** 2 + sums.unseen**2 + sums.tail
-        if self._has_speed_cost:
-            time = np.maximum(0.0, empty - self._each.begin)
-            squares += np.square(used * self._each.speed_cost * time).sum(axis=0)
-        found: Floats = np.sqrt(squares) + 1e-9
-        return found
+        """One machine more or less of a group, a tenth more or less, or another in its place."""
+        rows, groups = fleets.shape
+        found = np.empty((rows * (4 * groups + min(groups, most) ** 2), groups))
+        count = self._kernels.neighbours(fleets, floor, self.room, is_cheap, most, found)
+        return found[:count]
 
 
-class _EachMachine(NamedTuple):
-    """What is the same of all machines of a group: a column `[group, 1]` each."""
-
-    here: Floats
-    """how many are there"""
-    slots: Floats
-    begin: Floats
-    held: Floats
-    price: Floats
-    unit: Floats
-    paid: Floats
-    """until when one that is there costs nothing more"""
-    least_units: Floats
-    """units that are charged for, however short a stay is"""
-    tail: Floats
-    """deviation of its end, in units"""
-    last: Floats
-    """how long it stays after no other task is ready, for the longest of its own ..."""
-    begun: Floats
-    """... and by how much longer where all of them have just begun"""
-    at_once: Floats
-    """how long it stays where all tasks that are ready begin at once"""
-    speed_cost: Floats
-    """what its speed is in doubt by, in money for a second"""
+def _share(left: WorkLeft, times: BagTimes, doubt: float) -> float:
+    """The deviation of all work that is left, where its mean is in doubt by a share."""
+    return sqrt(doubt**2 + times.spread**2 / max(1, left.tasks))
 
 
-class _FleetSums(NamedTuple):
-    """What the machines of each fleet that come up in time have together."""
-
-    rate: Floats
-    """work in a second"""
-    slots: Floats
-    begin: Floats
-    """when they come up, by their rate"""
-    per_second: Floats
-    """what they cost"""
-    tail: Floats
-    """the squares of what their last tasks may cost more or less"""
-    unseen: Floats
-    """what tasks longer than any seen so far may cost more"""
-
-
-class _Shape:
-    """How many rounds of tasks fleets do, and how far their slots end together."""
-
-    def __init__(
-        self, sums: _FleetSums, left: WorkLeft, times: BagTimes, at_once: Truths | None
-    ) -> None:
-        self.sums = sums
-        self.rate = np.maximum(1e-9, sums.rate)
-        slots = np.maximum(1.0, sums.slots)
-        self.rounds = left.tasks / slots
-        self.begun = np.minimum(np.maximum(2 - self.rounds, 0.0), 1.0)
-        """how far the last tasks have just begun when no other is ready"""
-        self.some_begin = bool(self.begun.any())
-        self.together = np.exp(-2 * pi**2 * times.spread**2 * self.rounds)
-        """weight of slots that end together; their phases part as renewals do"""
-        if at_once is not None:
-            self.together[at_once] = 0.0
-        self.round_time = times.mean * slots / self.rate
-        self.up = sums.begin / self.rate
-        under_way = np.maximum(self.up, left.running / self.rate)
-        ahead = np.ceil(left.ready / slots - 1e-9) * self.round_time
-        self.in_rounds = under_way + ahead * (1 + 0.5 * times.spread)
-
-
-def _useless(slots: Floats, counts: Floats, left: WorkLeft) -> Floats | None:
-    """By how much slots beyond one for each task lengthen the time, if a machine could be spared.
-
-    None: no fleet has any.
+def _moves(left: WorkLeft, times: BagTimes, *, is_long: bool) -> tuple[Floats, Floats, float]:
+    """By how much all machines of a fleet may end later or earlier together: shifts, how likely
+    each is, and how much ends deviate from that; as shares of the time that the work takes.
     """
-    all_slots = (counts * slots).sum(axis=0)
-    if all_slots.max() <= left.tasks:
-        return None
-    fewest = np.where(counts > 0, slots, np.inf).min(axis=0)
-    spare: Floats = np.maximum(0.0, all_slots - fewest - left.tasks)
-    return 1 + USELESS * spare / max(1, left.tasks)
+    if times.factors is not None:
+        return times.factors - 1, np.array(SLICES), _share(left, times, times.noise)
+    late = _share(left, times, times.doubt)
+    if is_long:
+        return _SHIFTED * late, _SHARES, BETWEEN_SHIFTS * late
+    return _UNMOVED, _ONE, late
 
 
-def _log_chance(
-    left: WorkLeft, cost: Floats, deviation: Floats, end: Floats, late: Floats
-) -> Floats:
-    found = np.zeros_like(cost)
-    if isfinite(left.money):
-        # What is not known of run times makes them longer by factors, not by terms.
-        form = np.log1p(np.square(deviation / cost))
-        room = np.log(max(left.money, 1.0) / cost)
-        found = log_below((room + form / 2) / np.sqrt(form))
-    if isfinite(left.deadline):
-        found = found + log_below((left.deadline - end) / np.maximum(late, 1e-6))
-    return found
+# --- compiling -----------------------------------------------------------------------------------
+
+_GIVEN: Final = (
+    *("is_new", "room", "slots", "speed", "begin", "price", "unit", "paid", "held", "running"),
+    "speed_doubt",
+)
+"""The first rows of a table of groups."""
 
 
-def _mixed_chance(
-    left: WorkLeft,
-    weights: Floats,
-    costs: Floats,
-    deviation: Floats,
-    ends: Floats,
-    late: Floats,
-) -> Floats:
-    """The same for costs and ends `[shift, fleet]`, where each shift has a weight."""
-    each = _log_chance(left, costs, deviation, ends, late)
-    if len(weights) == 1:
-        only: Floats = each[0]
-        return only
-    logs = np.log(weights)[:, np.newaxis]
-    chance: Floats = np.minimum(np.logaddexp.reduce(logs + each, axis=0), 0.0)
-    return chance
+class JudgeKernels(msgspec.Struct, frozen=True):
+    describe: Callable[..., None]
+    judge: Callable[..., int]
+    neighbours: Callable[..., int]
+
+
+@cache
+def _compiled() -> JudgeKernels:
+    """The kernels; the first call imports numba and, once on a computer, compiles."""
+    let_kernels_call(*live_fleet.PARTS, *fleet_search.PARTS, makes_arrays=False)
+    stamp = stamp_of(map(inspect.getsource, (live_fleet, fleet_search)))
+    return JudgeKernels(
+        describe=compile_kept(live_fleet.describe, stamp),
+        judge=compile_kept(fleet_search.try_fleets, stamp),
+        neighbours=compile_kept(fleet_search.list_neighbours, stamp),
+    )

@@ -8,7 +8,7 @@ a soft one, because a threshold that is just not met rents, each time the plan i
 
 from __future__ import annotations
 
-from math import isfinite, log
+from math import log
 from typing import Final
 
 import msgspec
@@ -16,12 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bursar.beliefs.bag_times import BagTimes
-from bursar.plan.bag.live_fleet import (
-    FleetVerdicts,
-    LiveFleetJudge,
-    MachineGroups,
-    WorkLeft,
-)
+from bursar.kernels.fleet_search import COST, FIGURES, LOG_CHANCE, VALUE
+from bursar.plan.bag.live_fleet import LiveFleetJudge, MachineGroups, WorkLeft
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +33,8 @@ KEPT: Final = 0
 """The place of the fleet that is there, among those that are judged."""
 CHEAPEST: Final = 16
 """Groups, those whose work costs least, of which machines are tried alone or in others' place."""
+ROOM: Final = 256
+"""Fleets that there is room for at first."""
 BEST: Final = 3
 """Fleets whose neighbours are tried ..."""
 ROUNDS: Final = 2
@@ -114,7 +112,7 @@ def plan_live(
     is_begun = bool(here.any())
     room = groups.room
     floor = here if is_early else _floor(groups, times, speed_doubt)
-    search = _FleetSearch(judge, here if is_begun else None)
+    search = _FleetSearch(judge, is_begun=is_begun)
     if is_begun and np.array_equal(floor, room):  # nothing can be dropped, and nothing rented
         search.try_all(here[np.newaxis, :])
         return search.plan(KEPT)
@@ -128,9 +126,9 @@ def plan_live(
         before, best = best, search.best()
         if before is not None and np.array_equal(before, best):
             break  # their neighbours were tried
-        if not search.try_all(_neighbours(best, floor, room, is_cheap)):
+        if not search.try_all(judge.neighbours(best, floor, is_cheap, CHEAPEST)):
             break
-    values, log_chance = search.values, search.log_chances()
+    values, log_chance = search.values, search.log_chances
     place = int(values.argmin())
     wants_less = bool((search.fleets[place] < here).any())
     if wants_less and not may_drop:
@@ -151,57 +149,40 @@ def plan_live(
 class _FleetSearch:
     """Fleets that were judged, each once, and how good they are; the first is the one there is."""
 
-    def __init__(self, judge: LiveFleetJudge, here: Floats | None) -> None:
-        """`here` is the fleet that is there; None: nothing is."""
+    def __init__(self, judge: LiveFleetJudge, *, is_begun: bool) -> None:
+        """`is_begun`: some machines are there."""
         self._judge = judge
-        self._here = here
-        self._row = np.dtype((np.void, 8 * len(judge.groups)))
-        self._known: set[object] = set()
-        self._verdicts: list[FleetVerdicts] = []
-        """of the fleets that were judged together, in the order of `fleets`"""
-        self.fleets = np.empty((0, len(judge.groups)))
-        self.values = np.empty(0)
-        """the less the better"""
+        left = judge.left
+        self._worth = np.array((left.elapsed, left.spent, is_begun, PRICE_OF_CHANCE, PAYABLE))
+        self._tried = np.empty((ROOM, len(judge.groups)))
+        self._found = np.empty((ROOM, FIGURES))
+        self._count = 0
 
     def try_all(self, fleets: Floats) -> bool:
         """Judge those that were not judged yet; whether there was any."""
-        known, new = self._known, []
-        rows = np.ascontiguousarray(fleets).view(self._row)
-        for place, key in enumerate(rows.ravel().tolist()):
-            if key not in known:
-                known.add(key)
-                new.append(place)
-        if not new:
-            return False
-        fleets = fleets[new]
-        verdicts = self._judge.judge(fleets)
-        self.fleets = np.concatenate([self.fleets, fleets])
-        self.values = np.concatenate([self.values, self._value(fleets, verdicts)])
-        self._verdicts.append(verdicts)
-        return True
+        before, room = self._count, self._count + len(fleets)
+        if room > len(self._tried):
+            self._tried = _with_room(self._tried, 2 * room)
+            self._found = _with_room(self._found, 2 * room)
+        self._count = self._judge.judge_new(fleets, self._tried, self._found, before, self._worth)
+        return self._count > before
 
-    def _value(self, fleets: Floats, verdicts: FleetVerdicts) -> Floats:
-        left, here = self._judge.left, self._here
-        if isfinite(left.deadline):
-            taken = np.log(left.spent + verdicts.cost + 1.0)
-        else:
-            # The middle, since a kind of long tasks that is possible, but not likely, makes any
-            # fleet late: it would hide what more machines save.
-            taken = np.log(left.elapsed + verdicts.middle + 1e-3)
-        value: Floats = taken - PRICE_OF_CHANCE * verdicts.log_chance
-        if here is not None and not isfinite(left.deadline):
-            is_short = verdicts.log_chance < PAYABLE
-            if is_short.any():
-                is_more = (fleets >= here).all(axis=1) & (fleets > here).any(axis=1)
-                value[is_more & is_short] = np.inf
-        return value
+    @property
+    def fleets(self) -> Floats:
+        return self._tried[: self._count]
+
+    @property
+    def values(self) -> Floats:
+        """The less the better."""
+        return self._found[: self._count, VALUE]
+
+    @property
+    def log_chances(self) -> Floats:
+        return self._found[: self._count, LOG_CHANCE]
 
     def best(self) -> Floats:
         """Those whose neighbours are tried."""
         return self.fleets[self.values.argsort(kind="stable")[:BEST]]
-
-    def log_chances(self) -> Floats:
-        return np.concatenate([one.log_chance for one in self._verdicts])
 
     def best_log_chance(self) -> float:
         """The highest of the fleet that is there and of those that cost about as little as any.
@@ -209,34 +190,37 @@ class _FleetSearch:
         Another one that costs more may seem to have a chance where these have none, as its cost
         varies more.
         """
-        costs = np.concatenate([one.cost for one in self._verdicts])
+        costs = self._found[: self._count, COST]
         counts = costs <= CLOSE * costs.min()
         counts[KEPT] = True
-        return float(self.log_chances()[counts].max())
+        return float(self.log_chances[counts].max())
 
     def cheapest(self) -> int:
         """The place of the fleet that costs least."""
-        return int(np.concatenate([one.cost for one in self._verdicts]).argmin())
+        return int(self._found[: self._count, COST].argmin())
 
     def plan(self, place: int, *, is_change: bool = False, wants_less: bool = False) -> LivePlan:
         """The fleet at a place."""
-        at, verdicts = place, iter(self._verdicts)
-        one = next(verdicts)
-        while at >= len(one.cost):
-            at -= len(one.cost)
-            one = next(verdicts)
+        middle, time, cost, log_chance, value = self._found[place].tolist()
         return LivePlan(
-            fleet=self.fleets[place],
-            middle=float(one.middle[at]),
-            time=float(one.time[at]),
-            cost=float(one.cost[at]),
-            log_chance=float(one.log_chance[at]),
-            value=float(self.values[place]),
+            fleet=self.fleets[place].copy(),
+            middle=middle,
+            time=time,
+            cost=cost,
+            log_chance=log_chance,
+            value=value,
             is_change=is_change,
             best_log_chance=self.best_log_chance(),
-            kept_log_chance=float(self._verdicts[0].log_chance[KEPT]),
+            kept_log_chance=float(self._found[KEPT, LOG_CHANCE]),
             wants_less=wants_less,
         )
+
+
+def _with_room(table: Floats, rows: int) -> Floats:
+    """The same rows, with room for more."""
+    found = np.empty((rows, table.shape[1]))
+    found[: len(table)] = table
+    return found
 
 
 def _floor(groups: MachineGroups, times: BagTimes, speed_doubt: Floats) -> Floats:
@@ -259,7 +243,7 @@ def _covers(judge: LiveFleetJudge, room: Floats) -> Floats:
     groups, left, times = judge.groups, judge.left, judge.times
     work = left.ready * times.mean + left.running
     rate = groups.slots * groups.speed
-    lost = groups.slots * np.maximum(0.0, judge.longest - judge.residuals.mean)
+    lost = groups.slots * np.maximum(0.0, judge.longest - judge.rest)
     earliest = float(groups.begin.min()) + max(
         0.5 * times.mean / float(groups.speed.max()), work / max(1e-9, float(rate @ room))
     )
@@ -319,31 +303,6 @@ def cheapest_groups(
     price = groups.price / groups.unit / (groups.slots * groups.speed)
     places = np.arange(len(groups)) if which is None else np.flatnonzero(which)
     return sorted(places[np.argsort(price[places], kind="stable")[:most]].tolist())
-
-
-def _neighbours(fleets: Floats, floor: Floats, room: Floats, is_cheap: NDArray[np.bool_]) -> Floats:
-    """One machine more or less of a group, a tenth more or less, or another in its place."""
-    is_some = fleets > 0
-    if fleets.shape[1] > CHEAPEST:
-        is_some &= is_some.cumsum(axis=1) <= CHEAPEST
-    may_grow, may_shrink = fleets < room, fleets > floor
-    near, tenths = is_cheap | is_some, np.rint(fleets / 10)
-    is_tenth = near & (tenths > 1)
-    which = np.array(
-        [near & may_grow, is_tenth & may_grow, near & may_shrink, is_tenth & may_shrink]
-    )
-    steps = np.ones(which.shape)
-    steps[1] = steps[3] = tenths
-    steps[2:] *= -1
-    _, rows, places = which.nonzero()
-    moved = fleets[rows]
-    moved[np.arange(len(rows)), places] += steps[which]
-    pairs = (is_some & may_shrink)[:, :, np.newaxis] & (is_cheap & may_grow)[:, np.newaxis, :]
-    rows, gone, places = pairs.nonzero()
-    replaced, order = fleets[rows], np.arange(len(rows))
-    replaced[order, gone] -= 1
-    replaced[order, places] += 1
-    return _within(np.concatenate([moved, replaced]), floor, room)
 
 
 def _within(counts: Floats, least: Floats, most: Floats) -> Floats:

@@ -8,7 +8,6 @@ is held as long as the money that is left also pays for that, and released befor
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -141,9 +140,12 @@ def look_at_last(view: View, now: Time, belief: BagBelief, money: float) -> Last
 
     `money` is what may still be spent beyond what machines have used by now.
     """
-    held = _held(view, now, belief)
+    attempts = _Attempts(view, now, belief)
     between = max(SOONEST, seconds(belief.times.mean / CHECKS))
-    if not held or _likely_cost(held) <= money:
+    if not len(attempts.done) or attempts.most_cost() <= money:
+        return LastLook(now + between)
+    held = attempts.held()
+    if _likely_cost(held) <= money:
         return LastLook(now + between)
     leaving, restart = _cheapest(view, now, held, money)
     if restart is None:
@@ -221,37 +223,60 @@ def _restart(view: View, now: Time, tasks: int, works: Floats, speed: float) -> 
     return min(found, key=lambda one: one.cost, default=None)
 
 
-def _held(view: View, now: Time, belief: BagBelief) -> list[Held]:
-    """Machines that run something, with what it is expected to cost to let it end."""
-    machines, places, started = under_way(view)
-    ages = (now - started) / SECOND
-    by_offer = {offer.name: ages[places == place] for place, offer in enumerate(view.market.offers)}
-    belief.learn(view, by_offer)
-    speeds = np.array([belief.speeds[offer.name] for offer in view.market.offers])
-    done = ages * speeds[places]
-    if not len(done):
-        return []
-    rests = _draw_rests(belief, done)
-    rows: dict[int, list[int]] = defaultdict(list)
-    for row, number in enumerate(machines.tolist()):
-        rows[number].append(row)
-    found = []
-    for number, some in rows.items():
-        machine, rest = view.machines[number], rests[:, some]
-        stay = (rest.max(axis=1) / speeds[places[some[0]]] * SECOND).astype(np.int64)
-        works = (done[some] + rest).max(axis=1)
-        found.append(Held(machine, len(some), works, _costs(machine, now, stay)))
-    return found
+class _Attempts:
+    """What runs now, and draws of when it ends."""
+
+    def __init__(self, view: View, now: Time, belief: BagBelief) -> None:
+        machines, places, started = under_way(view)
+        offers, ages = view.market.offers, (now - started) / SECOND
+        belief.learn(view, {one.name: ages[places == at] for at, one in enumerate(offers)})
+        speeds = np.array([belief.speeds[offer.name] for offer in offers])[places]
+        self._now, self._belief = now, belief
+        self.done: Floats = ages * speeds
+        """work of each, at speed 1"""
+        self._order = machines.argsort(kind="stable")
+        numbers, self._first = np.unique(machines[self._order], return_index=True)
+        self._machines = [view.machines[number] for number in numbers.tolist()]
+        self._speed = speeds[self._order[self._first]]
+        """by machine"""
+        self._luck = _luck(len(self.done))
+
+    def most_cost(self) -> float:
+        """What all machines cost at most in any draw, in billionths: the longest of each attempt.
+
+        Where the money does even then, no draw need be looked at.
+        """
+        _, costs = self._ends(self._luck.max(axis=0)[np.newaxis])
+        return float(costs.sum())
+
+    def held(self) -> list[Held]:
+        """Machines that run something, with what it is expected to cost to let it end."""
+        works, costs = self._ends(self._luck)
+        counts = np.diff(self._first, append=len(self.done)).tolist()
+        return [
+            Held(self._machines[at], counts[at], works[:, at], costs[:, at])
+            for at in self._order[self._first].argsort().tolist()  # in the order of the attempts
+        ]
+
+    def _ends(self, luck: Floats) -> tuple[Floats, Floats]:
+        """The longest work of each machine in all, and what it costs: `[draw, machine]`."""
+        rests = _rests(self._belief, self.done, luck)
+        longest = np.maximum.reduceat(rests[:, self._order], self._first, axis=1)
+        works = np.maximum.reduceat((self.done + rests)[:, self._order], self._first, axis=1)
+        stays = (longest / self._speed * SECOND).astype(np.int64)
+        return works, _costs(self._machines, self._now, stays)
 
 
-def _draw_rests(belief: BagBelief, done: Floats) -> Floats:
+def _luck(count: int) -> Floats:
+    """Of so many attempts, draw by draw; the same at each look: what changes is what was seen."""
+    draws = max(2, min(DRAWS, MOST_ENDS // max(1, count)))
+    return np.random.default_rng(count).random((draws, count))
+
+
+def _rests(belief: BagBelief, done: Floats, luck: Floats) -> Floats:
     """What is left of attempts that have done so much work: `[draw, attempt]`, at speed 1."""
-    draws = max(2, min(DRAWS, MOST_ENDS // len(done)))
-    # the same luck at each look: what changes is what was seen
-    luck = np.random.default_rng(len(done)).random((draws, len(done)))
-    every = np.broadcast_to(done, luck.shape)
     curve = belief.times.curve
-    rests = curve.rest_within(every, luck)
+    rests = curve.rest_within(np.broadcast_to(done, luck.shape), luck)
     beyond = done * (np.power(1 - luck, -1 / FALLS) - 1)
     longer = np.interp(done, curve.points, curve.alive) * belief.known_tasks
     is_old = (done > OLD * belief.times.mean) & (longer < FEW)
@@ -259,11 +284,15 @@ def _draw_rests(belief: BagBelief, done: Floats) -> Floats:
     return found
 
 
-def _costs(machine: Machine, now: Time, more: NDArray[np.int64]) -> Floats:
-    """What it costs for so much longer, beyond what is paid, draw by draw; in billionths."""
-    offer, stay = machine.offer, now - machine.rented
-    units = _units(offer, stay + more) - offer.units(stay + 1)
-    found: Floats = units * np.float64(offer.price.nanos)
+def _costs(machines: Sequence[Machine], now: Time, more: NDArray[np.int64]) -> Floats:
+    """What each costs for so much longer, beyond what is paid: `[draw, machine]`, in billionths."""
+    offers = [machine.offer for machine in machines]
+    stay = np.array([now - machine.rented for machine in machines])
+    least = np.array([max(offer.minimum, 1) for offer in offers])
+    billing = np.array([offer.billing for offer in offers])
+    paid = -(-np.maximum(stay + 1, least) // billing)
+    units = -(-np.maximum(stay + more, least) // billing) - paid
+    found: Floats = units * np.array([offer.price.nanos for offer in offers], np.float64)
     return found
 
 
@@ -279,4 +308,12 @@ def money_to_spend(view: View, now: Time) -> float:
     left = view.ledger.left
     if left is None:
         return float("inf")
-    return left.nanos + sum(refund_of(machine, now) for machine in view.machines.values())
+    known: dict[tuple[str, Time, Time], float] = {}
+    """machines are rented many at once, and those get the same"""
+    found = float(left.nanos)
+    for machine in view.machines.values():
+        alike = machine.offer.name, machine.rented, machine.until
+        if alike not in known:
+            known[alike] = refund_of(machine, now)
+        found += known[alike]
+    return found
