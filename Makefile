@@ -9,6 +9,9 @@
 #             SITES="ssh ..." and SEEDS=1,2 those alone
 PYTHON ?= python3
 BIN := .venv/bin
+# Bytecode is kept, even where the environment forbids it: tests start thousands of processes, and each
+# would compile the whole package for itself.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test peers lint reproduce docs bench soak clean
 
