@@ -9,6 +9,9 @@
 #             SITES="ssh ..." and SEEDS=1,2 those alone
 PYTHON ?= python3
 BIN := .venv/bin
+# Bytecode is kept, even where the environment forbids it: tests start thousands of processes, and each
+# would compile the whole package for itself.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test peers lint reproduce docs bench soak clean
 
@@ -21,7 +24,7 @@ run: .venv/.installed
 # Four tests at a time on two processors: one that waits for real processes may starve. What failed runs
 # again alone, by name; what fails alone, too, has failed.
 test: .venv/.installed peers lint
-	$(BIN)/pytest -n 4 --durations=25 || { test $$? = 1 && echo 'what failed, again, alone:' \
+	$(BIN)/pytest -n 4 --dist worksteal --durations=25 || { test $$? = 1 && echo 'what failed, again, alone:' \
 		&& $(BIN)/pytest -v --last-failed --last-failed-no-failures none; }
 
 peers: .venv/.installed

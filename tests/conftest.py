@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 from tests.browser import SCREENSHOTS, Browser, require_chromium
 from tests.compiled_once import compiled_once
+from tests.waiting_first import waiting_first
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As where the tests run in the background of a shell: their children would ignore it, too.
@@ -20,6 +21,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+def pytest_collection_modifyitems(items):
+    """Where tests run side by side, those that wait are begun early."""
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    tests = [(item.nodeid.partition("::")[0], item) for item in items]
+    items[:] = waiting_first(tests, processes)
 
 
 @pytest.fixture(scope="session", autouse=True)

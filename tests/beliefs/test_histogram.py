@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
+import scipy  # whose `stats` is loaded when it is needed: that takes a second
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from bursar.beliefs.histogram import BINS, Histogram, greatest
 from bursar.model.errors import InputError
@@ -20,14 +21,19 @@ WITH_ATOMS = 3 / BINS + 1e-12
 FINE = (np.arange(BINS * BINS) + 0.5) / (BINS * BINS)
 
 FAMILIES = {
-    "normal": stats.norm(50, 4),
-    "uniform": stats.uniform(3, 9),
-    "exponential": stats.expon(scale=7),
-    "lognormal": stats.lognorm(1.2, scale=5),
-    "pareto": stats.pareto(1.1),
-    "wide": stats.pareto(0.6, scale=1e-3),
+    "normal": lambda: scipy.stats.norm(50, 4),
+    "uniform": lambda: scipy.stats.uniform(3, 9),
+    "exponential": lambda: scipy.stats.expon(scale=7),
+    "lognormal": lambda: scipy.stats.lognorm(1.2, scale=5),
+    "pareto": lambda: scipy.stats.pareto(1.1),
+    "wide": lambda: scipy.stats.pareto(0.6, scale=1e-3),
     "two heaps": None,
 }
+
+
+@cache
+def law(family):
+    return FAMILIES[family]()
 
 
 def drawn(family, seed, count=2000):
@@ -36,7 +42,7 @@ def drawn(family, seed, count=2000):
         return np.where(
             rng.random(count) < 0.3, rng.normal(5, 0.1, count), rng.normal(90, 2, count)
         )
-    return FAMILIES[family].rvs(size=count, random_state=rng)
+    return law(family).rvs(size=count, random_state=rng)
 
 
 def of(distribution):
@@ -84,7 +90,7 @@ CONTINUOUS = st.sampled_from(sorted(name for name, known in FAMILIES.items() if 
 @settings(max_examples=40)
 @given(CONTINUOUS, CONTINUOUS, st.floats(0.1, 10))
 def test_the_maximum_has_the_product_of_the_distributions(one, two, factor):
-    first, second = FAMILIES[one], FAMILIES[two]
+    first, second = law(one), law(two)
     greater = of(first).maximum(of(second).scaled(factor))
     assert kolmogorov_from(greater, lambda x: first.cdf(x) * second.cdf(x / factor)) <= CLOSE
 
@@ -163,54 +169,54 @@ def test_scale_and_shift_are_those_of_the_samples(samples, factor, by):
 
 
 def test_the_sum_of_normals_is_normal():
-    total = of(stats.norm(3, 3)) + of(stats.norm(-1, 4))
-    assert kolmogorov_from(total, stats.norm(2, 5).cdf) <= CLOSE / 2
-    assert total.quantile(0.9) == pytest.approx(stats.norm(2, 5).ppf(0.9), abs=0.02)
+    total = of(scipy.stats.norm(3, 3)) + of(scipy.stats.norm(-1, 4))
+    assert kolmogorov_from(total, scipy.stats.norm(2, 5).cdf) <= CLOSE / 2
+    assert total.quantile(0.9) == pytest.approx(scipy.stats.norm(2, 5).ppf(0.9), abs=0.02)
 
 
 def test_the_greater_of_uniforms_has_the_square_for_its_distribution():
-    greater = of(stats.uniform()).maximum(of(stats.uniform()))
+    greater = of(scipy.stats.uniform()).maximum(of(scipy.stats.uniform()))
     assert kolmogorov_from(greater, np.square) <= CLOSE
     assert greater.mean == pytest.approx(2 / 3, abs=0.001)
 
 
 def test_the_greatest_of_many_uniforms_has_the_power():
-    uniform = of(stats.uniform())
+    uniform = of(scipy.stats.uniform())
     assert kolmogorov_from(greatest([uniform] * 5), lambda x: x**5) <= 0.015
     assert greatest([uniform]) == uniform
 
 
 def test_quantiles_of_an_exponential_are_logarithms():
-    exponential = of(stats.expon(scale=10))
+    exponential = of(scipy.stats.expon(scale=10))
     for share in (0.1, 0.5, 0.9, 0.95):
         assert exponential.quantile(share) == pytest.approx(-10 * math.log(1 - share), rel=0.005)
     assert exponential.quantile(0.99) == pytest.approx(10 * math.log(100), rel=0.011)
 
 
 def test_a_hundred_sums_of_exponentials_are_a_gamma_distribution():
-    one = total = of(stats.expon())
+    one = total = of(scipy.stats.expon())
     for _ in range(99):
         total += one
-    assert kolmogorov_from(total, stats.gamma(100).cdf) <= CLOSE
+    assert kolmogorov_from(total, scipy.stats.gamma(100).cdf) <= CLOSE
     assert total.mean == pytest.approx(100, rel=1e-4)
 
 
 def test_the_chance_that_one_exponential_comes_first_is_its_share_of_the_rates():
-    assert of(stats.expon(scale=1 / 3)).chance_at_most(of(stats.expon())) == pytest.approx(
-        3 / 4, abs=0.005
-    )
+    assert of(scipy.stats.expon(scale=1 / 3)).chance_at_most(
+        of(scipy.stats.expon())
+    ) == pytest.approx(3 / 4, abs=0.005)
 
 
 @pytest.mark.parametrize(("shift", "factor"), [(0.5, 1.0), (1.0, 1.0), (0.0, 2.0), (1.0, 1.5)])
 def test_the_distance_of_normals_is_that_of_bhattacharyya(shift, factor):
-    normal = of(stats.norm())
+    normal = of(scipy.stats.norm())
     variances = factor**2, 1.0
     known = shift**2 / (4 * sum(variances)) + 0.5 * math.log(sum(variances) / (2 * factor))
     assert normal.distance(normal.scaled(factor).shifted(shift)) == pytest.approx(known, rel=0.15)
 
 
 def test_a_truncated_mean_leaves_out_the_ends():
-    exponential = of(stats.expon())
+    exponential = of(scipy.stats.expon())
     assert exponential.truncated_mean() == pytest.approx(exponential.mean)
     below_median = 1 - math.log(2)
     assert exponential.truncated_mean(0, 0.5) == pytest.approx(below_median, abs=0.001)
@@ -232,7 +238,7 @@ def test_a_constant_is_exact(value, samples):
 
 
 def test_of_disjoint_ones_the_greater_is_the_maximum():
-    low, high = of(stats.uniform(0, 1)), of(stats.uniform(5, 1))
+    low, high = of(scipy.stats.uniform(0, 1)), of(scipy.stats.uniform(5, 1))
     assert low.maximum(high) is high
     assert greatest([low, high, low]) is high
     assert high.exceeds(low)
@@ -247,7 +253,7 @@ def test_nothing_is_put_into_a_gap():
 
 
 def test_the_last_bin_of_a_heavy_tail_weighs_what_it_should():
-    tail = stats.pareto(1.1).rvs(size=50_000, random_state=1)
+    tail = scipy.stats.pareto(1.1).rvs(size=50_000, random_state=1)
     x = Histogram.from_samples(tail)
     assert x.mean == pytest.approx(tail.mean(), rel=1e-12)
     assert (x + x + x).mean == pytest.approx(3 * tail.mean(), rel=1e-11)
@@ -271,14 +277,14 @@ def test_distance_is_symmetric_and_zero_for_equals(first, second):
 
 
 def test_samples_of_a_histogram_give_it_back():
-    x = of(stats.lognorm(1))
+    x = of(scipy.stats.lognorm(1))
     again = x.sample(np.random.default_rng(3), 100_000)
     assert kolmogorov(x, np.sort(again)) <= CLOSE
     assert np.array_equal(again, x.sample(np.random.default_rng(3), 100_000))
 
 
 def test_histograms_of_different_sizes_go_together():
-    coarse, fine = Histogram.from_samples([1, 2, 3], bins=3), of(stats.uniform())
+    coarse, fine = Histogram.from_samples([1, 2, 3], bins=3), of(scipy.stats.uniform())
     assert len((coarse + fine).values) == BINS
     assert (coarse + fine).mean == pytest.approx(2.5)
     assert coarse.maximum(fine.shifted(1)).mean > 2

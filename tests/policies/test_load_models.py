@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from statsmodels.tsa.ar_model import AutoReg
-from statsmodels.tsa.arima.estimators.hannan_rissanen import hannan_rissanen
-from statsmodels.tsa.arima.model import ARIMA
-from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
 from bursar.policies.load_models import arma_weights, forecasts
 
@@ -30,6 +26,9 @@ def test_each_model_foresees_what_stays_as_it_is():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_each_model_foresees_what_statsmodels_does(seed):
+    from statsmodels.tsa.ar_model import AutoReg  # late: it takes a second
+    from statsmodels.tsa.holtwinters import SimpleExpSmoothing
+
     series = series_of(seed)
     count = len(series)
     lags = min(9, count // 2 - 2)
@@ -48,6 +47,8 @@ def test_each_model_foresees_what_statsmodels_does(seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_weights_of_arma_are_those_of_statsmodels(seed):
+    from statsmodels.tsa.arima.estimators.hannan_rissanen import hannan_rissanen
+
     series = series_of(seed)
     fit, _ = hannan_rissanen(series, ar_order=1, ma_order=1, demean=True, unbiased=False)
     assert arma_weights(series) == pytest.approx((fit.ar_params[0], fit.ma_params[0]), rel=1e-6)
@@ -62,6 +63,8 @@ def arma_series(towards, echo, count=120):
 
 
 def test_arma_foresees_what_statsmodels_does_with_the_same_weights():
+    from statsmodels.tsa.arima.model import ARIMA
+
     series = arma_series(0.8, 0.4)
     model = ARIMA(series - series.mean(), order=(1, 0, 1), trend="n")
     expected = series.mean() + model.filter([*arma_weights(series), 1.0]).forecast(20)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2, t
 
 from bursar.model.errors import InputError
 from bursar.reproduce.bats_sample_size import (
@@ -18,11 +17,15 @@ from bursar.reproduce.bats_sample_size import (
 
 def test_the_width_for_the_deviation_is_that_of_the_equation():
     """Roots of n over the quantiles of chi-square with n - 1 degrees of freedom."""
+    from scipy.stats import chi2  # late: it takes a second
+
     low, high = chi2.ppf(0.05, 29), chi2.ppf(0.95, 29)
     assert deviation_width(30, 0.9) == pytest.approx((30 / low) ** 0.5 - (30 / high) ** 0.5)
 
 
 def test_the_width_for_the_mean_is_that_of_the_equation():
+    from scipy.stats import t
+
     assert mean_width(30, 0.5, 0.9) == pytest.approx(2 * t.ppf(0.95, 29) * 0.5 / 30**0.5)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from statsmodels.tsa.ar_model import AutoReg
 
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
@@ -129,6 +128,8 @@ def test_conpaas_forecasts_with_the_model_that_was_best():
 
 
 def test_the_published_conpaas_weighs_what_is_far_most():
+    from statsmodels.tsa.ar_model import AutoReg  # late: it takes a second
+
     loads = np.random.default_rng(3).poisson(20, 60)
     entry = teach(ConPaaS(MARKET), loads[:-1].tolist())
     ahead = AutoReg(loads.astype(float), 9).fit().predict(60, 79)
