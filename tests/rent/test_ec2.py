@@ -253,7 +253,7 @@ def test_a_survey_finds_more_machines_than_there_are_on_a_page(desk, monkeypatch
     desk.rent(range(1, 121))
     desk.hear(Up, range(1, 121), 60)
     again = desk.make_renter(desk.home.with_name("again"))
-    assert sorted(one.machine for one in again.survey()) == list(range(1, 121))
+    assert sorted(one.machine for one in again.survey().found) == list(range(1, 121))
     again.close()
 
 
@@ -267,7 +267,7 @@ def test_an_instance_that_was_not_listed_yet_when_the_run_was_resumed_is_ended(
     with monkeypatch.context() as hiding:
         hiding.setattr("tests.fault_proxy.HIDDEN", 1_000.0)
         hiding.setattr(proxy, "_fault_of", lambda action: "hidden")
-        assert not other.survey()
+        assert not other.survey().found
     other.close()
     assert not desk.instances()
 
@@ -323,7 +323,7 @@ def test_a_run_rents_in_two_regions_finds_its_machines_there_and_ends_them(desk,
     places = {one.machine: one.region for one in desk.api.describe(["", FAR], desk.mark, LIVING)}
     assert places == {1: "", 2: FAR, 3: FAR}
     again = desk.make_renter(desk.home.with_name("again"))
-    assert sorted(one.machine for one in again.survey()) == [1, 2, 3]
+    assert sorted(one.machine for one in again.survey().found) == [1, 2, 3]
     again.release([1, 2, 3])
     again.close()
     assert not desk.api.describe(["", FAR], desk.mark, LIVING)

@@ -197,7 +197,7 @@ def test_a_job_that_slurm_takes_after_the_run_was_resumed_is_cancelled(
     rented.rent(1, OFFER)
     assert eventually((tmp_path / "script").exists)
     resumed = SlurmRenter("desk", rented.mark, rented.now, NoCluster(), tmp_path)
-    assert not resumed.survey()
+    assert not resumed.survey().found
     (tmp_path / "go").touch()
     rented.hear(Down, 1)
     assert eventually(lambda: set(slurm.jobs()) <= before)
