@@ -8,7 +8,7 @@ pytest.importorskip("boto3", reason="boto3 is not installed: bursar[aws]")
 pytest.importorskip("moto", reason="moto is not installed: bursar[dev]")
 
 from tests.dask_cluster import eventually
-from tests.ec2_cloud import SECRET, Cloud, Moto
+from tests.ec2_cloud import SECRET
 from tests.leaks import files_that_show, outputs_that_show, processes_that_show, secrets_of
 from tests.workplace import expected
 
@@ -21,21 +21,6 @@ tasks:
   even: {run: "grep '[02468]$' all > even", files: {in: all, out: even}}
   join: {run: "cat odd even > both", files: {in: [odd, even], out: both}}
 """
-
-
-@pytest.fixture(scope="module")
-def moto(tmp_path_factory):
-    made = Moto(tmp_path_factory.mktemp("moto"))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def cloud(moto, tmp_path):
-    made = Cloud(moto, tmp_path)
-    yield made
-    made.player.close()
-    made.proxy.close()
 
 
 def test_a_killed_run_is_resumed_on_its_machines_and_nothing_leaks(cloud):
