@@ -17,8 +17,8 @@ FLOW = """
 defaults: {runtime: 1s}
 tasks:
   split: {run: "seq 12 > all", files: {out: all}}
-  odd: {run: "grep '[13579]$' all > odd", files: {in: all, out: odd}}
-  even: {run: "grep '[02468]$' all > even", files: {in: all, out: even}}
+  odd: {run: "sh task.sh 2 1; grep '[13579]$' all > odd", files: {in: [all, input], out: odd}}
+  even: {run: "sh task.sh 2 2; grep '[02468]$' all > even", files: {in: [all, input], out: even}}
   join: {run: "cat odd even > both", files: {in: [odd, even], out: both}}
 """
 
@@ -63,10 +63,16 @@ def test_machines_of_a_killed_run_end_by_their_leases_if_nobody_resumes(cloud):
     assert "no machine was left behind" in cloud.call("clean")
 
 
-def test_the_files_of_a_workflow_travel_with_its_tasks(cloud):
+def test_the_files_of_a_workflow_travel_with_its_tasks_also_where_bursar_is_killed(cloud):
     (cloud.directory / "flow.yaml").write_text(FLOW)
-    reported = cloud.call("run", *ON_EC2, "--name", "flow", "flow.yaml")
+    run = cloud.start("run", *ON_EC2, "--name", "flow", "flow.yaml")
+    assert eventually(cloud.tasks, 60), "no task runs that needs what another made"
+    run.kill()
+    run.communicate()
+    assert cloud.moto.living()
+    reported = cloud.call("resume", "flow")
     assert "4 of 4 tasks done" in reported
+    assert len(cloud.player.played) == len(cloud.costs()) <= 2
     both = (cloud.directory / ".bursar/flow/outputs/files/both").read_text().split()
     assert sorted(map(int, both)) == list(range(1, 13))
     assert not cloud.moto.living()

@@ -163,20 +163,47 @@ tasks:
     files: {{in: [{commas}], out: joined}}
 """
 MIDDLE = """  part-{n}:
-    run: ./task.sh 0.3 {n} > part-{n}; sed -n {n}p all/numbers >> part-{n}
+    run: ./task.sh {pause} {n} > part-{n}; sed -n {n}p all/numbers >> part-{n}
     files: {{in: [all, input], out: part-{n}}}
 """
+
+
+def write_flow(lab, numbers, pause=0.3):
+    parts = [f"part-{n}" for n in numbers]
+    middle = "".join(MIDDLE.format(n=n, pause=pause) for n in numbers)
+    text = FLOW.format(middle=middle, parts=" ".join(parts), commas=", ".join(parts))
+    (lab.directory / "flow.yaml").write_text(text)
+    (lab.directory / "make.sh").write_text("#!/bin/sh\nmkdir -p all; seq 100 > all/numbers\n")
+    (lab.directory / "make.sh").chmod(0o755)
+
+
+def joined_lines(lab, run):
+    return (lab.directory / ".bursar" / run / "outputs/files/joined").read_text().splitlines()
+
+
+def expected_lines(numbers):
+    return [line for n in numbers for line in ("sent along", f"task {n}", str(n))]
+
+
+def test_a_workflow_with_files_is_killed_and_resumed_and_nothing_is_lost(lab):
+    """What tasks made before is sent to those that follow."""
+    numbers = range(1, 7)
+    write_flow(lab, numbers, pause=1)
+    one = (*lab.market(limit=1, billing="1m"), "--fleet", "lab=1", "--name", "w")
+    run = lab.start("run", "--on", "dask", *one, "flow.yaml")
+    assert eventually(lambda: lab.processes("task.sh"), 60)
+    run.kill()
+    run.communicate()
+    lab.call("resume", "w")
+    assert joined_lines(lab, "w") == expected_lines(numbers)
+    assert "adopt lab-1" in lab.call("why", "w")
+    assert lab.all_end(15), "a process survived"
 
 
 def test_a_workflow_whose_files_travel_and_a_machine_that_dies(lab):
     """Scripts come with the working directory, files with the tasks, and a directory is a file."""
     numbers = range(1, 13)
-    parts = [f"part-{n}" for n in numbers]
-    middle = "".join(MIDDLE.format(n=n) for n in numbers)
-    text = FLOW.format(middle=middle, parts=" ".join(parts), commas=", ".join(parts))
-    (lab.directory / "flow.yaml").write_text(text)
-    (lab.directory / "make.sh").write_text("#!/bin/sh\nmkdir -p all; seq 100 > all/numbers\n")
-    (lab.directory / "make.sh").chmod(0o755)
+    write_flow(lab, numbers)
     both = (*lab.market(limit=2, billing="2m"), "--fleet", "lab=2", "--name", "w")
     before = {path.name for path in lab.directory.iterdir()}
     run = lab.start("run", "--on", "dask", *both, "flow.yaml")
@@ -188,8 +215,7 @@ def test_a_workflow_whose_files_travel_and_a_machine_that_dies(lab):
     printed, _ = run.communicate(timeout=120)
     assert run.returncode == 0, printed
     files = lab.directory / ".bursar/w/outputs/files"
-    lines = [line for n in numbers for line in ("sent along", f"task {n}", str(n))]
-    assert (files / "joined").read_text().splitlines() == lines
+    assert joined_lines(lab, "w") == expected_lines(numbers)
     assert (files / "all/numbers").read_text().splitlines()[-1] == "100"
     after = {path.name for path in lab.directory.iterdir()}
     assert after - before <= {".bursar", "m"}, "files of the user were touched"
