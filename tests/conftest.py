@@ -36,6 +36,27 @@ def _kernels_compiled_once():
         yield
 
 
+@pytest.fixture(scope="module")
+def moto(tmp_path_factory):
+    """EC2 of a test file, without faults."""
+    from tests.ec2_cloud import Moto
+
+    made = Moto(tmp_path_factory.mktemp("moto"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def cloud(moto, tmp_path):
+    """A directory to call bursar in, and the machines that it rents from there."""
+    from tests.ec2_cloud import Cloud
+
+    made = Cloud(moto, tmp_path)
+    yield made
+    made.player.close()
+    made.proxy.close()
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """Make file systems with little space or few inodes, where that is allowed."""

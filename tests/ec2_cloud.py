@@ -28,10 +28,10 @@ from pathlib import Path
 import boto3
 from botocore.config import Config
 from tests.dask_cluster import eventually
-from tests.fault_proxy import FaultProxy
+from tests.fault_proxy import LONGEST_ANSWER, FaultProxy
 from tests.workplace import Workplace, command_of
 
-MOTO = Path(sys.executable).with_name("moto_server")
+MOTO = (sys.executable, Path(__file__).with_name("moto_process.py"))
 SECRET = "hush-AKIA-this-must-be-nowhere"
 IMAGE = "ami-12c6146b"
 """one of those that moto has"""
@@ -68,7 +68,7 @@ class Moto:
         self.url = f"http://127.0.0.1:{self.port}"
         self._log = (place / "moto.log").open("wb")
         self._process = subprocess.Popen(
-            [MOTO, "-H", "127.0.0.1", "-p", str(self.port)],
+            [*MOTO, "-H", "127.0.0.1", "-p", str(self.port)],
             stdout=self._log,
             stderr=subprocess.STDOUT,
         )
@@ -115,7 +115,9 @@ def make_client(url: str, region: str = REGION):
         region_name=region,
         aws_access_key_id="test",
         aws_secret_access_key=SECRET,
-        config=Config(retries={"mode": "standard", "total_max_attempts": 3}),
+        config=Config(
+            retries={"mode": "standard", "total_max_attempts": 3}, read_timeout=LONGEST_ANSWER
+        ),
     )
 
 

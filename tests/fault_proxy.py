@@ -21,6 +21,14 @@ NAMESPACE = "http://ec2.amazonaws.com/doc/2016-11-15"
 ElementTree.register_namespace("", NAMESPACE)
 ANY_CALL = ("throttle", "internal", "refused", "lost", "done-but-internal", "slow")
 """ways in which any call fails; the last three are done all the same"""
+SOME_CALLS = {
+    "RunInstances": ("capacity", "fewer"),
+    "DescribeInstances": ("hidden",),
+    "TerminateInstances": ("unknown",),
+}
+"""more ways, of these only"""
+LONGEST_ANSWER = 600.0
+"""seconds for moto, which lists thousands slowly on a busy computer"""
 HIDDEN = 1.0
 """seconds for which an instance may not be listed yet"""
 ERRORS = {
@@ -51,10 +59,15 @@ class FaultProxy:
         self._moto = port
         self._rng = Random(f"faults/{seed}")
         self.share = share
+        self.first = 0
         self.quota = quota
         self.capacity = capacity
         self.boot = boot
+        self.thinking = 0.0
+        """seconds that each list takes"""
         self.calls: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+        """how many of them failed"""
         self.faults: Counter[str] = Counter()
         self.once: list[str] = []
         """faults of the next calls of RunInstances, before all others"""
@@ -98,15 +111,26 @@ class FaultProxy:
         self._server.server_close()
         self._thread.join()
 
-    def draw(self, seed: int, share: float) -> None:
-        """From now on this share of calls fails, by the draws of this seed."""
-        self._rng, self.share = Random(f"faults/{seed}"), share
+    def draw(self, seed: int, share: float, *, first: int = 0) -> None:
+        """From now on this share of calls fails, by the draws of this seed.
+
+        `first`: so many calls of each kind fail in any case, those that come first.
+        """
+        self._rng, self.share, self.first = Random(f"faults/{seed}"), share, first
 
     def reset(self) -> None:
         """No faults any more; what was rented before is forgotten."""
         self.share, self.quota, self.capacity, self.boot = 0.0, None, None, 0.0
+        self.thinking, self.first = 0.0, 0
         self.once.clear()
-        for table in (self.calls, self.faults, self._tokens, self._began, self._interrupted):
+        for table in (
+            self.calls,
+            self.failed,
+            self.faults,
+            self._tokens,
+            self._began,
+            self._interrupted,
+        ):
             table.clear()
         self._ended.clear()
 
@@ -133,24 +157,24 @@ class FaultProxy:
             return None
         if fault == "slow":
             time.sleep(0.3)
+        if action.startswith("Describe"):
+            time.sleep(self.thinking)
         done = self._do(action, words, headers, fault)
         if fault == "lost":
             return None
         return _error("internal") if fault == "done-but-internal" else done
 
     def _fault_of(self, action: str) -> str:
-        kinds = [*ANY_CALL]
-        if action == "RunInstances":
-            if self.once:
-                return self.once.pop(0)
-            kinds += ["capacity", "fewer"]
-        elif action == "DescribeInstances":
-            kinds.append("hidden")
-        elif action == "TerminateInstances":
-            kinds.append("unknown")
-        fault = self._rng.choice(kinds) if self._rng.random() < self.share else ""
+        if action == "RunInstances" and self.once:
+            fault = self.once.pop(0)
+        elif self.calls[action] <= self.first:
+            fault = self._rng.choice(ANY_CALL)
+        else:
+            kinds = (*ANY_CALL, *SOME_CALLS.get(action, ()))
+            fault = self._rng.choice(kinds) if self._rng.random() < self.share else ""
         if fault:
             self.faults[fault] += 1
+            self.failed[action] += 1
         return fault
 
     def _do(
@@ -200,7 +224,7 @@ class FaultProxy:
         kept = {name: value for name, value in headers.items() if name in _KEPT}
         kept.setdefault("Content-Type", "application/x-www-form-urlencoded")
         kept.setdefault("Authorization", _SIGNED)
-        line = HTTPConnection("127.0.0.1", self._moto, timeout=60)
+        line = HTTPConnection("127.0.0.1", self._moto, timeout=LONGEST_ANSWER)
         try:
             line.request("POST", "/", body, kept)
             answer = line.getresponse()

@@ -109,13 +109,21 @@ class SlurmCluster:
 
     def start_controller(self, *words):
         self._run("slurmctld", *words)
+        assert eventually(lambda: not self._call("sinfo", "-h").returncode, 60), "no controller"
 
     def idle(self):
         done = self._call("sinfo", "-h", "-N", "-t", "idle", "-o", "%N")
         return set(done.stdout.split())
 
     def jobs(self):
-        return self._call("squeue", "-h", "-o", "%i").stdout.split()
+        """All that there are; a controller that does not answer is asked again."""
+        done = eventually(self._queue, 60)
+        assert done, "squeue gets no answer"
+        return done.stdout.split()
+
+    def _queue(self):
+        done = self._call("squeue", "-h", "-o", "%i")
+        return None if done.returncode else done
 
     def pid(self, name):
         return int((self.directory / "run" / f"{name}.pid").read_text())
@@ -149,7 +157,7 @@ class SlurmCluster:
         self._call("scancel", "-u", "root")
         files = [*(self.directory / "run").glob("*.pid"), self.directory / "munge" / "pid"]
         pids = [int(file.read_text()) for file in files if file.exists()]
-        eventually(lambda: not self.jobs(), 10)
+        eventually(lambda: (done := self._queue()) and not done.stdout.split(), 10)
         for pid in pids:
             try:
                 os.kill(pid, signal.SIGTERM)

@@ -13,6 +13,17 @@ from tests.dask_cluster import eventually
 BURSAR = Path(sys.executable).with_name("bursar")
 
 
+MARKET = """
+[[offer]]
+name = "lab"
+price = "0.01"
+billing = "{billing}"
+slots = 2
+limit = {limit}
+{more}
+"""
+
+
 class Workplace:
     """`task.sh SECONDS NUMBER` waits, prints what `input` holds, and its number."""
 
@@ -66,6 +77,18 @@ class Workplace:
 
     def all_end(self, seconds=60):
         return eventually(lambda: not self.processes(), seconds)
+
+
+class Lab(Workplace):
+    """Machines of this computer keep their agents in `m`."""
+
+    def __init__(self, directory, **environment):
+        super().__init__(directory, BURSAR_MACHINE_DIR=str(directory / "m"), **environment)
+
+    def market(self, more="", *, billing="40s", limit=3, budget="5"):
+        text = MARKET.format(more=more, billing=billing, limit=limit)
+        (self.directory / "market.toml").write_text(text)
+        return ("--market", "market.toml", "--budget", budget)
 
 
 def expected(tasks):

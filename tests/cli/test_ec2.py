@@ -8,7 +8,7 @@ pytest.importorskip("boto3", reason="boto3 is not installed: bursar[aws]")
 pytest.importorskip("moto", reason="moto is not installed: bursar[dev]")
 
 from tests.dask_cluster import eventually
-from tests.ec2_cloud import SECRET, Cloud, Moto
+from tests.ec2_cloud import SECRET
 from tests.leaks import files_that_show, outputs_that_show, processes_that_show, secrets_of
 from tests.workplace import expected
 
@@ -17,25 +17,10 @@ FLOW = """
 defaults: {runtime: 1s}
 tasks:
   split: {run: "seq 12 > all", files: {out: all}}
-  odd: {run: "grep '[13579]$' all > odd", files: {in: all, out: odd}}
-  even: {run: "grep '[02468]$' all > even", files: {in: all, out: even}}
+  odd: {run: "sh task.sh 2 1; grep '[13579]$' all > odd", files: {in: [all, input], out: odd}}
+  even: {run: "sh task.sh 2 2; grep '[02468]$' all > even", files: {in: [all, input], out: even}}
   join: {run: "cat odd even > both", files: {in: [odd, even], out: both}}
 """
-
-
-@pytest.fixture(scope="module")
-def moto(tmp_path_factory):
-    made = Moto(tmp_path_factory.mktemp("moto"))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def cloud(moto, tmp_path):
-    made = Cloud(moto, tmp_path)
-    yield made
-    made.player.close()
-    made.proxy.close()
 
 
 def test_a_killed_run_is_resumed_on_its_machines_and_nothing_leaks(cloud):
@@ -78,10 +63,16 @@ def test_machines_of_a_killed_run_end_by_their_leases_if_nobody_resumes(cloud):
     assert "no machine was left behind" in cloud.call("clean")
 
 
-def test_the_files_of_a_workflow_travel_with_its_tasks(cloud):
+def test_the_files_of_a_workflow_travel_with_its_tasks_also_where_bursar_is_killed(cloud):
     (cloud.directory / "flow.yaml").write_text(FLOW)
-    reported = cloud.call("run", *ON_EC2, "--name", "flow", "flow.yaml")
+    run = cloud.start("run", *ON_EC2, "--name", "flow", "flow.yaml")
+    assert eventually(cloud.tasks, 60), "no task runs that needs what another made"
+    run.kill()
+    run.communicate()
+    assert cloud.moto.living()
+    reported = cloud.call("resume", "flow")
     assert "4 of 4 tasks done" in reported
+    assert len(cloud.player.played) == len(cloud.costs()) <= 2
     both = (cloud.directory / ".bursar/flow/outputs/files/both").read_text().split()
     assert sorted(map(int, both)) == list(range(1, 13))
     assert not cloud.moto.living()

@@ -16,7 +16,7 @@ pytest.importorskip("boto3", reason="boto3 is not installed: bursar[aws]")
 pytest.importorskip("moto", reason="moto is not installed: bursar[dev]")
 
 from tests.dask_cluster import eventually
-from tests.ec2_cloud import SECONDLY, Cloud, Moto
+from tests.ec2_cloud import SECONDLY
 from tests.workplace import expected
 
 SEEDS = range(int(os.environ.get("BURSAR_FAULT_KILLS", "1")))
@@ -26,24 +26,9 @@ BUDGET = 0.05
 TASKS = 16
 
 
-@pytest.fixture(scope="module")
-def moto(tmp_path_factory):
-    made = Moto(tmp_path_factory.mktemp("moto"))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def cloud(moto, tmp_path):
-    made = Cloud(moto, tmp_path)
-    yield made
-    made.player.close()
-    made.proxy.close()
-
-
 def start_and_kill(cloud, seed, moment):
     """bursar, under faults, up to a moment: when it rents, or when tasks run."""
-    cloud.proxy.draw(seed, SHARE)
+    cloud.proxy.draw(seed, SHARE, first=1)
     if moment == "renting":
         cloud.proxy.once = ["lost"]  # EC2 has rented, and bursar never hears of it
     words = ("sh task.sh 0.8 {}", ":::", *map(str, range(1, TASKS + 1)))
@@ -60,6 +45,12 @@ def start_and_kill(cloud, seed, moment):
     run.communicate()
 
 
+def faults_happened(cloud):
+    """Whether there were calls, and the first of each kind failed."""
+    calls, failed = cloud.proxy.calls, cloud.proxy.failed
+    return calls["RunInstances"] and calls.keys() == failed.keys()
+
+
 def committed(cloud):
     return float(json.loads(cloud.call("status", "bag", "--json"))["money"]["committed"])
 
@@ -71,6 +62,8 @@ def test_killed_under_faults_and_resumed_nothing_leaks_and_nothing_is_lost(cloud
     resumed = cloud.start("resume", "bag")
     printed, _ = resumed.communicate(timeout=200)
     assert resumed.returncode == 0, printed
+    assert cloud.proxy.failed["TerminateInstances"]
+    assert faults_happened(cloud)
     assert cloud.outputs("bag") == expected(TASKS)
     assert not cloud.moto.living()
     assert eventually(lambda: not cloud.processes_of_machines(), 10)
@@ -81,6 +74,7 @@ def test_killed_under_faults_and_resumed_nothing_leaks_and_nothing_is_lost(cloud
 @pytest.mark.parametrize("seed", SEEDS)
 def test_killed_under_faults_and_not_resumed_all_ends_by_the_leases(cloud, seed):
     start_and_kill(cloud, seed, "working")
+    assert faults_happened(cloud)
     assert cloud.moto.living()
     reserved = committed(cloud)
     cloud.player.rate = 300.0

@@ -16,32 +16,10 @@ import pytest
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed: bursar[dask]")
 
-from tests import slurm_cluster, ssh_server
+from tests import slurm_cluster
 from tests.dask_cluster import DaskCluster, eventually
 from tests.leaks import files_that_show, outputs_that_show, processes_that_show, secrets_of
-from tests.workplace import Workplace, expected
-
-MARKET = """
-[[offer]]
-name = "lab"
-price = "0.01"
-billing = "{billing}"
-slots = 2
-limit = {limit}
-{more}
-"""
-
-
-class Lab(Workplace):
-    """Machines of this computer keep their agents in `m`."""
-
-    def __init__(self, directory, **environment):
-        super().__init__(directory, BURSAR_MACHINE_DIR=str(directory / "m"), **environment)
-
-    def market(self, more="", *, billing="40s", limit=3, budget="5"):
-        text = MARKET.format(more=more, billing=billing, limit=limit)
-        (self.directory / "market.toml").write_text(text)
-        return ("--market", "market.toml", "--budget", budget)
+from tests.workplace import Lab, expected
 
 
 @pytest.fixture
@@ -185,20 +163,47 @@ tasks:
     files: {{in: [{commas}], out: joined}}
 """
 MIDDLE = """  part-{n}:
-    run: ./task.sh 0.3 {n} > part-{n}; sed -n {n}p all/numbers >> part-{n}
+    run: ./task.sh {pause} {n} > part-{n}; sed -n {n}p all/numbers >> part-{n}
     files: {{in: [all, input], out: part-{n}}}
 """
+
+
+def write_flow(lab, numbers, pause=0.3):
+    parts = [f"part-{n}" for n in numbers]
+    middle = "".join(MIDDLE.format(n=n, pause=pause) for n in numbers)
+    text = FLOW.format(middle=middle, parts=" ".join(parts), commas=", ".join(parts))
+    (lab.directory / "flow.yaml").write_text(text)
+    (lab.directory / "make.sh").write_text("#!/bin/sh\nmkdir -p all; seq 100 > all/numbers\n")
+    (lab.directory / "make.sh").chmod(0o755)
+
+
+def joined_lines(lab, run):
+    return (lab.directory / ".bursar" / run / "outputs/files/joined").read_text().splitlines()
+
+
+def expected_lines(numbers):
+    return [line for n in numbers for line in ("sent along", f"task {n}", str(n))]
+
+
+def test_a_workflow_with_files_is_killed_and_resumed_and_nothing_is_lost(lab):
+    """What tasks made before is sent to those that follow."""
+    numbers = range(1, 7)
+    write_flow(lab, numbers, pause=1)
+    one = (*lab.market(limit=1, billing="1m"), "--fleet", "lab=1", "--name", "w")
+    run = lab.start("run", "--on", "dask", *one, "flow.yaml")
+    assert eventually(lambda: lab.processes("task.sh"), 60)
+    run.kill()
+    run.communicate()
+    lab.call("resume", "w")
+    assert joined_lines(lab, "w") == expected_lines(numbers)
+    assert "adopt lab-1" in lab.call("why", "w")
+    assert lab.all_end(15), "a process survived"
 
 
 def test_a_workflow_whose_files_travel_and_a_machine_that_dies(lab):
     """Scripts come with the working directory, files with the tasks, and a directory is a file."""
     numbers = range(1, 13)
-    parts = [f"part-{n}" for n in numbers]
-    middle = "".join(MIDDLE.format(n=n) for n in numbers)
-    text = FLOW.format(middle=middle, parts=" ".join(parts), commas=", ".join(parts))
-    (lab.directory / "flow.yaml").write_text(text)
-    (lab.directory / "make.sh").write_text("#!/bin/sh\nmkdir -p all; seq 100 > all/numbers\n")
-    (lab.directory / "make.sh").chmod(0o755)
+    write_flow(lab, numbers)
     both = (*lab.market(limit=2, billing="2m"), "--fleet", "lab=2", "--name", "w")
     before = {path.name for path in lab.directory.iterdir()}
     run = lab.start("run", "--on", "dask", *both, "flow.yaml")
@@ -210,87 +215,11 @@ def test_a_workflow_whose_files_travel_and_a_machine_that_dies(lab):
     printed, _ = run.communicate(timeout=120)
     assert run.returncode == 0, printed
     files = lab.directory / ".bursar/w/outputs/files"
-    lines = [line for n in numbers for line in ("sent along", f"task {n}", str(n))]
-    assert (files / "joined").read_text().splitlines() == lines
+    assert joined_lines(lab, "w") == expected_lines(numbers)
     assert (files / "all/numbers").read_text().splitlines()[-1] == "100"
     after = {path.name for path in lab.directory.iterdir()}
     assert after - before <= {".bursar", "m"}, "files of the user were touched"
     assert lab.all_end(15)
-
-
-def test_hosts_by_ssh(tmp_path, tmp_path_factory):
-    if ssh_server.WHY_NOT:
-        pytest.skip(ssh_server.WHY_NOT)
-    server = ssh_server.SshServer(tmp_path_factory.mktemp("ssh"))
-    try:
-        lab = Lab(tmp_path, BURSAR_SSH=server.command)
-        hosts = lab.market('hosts = ["ada", "grace", "edsger"]', billing="1m")
-        where = ("--on", "ssh", "--listen", "127.0.0.1")
-        run = lab.start("run", *where, *hosts, "--name", "h", "./task.sh 0.5 {}", ":::", *TASKS)
-        assert eventually((lab.directory / ".bursar/h/outputs/1").exists, 60)
-        keys = secrets_of(lab.directory / ".bursar/h")
-        everything = [int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal()]
-        assert not processes_that_show(keys, everything)
-        assert not files_that_show(keys, lab.directory, server.directory)
-        printed, _ = run.communicate(timeout=200)
-        assert run.returncode == 0, printed
-        assert lab.outputs("h") == expected(30)
-        assert not [one for host in server.hosts for one in server.machine_dir(host).glob("*")]
-        assert not outputs_that_show(keys, lab, "h")
-        assert not files_that_show(keys, lab.directory, server.directory)
-    finally:
-        server.stop()
-
-
-def test_hosts_that_ssh_cannot_reach_any_more_go_on_and_end_with_their_leases(
-    tmp_path, tmp_path_factory
-):
-    if ssh_server.WHY_NOT:
-        pytest.skip(ssh_server.WHY_NOT)
-    server = ssh_server.SshServer(tmp_path_factory.mktemp("ssh"))
-    try:
-        lab = Lab(tmp_path, BURSAR_SSH=server.command)
-        hosts = lab.market('hosts = ["ada"]', billing="25s", limit=1)
-        where = ("--on", "ssh", "--listen", "127.0.0.1")
-        words = ("--name", "h", "./task.sh 0.5 {}", ":::", *TASKS[:8])
-        run = lab.start("run", *where, *hosts, *words)
-        assert eventually((lab.directory / ".bursar/h/outputs/1").exists, 60)
-    finally:
-        server.stop()
-    reported, _ = run.communicate(timeout=120)
-    assert run.returncode == 0, reported
-    assert lab.outputs("h") == expected(8)
-    assert not [one for host in server.hosts for one in server.machine_dir(host).glob("*")]
-
-
-def test_hosts_are_cleaned_of_a_killed_run_and_end_by_their_leases_without(
-    tmp_path, tmp_path_factory
-):
-    if ssh_server.WHY_NOT:
-        pytest.skip(ssh_server.WHY_NOT)
-    server = ssh_server.SshServer(tmp_path_factory.mktemp("ssh"))
-    try:
-        lab = Lab(tmp_path, BURSAR_SSH=server.command)
-        (lab.directory / "hold.sh").write_text('#!/bin/sh\ntouch "$1"; sleep 100\n')
-        (lab.directory / "hold.sh").chmod(0o755)
-        where = ("--on", "ssh", "--listen", "127.0.0.1", "--fleet", "lab=1")
-        for name, host, billing in (("short", "grace", "20s"), ("hour", "ada", "1h")):
-            hosts = lab.market(f'hosts = ["{host}"]', billing=billing, limit=1, budget="0.01")
-            words = ("--name", name, "./hold.sh", ":::", f"{lab.directory}/{name}")
-            run = lab.start("run", *where, *hosts, *words)
-            has_begun = eventually((lab.directory / name).exists, 60)
-            run.kill()
-            printed, _ = run.communicate()
-            assert has_begun, printed
-        grace, ada = map(server.machine_dir, ("grace", "ada"))
-        assert eventually(lambda: not list(grace.iterdir()), 30), "it outlives its lease"
-        assert "1 machine found" in lab.call("clean", "--dry-run")
-        assert list(ada.iterdir()), "it only had to list them"
-        assert "1 machine released" in lab.call("clean")
-        assert not list(ada.iterdir())
-        assert "no machine was left behind" in lab.call("clean")
-    finally:
-        server.stop()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from tests.rent.outliving import OutlivingRenter, Provider
 
 from bursar.engine.loop import Engine
-from bursar.engine.renter import Announced, Down, FoundMachine, Refused, RentOrder, Up
+from bursar.engine.renter import Announced, Down, FoundMachine, Refused, RentOrder, Survey, Up
 from bursar.engine.roles import Policy
 from bursar.engine.runner import Ended, Gone, Joined
 from bursar.execute.clock import RunClock
@@ -30,8 +30,9 @@ SPOT = Offer("spot", Money.parse("0.01"), MINUTE)
 class ScriptedRenter:
     """Tells what a test wants, and notes what it is asked."""
 
-    def __init__(self, found=()):
-        self.asked, self.news, self.found = [], [], found
+    def __init__(self, found=(), unasked=None):
+        self.asked, self.news = [], []
+        self.left = Survey(found, unasked or {})
 
     def open(self, wake):
         self.wake = wake
@@ -49,7 +50,7 @@ class ScriptedRenter:
         self.asked.append(("release", *machines))
 
     def survey(self):
-        return self.found
+        return self.left
 
     def poll(self):
         news, self.news = self.news, []
@@ -88,9 +89,9 @@ class ScriptedRunner:
 class Stand:
     """A world of a scripted renter and runner."""
 
-    def __init__(self, scene=None, found=(), clock=None):
+    def __init__(self, scene=None, found=(), clock=None, unasked=None):
         self.scene = scene or Scene(SPOT, tasks=repeated_bag(("true",), 3), run="r")
-        self.renter, self.runner = ScriptedRenter(found), ScriptedRunner()
+        self.renter, self.runner = ScriptedRenter(found, unasked), ScriptedRunner()
         clock = clock or RunClock(self.scene.state.now, None)
         self.world = RealWorld(self.scene.state, self.renter, self.runner, clock, "r@1@here")
 
@@ -224,8 +225,8 @@ def crashed():
     return scene
 
 
-def take_over(scene, *found, clock=None):
-    stand = Stand(scene, [FoundMachine(number, True) for number in found], clock)
+def take_over(scene, *found, clock=None, unasked=None):
+    stand = Stand(scene, [FoundMachine(number, True) for number in found], clock, unasked)
     for event in stand.world.take_over():
         scene.tell(event)
     return stand
@@ -240,6 +241,28 @@ def test_machines_that_are_not_found_are_lost_and_charged_to_now(crashed):
     }
     assert all(SECOND <= down.ended <= down.at for down in downs)
     assert stand.renter.asked == []
+
+
+def test_machines_that_could_not_be_asked_for_are_charged_to_the_ends_of_their_leases(crashed):
+    """They may live there: what their leases still pay for is not given back."""
+    before = crashed.state.ledger.committed
+    take_over(crashed, 3, unasked={"spot": "ada, grace"})
+    assert list(crashed.state.machines) == [3]
+    downs = [event for event in crashed.events if isinstance(event, ev.MachineDown)]
+    why = "it may run on: ada, grace could not be reached when the run was resumed"
+    assert [(down.machine, down.ended, down.why) for down in downs] == [
+        (1, HOUR, why),
+        (2, HOUR, why),
+    ]
+    assert crashed.state.ledger.committed == before
+
+
+def test_where_another_offer_could_not_be_asked_what_is_not_found_is_gone(crashed):
+    before = crashed.state.ledger.committed
+    take_over(crashed, unasked={"another": "ada"})
+    assert crashed.state.ledger.committed < before
+    downs = [event for event in crashed.events if isinstance(event, ev.MachineDown)]
+    assert all(down.ended < MINUTE for down in downs)
 
 
 def test_a_machine_that_lives_is_adopted_with_its_lease_and_charge(crashed):

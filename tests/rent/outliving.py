@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from bursar.engine.renter import Down, FoundMachine, RenterNews, RentOrder, Up
+from bursar.engine.renter import Down, FoundMachine, RenterNews, RentOrder, Survey, Up
 from bursar.model.market import Offer
 from bursar.model.time import SECOND, Time
 
@@ -61,7 +61,7 @@ class OutlivingRenter:
         for machine in machines:
             self._end(machine, "released")
 
-    def survey(self) -> Sequence[FoundMachine]:
+    def survey(self) -> Survey:
         now, found = self._now(), []
         for token, instance in self._provider.instances.items():
             if token.startswith(f"{self._mark}/") and now < instance.until:
@@ -69,7 +69,7 @@ class OutlivingRenter:
                 if instance.up <= now:
                     self._reported_up.add(instance.machine)
                 found.append(FoundMachine(instance.machine, instance.up <= now))
-        return found
+        return Survey(found)
 
     def poll(self) -> Sequence[RenterNews]:
         now = self._now()

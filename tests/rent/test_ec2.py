@@ -13,7 +13,7 @@ pytest.importorskip("boto3", reason="boto3 is not installed: bursar[aws]")
 pytest.importorskip("moto", reason="moto is not installed: bursar[dev]")
 
 from tests.dask_cluster import eventually
-from tests.ec2_cloud import IMAGE, SECRET, Moto, make_client
+from tests.ec2_cloud import IMAGE, SECRET, make_client
 from tests.fault_proxy import FaultProxy
 
 from bursar.engine.renter import Announced, Down, Refused, RentOrder, Up
@@ -48,13 +48,6 @@ class NoCluster:
 
     def carrier(self, token):
         return None
-
-
-@pytest.fixture(scope="module")
-def moto(tmp_path_factory):
-    made = Moto(tmp_path_factory.mktemp("moto"))
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -253,8 +246,27 @@ def test_a_survey_finds_more_machines_than_there_are_on_a_page(desk, monkeypatch
     desk.rent(range(1, 121))
     desk.hear(Up, range(1, 121), 60)
     again = desk.make_renter(desk.home.with_name("again"))
-    assert sorted(one.machine for one in again.survey()) == list(range(1, 121))
+    assert sorted(one.machine for one in again.survey().found) == list(range(1, 121))
     again.close()
+
+
+def test_a_list_that_takes_long_is_waited_for_longer(desk, proxy, monkeypatch):
+    desk.rent([1])
+    desk.hear(Up, [1])
+    monkeypatch.setattr("bursar.rent.ec2_api.PATIENCE", (0.2, 0.3, 20.0))
+    proxy.thinking, before = 1.0, proxy.calls["DescribeInstances"]
+    api = Ec2Api(proxy.url)
+    assert [one.machine for one in api.describe([""], desk.mark, LIVING)] == [1]
+    assert proxy.calls["DescribeInstances"] - before >= 3
+
+
+def test_a_list_that_takes_too_long_is_not_called_out_of_reach(desk, proxy, monkeypatch):
+    with monkeypatch.context() as hasty:
+        hasty.setattr("bursar.rent.ec2_api.PATIENCE", (0.1, 0.1))
+        hasty.setattr(proxy, "thinking", 1.0)
+        with pytest.raises(Ec2Error, match="was reached, but took too long") as reported:
+            Ec2Api(proxy.url).describe([""], desk.mark, LIVING)
+    assert reported.value.is_doubtful
 
 
 def test_an_instance_that_was_not_listed_yet_when_the_run_was_resumed_is_ended(
@@ -267,7 +279,7 @@ def test_an_instance_that_was_not_listed_yet_when_the_run_was_resumed_is_ended(
     with monkeypatch.context() as hiding:
         hiding.setattr("tests.fault_proxy.HIDDEN", 1_000.0)
         hiding.setattr(proxy, "_fault_of", lambda action: "hidden")
-        assert not other.survey()
+        assert not other.survey().found
     other.close()
     assert not desk.instances()
 
@@ -323,7 +335,7 @@ def test_a_run_rents_in_two_regions_finds_its_machines_there_and_ends_them(desk,
     places = {one.machine: one.region for one in desk.api.describe(["", FAR], desk.mark, LIVING)}
     assert places == {1: "", 2: FAR, 3: FAR}
     again = desk.make_renter(desk.home.with_name("again"))
-    assert sorted(one.machine for one in again.survey()) == [1, 2, 3]
+    assert sorted(one.machine for one in again.survey().found) == [1, 2, 3]
     again.release([1, 2, 3])
     again.close()
     assert not desk.api.describe(["", FAR], desk.mark, LIVING)

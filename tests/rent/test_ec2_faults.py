@@ -20,7 +20,7 @@ import pytest
 pytest.importorskip("boto3", reason="boto3 is not installed: bursar[aws]")
 pytest.importorskip("moto", reason="moto is not installed: bursar[dev]")
 
-from tests.ec2_cloud import IMAGE, Moto
+from tests.ec2_cloud import IMAGE
 from tests.fault_proxy import FaultProxy
 
 from bursar.engine.loop import Engine
@@ -112,13 +112,6 @@ class WaitingRunner:
 
     def close(self):
         pass
-
-
-@pytest.fixture(scope="module")
-def moto(tmp_path_factory):
-    made = Moto(tmp_path_factory.mktemp("moto"))
-    yield made
-    made.close()
 
 
 @pytest.fixture(autouse=True)

@@ -130,14 +130,14 @@ def test_a_controller_that_was_killed_leaves_no_job_and_no_agent_behind(rented, 
     slurm.kill_controller()
     slurm.start_controller()
     rented.rent(2, OFFER)
-    rented.hear(Up | Down, 2, 60)
-    rented.rent(3, OFFER)
-    rented.hear(Up, 3, 60)
+    rented.hear(Up | Down, 2, 120)
+    rented.rent(3, OFFER, 10 * MINUTE)  # which ends after anything that is waited for
+    rented.hear(Up, 3, 120)
     rented.renter.release([1, 2, 3])
     for machine in (1, 2, 3):
-        rented.hear(Down, machine, 60)
-    assert eventually(lambda: not slurm.jobs(), 60)
-    assert eventually(lambda: not list(found_agents()), 60)
+        rented.hear(Down, machine, 120)
+    assert eventually(lambda: not slurm.jobs(), 120)
+    assert eventually(lambda: not list(found_agents()), 120)
 
 
 def test_what_slurm_refuses_is_refused_in_its_words(rented):
@@ -197,7 +197,7 @@ def test_a_job_that_slurm_takes_after_the_run_was_resumed_is_cancelled(
     rented.rent(1, OFFER)
     assert eventually((tmp_path / "script").exists)
     resumed = SlurmRenter("desk", rented.mark, rented.now, NoCluster(), tmp_path)
-    assert not resumed.survey()
+    assert not resumed.survey().found
     (tmp_path / "go").touch()
     rented.hear(Down, 1)
     assert eventually(lambda: set(slurm.jobs()) <= before)

@@ -81,12 +81,26 @@ def left(dask, tmp_path):
 def test_machines_that_were_left_are_found_with_their_workers(left):
     cluster, tokens = left
     renter = WorkerRenter(RunClock(0, None).now, cluster, MARKET)
-    assert sorted(one.machine for one in renter.survey()) == [7, 12]
+    assert sorted(one.machine for one in renter.survey().found) == [7, 12]
     workers = asyncio.run(cluster.workers())  # which ends what nobody wants: nothing here
     chosen = [cluster.choose(Wanted(token, "", None), workers, {}) for token in tokens]
     assert [worker.name for worker in chosen] == ["w-1", "w-2"]
     assert cluster.choose(Wanted("another", "w-1", None), workers, {}) is None, "it is not free"
-    assert len(asyncio.run(cluster.find_left())) == 2
+    assert len(asyncio.run(cluster.find_left()).found) == 2
+
+
+def test_a_worker_that_does_not_answer_may_have_machines_of_its_offer(left, monkeypatch):
+    cluster, _ = left
+    ask = cluster.run_on_workers
+
+    async def ask_all_but_one(function, argument):
+        first = next(one for one in await cluster.known_workers() if one.name == "w-1")
+        answers = await ask(function, argument)
+        return {where: told for where, told in answers.items() if where != first.address}
+
+    monkeypatch.setattr(cluster, "run_on_workers", ask_all_but_one)
+    renter = WorkerRenter(RunClock(0, None).now, cluster, MARKET)
+    assert renter.survey().unasked == {"w-1": "w-1"}
 
 
 def test_a_machine_that_is_found_and_not_adopted_is_ended_and_no_other(left):
@@ -108,7 +122,7 @@ def test_a_machine_that_is_found_and_not_adopted_is_ended_and_no_other(left):
 
 def _left_at(cluster):
     cluster._left.clear()
-    return asyncio.run(cluster.find_left())
+    return asyncio.run(cluster.find_left()).found
 
 
 def test_a_run_that_cannot_see_its_machines_is_not_resumed(monkeypatch):

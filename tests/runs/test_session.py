@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from bursar.engine.renter import FoundMachine, RentOrder
+from bursar.engine.renter import FoundMachine, RentOrder, Survey
 from bursar.journal.reader import JournalReader
 from bursar.journal.replay import load_state
 from bursar.journal.runs import Home
@@ -267,7 +267,7 @@ def test_after_a_crash_a_machine_that_the_renter_finds_is_kept_with_its_lease(ho
     class Outliving(EmulatedRenter):
         def survey(self):
             self.rent([RentOrder(1, MARKET["small"], HOUR, "r/1")])
-            return [FoundMachine(1, True)]
+            return Survey([FoundMachine(1, True)])
 
     monkeypatch.setattr("bursar.runs.worlds.EmulatedRenter", Outliving)
     run = crashed(home)

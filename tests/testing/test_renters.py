@@ -7,6 +7,7 @@ import time
 import pytest
 from tests.rent.outliving import OutlivingRenter, Provider
 
+from bursar.engine.renter import FoundMachine, Survey
 from bursar.model.market import Offer
 from bursar.model.money import ZERO, Money
 from bursar.model.time import HOUR, SECOND
@@ -97,9 +98,7 @@ class Slow(EmulatedRenter):
 
 class Boastful(EmulatedRenter):
     def survey(self):
-        from bursar.engine.renter import FoundMachine
-
-        return [FoundMachine(1, True)]
+        return Survey([FoundMachine(1, True)])
 
 
 class Leaking(OutlivingRenter):

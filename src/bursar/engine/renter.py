@@ -9,7 +9,8 @@ came of it. Verify yours with `bursar.testing.RenterContract`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
 from bursar.model.market import Offer
@@ -61,6 +62,14 @@ class FoundMachine(NamedTuple):
     is_up: bool
 
 
+class Survey(NamedTuple):
+    """The machines of a run that live, and where that could not be found out."""
+
+    found: Sequence[FoundMachine]
+    unasked: Mapping[str, str] = MappingProxyType({})
+    """by offer: the places that could not be reached, and may have machines of it that live"""
+
+
 RenterNews = Up | Refused | Announced | Down
 
 
@@ -87,10 +96,11 @@ class Renter(Protocol):
         """Give them back; `Down` follows, for each that is not gone already."""
         ...
 
-    def survey(self) -> Sequence[FoundMachine]:
+    def survey(self) -> Survey:
         """All machines of the run that live, also those of a process that crashed.
 
-        From here on they are like those rented here. Asked once, before anything is rented.
+        From here on they are like those rented here. Asked once, before anything is rented. What
+        cannot be asked must be said: its machines are then charged to the end of their leases.
         """
         ...
 

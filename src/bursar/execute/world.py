@@ -149,11 +149,13 @@ class RealWorld:
         others are down, and what lives of them is ended. Nothing that ran is known to run.
         """
         now, events = self.now(), list[ev.AnyEvent]()
-        found = {one.machine: one for one in self._renter.survey()}
+        survey = self._renter.survey()
+        found = {one.machine: one for one in survey.found}
         for machine in list(self._state.machines.values()):
             one = found.get(machine.id)
             if one is None or not self._can_keep(machine, now):
-                events.append(self._lost(machine, now, is_found=one is not None))
+                unasked = survey.unasked.get(machine.offer.name, "")
+                events.append(self._lost(machine, now, unasked, is_found=one is not None))
                 continue
             del found[machine.id]
             why = "the run was resumed"
@@ -171,11 +173,14 @@ class RealWorld:
         stays = now + self.lead(machine.offer) < machine.until
         return stays and not machine.leaving and not self._clock.is_doubtful
 
-    def _lost(self, machine: Machine, now: Time, *, is_found: bool) -> ev.MachineDown:
+    def _lost(self, machine: Machine, now: Time, unasked: str, *, is_found: bool) -> ev.MachineDown:
         """It is charged for what it may have cost: all that is paid, if nobody knows."""
         ended, why = min(now, machine.until), "gone before the run was resumed"
         if is_found:
             ended, why = machine.until, "ended when the run was resumed"
+        elif unasked and now < machine.until:
+            ended = machine.until
+            why = f"it may run on: {unasked} could not be reached when the run was resumed"
         elif self._clock.is_doubtful:
             ended, why = machine.until, f"{why}, at an unknown time: the clock was set back"
         return ev.MachineDown(now, machine.id, "lost", ended, why)

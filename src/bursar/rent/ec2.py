@@ -24,7 +24,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from bursar.engine.renter import Announced, FoundMachine, RentOrder, Up
+from bursar.engine.renter import Announced, FoundMachine, RentOrder, Survey, Up
 from bursar.execute.local import GRACE
 from bursar.execute.remote.clusters import OwnCluster
 from bursar.execute.remote.dead_man_switch import EARLY
@@ -152,7 +152,7 @@ class Ec2Renter(LeasingRenter[_RentedInstance]):
                 rented.is_leaving = True
         self._must_end.set()
 
-    def survey(self) -> Sequence[FoundMachine]:
+    def survey(self) -> Survey:
         """Instances of the run that live; one that was stopped is ended.
 
         What was rented just before may not be listed yet: it is looked for again, and ended.
@@ -169,7 +169,7 @@ class Ec2Renter(LeasingRenter[_RentedInstance]):
             rented.is_up = one.state == "running"
             found.append(FoundMachine(one.machine, rented.is_up))
         self._has_looked = True
-        return found
+        return Survey(found)
 
     def _expired(self, rented: _RentedInstance) -> None:
         self._end_stray(rented.id, rented.region)

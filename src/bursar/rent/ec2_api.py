@@ -23,6 +23,8 @@ from bursar.model.time import HOUR
 
 TRIES: Final = 6
 """for a call that may be repeated, with pauses that adapt to what EC2 allows"""
+PATIENCE: Final = (60.0, 120.0, 240.0)
+"""seconds for a page of a list, at the first try and at those after one that took too long"""
 PAGE: Final = 1000
 """instances in one answer; without pages only some come"""
 MOST_ENDED: Final = 500
@@ -54,9 +56,13 @@ class Ec2Error(BursarError):
 
     exit_code = 1
 
-    def __init__(self, why: str, code: str = "", *, is_doubtful: bool = False) -> None:
+    def __init__(
+        self, why: str, code: str = "", *, is_doubtful: bool = False, is_late: bool = False
+    ) -> None:
         super().__init__(why)
         self.code = code
+        self.is_late = is_late
+        """whether it was reached, and the answer took too long"""
         self.is_doubtful = is_doubtful
         """whether it may have been done all the same"""
 
@@ -96,32 +102,37 @@ class Ec2Api:
         """`endpoint`: an address; empty: that of the user's configuration."""
         self._endpoint = endpoint
         self._lock = threading.Lock()
-        self._clients: dict[tuple[str, str, bool], Any] = {}
+        self._clients: dict[tuple[str, str, bool, float], Any] = {}
         self._session: Any = None
 
-    def client(self, region: str, *, service: str = "ec2", repeats: bool = True) -> Any:
-        """`repeats`: whether a call that fails is made again."""
-        key = (region, service, repeats)
+    def client(
+        self, region: str, *, service: str = "ec2", repeats: bool = True, patience: float = 0.0
+    ) -> Any:
+        """`repeats`: whether a call that fails is made again.
+
+        `patience`: seconds after which it is not, since it only takes long; 0: it is made again.
+        """
+        key = (region, service, repeats, patience)
         with self._lock:
             if key not in self._clients:
                 self._clients[key] = self._make(*key)
             return self._clients[key]
 
-    def _make(self, region: str, service: str, repeats: bool) -> Any:
+    def _make(self, region: str, service: str, repeats: bool, patience: float) -> Any:
         self._session = self._session or require_boto3().session.Session()
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
 
         settings = Config(
             connect_timeout=10,
-            read_timeout=60,
+            read_timeout=patience or 60,
             max_pool_connections=16,
             retries={"mode": "adaptive", "total_max_attempts": TRIES}
             if repeats
             else {"mode": "standard", "total_max_attempts": 1},
         )
         try:
-            return self._session.client(
+            made = self._session.client(
                 service,
                 region_name=region or None,
                 endpoint_url=self._endpoint or None,
@@ -129,6 +140,22 @@ class Ec2Api:
             )
         except BotoCoreError as error:
             raise _plainly(error) from None
+        if patience:
+            made.meta.events.register_first(f"needs-retry.{service}", _stop_if_late)
+        return made
+
+    def _pages(self, region: str, name: str, filters: Sequence[object]) -> Sequence[Any]:
+        """All pages of a list; where one takes long, the list is asked for with more patience."""
+        wishes = {"Filters": filters, "PaginationConfig": {"PageSize": PAGE}}
+        for patience in PATIENCE:
+            pages = self.client(region, patience=patience).get_paginator(name)
+            try:
+                return list(asked_pages(pages.paginate(**wishes)))
+            except Ec2Error as error:
+                if not error.is_late:
+                    raise
+                late = error
+        raise late
 
     def launch(
         self, offer: Offer, count: int, token: str, tags: dict[str, str], script: str
@@ -152,9 +179,7 @@ class Ec2Api:
         ]
         found: list[Ec2Instance] = []
         for region in regions:
-            pages = self.client(region).get_paginator("describe_instances")
-            wishes = {"Filters": filters, "PaginationConfig": {"PageSize": PAGE}}
-            for page in asked_pages(pages.paginate(**wishes)):
+            for page in self._pages(region, "describe_instances", filters):
                 for reservation in page["Reservations"]:
                     found += _instances(region, reservation["Instances"])
         return found
@@ -189,9 +214,7 @@ class Ec2Api:
         ]
         found: dict[str, float] = {}
         for region in regions:
-            pages = self.client(region).get_paginator("describe_spot_instance_requests")
-            wishes = {"Filters": filters, "PaginationConfig": {"PageSize": PAGE}}
-            for page in asked_pages(pages.paginate(**wishes)):
+            for page in self._pages(region, "describe_spot_instance_requests", filters):
                 for one in page["SpotInstanceRequests"]:
                     if "InstanceId" in one:
                         gone = one["Status"]["UpdateTime"] + NOTICE
@@ -296,6 +319,14 @@ def asked_pages(pages: Any) -> Iterable[Any]:
         raise _plainly(error) from None
 
 
+def _stop_if_late(caught_exception: Exception | None = None, **more: object) -> None:
+    """For botocore, which would ask again with no more patience while EC2 still answers."""
+    from botocore.exceptions import ReadTimeoutError
+
+    if isinstance(caught_exception, ReadTimeoutError):
+        raise caught_exception
+
+
 def _plainly(error: Exception) -> Ec2Error:
     from botocore.exceptions import (
         ClientError,
@@ -303,6 +334,7 @@ def _plainly(error: Exception) -> Ec2Error:
         NoRegionError,
         ParamValidationError,
         PartialCredentialsError,
+        ReadTimeoutError,
     )
 
     reply = cut(one_line(re.sub(r"\s+", " ", str(error)).strip()), 300)
@@ -319,6 +351,9 @@ def _plainly(error: Exception) -> Ec2Error:
         return Ec2Error("EC2: no credentials were found; set them up as for the AWS command line")
     if isinstance(error, ParamValidationError):
         return Ec2Error(f"EC2: {reply}")
+    if isinstance(error, ReadTimeoutError):
+        why = f"EC2 was reached, but took too long to answer: {reply}"
+        return Ec2Error(why, is_doubtful=True, is_late=True)
     return Ec2Error(f"EC2 cannot be reached: {reply}", is_doubtful=True)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, Literal, Protocol
 
-from bursar.engine.renter import Announced, Down, FoundMachine, Refused, RenterNews, RentOrder, Up
+from bursar.engine.renter import Announced, Down, Refused, RenterNews, RentOrder, Survey, Up
 from bursar.execute.timers import Timers
 from bursar.model.market import Offer
 from bursar.model.text import counted
@@ -116,9 +116,9 @@ class EmulatedRenter:
             if machine in self._orders:
                 self._end(machine, "released", now)
 
-    def survey(self) -> Sequence[FoundMachine]:
+    def survey(self) -> Survey:
         """Machines of an earlier process ended with it."""
-        return ()
+        return Survey(())
 
     def poll(self) -> Sequence[RenterNews]:
         for what, machine in self._timers.due(self._now()):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol
 
-from bursar.engine.renter import FoundMachine, Refused, RentOrder, Up
+from bursar.engine.renter import FoundMachine, Refused, RentOrder, Survey, Up
 from bursar.execute.local import GRACE
 from bursar.execute.remote.clusters import OwnCluster
 from bursar.execute.remote.messages import encode
@@ -103,9 +103,14 @@ def tokens_on(reach: Reach, host: str, offer: Offer, prefix: str) -> list[str]:
     return [json.loads(line) for line in output.splitlines()]
 
 
-def end_on(reach: Reach, host: str, offer: Offer, token: str) -> None:
-    """End a machine, and wait until it has ended."""
-    run_there(reach, host, offer, {"end": [token]})
+def end_on(reach: Reach, host: str, offer: Offer, tokens: Sequence[str]) -> None:
+    """End machines, and wait until they have ended."""
+    run_there(reach, host, offer, {"end": tokens})
+
+
+def hosts_of(reach: Reach, market: Market) -> dict[str, Offer]:
+    """All that machines of a run can be on, and an offer that says how to reach each."""
+    return {host: offer for offer in market.offers for host in reach.hosts(offer) or ("localhost",)}
 
 
 class _Hosted(Leased):
@@ -142,6 +147,8 @@ class HostRenter(LeasingRenter[_Hosted]):
             hosts = reach.hosts(offer)
             if hosts is not None:
                 self._free[offer.name] = deque(hosts)
+        self._unasked: dict[str, Offer] = {}
+        """hosts that could not be asked which machines of an earlier process live there"""
         self._pool = ThreadPoolExecutor(MOST_AT_ONCE, "bursar-hosts")
 
     def lead(self, offer: Offer) -> Time:
@@ -166,29 +173,38 @@ class HostRenter(LeasingRenter[_Hosted]):
                 hosted.is_leaving = True
                 self._pool.submit(self._end, machine, hosted)
 
-    def survey(self) -> Sequence[FoundMachine]:
-        """Ask all hosts of the market at once; one that cannot be reached has none."""
-        places = {
-            host: offer
-            for offer in self._market.offers
-            for host in (self._reach.hosts(offer) or ("localhost",))
-        }
+    def survey(self) -> Survey:
+        """Ask all hosts of the market at once."""
+        places = hosts_of(self._reach, self._market)
         found: list[FoundMachine] = []
         lists = self._pool.map(self._list, places, places.values())
-        for host, tokens in zip(places, lists, strict=True):
+        for (host, offer), tokens in zip(places.items(), lists, strict=True):
+            if tokens is None:
+                self._unasked[host] = offer
+                continue
             for token in tokens:
-                machine = int(token.rpartition("/")[2])
-                offer = places[host]
+                machine = _number(token)
                 self._machines[machine] = _Hosted(offer, host, 0)
                 if host in self._free.get(offer.name, ()):
                     self._free[offer.name].remove(host)
                 found.append(FoundMachine(machine, is_up=True))
-        return found
+        return Survey(found, self._unasked_by_offer())
+
+    def _unasked_by_offer(self) -> dict[str, str]:
+        names: dict[str, str] = {}
+        for offer in self._market.offers:
+            hosts = self._reach.hosts(offer) or ("localhost",)
+            unasked = [host for host in hosts if host in self._unasked]
+            if unasked:
+                names[offer.name] = ", ".join(unasked)
+        return names
 
     def close(self) -> None:
         """What cannot be reached ends with its lease."""
         self._closing.set()
         self.release(list(self._machines))
+        for host in list(self._unasked):
+            self._pool.submit(self._end_left, host)
         self._pool.shutdown(wait=True)
 
     # --- in threads ------------------------------------------------------------------------------
@@ -197,7 +213,8 @@ class HostRenter(LeasingRenter[_Hosted]):
         with hosted.lock:
             is_over = order.until <= self._now()
             config = self._config_of(order.machine, order.offer, order.until)
-            failed = "the lease was over" if is_over else self._do(hosted, {"start": config})
+            failed = "the lease was over" if is_over else self._end_left(hosted.host)
+            failed = failed or self._do(hosted, {"start": config})
             if not failed:
                 self._tell(Up(order.machine))
             else:
@@ -212,11 +229,27 @@ class HostRenter(LeasingRenter[_Hosted]):
                 elif self._closing.wait(RETRY):
                     return  # it ends with its lease
 
-    def _list(self, host: str, offer: Offer) -> list[str]:
+    def _list(self, host: str, offer: Offer) -> list[str] | None:
+        """None: nobody knows."""
         try:
             return tokens_on(self._reach, host, offer, f"{self._mark}/")
         except HostError:
-            return []
+            return None
+
+    def _end_left(self, host: str) -> str:
+        """End what an earlier process left on a host that could not be asked; why that failed."""
+        offer = self._unasked.get(host)
+        if offer is None:
+            return ""
+        try:
+            tokens = tokens_on(self._reach, host, offer, f"{self._mark}/")
+            left = [token for token in tokens if _number(token) not in self._machines]
+            if left:
+                end_on(self._reach, host, offer, left)
+        except HostError as error:
+            return str(error)
+        self._unasked.pop(host, None)
+        return ""
 
     def _do(self, hosted: _Hosted, request: object) -> str:
         """Why it failed; empty: it did not."""
@@ -230,3 +263,8 @@ class HostRenter(LeasingRenter[_Hosted]):
         free = self._free.get(rented.here.name)
         if free is not None:
             free.append(rented.host)
+
+
+def _number(token: str) -> int:
+    """The number of the machine that a token names."""
+    return int(token.rpartition("/")[2])

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from bursar.engine.renter import FoundMachine, RentOrder, Up
+from bursar.engine.renter import FoundMachine, RentOrder, Survey, Up
 from bursar.execute.local import GRACE
 from bursar.execute.remote.clusters import OwnCluster
 from bursar.execute.remote.messages import encode
@@ -164,7 +164,7 @@ class SlurmRenter(LeasingRenter[_RentedJob]):
                 if rented.job:
                     self._pool.submit(self._cancel, rented.job)
 
-    def survey(self) -> Sequence[FoundMachine]:
+    def survey(self) -> Survey:
         """Jobs of the run that live, running or waiting."""
         found = []
         prefix = job_prefix(self._mark)
@@ -176,7 +176,7 @@ class SlurmRenter(LeasingRenter[_RentedJob]):
                 rented.is_up = job.state in RUNNING
                 found.append(FoundMachine(machine, rented.is_up))
         self._watch()
-        return found
+        return Survey(found)
 
     def close(self) -> None:
         """Cancel what is left, and wait until it is gone from the queue."""

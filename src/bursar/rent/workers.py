@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, Literal
 
-from bursar.engine.renter import FoundMachine, RentOrder
-from bursar.execute.remote.clusters import FoundWorker, GivenCluster, serves
+from bursar.engine.renter import FoundMachine, RentOrder, Survey
+from bursar.execute.remote.clusters import FoundWorker, GivenCluster, LeftAgents, serves
 from bursar.model.errors import InputError
 from bursar.model.market import Market, Offer
 from bursar.model.time import SECOND, Time
@@ -46,16 +46,18 @@ class WorkerRenter(EmulatedRenter):
         """tokens of machines that were found, and not adopted: the runner does not know them"""
         self._enders: list[threading.Thread] = []
 
-    def survey(self) -> Sequence[FoundMachine]:
+    def survey(self) -> Survey:
         """A run that cannot see its machines must not rent others: then it is not resumed."""
-        for token, worker in self._ask().items():
+        left = self._ask()
+        for token, worker in left.found.items():
             machine = int(token.rpartition("/")[2])
             offer = self._offer_of(worker)
             self._orders[machine] = RentOrder(machine, offer, UNKNOWN, token)
             self._counts[offer.name] += 1
             self._leases[machine] = UNKNOWN
             self._unclaimed[machine] = token
-        return [FoundMachine(machine, is_up=True) for machine in self._unclaimed]
+        found = [FoundMachine(machine, is_up=True) for machine in self._unclaimed]
+        return Survey(found, {self._offer_of(one).name: one.name for one in left.silent})
 
     def extend(self, machine: int, until: Time) -> None:
         """One that was found is adopted so."""
@@ -82,7 +84,7 @@ class WorkerRenter(EmulatedRenter):
         for ender in self._enders:
             ender.join()
 
-    def _ask(self) -> Mapping[str, FoundWorker]:
+    def _ask(self) -> LeftAgents:
         end = time.monotonic() + PATIENCE
         while True:
             try:

@@ -38,13 +38,17 @@ class Left(NamedTuple):
 def left_machines(home: Home, report: Callable[[str], None]) -> Iterator[Left]:
     """All that live; `report` hears where it could not be looked."""
     for run in home.list():
+
+        def report_of(problem: object, name: str = run.name) -> None:
+            report(f"run {name}: {problem}")
+
         try:
-            yield from _left_by(run)
+            yield from _left_by(run, report_of)
         except (BursarError, OSError) as error:
-            report(f"run {run.name}: {error}")
+            report_of(error)
 
 
-def _left_by(run: RunDir) -> Iterator[Left]:
+def _left_by(run: RunDir, report: Callable[[object], None]) -> Iterator[Left]:
     if run.owner() is not None:
         return
     state = RunState()
@@ -54,13 +58,14 @@ def _left_by(run: RunDir) -> Iterator[Left]:
     if site is None:
         return
     require_dask()
-    for token, where, end in _found(site, state.market, f"{mark_of(state, run.place())}/"):
+    prefix = f"{mark_of(state, run.place())}/"
+    for token, where, end in _found(site, state.market, prefix, report):
         machine = int(token.rpartition("/")[2])
         yield Left(LeftMachine(run.name, machine, where), end)
 
 
 def _found(
-    site: RunSite, market: Market, prefix: str
+    site: RunSite, market: Market, prefix: str, report: Callable[[object], None]
 ) -> Iterator[tuple[str, str, Callable[[], None]]]:
     if site.scheduler:
         return _on_cluster(site, prefix)
@@ -68,23 +73,25 @@ def _found(
         return _on_slurm(prefix)
     if site.on == "ec2":
         return _on_ec2(market, prefix)
-    return _on_hosts(site, market, prefix)
+    return _on_hosts(site, market, prefix, report)
 
 
 def _on_hosts(
-    site: RunSite, market: Market, prefix: str
+    site: RunSite, market: Market, prefix: str, report: Callable[[object], None]
 ) -> Iterator[tuple[str, str, Callable[[], None]]]:
-    from bursar.rent.hosts import LocalReach, SshReach, end_on, tokens_on
+    from bursar.rent.hosts import HostError, LocalReach, SshReach, end_on, hosts_of, tokens_on
 
     reach = SshReach() if site.on == "ssh" else LocalReach()
-    offers = {
-        host: offer for offer in market.offers for host in reach.hosts(offer) or ("localhost",)
-    }
-    for host, offer in offers.items():
-        for token in tokens_on(reach, host, offer, prefix):
+    for host, offer in hosts_of(reach, market).items():
+        try:
+            tokens = tokens_on(reach, host, offer, prefix)
+        except HostError as error:  # others may have some
+            report(f"{host}: {error}")
+            continue
+        for token in tokens:
 
             def end(token: str = token, host: str = host, offer: Offer = offer) -> None:
-                end_on(reach, host, offer, token)
+                end_on(reach, host, offer, [token])
 
             yield token, host, end
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event
 
-from bursar.engine.renter import Down, Refused, Renter, RenterNews, RentOrder, Up
+from bursar.engine.renter import Down, FoundMachine, Refused, Renter, RenterNews, RentOrder, Up
 from bursar.execute.clock import RunClock
 from bursar.model.market import Offer
 from bursar.model.money import Money
@@ -117,7 +117,7 @@ class RenterContract:
         with self._drill() as drill:
             machine = drill.machine(self.ample)
             with self._drill(drill.mark, drill.clock) as second:
-                found = second.renter.survey()
+                found = self._found(second.renter)
                 if not self.outlives:
                     expect(not found, f"it claims to have found {found}")
                     return
@@ -135,14 +135,14 @@ class RenterContract:
             drill.machine(self.ample)
             second.ordered |= drill.ordered
             second.order(second.renter.rent, [drill.ordered[1]])
-            found = self.make_renter(drill.mark, drill.now).survey()
+            found = self._found(self.make_renter(drill.mark, drill.now))
             expect([one.machine for one in found] == [1], f"there are {found}")
 
     def test_the_machines_of_another_run_are_not_found(self) -> None:
         with self._drill() as drill:
             drill.machine(self.ample)
             with self._drill() as other:
-                found = other.renter.survey()
+                found = self._found(other.renter)
                 expect(not found, f"{found} is of another run")
 
     def test_a_renter_that_is_closed_leaves_nothing_behind(self) -> None:
@@ -150,8 +150,14 @@ class RenterContract:
             drill.machine(self.ample)
             drill.rent(self.ample)
             drill.renter.close()
-            left = self.make_renter(drill.mark, drill.now).survey()
+            left = self._found(self.make_renter(drill.mark, drill.now))
             expect(not left, f"{left} is left")
+
+    def _found(self, renter: Renter) -> Sequence[FoundMachine]:
+        """What a survey finds where everything can be asked."""
+        found, unasked = renter.survey()
+        expect(not unasked, f"it could not ask {unasked}, though nothing is cut off")
+        return found
 
     @contextmanager
     def _drill(self, mark: str = "", clock: RunClock | None = None) -> Iterator[_RenterDrill]:

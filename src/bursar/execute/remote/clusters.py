@@ -38,6 +38,15 @@ class FoundWorker(NamedTuple):
         return urlsplit(self.address).hostname or ""
 
 
+class LeftAgents(NamedTuple):
+    """What lives of a run whose process is gone."""
+
+    found: Mapping[str, FoundWorker]
+    """by token"""
+    silent: Sequence[FoundWorker]
+    """workers that did not say which agents live beside them"""
+
+
 class Wanted(NamedTuple):
     """A machine that looks for its worker."""
 
@@ -254,8 +263,8 @@ class GivenCluster(_Connections):
 
     # --- machines of a process that crashed ------------------------------------------------------
 
-    async def find_left(self) -> Mapping[str, FoundWorker]:
-        """Machines of the run that live, by token, and their workers; they keep these from now on.
+    async def find_left(self) -> LeftAgents:
+        """Machines of the run that live, and their workers; they keep these from now on.
 
         A worker that is gone is replaced by one that sees the agent, since it is on its host.
         """
@@ -271,7 +280,8 @@ class GivenCluster(_Connections):
                     self._left[token] = named[worker]
                 elif address in at:
                     self._left.setdefault(token, at[address])
-        return dict(self._left)
+        silent = [worker for worker in workers if worker.address not in found]
+        return LeftAgents(dict(self._left), silent)
 
     def free_left(self, token: str) -> None:
         """This machine is gone: its worker may be another one."""
