@@ -18,6 +18,7 @@ WAITING: tuple[tuple[str, ...], ...] = (
     ),
     (
         "tests/cli/test_machines.py",
+        "tests/cli/test_hosts.py",
         "tests/cli/test_ec2_killed.py",
         "tests/cli/test_ec2.py",
         "tests/testing/test_dask_runner.py",
