@@ -23,9 +23,14 @@ FRONTIER = (
     "frontier --tasks 150 --unreliable 50 --reliability 0.8 --turnaround 35m~10m"
     " --unreliable-price 0.01/h/s --reliable-price 0.34/h/s"
 )
+BUDGET = (
+    "simulate --market market.toml --tasks 300 --runtime 2s --deviation 1s --budget 9 --runs 5"
+    " --provisioner frontier"
+)
 USES = {
     "frontier": FRONTIER.split(),
     "plan of a workflow": ["plan", "flow.yaml", "--market", "market.toml", "--budget", "1.20"],
+    "bag within a budget": BUDGET.split(),
     "workload": ["simulate", "few.toml", "--machines", "4", "--place", "fwp"],
     "workload, by plans": ["simulate", "few.toml", "--machines", "4", "--place", "wheft"],
 }

@@ -268,7 +268,7 @@ class _Attempts:
 
 
 def _luck(count: int) -> Floats:
-    """Of so many attempts, draw by draw; the same at each look: what changes is what was seen."""
+    """Luck of so many attempts, draw by draw; the same at each look: what was seen changes."""
     draws = max(2, min(DRAWS, MOST_ENDS // max(1, count)))
     return np.random.default_rng(count).random((draws, count))
 
