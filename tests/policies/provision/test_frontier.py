@@ -58,11 +58,15 @@ def run(
     observers=(),
     frontier=None,
     mean_life=None,
+    runtimes=None,
     **known,
 ):
     """A run with so many times the least money that could do."""
     rng = Random(f"frontier/{seed}")
-    runtimes = [max(1, round(rng.gauss(mean, varies) * SECOND)) for _ in range(tasks)]
+    if runtimes is None:
+        runtimes = [max(1, round(rng.gauss(mean, varies) * SECOND)) for _ in range(tasks)]
+    else:
+        tasks, mean = len(runtimes), sum(runtimes) / len(runtimes) / SECOND
     frontier = frontier or Frontier(**known)
     state = simulate(
         Market("USD", "2026", offers),
@@ -108,6 +112,20 @@ def test_a_hopeless_budget_ends_early_with_an_account_of_what_would_do(seed):
         f" ${figures[2]} more would probably do"
     )
     assert state.ledger.committed.nanos < 0.4 * state.goal.budget.nanos
+
+
+@pytest.mark.parametrize("share", [0.01, 0.05])
+def test_money_that_pays_for_a_part_of_a_task_is_not_spent_in_silence(share):
+    state = run(share)
+    assert state.ended.status == "budget"
+    assert "has ended within" in state.ended.why
+    assert state.ledger.committed.nanos < 0.6 * state.goal.budget.nanos
+
+
+def test_the_longest_tasks_may_come_first():
+    work = np.sort(np.random.default_rng(3).lognormal(0.0, 1.2, 300))[::-1]
+    state = run(1.6, runtimes=[round(one * 60 * SECOND) for one in work.tolist()])
+    assert "has ended within" not in state.ended.why
 
 
 def test_as_many_tasks_as_the_money_buys_are_done_where_that_is_wanted():

@@ -71,6 +71,9 @@ PATIENCE: Final = 3
 """Plans in a row that find no chance before a run is given up."""
 SURELY: Final = 2.0
 """Deviations by which run times may prove shorter before a run is given up."""
+AFFORDED, IN_VAIN = 4.0, 0.3
+"""Where nothing has ended, a run is given up once all attempts are so many times as old as the
+money allows a task on average, and have had so much of all the work that it allows."""
 FEW: Final = 64
 """Dropped machines of which all are looked at as fast as at those that changed."""
 MORE: Final = 1.1
@@ -96,6 +99,9 @@ class Frontier(Provisioner):
         self._plans = 0
         self._planned_for: tuple[int, int] | None = None
         """results and tasks not begun, when the last plan was made"""
+        self._first_plan: Time = 0
+        self._watched: Time = 0
+        """when it is next looked whether anything has ended, while nothing has"""
         self._next_look: Time = 0
         self._woken: Time = -1
         """the last look that was asked for: there is one chain of them"""
@@ -149,14 +155,16 @@ class Frontier(Provisioner):
             if self._is_as_expected(view, now, self._kept):
                 return ()
             self._kept = None
+        if given_up := self._nothing_ends(view, now):
+            return given_up
         if not self._is_due(view, now):
-            return self._leave(view, now)
+            return [*self._leave(view, now), *self._watch_first(view, now)]
         self._replan(view, now)
         if stop := self._give_up(view):
             return [stop]
         changes = self._changes(view, now)
         wakes = self._wakes(now) if view.machines or changes else []
-        return [*changes, *self._leave(view, now), *wakes]
+        return [*changes, *self._leave(view, now), *wakes, *self._watch_first(view, now)]
 
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if machine.id in self._dropped and not machine.attempts:
@@ -245,6 +253,7 @@ class Frontier(Provisioner):
     def _replan(self, view: View, now: Time) -> None:
         self._planned_for = self.belief.count, len(view.ready)
         self._plans += 1
+        self._first_plan = self._first_plan or now
         self._is_trial = False
         self._now.look(view, now, self._dropped)
         groups, left = self._now.groups, self._now.left
@@ -333,6 +342,37 @@ class Frontier(Provisioner):
         cost = format_money(Money(max(0, round(plan.cost))), view.market.currency)
         more = f"the plan has more: done within {end}, for {cost} more"
         return more if view.ledger.budget is None else f"{more} ({exp(plan.log_chance):.0%})"
+
+    def _nothing_ends(self, view: View, now: Time) -> list[Release | Stop]:
+        """Give all back and stop, where much of the money is gone and there is no result.
+
+        Without a result no plan is made, and the money would be spent to the end in silence. What
+        runs would spend it as well, as nobody knows how long it takes.
+        """
+        afforded = 0 if self.belief.count else self.belief.afforded(view)
+        if not afforded or self.best_effort or now < self._first_plan + AFFORDED * afforded:
+            return []
+        ages = [now - one.started for one in view.attempts.values()]
+        speeds = [self.belief.speeds[one.machine.offer.name] for one in view.attempts.values()]
+        work = [age * speed for age, speed in zip(ages, speeds, strict=True)]
+        is_long = bool(work) and min(work) >= AFFORDED * afforded
+        if not is_long or sum(work) < IN_VAIN * afforded * view.total:
+            return []
+        why = (
+            f"none of {counted(len(work), 'task')} has ended within {format_duration(min(ages))};"
+            f" the budget allows {format_duration(afforded)} for one on average"
+        )
+        machines = [one.id for one in view.machines.values() if not one.leaving]
+        return [*(Release(number, at_once=True, reason=why) for number in machines), Stop(why)]
+
+    def _watch_first(self, view: View, now: Time) -> list[Wake]:
+        """To look in time whether anything ends."""
+        afforded = 0 if self.belief.count else self.belief.afforded(view)
+        if not (afforded and view.machines) or self.best_effort or self._watched > now:
+            return []
+        least = self._first_plan + AFFORDED * afforded
+        self._watched = max(round(least), now + max(SHORTEST_LOOK, afforded))
+        return [Wake(self._watched)]
 
     def _give_up(self, view: View) -> Stop | None:
         """Why no fleet does what is left within the money or the time."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
-from math import exp, inf, log, sqrt
+from math import exp, inf, sqrt
 from operator import itemgetter
 from statistics import NormalDist
 from typing import Final
@@ -24,12 +24,13 @@ from bursar.beliefs.bag_times import (
     learn_speeds,
 )
 from bursar.beliefs.past import past_successes
-from bursar.model.market import Market, Offer
+from bursar.model.market import Offer
 from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import SECOND, Time
 from bursar.plan.bag.first_plan import PossibleMean
 from bursar.plan.bag.known_fleet import KnownFleet, KnownRuntimes, fleet_of_market
 from bursar.plan.bag.live_fleet import MachineGroups, WorkLeft
+from bursar.policies.provision.likely_speeds import has_speeds, likely_speeds, price_of_slot
 from bursar.policies.reconcile import is_refused
 from bursar.state import events as ev
 from bursar.state.run_times import RunTimes
@@ -48,8 +49,6 @@ FIRST_DOUBT, FIRST_SPREAD = 0.02, 0.35
 SHARES: Final = (0.03, 0.1, 0.2, 0.35, 0.55, 0.75, 0.92)
 """Run times for which a first fleet is judged: such shares of those that are possible are longer.
 Where the money hardly does, they are closer."""
-BY_PRICE: Final = 0.5
-"""Where nobody tells speeds, a slot of twice the price is believed to be faster by this power."""
 DEADLINE_SHARE: Final = 10
 """Without a budget a task is believed to take one part in so many of the time."""
 CONTRADICTED: Final = 3.5
@@ -100,6 +99,11 @@ class BagBelief(RunTimes):
         mean = sum(seen.total * self.speeds[name] for name, seen in self.seen.items()) / self.count
         chance = CONTRADICTED * (self._prior.spread or 0.0) / sqrt(self.count)
         return mean > self._prior.mean * (1 + chance)
+
+    def afforded(self, view: View) -> Time:
+        """Work of a task that the budget pays for on average; 0: it does not tell run times."""
+        is_told = self._runtime is None and view.ledger.budget is not None
+        return round(self._prior.mean * BELIEVED * SECOND) if is_told and self._prior else 0
 
     def first_fleet(self, view: View) -> KnownFleet:
         """The one for a bag and a budget of which nothing is spent, where run times are known."""
@@ -188,7 +192,7 @@ class BagBelief(RunTimes):
             offers = [offer for offer in view.market.offers if offer.limit != 0]
             sure = [offer for offer in offers if offer.pool == "reliable"]
             speeds = likely_speeds(view.market)
-            price = min(_price_of_slot(offer) / speeds[offer.name] for offer in sure or offers)
+            price = min(price_of_slot(offer) / speeds[offer.name] for offer in sure or offers)
             if price > 0:
                 return WorkPrior.of_budget(budget.nanos / (BELIEVED * view.total * price))
         until = view.goal.deadline or 3600 * SECOND
@@ -478,23 +482,3 @@ def refund_of(machine: Machine, now: Time) -> float:
     offer = machine.offer
     paid = offer.units(machine.until - machine.rented)
     return float((paid - min(paid, offer.units(now - machine.rented + 1))) * offer.price.nanos)
-
-
-def has_speeds(market: Market) -> bool:
-    """Whether it tells them: where all are equal, nobody looked."""
-    return len({offer.speed for offer in market.offers}) > 1
-
-
-def likely_speeds(market: Market) -> dict[str, float]:
-    """Those that the market tells; else a slot that costs more is likely to be faster."""
-    offers = market.offers
-    if has_speeds(market) or any(not offer.price.nanos for offer in offers):
-        return {offer.name: offer.speed for offer in offers}
-    logs = {offer.name: log(_price_of_slot(offer)) for offer in offers}
-    middle = sum(logs.values()) / len(logs)
-    return {name: exp(BY_PRICE * (one - middle)) for name, one in logs.items()}
-
-
-def _price_of_slot(offer: Offer) -> float:
-    """Billionths of the currency for a second."""
-    return offer.price.nanos * SECOND / (offer.billing * offer.slots)

@@ -1,0 +1,32 @@
+"""How fast offers are likely to be, before anything has run on them."""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import Final
+
+from bursar.model.market import Market, Offer
+from bursar.model.time import SECOND
+
+BY_PRICE: Final = 0.5
+"""Where nobody tells speeds, a slot of twice the price is believed to be faster by this power."""
+
+
+def has_speeds(market: Market) -> bool:
+    """Whether it tells them: where all are equal, nobody looked."""
+    return len({offer.speed for offer in market.offers}) > 1
+
+
+def likely_speeds(market: Market) -> dict[str, float]:
+    """Those that the market tells; else a slot that costs more is likely to be faster."""
+    offers = market.offers
+    if has_speeds(market) or any(not offer.price.nanos for offer in offers):
+        return {offer.name: offer.speed for offer in offers}
+    logs = {offer.name: log(price_of_slot(offer)) for offer in offers}
+    middle = sum(logs.values()) / len(logs)
+    return {name: exp(BY_PRICE * (one - middle)) for name, one in logs.items()}
+
+
+def price_of_slot(offer: Offer) -> float:
+    """Billionths of the currency for a second."""
+    return offer.price.nanos * SECOND / (offer.billing * offer.slots)
