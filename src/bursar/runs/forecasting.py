@@ -45,6 +45,9 @@ AT_ONCE: Final = 256
 """tasks whose work is drawn at once"""
 SILENT: Final = 1.5
 """an attempt that takes so many times as long as any before is taken for one that never ends"""
+UNSEEN: Final = 0.5
+"""losses and failures that are imagined beside those that were seen, so that a rate is as often
+higher as lower than what is drawn (Jeffreys, Proceedings of the Royal Society A 186, 1946)"""
 _SUCCESS, _FAILED, _TIMEOUT = (OUTCOMES.index(one) for one in ("success", "failed", "timeout"))
 _CUT_OFF: Final = [OUTCOMES.index(one) for one in ("cancelled", "lost", "released")]
 
@@ -152,14 +155,13 @@ class _Drawn:
         """by task, once it was drawn"""
         self._failing = 0.0
         if seen.failed:
-            self._failing = float(rng.beta(seen.failed, belief.count + 1))
+            self._failing = float(rng.beta(seen.failed + UNSEEN, belief.count + UNSEEN))
         self._silent = float(rng.beta(seen.silent, seen.heard + 1)) if seen.silent else 0.0
         self._losses: dict[Pool, float] = {}
         """by pool, how many are lost in a second"""
         for pool, lost in seen.lost.items():
-            known = lost + (0.5 if pool == "unreliable" else 0.0)
-            if known and seen.stayed[pool]:
-                self._losses[pool] = float(rng.gamma(known)) / seen.stayed[pool]
+            if (lost or pool == "unreliable") and seen.stayed[pool]:
+                self._losses[pool] = float(rng.gamma(lost + UNSEEN)) / seen.stayed[pool]
 
     def attempt(
         self, task: int, attempt: int, machine: Machine, now: Time
