@@ -42,7 +42,7 @@ def test_the_chance_of_keeping_budget_and_deadline_is_calibrated(judged):
 
 
 def test_half_of_all_ends_are_below_the_p50_and_nine_in_ten_below_the_p90(judged):
-    """The forecasts of a run share its luck: a deviation of 90 runs is 0.05, and 0.03 of the P90."""
+    """The forecasts of a run share its luck: 90 runs deviate by 0.05, and 0.03 at the P90."""
     assert fmean(one.end < one.ends[1] for one in judged) == pytest.approx(0.5, abs=0.15)
     assert fmean(one.end <= one.ends[2] for one in judged) == pytest.approx(0.9, abs=0.12)
     assert fmean(one.cost <= one.costs[2] for one in judged) > 0.78
