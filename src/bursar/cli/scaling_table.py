@@ -22,8 +22,10 @@ _COLUMNS: Final = (
     *("autoscaler", "placer", "under", "over", "under-t", "over-t", "up"),
     *("slowdown", "P90", "elastic", "hours", "cost"),
 )
-_UNITS: Final = {"under": "%", "over": "%", "under-t": "%", "over-t": "%", "up": "slots"}
-_UNITS |= {"P90": "slowdown", "hours": "h", "most": "%"}
+_UNITS: Final = {
+    **dict.fromkeys(("under", "over", "under-t", "over-t", "most"), "%"),
+    **{"up": "slots", "P90": "slowdown", "hours": "h"},
+}
 _USERS: Final = ("autoscaler", "user", "under", "over", "slowdown", "P90", "cost", "most")
 _MOST: Final = "most: the largest part of a user's budget that an interval committed, in percent."
 _SCORES: Final = (
