@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import subprocess
 import sys
@@ -23,7 +22,16 @@ from threading import Thread
 from urllib.request import urlopen
 
 from benchmarks.measure import Goal, Line, Result
-from benchmarks.page_runs import MACHINES, RATE, TASKS, RateWriter, write_run
+from benchmarks.page_runs import (
+    MACHINES,
+    RATE,
+    TASKS,
+    RateWriter,
+    being_written,
+    dashboard,
+    environment_of,
+    write_run,
+)
 
 MOST_OPEN_S = 2.0
 MOST_MB = 6.0
@@ -102,37 +110,21 @@ def _open(path: Path) -> dict[str, float]:
 
 def _live(place: Path) -> dict[str, float]:
     """Processor time of the feed of a page, and how old what it sends is."""
-    from bursar.journal.recorder import Recorder
-    from bursar.journal.runs import Home
-    from bursar.journal.writer import JournalWriter
-    from bursar.state.state import RunState
     from bursar.web.page.feed import RunFeed
 
-    run = Home(place).create("live")
-    ages: list[float] = []
-
-    async def watch(writer: RateWriter, thread: Thread) -> None:
-        feed = RunFeed(run)
+    async def watch(feed: RunFeed, writer: RateWriter) -> None:
         async for message in feed.events(None):
-            found = re.search(rb'"seq":(\d+)', message)
-            if found and 1 <= int(found[1]) < len(writer.written):
-                ages.append(time.monotonic() - writer.written[int(found[1])])
-            if not thread.is_alive():
+            if found := re.search(rb'"seq":(\d+)', message):
+                writer.was_shown(int(found[1]))
+            if not writer.is_writing:
                 break
         await feed.close()
 
-    with run.acquire(), JournalWriter.create(run.journal, "live") as written:
-        state = RunState()
-        writer = RateWriter(Recorder(written, state), state, LIVE_S)
-        thread = Thread(target=writer.run)
-        thread.start()
-        while not writer.written:
-            time.sleep(0.05)
+    with being_written(place, "live", LIVE_S) as (run, writer):
         before = time.process_time()
-        asyncio.run(watch(writer, thread))
+        asyncio.run(watch(RunFeed(run), writer))
         took = time.process_time() - before - writer.took
-        thread.join()
-    return {"share": took / LIVE_S, "age": sorted(ages)[int(0.9 * len(ages))]}
+    return {"share": took / LIVE_S, "age": writer.usual_age()}
 
 
 # --- a run that is looked at, and one that is not ------------------------------------------------
@@ -140,23 +132,16 @@ def _live(place: Path) -> dict[str, float]:
 
 def _slower(home: Path, pairs: int) -> dict[str, float]:
     """By which part a run takes more time while its page is open: of a processor, by the clock."""
-    environment = {**os.environ, "BURSAR_HOME": str(home), "NO_COLOR": "1"}
-    words = [sys.executable, "-m", "bursar", "dashboard", "--port", "0"]
-    with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stderr is not None
-            link = re.search(r"http://\S+/", server.stderr.readline())
-            assert link is not None
-            ratios: dict[str, list[float]] = {"processor": [], "clock": []}
-            for number in range(pairs):
-                took = {}
-                for is_open in (True, False) if number % 2 else (False, True):
-                    run = f"run-{number}-{'open' if is_open else 'alone'}"
-                    took[is_open] = _calls_of(run, environment, link[0] if is_open else None)
-                for name, found in ratios.items():
-                    found.append(took[True][name] / took[False][name])
-        finally:
-            server.terminate()
+    environment = environment_of(home)
+    ratios: dict[str, list[float]] = {"processor": [], "clock": []}
+    with dashboard(home) as (_, link):
+        for number in range(pairs):
+            took = {}
+            for is_open in (True, False) if number % 2 else (False, True):
+                run = f"run-{number}-{'open' if is_open else 'alone'}"
+                took[is_open] = _calls_of(run, environment, link if is_open else None)
+            for name, found in ratios.items():
+                found.append(took[True][name] / took[False][name])
     return {name: median(found) - 1 for name, found in ratios.items()}
 
 

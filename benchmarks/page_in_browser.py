@@ -11,18 +11,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from benchmarks.measure import Goal, Line, Result
-from benchmarks.page_runs import MACHINES, RATE, TASKS, RateWriter, write_run
+from benchmarks.page_runs import MACHINES, RATE, TASKS, being_written, dashboard, write_run
 
 if TYPE_CHECKING:
     from tests.browser import Browser
@@ -109,28 +104,13 @@ def _one_round(home: Path, number: int) -> dict[str, float]:
 
     browser = Browser()
     try:
-        with _dashboard(home) as (server, address):
+        with dashboard(home) as (server, address):
             browser.size(1280)
             found = _open_and_filter(browser, server, f"{address}run/large")
             found |= _watch_live(browser, home, address, f"live-{number}")
     finally:
         browser.close()
     return found
-
-
-@contextmanager
-def _dashboard(home: Path) -> Iterator[tuple[int, str]]:
-    """One that has not read any journal yet: its process and its address."""
-    environment = {**os.environ, "BURSAR_HOME": str(home), "NO_COLOR": "1"}
-    words = [sys.executable, "-m", "bursar", "dashboard", "--port", "0"]
-    with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stderr is not None
-            link = re.search(r"http://\S+/", server.stderr.readline())
-            assert link is not None
-            yield server.pid, link[0]
-        finally:
-            server.terminate()
 
 
 def _open_and_filter(browser: Browser, server: int, address: str) -> dict[str, float]:
@@ -163,32 +143,14 @@ def _thread_time(browser: Browser) -> float:
 
 def _watch_live(browser: Browser, home: Path, address: str, name: str) -> dict[str, float]:
     """How old what is shown is, nine times in ten, and how many events it lacks in the end."""
-    from bursar.journal.recorder import Recorder
-    from bursar.journal.runs import Home
-    from bursar.journal.writer import JournalWriter
-    from bursar.state.state import RunState
-
-    run = Home(home).create(name)
-    with run.acquire(), JournalWriter.create(run.journal, name) as journal:
-        state = RunState()
-        recorder = Recorder(journal, state)
-        writer = RateWriter(recorder, state, LIVE_S)
-        thread = Thread(target=writer.run)
-        thread.start()
-        while not writer.written:
-            time.sleep(0.05)
+    with being_written(home, name, LIVE_S) as (_, writer):
         browser.open(f"{address}run/{name}", "document.querySelector('#stream')?.textContent")
-        ages = []
-        while thread.is_alive():
-            shown = _shown(browser)
-            if 0 < shown < len(writer.written):
-                ages.append(time.monotonic() - writer.written[shown])
+        while writer.is_writing:
+            writer.was_shown(_shown(browser))
             time.sleep(LOOK_S)
-        thread.join()
-        last = len(writer.written)
         time.sleep(MOST_AGE_S)
-        behind = last - _shown(browser)
-    return {"age": sorted(ages)[int(0.9 * len(ages))], "behind": max(0, behind)}
+        behind = len(writer.written) - _shown(browser)
+    return {"age": writer.usual_age(), "behind": max(0, behind)}
 
 
 def _shown(browser: Browser) -> int:

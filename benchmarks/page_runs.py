@@ -1,17 +1,26 @@
-"""Runs for benchmarks of their pages: a large one that has ended, and one that is being written."""
+"""What benchmarks of pages look at: a large run that has ended, one that is being written, and the
+dashboard that shows them.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import islice
 from pathlib import Path
 from random import Random
+from threading import Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bursar.journal.recorder import Recorder
+    from bursar.journal.runs import RunDir
     from bursar.state.events import AnyEvent
     from bursar.state.state import RunState
 
@@ -133,8 +142,33 @@ class RateWriter:
         """by the number of an event, less one: when it was there, by the monotonic clock"""
         self.took = 0.0
         """processor time, from the first commit on"""
+        self.ages: list[float] = []
+        """of what somebody was shown"""
+        self._thread = Thread(target=self._write)
 
-    def run(self) -> None:
+    def begin(self) -> None:
+        """Returns when there is something to read."""
+        self._thread.start()
+        while not self.written:
+            time.sleep(0.05)
+
+    def end(self) -> None:
+        self._thread.join()
+
+    @property
+    def is_writing(self) -> bool:
+        return self._thread.is_alive()
+
+    def was_shown(self, event: int) -> None:
+        """Somebody is shown all events up to this one, while more are written."""
+        if 0 < event < len(self.written):
+            self.ages.append(time.monotonic() - self.written[event - 1])
+
+    def usual_age(self) -> float:
+        """Nine in ten of what was shown were younger."""
+        return sorted(self.ages)[int(0.9 * len(self.ages))]
+
+    def _write(self) -> None:
         began, since = time.monotonic(), 0.0
         for event in islice(Fleet(TASKS, MACHINES).events(), int(RATE * self._seconds)):
             self._journal.append(event)
@@ -146,3 +180,43 @@ class RateWriter:
                 self.written += [now] * (self._state.events - len(self.written))
                 time.sleep(max(0.0, began + self._state.events / RATE - now))
         self.took = time.thread_time() - since
+
+
+@contextmanager
+def being_written(home: Path, name: str, seconds: float) -> Iterator[tuple[RunDir, RateWriter]]:
+    """A run of this name that has begun to write; it has ended at the end."""
+    from bursar.journal.recorder import Recorder
+    from bursar.journal.runs import Home
+    from bursar.journal.writer import JournalWriter
+    from bursar.state.state import RunState
+
+    run = Home(home).create(name)
+    with run.acquire(), JournalWriter.create(run.journal, name) as journal:
+        state = RunState()
+        writer = RateWriter(Recorder(journal, state), state, seconds)
+        writer.begin()
+        try:
+            yield run, writer
+        finally:
+            writer.end()
+
+
+@contextmanager
+def dashboard(home: Path) -> Iterator[tuple[int, str]]:
+    """One that has not read any journal yet: its process and its address."""
+    words = [sys.executable, "-m", "bursar", "dashboard", "--port", "0"]
+    with subprocess.Popen(
+        words, env=environment_of(home), stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stderr is not None
+            link = re.search(r"http://\S+/", server.stderr.readline())
+            assert link is not None
+            yield server.pid, link[0]
+        finally:
+            server.terminate()
+
+
+def environment_of(home: Path) -> dict[str, str]:
+    """In which runs are those of a directory."""
+    return {**os.environ, "BURSAR_HOME": str(home), "NO_COLOR": "1"}

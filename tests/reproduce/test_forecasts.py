@@ -25,13 +25,13 @@ def judged():
     return [
         one
         for kind in CHEAP
-        for number in range(12)
-        for one in judged_forecasts(ForecastCase(kind, number, "tests"), draws=12)
+        for number in range(18)
+        for one in judged_forecasts(ForecastCase(kind, number, "tests"), draws=8)
     ]
 
 
 def test_the_chance_of_keeping_budget_and_deadline_is_calibrated(judged):
-    """Some 170 forecasts of 60 runs: by chance alone, shares differ by 0.13 in a case of 20."""
+    """Some 260 forecasts of 90 runs: by chance alone, shares differ by 0.13 in a case of 20."""
     told = [one.made.chance for one in judged]
     assert fmean(told) == pytest.approx(fmean(one.is_kept for one in judged), abs=0.13)
     for low, high in ((0.0, 0.3), (0.3, 0.7), (0.7, 1.01)):
@@ -42,8 +42,8 @@ def test_the_chance_of_keeping_budget_and_deadline_is_calibrated(judged):
 
 
 def test_half_of_all_ends_are_below_the_p50_and_nine_in_ten_below_the_p90(judged):
-    """The forecasts of a run share its luck: three deviations of 60 runs are 0.19 and 0.12."""
-    assert fmean(one.end < one.ends[1] for one in judged) == pytest.approx(0.5, abs=0.19)
+    """The forecasts of a run share its luck: 90 runs deviate by 0.05, and 0.03 at the P90."""
+    assert fmean(one.end < one.ends[1] for one in judged) == pytest.approx(0.5, abs=0.15)
     assert fmean(one.end <= one.ends[2] for one in judged) == pytest.approx(0.9, abs=0.12)
     assert fmean(one.cost <= one.costs[2] for one in judged) > 0.78
 

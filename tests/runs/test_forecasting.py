@@ -17,6 +17,7 @@ from bursar.runs.study import bag_subject, by_engine
 from bursar.state import events as ev
 from bursar.state.boot_times import SeenBoots
 from bursar.state.state import RunState, fold
+from bursar.testing import Scene
 
 SMALL = Offer("small", Money.parse("0.05"), 5 * MINUTE, limit=8, boot=30 * SECOND)
 MARKET = Market("USD", "2026-01-01", (SMALL,))
@@ -102,6 +103,28 @@ def test_machines_are_expected_up_when_those_before_them_were():
             state.apply(ev.MachineRented(now, number, "small", now + 5 * MINUTE))
         ends.append(forecast_of(state, now).end[1])
     assert ends[0] < 0.7 * ends[1], "four more machines are of no use after an hour"
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_task_whose_machine_was_lost_is_no_shorter_than_what_it_had_done(is_lost):
+    """The last task ran for an hour, and begins again."""
+    scene = Scene(SMALL, tasks=13, budget="20")
+    machine = scene.machine()
+    for task in range(1, 13):
+        attempt = scene.start(task, machine)
+        scene.pass_time(MINUTE + task * SECOND)
+        scene.end(attempt)
+    scene.start(13, machine)
+    scene.pass_time(60 * MINUTE if is_lost else SECOND)
+    scene.down(machine, "lost")
+    scene.start(13, scene.machine())
+    request = Request(market=MARKET, goal=scene.state.goal, limits=Limits(), fleet={"small": 1})
+    scene.state.created = msgspec.structs.replace(
+        scene.state.created, policies=dict(request.all_policies()), options=request.options()
+    )
+    made = forecast_of(scene.state, scene.at)
+    assert (made.end[0] >= scene.at + 45 * MINUTE) is is_lost, "speeds are in doubt by some"
+    assert (made.end[2] <= scene.at + 10 * MINUTE) is not is_lost
 
 
 def test_a_budget_that_does_not_do_has_no_chance():

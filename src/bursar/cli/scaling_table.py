@@ -22,7 +22,10 @@ _COLUMNS: Final = (
     *("autoscaler", "placer", "under", "over", "under-t", "over-t", "up"),
     *("slowdown", "P90", "elastic", "hours", "cost"),
 )
-_UNITS: Final = {"under": "%", "over": "%", "under-t": "%", "over-t": "%", "up": "slots"}
+_UNITS: Final = {
+    **dict.fromkeys(("under", "over", "under-t", "over-t", "most"), "%"),
+    **{"up": "slots", "P90": "slowdown", "hours": "h"},
+}
 _USERS: Final = ("autoscaler", "user", "under", "over", "slowdown", "P90", "cost", "most")
 _MOST: Final = "most: the largest part of a user's budget that an interval committed, in percent."
 _SCORES: Final = (
@@ -30,6 +33,10 @@ _SCORES: Final = (
     " less is better; elasticity, user, overall: above 1 is better than machines that are"
     " always up."
 )
+_OF_SCORES: Final = {
+    "pairwise": "points",
+    **dict.fromkeys(("fractional", "elasticity", "user", "overall"), "score"),
+}
 _RANKED: Final = ("rank", "name", "pairwise", "fractional", "elasticity", "user", "overall")
 
 
@@ -65,12 +72,14 @@ def page(study: ScalingStudy, setting: ScalingSetting, *, ranked: bool) -> str:
     ]
     if len(setting.goal.accounts) > 1:
         users = tuple(row for run in study.runs for row in _account_rows(run, setting))
-        tables.append(ComparedTable("Users", _USERS, users, _MOST, left=2))
+        tables.append(ComparedTable("Users", _USERS, users, _MOST, left=2, units=_UNITS))
     if ranked:
         scores = tuple(_ranking(study))
         better = ("pairwise", "elasticity", "user", "overall")
         tables.append(
-            ComparedTable("Ranking", _RANKED, scores, _SCORES, 2, ("fractional",), better)
+            ComparedTable(
+                "Ranking", _RANKED, scores, _SCORES, 2, ("fractional",), better, units=_OF_SCORES
+            )
         )
     title = f"{counted(len(study.runs), 'run')} of one workload, side by side"
     return comparison_html(title, tables, [_plot(study)])
@@ -117,8 +126,13 @@ def _row(run: ScaledWorkload, setting: ScalingSetting) -> tuple[str, ...]:
         f"{run.slowdown.p90:.2f}",
         f"{run.elastic.mean:.2f}",
         f"{run.charged_hours:.2f}",
-        "-" if run.is_base else format_money(Money.recall(run.cost), setting.market.currency),
+        "-" if run.is_base else _cost(run.cost, setting),
     )
+
+
+def _cost(cost: str, setting: ScalingSetting) -> str:
+    market = setting.market
+    return "free" if market.is_free else format_money(Money.recall(cost), market.currency)
 
 
 def _account_rows(run: ScaledWorkload, setting: ScalingSetting) -> Iterator[tuple[str, ...]]:
@@ -130,7 +144,7 @@ def _account_rows(run: ScaledWorkload, setting: ScalingSetting) -> Iterator[tupl
             _percent(one.elasticity.over),
             f"{one.slowdown.mean:.2f}",
             f"{one.slowdown.p90:.2f}",
-            format_money(Money.recall(one.cost), setting.market.currency),
+            _cost(one.cost, setting),
             "-" if one.most_of_budget is None else _percent(one.most_of_budget),
         )
 

@@ -81,14 +81,16 @@ def plot_of(found: Sweep) -> Plot:
     colours: dict[str, list[tuple[float, float]]] = {}
     for row, case in zip(found.rows, cases, strict=True):
         colour = ", ".join(f"{name} {case[name]}" for name in others)
-        colours.setdefault(colour, []).append((float(places.index(case[across])), row.finished))
+        colours.setdefault(colour, []).append(
+            (float(places.index(case[across])), 100 * row.finished)
+        )
     return Plot(
         title="Simulated runs that finish within the goal",
         across=across,
-        upward="share that finishes",
+        upward="share that finishes, %",
         series=tuple(Series(name, tuple(points), "bars") for name, points in colours.items()),
         categories=tuple(places),
-        top=1.0,
+        top=100.0,
     )
 
 

@@ -21,6 +21,10 @@ _COMPARED: Final = (
     *("imposed", "placer", "busy", "P50", "P90", "mean", "deviation", "Jain", "P90/P10"),
     *("wait", "works", "stable"),
 )
+_UNITS: Final = {
+    **dict.fromkeys(("imposed", "busy"), "of 1"),
+    **dict.fromkeys(("P50", "P90", "mean", "deviation", "P90/P10"), "slowdown"),
+}
 
 
 def show(study: WorkloadStudy) -> None:
@@ -42,6 +46,7 @@ def page(study: WorkloadStudy) -> str:
         left=2,
         less=less if is_one else (),
         more=("Jain",) if is_one else (),
+        units=_UNITS,
     )
     title = f"{counted(len(study.runs), 'run')} of one workload, side by side"
     return comparison_html(title, [table], [_plot(study)])

@@ -39,6 +39,8 @@ NODES: Final = {
 WIDTH: Final = 640
 HEIGHT: Final = 260
 LEFT, TOP, RIGHT, BOTTOM = 64, 22, 620, 218
+NO_CURRENCY: Final = ", in the currency of the prices"
+"""where nobody named one"""
 _BOX: Final = "font:13px system-ui,sans-serif;font-variant-numeric:tabular-nums;max-width:900px"
 _CELL: Final = "padding:3px 12px 3px 0;text-align:{};border:0;background:none;white-space:nowrap"
 
@@ -90,7 +92,7 @@ def plans_html(plans: PlanList) -> str:
     ]
     what = counted(plans.tasks, "task")
     title = what if plans.workflow is None else f"{plans.workflow}: {what}"
-    columns = ("#", "choice", "fleet", "time P50", "P90", "cost P50", "P90")
+    columns = ("#", "choice", "fleet", "time P50", "time P90", "cost P50", "cost P90")
     notes = [f"Prices of {plans.date}, {currency}; storage and transfer are not included."]
     notes += [f"Caution: {caution}." for caution in plans.cautions]
     return _shown(title, plans_svg(plans), columns, rows, notes)
@@ -135,7 +137,8 @@ def frontier_html(
         )
         for one in points
     ]
-    columns = ("", "strategy", "makespan", "P90", "cost", "P90")
+    cost = f"cost{'' if currency else NO_CURRENCY}"
+    columns = ("choice", "strategy", "makespan", "P90", cost, f"{cost} P90")
     return _shown(title, plane_svg(points, money), columns, rows, notes)
 
 
@@ -143,8 +146,8 @@ def _shown(
     title: str, drawing: str, columns: Sequence[str], rows: Sequence[Sequence[str]],
     notes: Sequence[str],
 ) -> str:  # fmt: skip
-    numbers = {"#", "time P50", "P90", "cost P50", "makespan", "cost"}
-    sides = ["right" if name in numbers else "left" for name in columns]
+    names = {"choice", "fleet", "strategy"}
+    sides = ["left" if name in names else "right" for name in columns]
     light = "font-weight:400;opacity:.75"
     head = "".join(
         f'<th scope="col" style="{_CELL.format(side)};{light}">{escape(name)}</th>'
@@ -185,7 +188,7 @@ def plane_svg(points: Sequence[PlanePoint], currency: str) -> str:
         return BOTTOM - (BOTTOM - TOP) * (value - costs[0]) / (costs[-1] - costs[0])
 
     parts = [
-        _text(LEFT - 6, TOP - 8, "cost", "end"),
+        _text(8, TOP - 8, f"cost{'' if currency else NO_CURRENCY}", "start"),
         _text(RIGHT, HEIGHT - 4, "time; lines lead to P90", "end"),
     ]
     labelled: list[tuple[float, float]] = []

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from bursar.beliefs.past import PastAttempts, past_attempts
+from bursar.beliefs.past import PastAttempts, column, past_attempts
 from bursar.beliefs.rest_times import PossibleCurves, PossibleWork
 from bursar.beliefs.samples import SampleLog
 from bursar.beliefs.work_curve import shifted
@@ -45,7 +45,11 @@ AT_ONCE: Final = 256
 """tasks whose work is drawn at once"""
 SILENT: Final = 1.5
 """an attempt that takes so many times as long as any before is taken for one that never ends"""
+UNSEEN: Final = 0.5
+"""losses and failures that are imagined beside those that were seen, so that a rate is as often
+higher as lower than what is drawn (Jeffreys, Proceedings of the Royal Society A 186, 1946)"""
 _SUCCESS, _FAILED, _TIMEOUT = (OUTCOMES.index(one) for one in ("success", "failed", "timeout"))
+_CUT_OFF: Final = [OUTCOMES.index(one) for one in ("cancelled", "lost", "released")]
 
 
 class _Seen:
@@ -69,7 +73,8 @@ class _Seen:
             for one in state.attempts.values()
             if not one.cancelling and one.id in one.machine.attempts
         ]
-        self._silent(past_attempts(view), begun)
+        past = past_attempts(view)
+        self._silent(past, begun)
         first = {one.task: one for one in reversed(begun) if one.id not in self._old}
         ages: dict[str, list[float]] = {offer.name: [] for offer in state.market.offers}
         for one in first.values():
@@ -78,7 +83,8 @@ class _Seen:
         self.belief.learn(view, self.ages)
         speeds = self.belief.speeds
         ended = sum(shifted(one.bins, speeds[name]) for name, one in self.belief.seen.items())
-        running = np.concatenate([some * speeds[name] for name, some in self.ages.items()])
+        self.least = self._least_work(past, begun)
+        running = np.fromiter(self.least.values(), np.float64, len(self.least))
         self.curves = PossibleCurves(np.asarray(ended), running)
         self._machines()
 
@@ -95,9 +101,27 @@ class _Seen:
             for one in begun
             if one.machine.offer.pool != "reliable" and self.now - one.started > longest
         }
-        given_up = is_unsure & ~is_good & (past.ended - past.started > longest)
-        self.silent = len(self._old) + int(np.count_nonzero(given_up))
+        self._given_up = is_unsure & ~is_good & (past.ended - past.started > longest)
+        self.silent = len(self._old) + int(np.count_nonzero(self._given_up))
         self.heard = int(np.count_nonzero(is_unsure & is_good))
+
+    def _least_work(self, past: PastAttempts, begun: list[Attempt]) -> dict[int, float]:
+        """By task without a result, the work that it has at least: more than any attempt has done.
+
+        The long ones are those that are under way when a machine is lost or released, and those
+        that get a replica: their next attempt is no more likely to be short.
+        """
+        was_cut = np.isin(past.outcomes, _CUT_OFF) & ~self._given_up
+        cut = past.among(was_cut & (column(self.state.winners)[past.tasks] == 0))
+        speeds = np.array([self.belief.speeds[one.name] for one in self.state.market.offers])
+        done = np.maximum(cut.ended - cut.started, 0) / SECOND * speeds[cut.offers]
+        found = dict[int, float]()
+        for task, work in zip(cut.tasks.tolist(), done.tolist(), strict=True):
+            found[task] = max(work, found.get(task, 0.0))
+        for one in begun:
+            if one.id not in self._old:
+                found[one.task] = max(self.done_of(one), found.get(one.task, 0.0))
+        return found
 
     def _machines(self) -> None:
         """By pool: how long machines were there together, and how many of them were lost."""
@@ -131,14 +155,13 @@ class _Drawn:
         """by task, once it was drawn"""
         self._failing = 0.0
         if seen.failed:
-            self._failing = float(rng.beta(seen.failed, belief.count + 1))
+            self._failing = float(rng.beta(seen.failed + UNSEEN, belief.count + UNSEEN))
         self._silent = float(rng.beta(seen.silent, seen.heard + 1)) if seen.silent else 0.0
         self._losses: dict[Pool, float] = {}
         """by pool, how many are lost in a second"""
         for pool, lost in seen.lost.items():
-            known = lost + (0.5 if pool == "unreliable" else 0.0)
-            if known and seen.stayed[pool]:
-                self._losses[pool] = float(rng.gamma(known)) / seen.stayed[pool]
+            if (lost or pool == "unreliable") and seen.stayed[pool]:
+                self._losses[pool] = float(rng.gamma(lost + UNSEEN)) / seen.stayed[pool]
 
     def attempt(
         self, task: int, attempt: int, machine: Machine, now: Time
@@ -147,9 +170,7 @@ class _Drawn:
             return None, "lost"
         if self._rng.random() < self._failing:
             return int(self._rng.choice(self._seen.failing)), "failed"
-        if task not in self._work:
-            self._work[task] = self._next()
-        return self._takes(self._work[task], machine), "success"
+        return self._takes(self._work_of(task), machine), "success"
 
     def ends_in(self, attempt: Attempt, now: Time) -> tuple[Time | None, Outcome]:
         done, task = self._seen.done_of(attempt), attempt.task
@@ -158,13 +179,21 @@ class _Drawn:
             silent = self._silent / (self._silent + (1 - self._silent) * alive)
             if self._rng.random() < silent:
                 return None, "lost"
-        if self._work.get(task, 0.0) <= done:
-            self._work[task] = float(self._times.draw(np.array([done]), self._rng)[0])
         outcome: Outcome = "failed" if self._rng.random() < self._failing else "success"
-        return self._takes(self._work[task] - done, attempt.machine), outcome
+        return self._takes(self._work_of(task, done) - done, attempt.machine), outcome
 
     def _takes(self, work: float, machine: Machine) -> Time:
         return max(1, round(work / self._speeds[machine.offer.name] * SECOND))
+
+    def _work_of(self, task: int, done: float = 0.0) -> float:
+        """The same for all attempts of a task, and more than any of them has done."""
+        work = self._work.get(task, 0.0)
+        if work > done:
+            return work
+        least = max(done, self._seen.least.get(task, 0.0))
+        work = float(self._times.draw(np.array([least]), self._rng)[0]) if least else self._next()
+        self._work[task] = work
+        return work
 
     def _next(self) -> float:
         if not len(self._fresh):

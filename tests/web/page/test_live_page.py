@@ -91,7 +91,8 @@ def test_a_live_run_is_watched_from_start_to_end(tmp_path, browser):
     assert browser.evaluate("document.querySelector('#tile-money').title") == exact
     assert browser.text("#about").startswith(f"watched · {state.events:,} events")
     assert browser.text("#again code").startswith("bursar run --market market.toml")
-    parts = browser.evaluate("[...document.querySelectorAll('[data-use]')].map(p => p.title)")
+    exact_parts = "[...document.querySelectorAll('[data-use]')].map(p => p.dataset.exact)"
+    parts = browser.evaluate(exact_parts)
     assert sum_of(parts) == state.ledger.committed
     moved = [abs(a - b) for a, b in zip(before, tops(browser), strict=True)]
     assert max(moved) <= 1, "nothing moves while a page is live"

@@ -90,10 +90,10 @@ def test_a_live_service_shows_its_users_demand_and_supply(tmp_path, dashboard, b
         state, shown = state_of(tmp_path), users(browser)
         for name, row in shown.items():
             assert row["in all"] == amount(state.ledger.committed_of(name), "USD")
-            assert row["demand"] == str(state.demand.now(name))
-            assert row["supply"] == str(state.supply.now(name))
-        assert (shown["bob"]["budget"], shown["bob"]["lacking"]) == ("$0.10/h", "2")
-        assert (shown["ann"]["budget"], shown["ann"]["lacking"]) == ("$5.00/h", "–")
+            assert row["demand, slots"] == str(state.demand.now(name))
+            assert row["supply, slots"] == str(state.supply.now(name))
+        assert (shown["bob"]["budget"], shown["bob"]["lacking, slots"]) == ("$0.10/h", "2")
+        assert (shown["ann"]["budget"], shown["ann"]["lacking, slots"]) == ("$5.00/h", "–")
         exact = f"{state.ledger.committed} USD"
         assert browser.evaluate("document.querySelector('#tile-money').title") == exact
         assert browser.text("#tile-time .number") == str(state.demand.now()) == "5"

@@ -59,7 +59,7 @@ function showMoney(data) {
   const amounts = el("div", "amounts");
   for (const part of split.parts) {
     const item = el("div", part.share ? "" : "none"), word = el("span");
-    item.dataset.use = part.use; item.title = part.exact;
+    item.dataset.use = part.use; item.dataset.exact = part.exact; item.title = `${part.word}: ${part.text}`;
     add(word, el("i", part.use), words(part.word));
     amounts.appendChild(add(item, el("b", "", part.text), word, el("span", "", part.share_text)));
   }
@@ -83,7 +83,7 @@ function showFailures(data) {
       details.querySelector("pre").tabIndex = 0;
       text.appendChild(details);
     }
-    box.appendChild(add(item, el("div", "n", fixed(group.count, 0)), text));
+    box.appendChild(add(item, el("div", "n", `${fixed(group.count, 0)} ${group.count === 1 ? "task" : "tasks"}`), text));
   }
   if (failures.retry) { add(box, command(`bursar resume ${failures.retry} --retry-failed`), el("p", "note", (data.live ? "When the run has ended. " : "") + "What is done stays done; the budget stays.")); }
   else if (data.about.accounts.length) box.appendChild(el("p", "note", "Their users can submit them again."));
@@ -144,7 +144,7 @@ function table(columns, rows) {
   return add(made, add(el("thead"), head), body);
 }
 function showOffers(data) {
-  const columns = [["offer", ""], ["", ""], ["price", "r"], ["up", "r"], ["rented", "r"], ["lost", "r"], ["run time P50", "r"], ["useful attempts", "r"], ["others", "r"], ["money", "r"], ["a useful task", "r"]];
+  const columns = [["offer", ""], ["", ""], ["price", "r"], ["machines up", "r"], ["machines rented", "r"], ["machines lost", "r"], ["run time P50", "r"], ["useful attempts", "r"], ["other attempts", "r"], ["money", "r"], ["a useful task", "r"]];
   add(clear(byId("offers-table")), table(columns, data.offers.map((one) => [one.offer, one.pool, one.price, one.up, one.rented, one.lost, one.p50, one.useful, one.others, one.money, one.each])));
   setText(byId("offers-end"), data.about.prices);
   const plan = byId("promise"), users = byId("accounts");
@@ -154,7 +154,7 @@ function showOffers(data) {
   if (data.about.accounts.length) showUsers(clear(users), data.about.accounts);
 }
 function showUsers(box, rows) {
-  const made = table([["user", ""], ["of the budget", ""], ["spent when", ""], ["committed", "r"], ["budget", "r"], ["in all", "r"], ["machines", "r"], ["demand", "r"], ["supply", "r"], ["lacking", "r"]],
+  const made = table([["user", ""], ["of the budget", ""], ["spent when", ""], ["committed", "r"], ["budget", "r"], ["in all", "r"], ["machines", "r"], ["demand, slots", "r"], ["supply, slots", "r"], ["lacking, slots", "r"]],
     rows.map((one) => [one.account, "", "", one.committed, one.budget, one.total, fixed(one.machines, 0), fixed(one.demand, 0), fixed(one.supply, 0), one.demand > one.supply ? fixed(one.demand - one.supply, 0) : "–"]));
   [...made.querySelectorAll("tbody tr")].forEach((line2, n) => { if (rows[n].share !== null) line2.children[1].appendChild(meter({ ink: rows[n].share })); line2.children[2].appendChild(spentStrip(rows[n].spent)); });
   box.appendChild(made);
@@ -169,7 +169,7 @@ function showLedger(data) {
   const ledger = data.ledger, several = ledger.rows.some((one) => one.account);
   setText(byId("ledger-sub"), ledger.rows.length ? "the latest first" : ""); setText(byId("ledger-end"), ledger.rows.length ? ledger.total + " committed" : "");
   if (!ledger.rows.length) { emptyState(byId("ledger-table"), "No machine has been rented yet."); return; }
-  const columns = [["machine", ""], ["user", ""], ["state", ""], ["rented at", "r"], ["booted in", "r"], ["stayed", "r"], ["attempts", "r"], ["useful", "r"], ["charged", "r"], ["at", "r"], ["amount", "r"]];
+  const columns = [["machine", ""], ["user", ""], ["state", ""], ["rented at", "r"], ["booted in", "r"], ["stayed", "r"], ["attempts", "r"], ["useful attempts", "r"], ["charged", "r"], ["at", "r"], ["amount", "r"]];
   const rows = ledger.rows.map((one) => [one.machine, one.account, one.state, one.rented, one.booted, one.stayed, one.attempts, one.useful, one.units, one.price, one.amount]);
   const kept = columns.map((_, n) => n).filter((n) => several || n !== 1);
   add(clear(byId("ledger-table")), table(kept.map((n) => columns[n]), rows.map((row) => kept.map((n) => row[n]))), ledger.before ? el("p", "note", ledger.before) : null);
