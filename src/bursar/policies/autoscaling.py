@@ -199,12 +199,16 @@ class Autoscaler(Provisioner):
     def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
         if machine.attempts or machine.up is None:
             return Extend(machine.id)
-        if self._seed is not None and now >= self._due and view.stopping is None:
-            self._decide(view, now, self._seed)
+        self.decide_before_paying(view, now)
         self._counts.look(view)
         if not self.keeps(machine):
             return Release(machine.id, reason="idle, more machines than wanted, its paid time ends")
         return Extend(machine.id)
+
+    def decide_before_paying(self, view: View, now: Time) -> None:
+        """Where paid time ends together with the interval, the decision comes first."""
+        if self._seed is not None and now >= self._due and view.stopping is None:
+            self._decide(view, now, self._seed)
 
     def keeps(self, machine: Machine) -> bool:
         """Whether an idle machine is paid for again: if no more are there than wanted."""
@@ -227,7 +231,7 @@ class Autoscaler(Provisioner):
             found = self._with_reliable(self.wanted(view, now, account, rng), view, account)
             soon = self._little_by_little(found.fleet, account)
             later = sum(found.fleet.values()) - sum(soon.values())
-            fleet = self._payable(view, now, account, soon)
+            fleet = self.payable(view, now, account, soon)
             demand, supply = view.demand.now(account), self.supply(account)
             self._decisions.append(FleetDecision(account, found, fleet, demand, supply, later))
             self._decided[account] = fleet
@@ -275,7 +279,7 @@ class Autoscaler(Provisioner):
         actions: list[Rent | Release] = []
         for account, decided in self._decided.items():
             wanted = self._with_reliable(WantedFleet(decided, ""), view, account).fleet
-            fleet = self._payable(view, now, account, wanted)
+            fleet = self.payable(view, now, account, wanted)
             whole = sum(self.market[name].slots * count for name, count in decided.items())
             lacking = view.demand.now(account) - self.supply(account)
             slots = min(lacking, whole - self._replaced[account])
@@ -298,7 +302,7 @@ class Autoscaler(Provisioner):
             if excess > 0:
                 yield from self._surplus(view, now, offer, account, excess)
 
-    def _payable(
+    def payable(
         self, view: View, now: Time, account: str, fleet: Mapping[str, int]
     ) -> dict[str, int]:
         """The fleet without new machines that a budget per interval could not keep to its end.

@@ -145,10 +145,20 @@ def _elasticity_rows(
                 why = (
                     "what the load of an hour hardly ever exceeds hangs on the set's largest works"
                 )
-                rows.append(judged(what, paper, ours, band, why=why if told == "Hist" else ""))
+                if told == "Hist":
+                    note = _by_set(found, figure)
+                    rows.append(judged(what, paper, ours, band, note=note, why=why))
+                else:
+                    rows.append(judged(what, paper, ours, band))
             else:
                 rows.append(shown_only(what, paper, ours))
     return rows
+
+
+def _by_set(runs: list[SetFigures], figure: str) -> str:
+    """How far a metric is between sets: what was published is one of them."""
+    found = sorted(mean_of([one], figure) for one in runs)
+    return f"of {len(found)} sets {found[0]:.1f} to {found[-1]:.1f}"
 
 
 def _is(what: str, holds: bool, reason: str, why: str = "") -> Row:

@@ -95,9 +95,9 @@ class OptimumStudy(msgspec.Struct, frozen=True):
     """how much better the best could be, at the most, as a share of what was found"""
     is_optimal: bool
     seconds: float
-    """that the search took"""
+    """that policies and the search took"""
     processor_s: float
-    """processor time that it took, of all processors together"""
+    """processor time that they took, of all processors together"""
     response_s: float
     """mean over works"""
     bound_response_s: float | None
@@ -107,17 +107,17 @@ class OptimumStudy(msgspec.Struct, frozen=True):
 
 def study_optimum(workload: Workload, setting: OptimumSetting) -> OptimumStudy:
     """Search, and compare policies with what was found; every constraint is checked."""
+    begin, used = monotonic(), process_time()
     small, order = slotted_workload(workload, setting)
     schedules = {name: _policy_schedule(name, workload, setting, order) for name in setting.beside}
     usable = [one for one in schedules.values() if one is not None and not problems(small, one)]
     start = min(usable, key=lambda one: cost_of(small, one, setting.aim), default=None)
-    begin = monotonic()
-    used = process_time()
     found = optimum(
         small,
         setting.aim,
         seconds=setting.seconds,
         clock=monotonic,
+        begun=begin,
         within=setting.within,
         start=start,
     )

@@ -11,6 +11,7 @@ import pytest
 from bursar.model.errors import InputError
 from bursar.plan.optimum.annealed import annealed
 from bursar.plan.optimum.greedy import greedy
+from bursar.plan.optimum.programme import Programme
 from bursar.plan.optimum.relaxation import relaxed_bound
 from bursar.plan.optimum.search import optimum
 from bursar.plan.optimum.slotted import (
@@ -187,16 +188,54 @@ def test_changed_lists_are_schedules_and_get_better(aim):
 
 
 def test_a_search_ends_once_it_is_near_enough():
-    asked = []
+    instance = crowded(works=4)
+
+    def looks(within):
+        """How often the clock is looked at: before each part of a search."""
+        asked = []
+
+        def clock():
+            asked.append(monotonic())
+            return asked[-1]
+
+        found = optimum(instance, "response", seconds=10, clock=clock, within=within, workers=1)
+        assert found.gap <= within
+        return len(asked)
+
+    assert looks(1.0) == 2  # at the begin and for the first search: none came after it
+    assert looks(0.5) > 2
+
+
+@pytest.mark.parametrize("late", range(2, 10))
+def test_no_part_of_a_search_is_given_time_that_the_clock_does_not_have(late, monkeypatch):
+    asked, given = [], []
 
     def clock():
-        asked.append(monotonic())
+        """The time is up from this look at it on, as on a computer that does much else."""
+        asked.append(0.0 if len(asked) < late else 11.0)
         return asked[-1]
 
+    def least(programme, seconds):
+        given.append((asked[-1], seconds))
+        return 0.0
+
+    monkeypatch.setattr(Programme, "least", least)
     instance = crowded(works=4)
-    found = optimum(instance, "response", seconds=10, clock=clock, within=0.5, workers=1)
-    assert len(asked) == 1  # nothing was left to be searched for the rest of the time
-    assert found.gap <= 0.5
+    found = optimum(instance, "response", seconds=10, clock=clock, workers=1)
+    assert all(seconds == 0 for now, seconds in given if now > 10)
+    assert problems(instance, found.schedule) == []
+    assert 0 <= found.bound <= found.cost
+
+
+def test_time_that_went_before_the_search_counts():
+    instance = crowded(works=4)
+    now = monotonic()
+    begin = greedy(instance, "response")
+    found = optimum(
+        instance, "response", seconds=10, clock=monotonic, begun=now - 10, workers=1, start=begin
+    )
+    assert monotonic() - now < 5
+    assert found.schedule == begin
 
 
 def test_too_few_intervals_are_reported():

@@ -258,3 +258,32 @@ def test_a_task_that_needs_one_of_its_own_wave_comes_after_it():
     scene = scene_of(flow(((), (0,), (0, 1))), runtimes=Told(5, 5, 5))
     assert target(PlanAhead(MARKET), scene) == 1
     assert target(ForecastAhead(MARKET), scene) == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "fleet"),
+    [(ForecastAhead, {"cheap": 4, "dear": 1}), (PlanAhead, {"cheap": 0, "dear": 2})],
+)
+def test_forecast_gives_up_dear_machines_once_cheap_ones_are_free(entry, fleet):
+    """The first user has all cheap machines for a minute; the other begins with dear ones."""
+    cheap = Offer("cheap", Money.parse("1"), MINUTE, limit=4)
+    dear = Offer("dear", Money.parse("5"), MINUTE, limit=4)
+    market = Market("USD", "undated", (cheap, dear))
+    budget = Money.parse("10")
+    goal = Goal(accounts=tuple(Account(n, Budget(budget, MINUTE)) for n in ("first", "late")))
+    arrivals = [
+        ev.WorkArrived(0, flow([()] * 4, "first")),
+        ev.WorkArrived(30 * SECOND, flow([()] * 60, "late")),
+    ]
+    seconds = [50] * 4 + [11] * 60
+    behaviour = ModelledBehaviour(lambda task, machine: seconds[task - 1] * SECOND)
+    policy = Policy(
+        entry(market, interval=MINUTE), FifoPlacer(), NoReplicas(), runtimes=Told(*seconds)
+    )
+    listener = Listener()
+    state = simulate(market, goal, arrivals, policy, behaviour, observers=[listener])
+    assert state.ended.status == "done"
+    decided = {d.at: d.fleet for d in listener.decisions if d.account == "late"}
+    assert decided[MINUTE] == {"cheap": 0, "dear": 2}
+    assert decided[2 * MINUTE] == fleet
+    assert max(state.ledger.committed_in("late", n) for n in range(20)) <= budget

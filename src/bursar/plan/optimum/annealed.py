@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isfinite
+from collections.abc import Callable, Sequence
+from math import inf, isfinite
 from typing import Final
 
 import numpy as np
@@ -26,19 +26,26 @@ STEPS: Final = 12_000
 
 
 def annealed(
-    instance: SlottedWorkload, aim: Aim, start: SlottedSchedule, *, seconds: float, seed: int = 0
+    instance: SlottedWorkload,
+    aim: Aim,
+    start: SlottedSchedule,
+    *,
+    seconds: float,
+    left: Callable[[], float] = lambda: inf,
+    seed: int = 0,
 ) -> SlottedSchedule:
     """The best of several attempts, or the start; as many as the time allows, roughly.
 
     Each aims at first at the ends that works have in the best schedule so far.
 
-    The result depends on the seed and the time given, not on the speed of the computer.
+    The result depends on the seed and the time given, not on the speed of the computer, unless the
+    seconds that are `left` by a clock run out: then no further attempt begins.
     """
     tasks, count = _listed(instance, aim), len(instance.tasks)
-    left = int(seconds * SPEED / max(1, count))
+    changes = int(seconds * SPEED / max(1, count))
     best = start
-    while left > 0:
-        steps = STEPS if left >= 2 * STEPS else left
+    while changes > 0 and left() > 0:
+        steps = STEPS if changes >= 2 * STEPS else changes
         aims = np.array(completions(instance, best), np.float64)
         bound, found = np.full(count, -1, np.int64), np.zeros((count, 2), np.int64)
         lists = np.array(instance.tails, np.float64), aims, bound
@@ -47,7 +54,7 @@ def annealed(
             schedule = [Placed(int(offer), int(slot)) for slot, offer in found]
             if cost_of(instance, schedule, aim) < cost_of(instance, best, aim):
                 best = schedule
-        left, seed = left - steps, seed + 1
+        changes, seed = changes - steps, seed + 1
     assert best is start or not problems(instance, best)  # noqa: S101
     return best
 

@@ -47,7 +47,7 @@ class Programme:
         from scipy.optimize import Bounds, LinearConstraint, milp  # late: it takes a while
         from scipy.sparse import coo_array
 
-        if not self._most:
+        if not self._most or seconds <= 0:
             return 0.0
         shape = len(self._low), len(self._most)
         matrix = coo_array((self._values, (self._rows, self._columns)), shape=shape).tocsr()

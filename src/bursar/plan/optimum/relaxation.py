@@ -11,7 +11,7 @@ mean of them is a solution, too, and leaves fewer of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import ceil, inf
 from typing import Final
 
@@ -29,22 +29,29 @@ MOST_FLEETS: Final = 400
 
 
 def relaxed_bound(
-    instance: SlottedWorkload, aim: Aim, *, seconds: float, known: int | None = None
+    instance: SlottedWorkload,
+    aim: Aim,
+    *,
+    seconds: float,
+    left: Callable[[], float] = lambda: inf,
+    known: int | None = None,
 ) -> int | None:
     """What no schedule costs less than. None: there is no schedule.
 
     With the cost of a known schedule it is that cost, if the known one is the best. First each
     work is looked at as if it were alone; what that tells leaves fewer slots for all together.
+    `left` are seconds by a clock that none of it may exceed.
     """
     least = list(instance.ends)
     for work in range(len(least)):
         latest = _latest(instance, aim, least, known)
-        alone = _bounded(instance, "response", least, latest, {work}, ALONE * seconds)
+        briefly = min(ALONE * seconds, left())
+        alone = _bounded(instance, "response", least, latest, {work}, briefly)
         if alone is None:
             return known
         least[work] = instance.arrivals[work] + alone
     latest = _latest(instance, aim, least, known)
-    bound = _bounded(instance, aim, least, latest, range(len(least)), seconds)
+    bound = _bounded(instance, aim, least, latest, range(len(least)), min(seconds, left()))
     if bound is None or known is None:
         return known if bound is None else bound
     return min(known, bound)

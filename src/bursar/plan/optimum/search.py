@@ -28,8 +28,6 @@ from bursar.plan.optimum.slotted import (
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel
 
-LEAST_SECONDS: Final = 1.0
-"""What the last search gets, however long the others took."""
 SECONDS: Final = 120.0
 """How long the search may take."""
 FIRST: Final = 0.05
@@ -40,6 +38,8 @@ LONGER: Final = 0.05
 ANOTHER_SEED: Final = 100
 RELAXING: Final = 0.6
 """The part of it that the relaxation may take."""
+SPARE: Final = 0.01
+"""The part of it that no search is given: solvers look at their clocks now and then only."""
 WORKERS: Final = 2
 INSTALL: Final = "the optimum needs OR-tools; install it: pip install 'bursar[optimum]'"
 
@@ -65,31 +65,41 @@ def optimum(
     *,
     seconds: float = SECONDS,
     clock: Callable[[], float],
+    begun: float | None = None,
     within: float = 0.0,
     workers: int = WORKERS,
     start: SlottedSchedule | None = None,
 ) -> Optimum:
     """Search for so long at most, by a clock that counts seconds; end once the gap is `within`.
 
+    The time is up by the clock, however busy the computer is: each part gets its share or what is
+    left, whichever is less. `begun` is when the time began, if that is not now.
+
     A short search comes first, from `start` or a greedy schedule; small workloads end with it. Then
     lists of tasks are changed at random, and a relaxation bounds the best from below. What is left
     of the time goes into more such lists, and a search that knows all this.
     """
-    end, known = clock() + seconds, _best_start(instance, aim, start)
-    found = _searched(instance, aim, known, 0, FIRST * seconds, workers, within)
+    end = (clock() if begun is None else begun) + (1 - SPARE) * seconds
+
+    def left() -> float:
+        return max(0.0, end - clock())
+
+    known = _best_start(instance, aim, start)
+    found = _searched(instance, aim, known, 0, min(FIRST * seconds, left()), workers, within)
     best = _checked(instance, aim, found, known)
     if best is not None and best.gap > within:
-        best = _annealed(instance, aim, best, BRIEFLY * seconds, seed=0)
-    if best is None or best.gap > within:
+        best = _annealed(instance, aim, best, BRIEFLY * seconds, left, seed=0)
+    if (best is None or best.gap > within) and left():
         cost = None if best is None else best.cost
-        relaxed = relaxed_bound(instance, aim, seconds=RELAXING * seconds, known=cost) or 0
+        relaxing = RELAXING * seconds
+        relaxed = relaxed_bound(instance, aim, seconds=relaxing, left=left, known=cost) or 0
         found = _Found(None if best is None else best.schedule, max(relaxed, found.bound), False)
         best = _checked(instance, aim, found)
     if best is not None and best.gap > within:
-        best = _annealed(instance, aim, best, LONGER * seconds, seed=ANOTHER_SEED)
-    if best is None or best.gap > within:
-        known, left = None if best is None else best.schedule, max(LEAST_SECONDS, end - clock())
-        last = _searched(instance, aim, known, found.bound, left, workers, within)
+        best = _annealed(instance, aim, best, LONGER * seconds, left, seed=ANOTHER_SEED)
+    if (best is None or best.gap > within) and left():
+        known = None if best is None else best.schedule
+        last = _searched(instance, aim, known, found.bound, left(), workers, within)
         found = _Found(last.schedule, max(last.bound, found.bound), last.is_optimal)
         best = _checked(instance, aim, found, known)
     if best is None:
@@ -101,10 +111,15 @@ def optimum(
 
 
 def _annealed(
-    instance: SlottedWorkload, aim: Aim, best: Optimum, seconds: float, seed: int
+    instance: SlottedWorkload,
+    aim: Aim,
+    best: Optimum,
+    seconds: float,
+    left: Callable[[], float],
+    seed: int,
 ) -> Optimum:
     """The same bound, and a schedule that is no worse."""
-    better = annealed(instance, aim, best.schedule, seconds=seconds, seed=seed)
+    better = annealed(instance, aim, best.schedule, seconds=seconds, left=left, seed=seed)
     cost = cost_of(instance, better, aim)
     return Optimum(better, cost, best.bound, best.bound == cost)
 

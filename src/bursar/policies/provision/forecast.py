@@ -5,22 +5,26 @@ of the next interval, counted from when a machine rented now would be up. Ready 
 order of arrival, as with `backfill`, on slots that are there, or that are free again or have booted
 by then; only what a new machine could begin clearly sooner asks for one. So nothing is rented for
 work that is over before a machine is up, or that a slot takes a moment later, which `plan` does not
-see. Needs run times. What a budget per
-interval does not pay is not rented.
+see. Needs run times. What a budget per interval does not pay is not rented; where it is spent on
+few dear machines, and cheaper ones are free, those take their place (`cheaper_instead`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from random import Random
 from typing import Final
 
+from bursar.model.fleet import Fleet
+from bursar.model.market import Market
 from bursar.model.time import Time
-from bursar.policies.autoscaling import WantedFleet
+from bursar.policies.autoscaling import INTERVAL, Leaving, WantedFleet
+from bursar.policies.cheaper_instead import cheaper_instead
 from bursar.policies.provision.plan import PlanAhead
+from bursar.state.actions import Extend, Release
 from bursar.state.task_status import READY, RUNNING, WAITING
-from bursar.state.view import View
+from bursar.state.view import Machine, View
 
 NEVER: Final[Time] = 1 << 62
 MOMENT: Final = 1 / 25
@@ -33,6 +37,18 @@ _Ready = tuple[Time, int, int]
 class ForecastAhead(PlanAhead):
     """Executes the next interval in thought, with as many machines as help."""
 
+    def __init__(
+        self,
+        market: Market,
+        fleet: Fleet | None = None,
+        interval: Time = INTERVAL,
+        *,
+        release: Leaving = "paid",
+    ) -> None:
+        super().__init__(market, fleet, interval, release=release)
+        self._given_up: dict[str, frozenset[int]] = {}
+        """by account, busy machines that leave for cheaper ones when their paid time ends"""
+
     def wanted(self, view: View, now: Time, account: str, rng: Random) -> WantedFleet:
         self._index.look(view)
         imagined = _Imagined(self, view, now, account)
@@ -42,6 +58,22 @@ class ForecastAhead(PlanAhead):
             "the slots that get a task before the next interval ends, if more machines boot now",
             {"target": float(slots), "new": float(imagined.new)},
         )
+
+    def renew(self, machine: Machine, view: View, now: Time) -> Extend | Release:
+        self.decide_before_paying(view, now)
+        if machine.id in self._given_up.get(machine.account, ()):
+            return Release(machine.id, reason="dear: its money pays more machines that cost less")
+        return super().renew(machine, view, now)
+
+    def payable(
+        self, view: View, now: Time, account: str, fleet: Mapping[str, int]
+    ) -> dict[str, int]:
+        first = super().payable(view, now, account, fleet)
+        own = (one for one in view.machines.values() if one.account == account)
+        is_limited = view.ledger.left_of(account, now) is not None
+        found = cheaper_instead(view, now, own if is_limited else (), fleet, first, self.interval)
+        self._given_up[account] = found.given_up
+        return found.fleet
 
     def undone(self, account: str, status: int) -> Iterator[tuple[int, int]]:
         """Tasks of an account in this status, each after the place of its work by arrival."""
