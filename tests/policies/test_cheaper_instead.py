@@ -52,10 +52,15 @@ def test_no_more_leave_than_are_of_use():
             {"cheap": 8, "dear": 4},
             {"cheap": 0, "dear": 2},
         ),
+        (
+            scene_with(cheap=Offer("cheap", Money.parse("1"), MINUTE, limit=8, speed=0.2)),
+            {"cheap": 8, "dear": 4},
+            {"cheap": 0, "dear": 2},
+        ),
     ],
-    ids=["none is lacking", "one for one is no gain", "as dear"],
+    ids=["none is lacking", "one for one is no gain", "as dear", "five are as fast as one"],
 )
-def test_nothing_leaves_where_that_brings_no_more_machines(scene, wanted, payable):
+def test_nothing_leaves_where_that_does_no_more_work(scene, wanted, payable):
     found = found_in(scene, wanted, payable)
     assert found.fleet == payable
     assert found.given_up == frozenset()

@@ -3,7 +3,7 @@
 Where a budget per interval is spent on few dear machines, because no others were free when they
 were rented, they stay as long as they are busy, and nothing cheaper can be paid. What runs on one
 that is given up begins again elsewhere, so that is done only at the end of its paid time, and if
-the slots that come in its place do more in an interval than was lost.
+the machines that come in its place do more work in an interval than it would, and than is lost.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def cheaper_instead(
         price = _stay(offer, interval)
         lacking = wanted[offer.name] - fleet.get(offer.name, 0)
         count = min(lacking, _stay(machine.offer, interval) // price if price else lacking)
-        works = max(0, interval - view.boot_time(offer, now)) * count * offer.slots
-        if works > machine.offer.slots * interval + _lost(machine, view, now):
+        works = max(0, interval - view.boot_time(offer, now)) * count * _rate(offer)
+        here = interval + _lost(machine, view, now) / machine.offer.slots
+        if works > here * _rate(machine.offer):
             fleet[machine.offer.name] -= 1
             fleet[offer.name] = fleet.get(offer.name, 0) + count
             gone.add(machine.id)
@@ -59,6 +60,11 @@ def _stay(offer: Offer, interval: Time) -> int:
     return cost.nanos
 
 
+def _rate(offer: Offer) -> float:
+    """Work that all slots of a machine do in a unit of time."""
+    return offer.slots * offer.speed
+
+
 def _lost(machine: Machine, view: View, now: Time) -> Time:
     """How long what runs on a machine has run."""
     return sum(now - view.attempts[one].started for one in machine.attempts)
@@ -69,4 +75,4 @@ def _cheapest_lacking(
 ) -> Offer | None:
     """The offer of which more is wanted than can be paid that costs least; None: there is none."""
     lacking = [o for o in market.offers if wanted.get(o.name, 0) > fleet.get(o.name, 0)]
-    return min(lacking, key=lambda one: _stay(one, interval) / one.slots, default=None)
+    return min(lacking, key=lambda one: _stay(one, interval) / _rate(one), default=None)
