@@ -30,9 +30,9 @@ SPOT = Offer("spot", Money.parse("0.01"), MINUTE)
 class ScriptedRenter:
     """Tells what a test wants, and notes what it is asked."""
 
-    def __init__(self, found=(), unasked=None):
+    def __init__(self, left):
         self.asked, self.news = [], []
-        self.left = Survey(found, unasked or {})
+        self.left = left
 
     def open(self, wake):
         self.wake = wake
@@ -89,9 +89,9 @@ class ScriptedRunner:
 class Stand:
     """A world of a scripted renter and runner."""
 
-    def __init__(self, scene=None, found=(), clock=None, unasked=None):
+    def __init__(self, scene=None, left=None, clock=None):
         self.scene = scene or Scene(SPOT, tasks=repeated_bag(("true",), 3), run="r")
-        self.renter, self.runner = ScriptedRenter(found, unasked), ScriptedRunner()
+        self.renter, self.runner = ScriptedRenter(left or Survey(())), ScriptedRunner()
         clock = clock or RunClock(self.scene.state.now, None)
         self.world = RealWorld(self.scene.state, self.renter, self.runner, clock, "r@1@here")
 
@@ -225,8 +225,9 @@ def crashed():
     return scene
 
 
-def take_over(scene, *found, clock=None, unasked=None):
-    stand = Stand(scene, [FoundMachine(number, True) for number in found], clock, unasked)
+def take_over(scene, *found, clock=None, **doubts):
+    left = Survey([FoundMachine(number, True) for number in found], **doubts)
+    stand = Stand(scene, left, clock)
     for event in stand.world.take_over():
         scene.tell(event)
     return stand
@@ -265,6 +266,17 @@ def test_where_another_offer_could_not_be_asked_what_is_not_found_is_gone(crashe
     assert all(down.ended < MINUTE for down in downs)
 
 
+def test_a_machine_that_may_come_up_yet_is_charged_to_the_end_of_its_lease(crashed):
+    """It was being started: one that had been up, and is not found, is gone."""
+    crashed.tell(ev.MachineRented(crashed.at, 4, "spot", HOUR))
+    take_over(crashed, may_start=True)
+    downs = [event for event in crashed.events if isinstance(event, ev.MachineDown)]
+    ends = {down.machine: down.ended for down in downs}
+    assert ends.pop(4) == HOUR
+    assert all(ended < MINUTE for ended in ends.values())
+    assert "it was being started" in downs[-1].why
+
+
 def test_a_machine_that_lives_is_adopted_with_its_lease_and_charge(crashed):
     before = crashed.state.ledger.amount_of(1)
     stand = take_over(crashed, 1)
@@ -280,7 +292,7 @@ def test_a_machine_that_lives_is_adopted_with_its_lease_and_charge(crashed):
 
 
 def test_an_adopted_machine_that_still_boots_is_up_when_the_renter_says_so(crashed):
-    stand = Stand(crashed, [FoundMachine(3, False)])
+    stand = Stand(crashed, Survey([FoundMachine(3, False)]))
     for event in stand.world.take_over():
         crashed.tell(event)
     assert stand.tell(runner=[Joined(3)]) == []

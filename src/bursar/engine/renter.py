@@ -68,6 +68,8 @@ class Survey(NamedTuple):
     found: Sequence[FoundMachine]
     unasked: Mapping[str, str] = MappingProxyType({})
     """by offer: the places that could not be reached, and may have machines of it that live"""
+    may_start: bool = False
+    """whether a machine that was being started when a process crashed may come up after this"""
 
 
 RenterNews = Up | Refused | Announced | Down
@@ -100,7 +102,7 @@ class Renter(Protocol):
         """All machines of the run that live, also those of a process that crashed.
 
         From here on they are like those rented here. Asked once, before anything is rented. What
-        cannot be asked must be said: its machines are then charged to the end of their leases.
+        cannot be known must be said: such machines are then charged to the end of their leases.
         """
         ...
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from bursar.engine.renter import Announced, Down, Refused, Renter, RentOrder, Up
+from bursar.engine.renter import Announced, Down, Refused, Renter, RentOrder, Survey, Up
 from bursar.engine.runner import Ended, Gone, Joined, LineChanged, Runner
 from bursar.engine.world import External, Fate, happening
 from bursar.execute.clock import RunClock
@@ -154,8 +154,8 @@ class RealWorld:
         for machine in list(self._state.machines.values()):
             one = found.get(machine.id)
             if one is None or not self._can_keep(machine, now):
-                unasked = survey.unasked.get(machine.offer.name, "")
-                events.append(self._lost(machine, now, unasked, is_found=one is not None))
+                doubt = _doubt(survey, machine)
+                events.append(self._lost(machine, now, doubt, is_found=one is not None))
                 continue
             del found[machine.id]
             why = "the run was resumed"
@@ -173,14 +173,13 @@ class RealWorld:
         stays = now + self.lead(machine.offer) < machine.until
         return stays and not machine.leaving and not self._clock.is_doubtful
 
-    def _lost(self, machine: Machine, now: Time, unasked: str, *, is_found: bool) -> ev.MachineDown:
+    def _lost(self, machine: Machine, now: Time, doubt: str, *, is_found: bool) -> ev.MachineDown:
         """It is charged for what it may have cost: all that is paid, if nobody knows."""
         ended, why = min(now, machine.until), "gone before the run was resumed"
         if is_found:
             ended, why = machine.until, "ended when the run was resumed"
-        elif unasked and now < machine.until:
-            ended = machine.until
-            why = f"it may run on: {unasked} could not be reached when the run was resumed"
+        elif doubt and now < machine.until:
+            ended, why = machine.until, doubt
         elif self._clock.is_doubtful:
             ended, why = machine.until, f"{why}, at an unknown time: the clock was set back"
         return ev.MachineDown(now, machine.id, "lost", ended, why)
@@ -299,3 +298,12 @@ class RealWorld:
         why = gone.why or (down.why if down.cause == gone.cause else "")
         ended = min(now, until, max(gone.at, down.at))
         self._happened.append(ev.MachineDown(now, gone.machine, gone.cause, ended, why))
+
+
+def _doubt(survey: Survey, machine: Machine) -> str:
+    """Why a machine that was not found may live; empty: it does not."""
+    if unasked := survey.unasked.get(machine.offer.name):
+        return f"it may run on: {unasked} could not be reached when the run was resumed"
+    if survey.may_start and machine.up is None:
+        return "it may come up yet: it was being started when the run was killed"
+    return ""

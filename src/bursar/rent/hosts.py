@@ -174,7 +174,7 @@ class HostRenter(LeasingRenter[_Hosted]):
                 self._pool.submit(self._end, machine, hosted)
 
     def survey(self) -> Survey:
-        """Ask all hosts of the market at once."""
+        """Ask all hosts of the market at once; an order of a dead process may be on its way."""
         places = hosts_of(self._reach, self._market)
         found: list[FoundMachine] = []
         lists = self._pool.map(self._list, places, places.values())
@@ -188,7 +188,7 @@ class HostRenter(LeasingRenter[_Hosted]):
                 if host in self._free.get(offer.name, ()):
                     self._free[offer.name].remove(host)
                 found.append(FoundMachine(machine, is_up=True))
-        return Survey(found, self._unasked_by_offer())
+        return Survey(found, self._unasked_by_offer(), may_start=True)
 
     def _unasked_by_offer(self) -> dict[str, str]:
         names: dict[str, str] = {}
