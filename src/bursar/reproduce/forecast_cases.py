@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from math import exp, log
 from random import Random
 from statistics import median
@@ -123,9 +124,12 @@ class ForecastCase:
         references = [self._reference(wide, number) for number in range(REFERENCES)]
         ends, costs = zip(*references, strict=True)
         self.goal = self._goal(median(ends), median(costs))
+
+    @cached_property
+    def typical(self) -> Time:
+        """How long another run with the same goal takes."""
         limited = self._subject(self.goal, stays=False)
-        self.typical: Time = round(self._reference(limited, REFERENCES)[0])
-        """how long another run with the same goal takes"""
+        return round(self._reference(limited, REFERENCES)[0])
 
     def _reference(self, subject: Subject, number: int) -> tuple[float, float]:
         found = by_engine(subject, self.kind.faults, self._seed + 1 + number)

@@ -7,7 +7,8 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+from functools import cache
+from types import FrameType, ModuleType
 from typing import Any, Final
 
 from bursar.testing.broken import expect
@@ -29,11 +30,11 @@ def pure(entry: object) -> Iterator[None]:
 
     Other packages may: they import modules late, or compile.
     """
-    package = type(entry).__module__.partition(".")[0]
+    is_own = _Own(type(entry).__module__.partition(".")[0])
     offences: list[str] = []
 
     def watch(frame: FrameType, event: str, function: Any) -> None:
-        if event == "c_call" and frame.f_globals["__name__"].partition(".")[0] == package:
+        if event == "c_call" and is_own[frame.f_globals["__name__"]]:
             offence = _offence(function)
             if offence is not None:
                 where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
@@ -48,12 +49,32 @@ def pure(entry: object) -> Iterator[None]:
     expect(not offences, "; ".join(offences))
 
 
+class _Own(dict[str, bool]):
+    """Whether a module is of a package: kept, for it is looked up at every call."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__()
+        self._package = package
+
+    def __missing__(self, module: str) -> bool:
+        self[module] = found = module.partition(".")[0] == self._package
+        return found
+
+
 def _offence(function: Any) -> str | None:
-    if function in _OUT_AND_IN:
-        return "prints, or asks somebody"
     owner = getattr(function, "__self__", None)
+    if isinstance(owner, ModuleType):
+        return _offence_of_module(function)
     if owner is _SHARED_GENERATOR:
         return "draws from the generator of `random` instead of its own"
     if isinstance(owner, type) and issubclass(owner, datetime.date):
         return "looks up the clock" if function.__name__ in ("now", "today", "utcnow") else None
+    return _FORBIDDEN.get(function.__module__ or "")
+
+
+@cache
+def _offence_of_module(function: Any) -> str | None:
+    """The same for a function of a module: there are few, and they are called all the time."""
+    if function in _OUT_AND_IN:
+        return "prints, or asks somebody"
     return _FORBIDDEN.get(function.__module__ or "")

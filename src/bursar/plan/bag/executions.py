@@ -212,15 +212,17 @@ def _cost(offers: Sequence[Offer], units: Integers) -> Money:
 
 
 def share_out(work: Callable[[int, int], None], executions: int, threads: int) -> None:
-    """Let threads do equal parts; the kernels hold no lock."""
+    """Let threads do equal parts, this one the first; the kernels hold no lock."""
     if threads <= 1 or executions < 2 * threads:
         work(0, executions)
         return
     from concurrent.futures import ThreadPoolExecutor
 
     cuts = [executions * part // threads for part in range(threads + 1)]
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, cuts[:-1], cuts[1:]))
+    with ThreadPoolExecutor(threads - 1) as pool:
+        others = pool.map(work, cuts[1:-1], cuts[2:])
+        work(0, cuts[1])
+        list(others)  # what one of them raised is raised here
 
 
 # --- compiling -----------------------------------------------------------------------------------

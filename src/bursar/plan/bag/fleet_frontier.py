@@ -6,6 +6,7 @@ fleets next to the good ones are tried until none is better.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -95,10 +96,13 @@ class FrontierSearch:
         if self.is_fine:
             self.search_draws = min(2 * self.search_draws, self.shown_draws)
         self.judge = FleetJudge(self.sampled, seed=seed, draws=self.shown_draws)
-        self.quick = QuickEstimate(self.sampled, self.judge.bag)
         self.counts = np.zeros((0, len(self.sampled.offers)), dtype=np.int64)
         self.points = np.zeros((0, 2))
         """time and cost of the counts, by few executions"""
+
+    @cached_property
+    def quick(self) -> QuickEstimate:
+        return QuickEstimate(self.sampled, self.judge.bag)
 
     def find(self) -> list[JudgedFleet]:
         everything = all_fleets(self.quick, MOST_ENUMERATED * (5 if self.is_fine else 1))

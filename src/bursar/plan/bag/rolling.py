@@ -199,10 +199,10 @@ class _Table:
         if need <= 0:
             return 0.0, units
         items = self._items(stay, bare, early=early)
-        gains = np.cumsum(items.gain)
+        gains = items.gain.cumsum()
         if not len(gains) or gains[-1] < need:
             return np.inf, units
-        cut = int(np.searchsorted(gains, need))
+        cut = int(gains.searchsorted(need))
         np.add.at(units, items.machine[:cut], items.units[:cut])
         cost = float(items.cost[:cut].sum())
         rest = need - (float(gains[cut - 1]) if cut else 0.0)
@@ -217,15 +217,18 @@ class _Table:
         work = np.where(wanted > 0, (wanted + self.lost[machine]) * self.pace[machine], 0.0)
         end = self.free[machine] + work
         parts = np.ceil((end - self.until[machine]) / self.unit[machine] - 1e-9)
-        some = np.minimum(units, np.maximum(self.least[machine], parts))
-        count = np.where(items.is_second[cut:], units, some)
-        bought = np.zeros(len(self.price), dtype=np.bool_)
-        bought[items.machine[:cut]] = True
-        possible = (gain >= rest) & (bought[machine] | ~items.is_second[cut:])
+        count = np.minimum(units, np.maximum(self.least[machine], parts))
+        possible = gain >= rest
+        is_second = items.is_second[cut:]
+        if is_second.any():
+            count = np.where(is_second, units, count)
+            bought = np.zeros(len(self.price), dtype=np.bool_)
+            bought[items.machine[:cut]] = True
+            possible &= bought[machine] | ~is_second
         if not possible.any():
             return cut, int(items.units[cut])
         cost = np.where(possible, self.price[machine] * count, np.inf)
-        best = int(np.argmin(cost))
+        best = int(cost.argmin())
         return cut + best, int(count[best])
 
     def best_value(self, now: Time, tasks: float, money: float) -> RollingPlan:
@@ -274,38 +277,43 @@ class _Table:
         The two are one where the last is the better value.
         """
         over = np.maximum(0.0, stay - self.until)
-        whole = np.floor(over / self.unit)
-        partial = (over > whole * self.unit) | (whole < self.least)
-        all_units = np.maximum(self.least, np.ceil(over / self.unit))
-        at_whole = self.done_by(self.until + whole * self.unit)
+        wanted = over / self.unit
+        whole = np.floor(wanted)
+        all_units = np.maximum(self.least, np.ceil(wanted))
+        whole_time = whole * self.unit
+        paid = self.until + whole_time
         gain_all = np.maximum(0.0, self.done_by(stay) - bare)
-        gain_whole = np.where(whole > 0, np.maximum(0.0, at_whole - bare), 0.0)
-        late = self.free > self.until + whole * self.unit  # what is under way ends in the last
-        gain_whole = np.where(late, 0.0, gain_whole)
+        gain_whole = np.maximum(0.0, self.done_by(paid) - bare)
+        gain_whole[(whole <= 0) | (self.free > paid)] = 0.0  # what is under way ends in the last
         gain_last = gain_all - gain_whole
         apart = (whole >= self.least) & (gain_whole > 0)
         if not early:
             apart &= gain_whole * (all_units - whole) >= gain_last * whole
-        first_units = np.where(apart, whole, np.where(over > 0, all_units, 0.0))
-        first_gain = np.where(apart, gain_whole, gain_all)
-        second = apart & partial & (gain_last > 0)
-        machine = np.concatenate([np.arange(len(over)), np.flatnonzero(second)])
-        count = np.concatenate([first_units, (all_units - whole)[second]])
-        gain = np.concatenate([first_gain, gain_last[second]])
-        is_second = np.arange(len(machine)) >= len(over)
-        useful = (gain > 1e-9) & (count > 0)
+        count = np.where(apart, whole, np.where(over > 0, all_units, 0.0))
+        gain = np.where(apart, gain_whole, gain_all)
+        partial = (over > whole_time) | (whole < self.least)
+        second = (apart & partial & (gain_last > 0)).nonzero()[0]
+        machine = np.arange(len(over))
+        if len(second):
+            machine = np.concatenate([machine, second])
+            count = np.concatenate([count, (all_units - whole)[second]])
+            gain = np.concatenate([gain, gain_last[second]])
+        useful = ((gain > 1e-9) & (count > 0)).nonzero()[0]
+        is_second = useful >= len(over)
         machine, count, gain = machine[useful], count[useful], gain[useful]
         cost = self.price[machine] * count
         value = cost / gain
         order = (
-            np.lexsort((value, is_second[useful])) if early else np.argsort(value, kind="stable")
+            np.lexsort((value, is_second))
+            if early and len(second)
+            else value.argsort(kind="stable")
         )
         return _Items(
             machine[order],
             count[order].astype(np.int64),
             gain[order],
             cost[order],
-            is_second[useful][order],
+            is_second[order],
         )
 
 
