@@ -60,6 +60,10 @@ GROUPS: Final = {
 }
 VERBS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
 
+LITTER: Final = (20_000, 2, 2)
+"""Objects before garbage is looked for, and generations: what is loaded at the start is none, and
+to look after every 700 takes a tenth of the time. All is looked at as often as Python does it."""
+
 COMPILING: Final = "compiling the simulation: once on this computer, takes some seconds ..."
 
 click.rich_click.TEXT_MARKUP = "rich"
@@ -122,6 +126,8 @@ def main(arguments: list[str] | None = None) -> int:
     5 deadline, 130 interrupted.
     """
     on_compilation(lambda: _say(COMPILING))
+    if arguments is None:
+        gc.set_threshold(*LITTER)
     try:
         color_help()
         code: Any = bursar.main(args=arguments, prog_name="bursar", standalone_mode=False)

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from bursar.kernels.linking import part_options
+from bursar.kernels.loading import load_numba
 
 _waiting: Final[list[Callable[[], None]]] = []
 """who wants to know of the first compilation, until numba is there to tell"""
@@ -60,8 +61,7 @@ def compile_kept(function: Callable[..., Any], stamp: str = "") -> Callable[...,
     changed. Where a kernel is spread over several files, their stamp becomes a part of the name.
     Where nothing can be written, it is compiled again in every process.
     """
-    import numba  # late: it takes a while
-
+    numba = load_numba()
     assert isinstance(function, FunctionType)  # noqa: S101
     named = function
     if stamp:
