@@ -17,7 +17,7 @@ def diamond():
 def test_tasks_of_bags_wait_for_nobody():
     precedence = Precedence()
     precedence.add_free(3)
-    assert [precedence.waits(task) for task in (1, 2, 3)] == [False] * 3
+    assert [precedence.missing(task) for task in (1, 2, 3)] == [0] * 3
     assert list(precedence.done(2)) == []
 
 
@@ -28,9 +28,9 @@ def test_a_task_is_released_when_the_last_that_it_needs_is_done():
     assert list(precedence.children(11)) == [12, 13]
     assert list(precedence.done(11)) == [12, 13]
     assert list(precedence.done(13)) == []
-    assert precedence.waits(14)
+    assert precedence.missing(14) == 1
     assert list(precedence.done(12)) == [14]
-    assert not precedence.waits(14)
+    assert precedence.missing(14) == 0
 
 
 def test_whom_a_task_needs_is_known_until_its_work_is_forgotten():

@@ -338,6 +338,7 @@ CORRUPTIONS = {
     "large-1 idle is not False": lambda state: force_setattr(state.machines[1], "up", None),
     "attempt 2 is astray": lambda state: force_setattr(state.attempts[2], "machine", None),
     "winner": lambda state: state.winners.__setitem__(2, 2),
+    "waits for others": lambda state: state.precedence.missing_of_all.__setitem__(3, 1),
     "committed is 0.40, the charges sum to": cook_the_books,
 }
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bursar.model.errors import InvariantError
 from bursar.state.state import RunState
 from bursar.state.task_status import (
@@ -21,7 +24,10 @@ from bursar.state.view import Machine
 
 
 def check(state: RunState) -> None:
-    """Raise `InvariantError` for the first invariant that does not hold; slow, for tests."""
+    """Raise `InvariantError` for the first invariant that does not hold; for tests.
+
+    They do so after every event, also of large bags: all tasks are looked at in arrays.
+    """
     state.ledger.check()
     counts = [state.status.count(status, 1) for status in TaskStatus]
     _expect(state, counts[READY] == len(state.ready), f"ready {len(state.ready)} of {counts}")
@@ -54,22 +60,26 @@ def check(state: RunState) -> None:
     booting = {number for some in state.boots.booting.values() for number in some}
     not_up = {machine.id for machine in state.machines.values() if machine.up is None}
     _expect(state, booting <= not_up, f"booting {booting - not_up}")
-    for task in range(1, state.total + 1):
-        has_winner = state.winners[task] > 0
-        _expect(state, has_winner == (state.status[task] == DONE), "winner", task)
-        held = state.status[task] in (WAITING, BLOCKED)
-        if state.status[task] != CANCELLED:
-            _expect(state, held == state.precedence.waits(task), "waits for others", task)
+    _check_tasks(state)
     _check_load(state)
+
+
+def _check_tasks(state: RunState) -> None:
+    status = np.array(state.status)
+    has_winner = np.array(state.winners) > 0
+    _expect_of_all(state, has_winner == (status == DONE), "winner")
+    is_held = (status == WAITING) | (status == BLOCKED)
+    waits = np.array(state.precedence.missing_of_all) > 0
+    _expect_of_all(state, (is_held == waits) | (status == CANCELLED), "waits for others")
 
 
 def _check_load(state: RunState) -> None:
     demand: Counter[str] = Counter()
     for place in range(len(state.work)):
         if state.work.left(place):
-            priority = state.priorities.get(place + 1, state.work[place][1].priority)
-            _expect(state, state.work[place][1].priority == priority, f"priority of work {place}")
             before, work = state.work[place]
+            priority = state.priorities.get(place + 1, work.priority)
+            _expect(state, work.priority == priority, f"priority of work {place}")
             statuses = state.status[before + 1 : before + 1 + work.count]
             for account in {"", work.owner}:
                 demand[account] += statuses.count(READY) + statuses.count(RUNNING)
@@ -94,7 +104,18 @@ def _check_machine(state: RunState, machine: Machine) -> None:
 
 
 def _having(state: RunState, status: int) -> set[int]:
-    return {task for task in range(1, state.total + 1) if state.status[task] == status}
+    found, task = set(), state.status.find(status, 1)
+    while task > 0:
+        found.add(task)
+        task = state.status.find(status, task + 1)
+    return found
+
+
+def _expect_of_all(state: RunState, holds: NDArray[np.bool_], what: str) -> None:
+    """Of every task; the first has no number."""
+    wrong = np.flatnonzero(~holds[1:])
+    if wrong.size:
+        _expect(state, False, what, int(wrong[0]) + 1)
 
 
 def _expect(state: RunState, holds: bool, what: str, task: int | None = None) -> None:

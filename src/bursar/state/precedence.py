@@ -41,8 +41,10 @@ class Precedence:
             self._missing.append(len(parents))
             yield bool(parents)
 
-    def waits(self, task: int) -> bool:
-        return self._missing[task] > 0
+    @property
+    def missing_of_all(self) -> Sequence[int]:
+        """By task, how many of its parents are not done; the first has no number."""
+        return self._missing
 
     def missing(self, task: int) -> int:
         """How many of its parents are not done."""
