@@ -3,7 +3,7 @@
 The same rules, in the same order, as the engine with `fixed`, a placer that follows an order, and a
 replicator: in every instant first all attempts end, then leases end, then ready tasks are placed,
 then idle machines get replicas; what was cancelled frees its machine one step later, in the same
-instant. Until few tasks are ready, the bag runs as in `kernels_list`.
+instant. Until few tasks are ready, the bag runs as in `bag`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What ExPERT's estimator works on: a model, and a rep with its heap, queues and dues.
 
-Plain functions on arrays, which numba compiles; `estimator_kernel` has the process itself.
+Plain functions on arrays, which numba compiles; `two_pools` has the process itself.
 """
 
 from __future__ import annotations
