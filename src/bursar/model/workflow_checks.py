@@ -10,6 +10,7 @@ from typing import Final
 
 from bursar.model.dag import PARTS, UNKNOWN
 from bursar.model.errors import InputError, shown
+from bursar.model.nested_files import plain_name
 from bursar.model.reading import read_whole, read_words
 from bursar.model.time import LONGEST, SECOND, Time, parse_duration
 
@@ -108,7 +109,12 @@ def checked_files(given: FilesGiven) -> dict[str, int]:
     for name in found:
         if not isinstance(name, str) or not name or not name.isprintable():
             raise InputError(f"the name of a file {reason(name)}")
-    return found
+    if all(plain_name(name) == name for name in found):
+        return found
+    plain = dict.fromkeys(map(plain_name, found), UNKNOWN)
+    for name, size in found.items():
+        plain[plain_name(name)] = max(size, plain[plain_name(name)])
+    return plain
 
 
 def checked_outputs(given: FilesGiven) -> dict[str, int]:
