@@ -138,6 +138,8 @@ def make_bag(
         raise InputError("the bag is empty: give arguments for at least one task")
     _check_size(len(rows))
     width = len(rows[0])
+    if not width:
+        raise InputError("task 1 has no arguments: give some, or repeat the command instead")
     names = tuple(columns) or tuple(str(number) for number in range(1, width + 1))
     for number, row in enumerate(rows, 1):
         if len(row) != len(names):
