@@ -36,6 +36,7 @@ def edges(**tasks):
         ("a./b", "a./b"),
         ("./", "."),
         ("/", "/"),
+        ("https://data.example.org/./x/", "https://data.example.org/./x/"),
     ],
 )
 def test_a_name_has_one_plain_form(name, plain):

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def plain_name(name: str) -> str:
-    """The one way to write the name of a file: without `./`, a doubled `/`, or one at its end."""
+    """The one way to write the name of a file: without `./`, a doubled `/`, or one at its end.
+
+    URLs stay as they are.
+    """
+    if "://" in name:
+        return name
     if "./" not in name and "//" not in name and name[-1:] not in "/.":
         return name
     parts = [part for part in name.split("/") if part not in ("", ".")]

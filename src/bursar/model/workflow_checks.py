@@ -101,7 +101,11 @@ def _parts(value: Mapping[str, Duration]) -> tuple[float, ...]:
 
 
 def checked_files(given: FilesGiven) -> dict[str, int]:
-    """The files with their sizes, checked."""
+    """The files with their sizes, checked; each by its plain name."""
+    return _by_plain_names(_checked_names(given))
+
+
+def _checked_names(given: FilesGiven) -> dict[str, int]:
     if isinstance(given, Mapping):
         found = {name: checked_size(size) for name, size in given.items()}
     else:
@@ -109,6 +113,11 @@ def checked_files(given: FilesGiven) -> dict[str, int]:
     for name in found:
         if not isinstance(name, str) or not name or not name.isprintable():
             raise InputError(f"the name of a file {reason(name)}")
+    return found
+
+
+def _by_plain_names(found: dict[str, int]) -> dict[str, int]:
+    """Of two sizes of one file, the larger counts."""
     if all(plain_name(name) == name for name in found):
         return found
     plain = dict.fromkeys(map(plain_name, found), UNKNOWN)
@@ -119,7 +128,7 @@ def checked_files(given: FilesGiven) -> dict[str, int]:
 
 def checked_outputs(given: FilesGiven) -> dict[str, int]:
     """The same of files that a task writes, which must leave room for everything else."""
-    found = checked_files(given)
+    found = _checked_names(given)
     for name in found:
         if name[-1] not in "./" and RUNS not in name:
             continue  # what nearly all of them are
@@ -131,7 +140,7 @@ def checked_outputs(given: FilesGiven) -> dict[str, int]:
             )
         if RUNS in parts:
             raise InputError(f"it would write {shown(name)}, where the runs are; choose another")
-    return found
+    return _by_plain_names(found)
 
 
 def _size(value: int) -> int:
