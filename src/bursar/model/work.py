@@ -16,6 +16,7 @@ from bursar.model import shell as sh
 from bursar.model.errors import InputError, one_line, shown
 from bursar.model.goal import Goal
 from bursar.model.template import Hole, holes, missing, perl_in, pieces
+from bursar.model.text import counted
 from bursar.model.time import Time
 from bursar.model.workflow import Workflow
 
@@ -188,7 +189,7 @@ def _check_template(
                 )
             if not hole.is_name:
                 raise InputError(
-                    f"{{{hole.key}}}: a task has {len(columns) or 'no'} argument(s); "
+                    f"{{{hole.key}}}: a task has {counted(len(columns), 'argument')}; "
                     "if the braces are text, put the command into a script"
                 )
     return words
