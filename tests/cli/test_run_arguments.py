@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from bursar.cli import plan, run
+from bursar.cli import run
 from bursar.cli.gnu_options import HINTS
 
 
@@ -126,5 +126,5 @@ def test_habits_of_gnu_parallel_that_differ_are_explained(place, words, hint):
 
 
 def test_every_hint_is_for_an_option_that_there_is_not():
-    own = {name for verb in (run, plan) for param in verb.command.params for name in param.opts}
+    own = {name for param in run.command.params for name in param.opts}
     assert not own & set(HINTS)
