@@ -117,7 +117,7 @@ def _checked_names(given: FilesGiven) -> dict[str, int]:
 
 
 def _by_plain_names(found: dict[str, int]) -> dict[str, int]:
-    """Of two sizes of one file, the larger counts."""
+    """The larger size counts where a file has two."""
     if all(plain_name(name) == name for name in found):
         return found
     plain = dict.fromkeys(map(plain_name, found), UNKNOWN)
