@@ -17,7 +17,7 @@ from bursar import __version__
 from bursar.cli.colors import color_help
 from bursar.cli.streams import ReaderGoneError, StdoutError, drop_output, secure_streams
 from bursar.kernels.compiling import on_compilation
-from bursar.model.errors import BursarError
+from bursar.model.errors import BursarError, instead_of, shown
 
 GROUPS: Final = {
     "Run": {
@@ -94,6 +94,13 @@ class Verbs(click.RichGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return Verb(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            raise click.UsageError(f"no verb {shown(args[0])}; {instead_of(args[0], VERBS)}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 def _in_groups(group: click.RichGroup) -> click.RichGroup:
