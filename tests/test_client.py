@@ -19,5 +19,8 @@ def test_a_service_that_is_not_there_is_reported(tmp_path):
             client.work(1)
         assert error.value.status is None
         assert "secret" not in str(error.value)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match=r"' cannot be read: No such file or directory$"):
         Client("127.0.0.1:9", token_file=tmp_path / "nothing")
+    (tmp_path / "odd").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="does not hold a token"):
+        Client("127.0.0.1:9", token_file=tmp_path / "odd")

@@ -126,7 +126,7 @@ class Client(Closable):
             try:
                 workflow = path.read_bytes()
             except OSError as error:
-                raise InputError(f"{shown(str(path))} cannot be read: {error}") from None
+                raise InputError(f"{shown(str(path))} cannot be read: {error.strerror}") from None
         query = {"filename": filename, "priority": priority, "deadline": deadline, "user": user}
         return self._submit("workflows", workflow, query, key)
 
@@ -365,5 +365,9 @@ def _tls(ca_file: str | PathLike[str] | None) -> ssl.SSLContext:
 def _read_token(file: Path) -> str:
     try:
         return file.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the token in {shown(str(file))} cannot be read: {error}") from None
+    except OSError as error:
+        raise InputError(
+            f"the token in {shown(str(file))} cannot be read: {error.strerror}"
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"{shown(str(file))} does not hold a token; it must be one line") from None

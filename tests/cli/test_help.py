@@ -82,3 +82,8 @@ def test_help_is_quick():
         page()
         taken.append(used() - before)
     assert min(taken) <= QUICK
+
+
+def test_a_verb_that_is_misspelt_is_told_the_right_one(place):
+    assert "no verb 'sttus'; did you mean 'status'?" in place.bursar("sttus", code=2)[1]
+    assert "no verb 'fly'; known: run, resume, " in place.bursar("fly", code=2)[1]

@@ -6,6 +6,9 @@ import subprocess
 
 import pytest
 
+from bursar.cli import run
+from bursar.cli.gnu_options import HINTS
+
 
 def fed(place, data, *words, code=0):
     """Run with this on standard input."""
@@ -101,6 +104,27 @@ def test_a_dry_run_prints_the_commands_and_makes_no_run(place):
 
 def test_columns_must_be_as_many_in_every_line(place):
     _, err = place.bursar("run", "-C", ",", "echo", ":::", "a,b", "c", code=2)
-    assert "argument 2 has 1 columns, the first 2; all need the same number" in err
+    assert "argument 2 has 1 column, the first 2; all need the same number" in err
     _, err = place.bursar("run", "-C", "(", "echo", ":::", "a", code=2)
     assert "--colsep: '(' is not a regular expression" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["-k", "echo", ":::", "1"], "no option -k: the output of each task has a directory"),
+        (["--joblog", "log", "echo", ":::", "1"], "no option --joblog: bursar export RUN --joblog"),
+        (["-N2", "echo", ":::", "1"], "no option -N: each argument is one task"),
+        (["--halt", "now,fail=1", "x"], "no option --halt: the other tasks go on"),
+        ([":::", "echo a", "echo b"], "'sh -c {}' if the arguments are commands"),
+    ],
+)
+def test_habits_of_gnu_parallel_that_differ_are_explained(place, words, hint):
+    _, err = place.bursar("run", *words, code=2)
+    assert hint in err
+    assert err.count("\n") == 1
+
+
+def test_every_hint_is_for_an_option_that_there_is_not():
+    own = {name for param in run.command.params for name in param.opts}
+    assert not own & set(HINTS)

@@ -254,3 +254,27 @@ def test_a_file_that_has_the_name_of_a_run_is_asked_for_by_its_path(place):
         _, err = place.bursar(*verb, code=2)
         assert "'night' is a workflow file here and the name of a run, too; write ./night" in err
     place.bursar("run", "-q", "./night")
+
+
+NESTED = """
+tasks:
+  make: {run: "mkdir -p d; sleep 0.3; echo new > d/x", files: {out: d}}
+  use: {run: cat d/x > used, files: {in: ./d/x, out: used}}
+  one: {run: "sleep 0.3; echo 1 > parts/one", files: {out: parts/one}}
+  two: {run: "sleep 0.3; echo 2 > parts/two", files: {out: ./parts//two}}
+  all: {run: cat parts/* > all, files: {in: parts/, out: all}}
+"""
+
+
+@pytest.mark.parametrize("files", ["shared", "copied"])
+@pytest.mark.parametrize("is_old", [False, True])
+def test_a_task_waits_for_what_lies_within_and_around_the_files_that_it_reads(place, files, is_old):
+    place.write("nested.yaml", NESTED)
+    if is_old:
+        for name in ("d/x", "parts/one", "parts/mine"):
+            (place.path / name).parent.mkdir(exist_ok=True)
+            place.write(name, "old\n")
+    place.bursar("run", "-q", "-j", "4", "--files", files, "--name", "r", "nested.yaml")
+    results = place.path if files == "shared" else place.outputs("r") / "files"
+    assert (results / "used").read_text() == "new\n"
+    assert (results / "all").read_text() == ("old\n" if is_old else "") + "1\n2\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import bursar.cli
-from bursar.cli.plan_table import show
+from bursar.cli.plan_table import _by_ranges, show
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
 from bursar.model.plan import Assumed, MakespanSpan, Plan
@@ -40,10 +40,29 @@ STRATEGY = "N=3,T=5us,D=9us,Mr=0.1"
 FIGURE = re.compile(r"\$\d[\d,.]*")
 
 
+@pytest.mark.parametrize(
+    ("shares", "line"),
+    [
+        (["over 99 %"] * 7, "over 99 % for each"),
+        (["94 %"], "94 % for each"),
+        (["over 99 %"] * 3 + ["94 %", "3 %", "3 %"], "1 to 3: over 99 %, 4: 94 %, 5 to 6: 3 %"),
+    ],
+)
+def test_plans_with_the_same_chance_are_named_together(shares, line):
+    assert _by_ranges(shares) == line
+
+
 @pytest.fixture
 def cloud(place):
     place.write("cloud.toml", CLOUD)
     return place
+
+
+def test_the_lines_below_a_list_of_plans_fit(cloud):
+    known = ("--tasks", "500", "--runtime", "3m", "--deviation", "40s", "--budget", "20")
+    _, err = cloud.bursar("plan", "-m", "cloud.toml", *known)
+    assert "chance that the budget will do, by plan: " in err
+    assert max(map(len, err.splitlines())) <= 100
 
 
 def test_the_plans_for_a_cloud_fit_and_their_costs_can_be_reported_apart(cloud):

@@ -84,6 +84,46 @@ def test_a_time_that_has_come_wakes_nobody():
     assert {e.why for e in stage.events(ev.ActionRefused)} == {"that time has come already"}
 
 
+class Slow(Fixed):
+    """Takes time to answer when it is asked first, as where something is compiled."""
+
+    def __init__(self, world_of, wake=None):
+        super().__init__({"small": 1})
+        self.world_of, self.wake, self.asked = world_of, wake, []
+
+    def provision(self, view, now, rng):
+        self.asked.append(now)
+        if len(self.asked) == 1:
+            self.world_of().thinks = 90 * MINUTE
+            if self.wake is not None:
+                return [act.Wake(self.wake)]
+        return super().provision(view, now, rng)
+
+
+class SlowStage(Stage):
+    """A world whose clock goes on while an entry thinks."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.world.thinks = 0
+        now = self.world.now
+        self.world.now = lambda: max(now(), self.world.thinks)
+
+
+def test_a_machine_is_paid_from_when_a_slow_policy_has_answered():
+    stage = SlowStage(tasks=1, provisioner=Slow(lambda: stage.world))
+    stage.engine.step(())
+    (rented,) = stage.events(ev.MachineRented)
+    assert (rented.at, rented.until) == (90 * MINUTE, 150 * MINUTE)
+
+
+def test_a_time_that_came_while_a_policy_was_thinking_wakes_it_at_once():
+    stage = SlowStage(tasks=1, provisioner=Slow(lambda: stage.world, wake=HOUR))
+    stage.engine.step(())
+    assert not stage.events(ev.ActionRefused)
+    assert stage.engine.next_look() == 90 * MINUTE + 1
+
+
 def test_a_run_whose_policy_waits_for_nothing_ends_when_its_money_buys_nothing():
     class Waits(Idle):
         def provision(self, view, now, rng):

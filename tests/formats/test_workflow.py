@@ -174,6 +174,9 @@ CUT = gzip.compress(b"tasks: {a: }", mtime=0)[:-4]
         pytest.param(b"tasks:\n  \xff: ", "line 2: not UTF-8 text", id="no UTF-8 in YAML"),
         pytest.param(b"{", "not valid JSON", id="begins only"),
         pytest.param(b'{"a": "\xff"}', "not UTF-8", id="no UTF-8 in JSON"),
+        pytest.param(
+            b'{"tasks": {"a": {}, "b": {}, "a": {}}}', "'a' appears a second time", id="twins"
+        ),
         pytest.param(b"[" * 100_000, "not valid TOML", id="deep lists"),
         pytest.param(b'{"tasks": ' * 100_000, "not valid JSON", id="deep tables"),
     ],

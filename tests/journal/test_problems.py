@@ -381,7 +381,7 @@ def test_a_journal_that_is_deleted_while_it_is_written_is_reported(tmp_path, aga
         if again:  # another run of this name
             path.parent.mkdir()
             JournalWriter.create(path, "r").close()
-        with pytest.raises(JournalError, match="was deleted while the run was executed") as caught:
+        with pytest.raises(JournalError, match="was deleted or moved while the run") as caught:
             fill(writer, 1, first=6)
         assert "\n" not in str(caught.value)
     if again:

@@ -97,9 +97,9 @@ def test_a_bag_without_commands_is_described_by_its_label():
         ([], [("1",)], (), "there is no command"),
         ([""], [("1",)], (), "there is no command"),
         (["  "], [("1",)], (), "there is no command"),
-        (["x", "{3}"], [("1", "2")], (), "{3}: a task has 2 argument(s)"),
-        (["x", "{3.}"], [("1", "2")], (), "{3.}: a task has 2 argument(s)"),
-        (["x", "{0}"], [("1",)], (), "{0}: a task has 1 argument(s)"),
+        (["x", "{3}"], [("1", "2")], (), "{3}: a task has 2 arguments"),
+        (["x", "{3.}"], [("1", "2")], (), "{3.}: a task has 2 arguments"),
+        (["x", "{0}"], [("1",)], (), "{0}: a task has 1 argument"),
         (["x", "{b}"], [("1",)], ("a",), "no column 'b' for {b}; the columns are a"),
         (["x", "{_b.}"], [("1",)], ("a",), "no column '_b' for {_b.}; the columns are a"),
         (["x"], [("1",), ("1", "2")], (), "task 2 has 2 arguments, but 1 are needed"),
@@ -122,8 +122,8 @@ def test_a_mistake_is_reported_in_one_line(template, rows, columns, message):
     [
         (["x"], 0, "the bag is empty: repeat"),
         (["x"], LARGEST_BAG + 1, "too many tasks: a bag has at most 10,000,000"),
-        (["x", "{}"], 2, "{}: a task has no argument(s)"),
-        (["x", "{1}"], 2, "{1}: a task has no argument(s)"),
+        (["x", "{}"], 2, "{}: a task has 0 arguments"),
+        (["x", "{1}"], 2, "{1}: a task has 0 arguments"),
         ([], 2, "there is no command"),
     ],
 )

@@ -15,6 +15,7 @@ import rich_click as click
 from click.shell_completion import CompletionItem
 
 from bursar.cli.colors import console
+from bursar.cli.gnu_options import HINTS
 from bursar.cli.options import settings
 from bursar.journal.runs import Home
 from bursar.model.codec import encode
@@ -50,7 +51,12 @@ class WordsCommand(click.RichCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = list(args)
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if hint := HINTS.get(error.option_name):
+                raise click.UsageError(f"no option {error.option_name}: {hint}", ctx) from None
+            raise
         words = list(ctx.params.get("words") or ())
         has_options = len(words) > 1 and words[1].startswith("-")
         if has_options and ("--choose" in words[1:] or _is_file_or_run(words)):

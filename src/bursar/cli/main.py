@@ -15,8 +15,9 @@ from click import Command
 
 from bursar import __version__
 from bursar.cli.colors import color_help
+from bursar.cli.streams import ReaderGoneError, StdoutError, drop_output, secure_streams
 from bursar.kernels.compiling import on_compilation
-from bursar.model.errors import BursarError
+from bursar.model.errors import BursarError, instead_of, shown
 
 GROUPS: Final = {
     "Run": {
@@ -94,6 +95,13 @@ class Verbs(click.RichGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         return Verb(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            raise click.UsageError(f"no verb {shown(args[0])}; {instead_of(args[0], VERBS)}", ctx)
+        return super().resolve_command(ctx, args)
+
 
 def _in_groups(group: click.RichGroup) -> click.RichGroup:
     for name, verbs in GROUPS.items():
@@ -128,23 +136,25 @@ def main(arguments: list[str] | None = None) -> int:
     on_compilation(lambda: _say(COMPILING))
     if arguments is None:
         gc.set_threshold(*LITTER)
+        secure_streams()
+    code: Any = 0
     try:
         color_help()
-        code: Any = bursar.main(args=arguments, prog_name="bursar", standalone_mode=False)
+        code = bursar.main(args=arguments, prog_name="bursar", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         _say(f"bursar: {_in_one_line(error)}")
         code = error.exit_code
+    except ReaderGoneError:
+        drop_output()
     except BursarError as error:
+        if isinstance(error, StdoutError):
+            drop_output()
         _say(f"bursar: {error}")
         code = error.exit_code
     except (KeyboardInterrupt, click.Abort):
         _say("bursar: interrupted")
         code = 130
-    except BrokenPipeError:
-        # The reader of our output has gone: nothing more to say, and nothing to flush at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     code = code if isinstance(code, int) else 0
     if arguments is None:
         _end(code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from bursar.cli.common import print_line, print_table, say, write_text
@@ -68,8 +69,20 @@ def chance_lines(offered: PlansOffered) -> Iterator[str]:
     goal = assumed.goal.until(None) if assumed.sampled and assumed.spent else assumed.goal
     chances = [plan_chances(plan, goal, assumed.spent) for plan in offered.plans]
     for name in chances[0]:
-        parts = (f"{number} {share_in_words(one[name])}" for number, one in enumerate(chances, 1))
-        yield f"chance that the {name} will do: {', '.join(parts)}"
+        shares = _by_ranges([share_in_words(one[name]) for one in chances])
+        yield f"chance that the {name} will do, by plan: {shares}"
+
+
+def _by_ranges(shares: Sequence[str]) -> str:
+    """`over 99 % for each`, or `1 to 3: over 99 %, 4: 94 %`."""
+    if len(set(shares)) == 1:
+        return f"{shares[0]} for each"
+    parts, first = [], 1
+    for share, alike in groupby(shares):
+        last = first + len(list(alike)) - 1
+        parts.append(f"{first}: {share}" if first == last else f"{first} to {last}: {share}")
+        first = last + 1
+    return ", ".join(parts)
 
 
 def is_frontier(offered: PlansOffered) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,6 +46,7 @@ from bursar.cli.options import (
     site_options,
 )
 from bursar.cli.progress import progress
+from bursar.cli.streams import ReaderGoneError
 from bursar.execute.outputs import LEFTOVERS
 from bursar.execute.staging import SHARED
 from bursar.formats.job import Job
@@ -418,5 +419,6 @@ def drive(session: Session, *, quiet: bool, as_json: bool) -> int:
         if (left := session.outputs / LEFTOVERS).is_dir():
             say(f"files moved out of the way of tasks, to check or remove: {left}")
     if as_json:
-        print_json(summarise(session.state))
+        with suppress(ReaderGoneError):  # how it ended is not how its reader did
+            print_json(summarise(session.state))
     return EXIT_CODES[ended.status]

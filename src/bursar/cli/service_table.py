@@ -9,6 +9,7 @@ from typing import Any, Final
 from bursar.cli.common import print_json, print_line, print_table, say
 from bursar.client import Client
 from bursar.model.errors import InputError, shown
+from bursar.model.money import Money, format_money
 from bursar.model.numbers import LARGEST_WHOLE, is_position
 from bursar.model.text import counted, cut
 from bursar.model.time import format_duration, seconds
@@ -65,7 +66,7 @@ def _budget(user: Mapping[str, Any]) -> str:
     if user["budget"] is None:
         return f"{user['name']}: no limit, {machines}"
     refill = format_duration(seconds(user["refill_s"]))
+    committed = format_money(Money.parse(user["committed"]), user["currency"])
     return (
-        f"{user['name']}: {user['committed']} {user['currency']} committed of {user['budget']},"
-        f" more in {refill}; {machines}"
+        f"{user['name']}: {committed} committed of {user['budget']}, more in {refill}; {machines}"
     )

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, get_args, get_origin, get_type_hints
 from msgspec.structs import astuple, replace
 
 from bursar.model.errors import one_line, shown
-from bursar.model.time import format_duration
+from bursar.model.time import Time, format_duration
 from bursar.state import actions as act
 from bursar.state.events import Status
 
@@ -62,6 +62,13 @@ def as_asked(action: Any) -> Any:
     if kind is act.Stop and action.status not in STOPS:
         return Wrong(f"no run ends as {shown(action.status)}; write {', '.join(STOPS)}")
     return _with_own_tables(action) if kind is act.Scale else action
+
+
+def not_missed(action: Any, asked: Time, answered: Time) -> Any:
+    """A time to look again that came while an entry was thinking is the next that there is."""
+    if type(action) is act.Wake and type(action.at) is int and asked < action.at <= answered:
+        return act.Wake(answered + 1)
+    return action
 
 
 def _mended(action: act.AnyAction, types: tuple[type, ...]) -> Any:

@@ -23,6 +23,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
+from bursar.engine.checking import not_missed
 from bursar.engine.guard import Guard
 from bursar.engine.learners import (
     ROLES,
@@ -150,6 +151,7 @@ class Engine:
         if self._refills:
             self._watch_refills(now)
         self._decide(now)
+        now = self._world.now()
         if self._policy.advisors:
             self._ask_advisors(now)
         self._carry_out()
@@ -199,7 +201,10 @@ class Engine:
                     return  # none may wait, or it was refused: not again before the next event
 
     def _consult(self, role: str, question: Question, now: Time) -> None:
-        """Ask an entry, unless one was faulty before; all is asked before any of it is done."""
+        """Ask an entry, unless one was faulty before; all is asked before any of it is done.
+
+        What it wants counts from its answer: where a kernel is compiled, nothing is rented before.
+        """
         if self._fault is not None:
             return
         try:
@@ -209,10 +214,11 @@ class Engine:
             if len(actions) > MOST_ACTIONS:
                 raise ValueError(f"asks for more than {MOST_ACTIONS:,} actions at once")
         except Exception as error:
-            self._found_fault(role, error, now)
+            self._found_fault(role, error, self._world.now())
             return
         if actions:
-            self._ask(actions, now)
+            answered = self._world.now()
+            self._ask((not_missed(action, now, answered) for action in actions), answered)
 
     def _found_fault(
         self, role: str, error: Exception, now: Time, entry: Learner | None = None

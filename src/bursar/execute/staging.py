@@ -16,7 +16,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from tempfile import mkstemp
@@ -29,6 +30,7 @@ from bursar.execute.descriptors import opened, remove
 from bursar.execute.leftovers import Leftovers
 from bursar.execute.outputs import Outputs
 from bursar.model.errors import InputError, shown
+from bursar.model.nested_files import around, made_by, nested
 from bursar.model.option_words import PYTHON, OptionWords
 from bursar.model.work import Bag
 from bursar.model.workflow import Workflow
@@ -88,7 +90,7 @@ def check_files(flow: Workflow, mode: str, directory: Path, asked: OptionWords =
             f"task {shown(flow.names[index])} writes {shown(name)}, which is not a file; leave it"
             " out of what it writes, or let it write a file"
         )
-    given = written | urls
+    given = made_by(flow.files.names, written) | urls
     for index, row in enumerate(flow.files.read):
         names = [flow.files.names[file] for file in row if file not in given]
         for name in _missing(directory, names):
@@ -160,6 +162,8 @@ class CopiedFiles:
         self._outputs = outputs
         self._written: tuple[int, frozenset[str]] = (0, frozenset())
         """the number of a work, and the files that its tasks write"""
+        self._within: Mapping[str, Sequence[str]] = {}
+        """what is written within a directory that is read, by its name"""
 
     def prepare(self, task: int, attempt: int) -> tuple[str, ...]:
         """The tasks of a bag name no files: they run where bursar was called."""
@@ -173,7 +177,7 @@ class CopiedFiles:
         """None for the tasks of a bag."""
         if not isinstance(self._state.locate(task)[0], Workflow):
             return None
-        reads = {name: self._source(name, task) for name in _reads(self._state, task)}
+        reads = dict(self._sources(task))
         return TaskFiles(self._state.work_of(task), reads, tuple(_writes(self._state, task)))
 
     def lacking(self, task: int, attempt: int) -> list[str]:
@@ -199,12 +203,22 @@ class CopiedFiles:
         number = self._state.work_of(task)
         return self._outputs.root / (FILES if number == 1 else f"{FILES}-{number}")
 
-    def _source(self, name: str, task: int) -> str:
-        """Where a file is that a task reads: some task of its work writes it, or it is given."""
+    def _sources(self, task: int) -> Iterator[tuple[str, str]]:
+        """What a task reads, and where that is: some task of its work writes it, or it is given."""
         number = self._state.work_of(task)
         if self._written[0] != number:
-            self._written = (number, _written(self._state.work[number - 1][1].tasks))
-        return str((self._store(task) if name in self._written[1] else self._directory) / name)
+            tasks = self._state.work[number - 1][1].tasks
+            self._written, self._within = (number, _written(tasks)), _written_within(tasks)
+        written, store = self._written[1], self._store(task)
+        for name in _reads(self._state, task):
+            within = self._within.get(name, ())
+            if name in written or any(above in written for above in around(name)):
+                yield name, str(store / name)
+            elif not within or (self._directory / name).exists():
+                yield name, str(self._directory / name)
+            for inner in within:
+                if (store / inner).exists():
+                    yield inner, str(store / inner)
 
 
 def staged_command(
@@ -273,6 +287,17 @@ def _written(tasks: Bag | Workflow) -> frozenset[str]:
     if not isinstance(tasks, Workflow):
         return frozenset()
     return frozenset(tasks.files.names[file] for row in tasks.files.written for file in row)
+
+
+def _written_within(tasks: Bag | Workflow) -> Mapping[str, Sequence[str]]:
+    """By the name of a directory, the files within it that tasks write."""
+    found = defaultdict[str, list[str]](list)
+    if isinstance(tasks, Workflow):
+        names, written = tasks.files.names, {file for row in tasks.files.written for file in row}
+        for outer, inner in nested(names):
+            if inner in written:
+                found[names[outer]].append(names[inner])
+    return dict(found)
 
 
 def _missing(directory: Path, names: Sequence[str]) -> list[str]:

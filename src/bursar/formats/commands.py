@@ -42,6 +42,7 @@ from bursar.formats.files import read_text, source_name
 from bursar.formats.params import Params
 from bursar.model.errors import EmptyListError, InputError, shown
 from bursar.model.shell import quoting
+from bursar.model.text import counted
 from bursar.model.work import LARGEST_BAG, Bag, make_bag, repeated_bag
 
 _SEPARATOR: Final = re.compile(r"(:{3,4})(\+?)")
@@ -148,8 +149,8 @@ def _check_width(rows: Sequence[tuple[str, ...]]) -> None:
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
             raise InputError(
-                f"argument {number} has {len(row)} columns, the first {len(rows[0])}; all"
-                " need the same number: correct it, or --colsep"
+                f"argument {number} has {counted(len(row), 'column')}, the first {len(rows[0])};"
+                " all need the same number: correct the argument, or what --colsep says"
             )
 
 

@@ -204,7 +204,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """The tasks; reads the files that the arguments are in."""
         try:
             if self.command is None:
-                raise InputError("there is no command; write one, for example './simulate.sh {}'")
+                raise InputError(
+                    "there is no command; write one, for example './simulate.sh {}', or 'sh -c {}'"
+                    " if the arguments are commands"
+                )
             params = read_params(self.params) if isinstance(self.params, str) else self.params
             return command_bag(
                 self.command,

@@ -31,8 +31,10 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from io import BytesIO
@@ -135,9 +137,18 @@ def _parse_json(text: str, source: str) -> Dag:
             return parse_wfformat(text, source)
         if bytes(marks.parents):
             return parse_bharathi(text, source)
-        return workflow_from_table(msgspec.json.decode(text), source)
+        return workflow_from_table(json.loads(text, object_pairs_hook=_without_twins), source)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise InputError(f"{source}: not valid JSON: {one_line(str(error))}") from None
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A task that is written twice must not get lost."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        name = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"{shown(name)} appears a second time; rename or remove it")
+    return table
 
 
 def _table(text: str, source: str) -> Any:

@@ -109,8 +109,8 @@ class JournalWriter(Closable):
         execute = self._connection.execute
         if _place(self.path) != self._place:
             raise JournalError(
-                f"{self.path}: was deleted while the run was executed, so that nothing more can be"
-                " kept: start the run again"
+                f"{self.path}: was deleted or moved while the run was executed, so that nothing"
+                " more can be kept: start the run again, or resume it where it is now"
             )
         try:
             if safely is not self._is_safe:

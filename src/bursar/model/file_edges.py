@@ -1,4 +1,4 @@
-"""Edges from files: a task that reads a file waits for the task that writes it.
+"""Edges from files: a task that reads a file waits for the task that writes it, or its directory.
 
 Where a format gives the edges by themselves (DAX, WfFormat), files of which nobody can say who
 makes them are no mistake: the given edges count, and what is odd becomes a caution.
@@ -12,6 +12,7 @@ import numpy as np
 
 from bursar.model.dag import Files, Longs
 from bursar.model.errors import InputError, shown
+from bursar.model.nested_files import nested_edges
 from bursar.model.text import counted
 
 _NOBODY: Final = -1
@@ -55,7 +56,11 @@ def file_edges(files: Files, names: tuple[str, ...], *, edges_given: bool) -> Fi
         cautions.append(_in_place(len(both), example))
     writers = writer[files.read.items]
     is_edge = (writers >= 0) & (writers != readers)
-    return FileEdges(writers[is_edge], readers[is_edge], tuple(cautions))
+    parents, children = writers[is_edge], readers[is_edge]
+    if not edges_given and (within := list(nested_edges(files, writer))):
+        parents = np.append(parents, [one for one, _ in within])
+        children = np.append(children, [other for _, other in within])
+    return FileEdges(parents, children, tuple(cautions))
 
 
 def _reads_and_writes(files: Files, readers: Longs, writer: Longs) -> Longs:

@@ -16,6 +16,7 @@ from bursar.model import shell as sh
 from bursar.model.errors import InputError, one_line, shown
 from bursar.model.goal import Goal
 from bursar.model.template import Hole, holes, missing, perl_in, pieces
+from bursar.model.text import counted
 from bursar.model.time import Time
 from bursar.model.workflow import Workflow
 
@@ -138,6 +139,8 @@ def make_bag(
         raise InputError("the bag is empty: give arguments for at least one task")
     _check_size(len(rows))
     width = len(rows[0])
+    if not width:
+        raise InputError("task 1 has no arguments: give some, or repeat the command instead")
     names = tuple(columns) or tuple(str(number) for number in range(1, width + 1))
     for number, row in enumerate(rows, 1):
         if len(row) != len(names):
@@ -186,7 +189,7 @@ def _check_template(
                 )
             if not hole.is_name:
                 raise InputError(
-                    f"{{{hole.key}}}: a task has {len(columns) or 'no'} argument(s); "
+                    f"{{{hole.key}}}: a task has {counted(len(columns), 'argument')}; "
                     "if the braces are text, put the command into a script"
                 )
     return words

@@ -10,6 +10,7 @@ from typing import Final
 
 from bursar.model.dag import PARTS, UNKNOWN
 from bursar.model.errors import InputError, shown
+from bursar.model.nested_files import plain_name
 from bursar.model.reading import read_whole, read_words
 from bursar.model.time import LONGEST, SECOND, Time, parse_duration
 
@@ -100,7 +101,11 @@ def _parts(value: Mapping[str, Duration]) -> tuple[float, ...]:
 
 
 def checked_files(given: FilesGiven) -> dict[str, int]:
-    """The files with their sizes, checked."""
+    """The files with their sizes, checked; each by its plain name."""
+    return _by_plain_names(_checked_names(given))
+
+
+def _checked_names(given: FilesGiven) -> dict[str, int]:
     if isinstance(given, Mapping):
         found = {name: checked_size(size) for name, size in given.items()}
     else:
@@ -111,9 +116,19 @@ def checked_files(given: FilesGiven) -> dict[str, int]:
     return found
 
 
+def _by_plain_names(found: dict[str, int]) -> dict[str, int]:
+    """The larger size counts where a file has two."""
+    if all(plain_name(name) == name for name in found):
+        return found
+    plain = dict.fromkeys(map(plain_name, found), UNKNOWN)
+    for name, size in found.items():
+        plain[plain_name(name)] = max(size, plain[plain_name(name)])
+    return plain
+
+
 def checked_outputs(given: FilesGiven) -> dict[str, int]:
     """The same of files that a task writes, which must leave room for everything else."""
-    found = checked_files(given)
+    found = _checked_names(given)
     for name in found:
         if name[-1] not in "./" and RUNS not in name:
             continue  # what nearly all of them are
@@ -125,7 +140,7 @@ def checked_outputs(given: FilesGiven) -> dict[str, int]:
             )
         if RUNS in parts:
             raise InputError(f"it would write {shown(name)}, where the runs are; choose another")
-    return found
+    return _by_plain_names(found)
 
 
 def _size(value: int) -> int:

@@ -111,6 +111,7 @@ WRONG_BAGS = [
     ('{"rows": []}', 422, "missing required field `command`"),
     ('{"command": "echo", "rows": [[1]]}', 422, "at `$.rows[0][0]`"),
     ('{"command": "echo", "rows": []}', 422, "the bag is empty"),
+    ('{"command": "echo", "rows": [[]]}', 422, "task 1 has no arguments"),
     ('{"command": "echo", "rows": [["a"], ["b", "c"]]}', 422, "task 2 has 2 arguments"),
     ('{"command": "echo"}', 422, "give one of them"),
     ('{"command": "", "repeat": 1}', 422, "there is no command"),

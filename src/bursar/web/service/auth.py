@@ -76,8 +76,12 @@ def read_token(file: Path) -> str:
             raise InputError(f"{file} can be read by others: chmod 600 {file}")
         with file.open() as stream:
             token = stream.read(_LONGEST).strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the token in {shown(str(file))} cannot be read: {error}") from None
+    except OSError as error:
+        raise InputError(
+            f"the token in {shown(str(file))} cannot be read: {error.strerror}"
+        ) from None
+    except UnicodeDecodeError:
+        token = ""
     if not token or not token.isprintable() or " " in token:
         raise InputError(f"{file} does not hold a token; it must be one line")
     return token
