@@ -14,7 +14,7 @@ _ALWAYS: Final = "bursar resume RUN continues a run, without a job log"
 _ONE: Final = "each argument is one task: use --colsep or --params for several"
 _HALT: Final = "the other tasks go on after a failure: bursar stop RUN stops them"
 _HEADER: Final = "--params FILE reads named columns"
-_BRACES: Final = "{} is the only replacement string"
+_BRACES: Final = "the replacement string is always {}"
 
 HINTS: Final[Mapping[str, str]] = MappingProxyType(
     {
