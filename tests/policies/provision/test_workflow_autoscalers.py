@@ -39,7 +39,7 @@ class Told(RunTimes):
         self.seconds = seconds
 
     def expected(self, offer, elapsed=0, task=0):
-        return round(self.seconds[(task - 1) % len(self.seconds)] * SECOND)
+        return self.seconds[(task - 1) % len(self.seconds)] * SECOND
 
 
 def flow(parents, owner=""):
@@ -122,8 +122,8 @@ def test_forecast_rents_nothing_for_what_is_over_before_a_machine_is_up():
 
 
 def test_forecast_rents_nothing_for_a_task_that_a_slot_takes_a_moment_later():
-    """The machine that is up is free half a second after a new one, and a second after it."""
-    for later, slots in ((0.5, 1), (1, 2)):
+    """The machine that is up is free a second after a new one, and two seconds after it."""
+    for later, slots in ((1, 1), (2, 2)):
         scene = scene_of(flow(((), ())), runtimes=Told(0, 0), offer=SLOW)
         scene.machine()
         boot = scene.state.boot_time(SLOW, scene.at) // SECOND

@@ -27,12 +27,8 @@ from bursar.state.task_status import READY, RUNNING, WAITING
 from bursar.state.view import Machine, View
 
 NEVER: Final[Time] = 1 << 62
-MOMENT: Final = 1 / 50
-"""The part of an interval by which a new slot has to be sooner than one that is there.
-
-With twice as much works end later than with `plan` under some budgets; with half as much new slots
-cost more than with `plan`, and works hardly end sooner.
-"""
+MOMENT: Final = 1 / 25
+"""The part of an interval by which a new slot has to be sooner than one that is there."""
 
 _Ready = tuple[Time, int, int]
 """when a task is ready, from now; the place of its work in the order of arrival; the task"""
