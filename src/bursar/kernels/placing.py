@@ -213,6 +213,8 @@ def refresh(rule: int, state: PlacingState, work: int) -> None:
         if table[row.SPOT, work] >= 0:
             dequeue(state, work)
         return
+    if rule <= keys.CPP and table[row.SPOT, work] >= 0:
+        return  # its key is when it arrived: it is where it belongs
     base, factor = table[row.FIRST, work], ratio[row.FACTOR, work]
     key = by_arrival()
     if rule == keys.FDWS:
@@ -477,11 +479,10 @@ def drop_due(state: PlacingState) -> None:
         numbers[ps.OVERDUE] -= 1
 
 
+FOR_EACH_TASK: Final = (complete, arrive, admit, begin, take)
+"""what runs for each task, and is compiled where it is called: a call hands on five arrays"""
 PARTS: Final = (
-    complete,
-    arrive,
     rank_tasks,
-    admit,
     refresh,
     place_tasks,
     place_reserved,
@@ -490,9 +491,7 @@ PARTS: Final = (
     leave,
     time_scale,
     most_urgent,
-    take,
-    begin,
     is_better_later,
     drop_due,
 )
-"""what the compiler is to know"""
+"""what else the compiler is to know"""

@@ -50,6 +50,8 @@ BOOT: Final[Time] = 10 * SECOND
 SLOW_BOOT: Final[Time] = 45 * SECOND
 RATE: Final = 14
 """tasks of an interval that a machine serves, in the rows with a star"""
+MINUTES_OF: Final = 44
+"""what the draws of minutes have beside the seed, so that they are others than those of the set"""
 SEEDS: Final = (48_001, 48_002, 48_003)
 """fresh: no reading was chosen on these sets; 47,001 to 47,003 were used before some changed"""
 HIST_SEEDS: Final = tuple(range(49_001, 49_011))
@@ -87,10 +89,16 @@ class AutoscalerCase(msgspec.Struct, frozen=True):
     boot: Time = BOOT
     rate: int = 1
 
-    @property
-    def entry(self) -> str:
+    def entry(self, seed: int) -> str:
+        """The provisioner with its parameters, on the set of a seed."""
         rate = f":rate={self.rate}" if self.rate != 1 else ""
-        return f"{self.provisioner}{rate}:release=at-once"
+        begun = f":begun={_minute_of(seed)}" if self.provisioner == "hist" else ""
+        return f"{self.provisioner}{rate}{begun}:release=at-once"
+
+
+def _minute_of(seed: int) -> int:
+    """The minute of the hour at which the run of a set begins."""
+    return int(np.random.default_rng((seed, MINUTES_OF)).integers(60))
 
 
 BY_PAPER: Final = "ConPaaS by its paper"
@@ -214,17 +222,18 @@ def market_of(boot: Time) -> Market:
 def run_case(case: AutoscalerCase | None, name: str, works: int, seed: int) -> SetFigures:
     """A row on a set; None: machines that are always up."""
     workload = workload_of(name, works, seed)
-    boot, entry = (BOOT, ()) if case is None else (case.boot, (case.entry,))
-    setting = ScalingSetting(market=market_of(boot), provisioners=entry, placers=("backfill",))
+    boot, entry = (BOOT, "") if case is None else (case.boot, case.entry(seed))
+    entries = (entry,) if entry else ()
+    setting = ScalingSetting(market=market_of(boot), provisioners=entries, placers=("backfill",))
     base = always_up(workload, setting, MACHINES)
     reader = FigureReader(workload, setting.market, Goal(), MACHINES, STEP, base)
     without = work_times(workload.arrays, base).response
     if case is None:
         figures, responses = reader.of_base("backfill"), without
     else:
-        policy = policy_for(workload, setting, case.entry, "backfill")
+        policy = policy_for(workload, setting, entry, "backfill")
         run = run_scaled(workload, setting.market, Goal(), policy, seed=seed)
-        figures = reader.of(case.entry, "backfill", run)
+        figures = reader.of(entry, "backfill", run)
         responses = work_times(workload.arrays, run.schedule).response
     bare = workload_of(name, works, seed, overhead=0.0)
     bare = msgspec.structs.replace(bare, bandwidth=BANDWIDTH)

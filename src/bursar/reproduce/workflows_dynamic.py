@@ -8,7 +8,7 @@ are the statements of its text.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from statistics import median
+from statistics import fmean, median
 from typing import Final
 
 from bursar.report.plot import Plot, Series
@@ -67,19 +67,25 @@ MIXED: Final = (
     " whose task should have ended and has not, of which the text says nothing: chosen by fit on"
     " another set (41,001). This page had the other reading before, that such a machine is idle"
     " now: errors then let works pile up at 97 %, too. It is shown beside (`OWM, overdue now`)",
-    "sets 51,001 to 51,010, for the deviation of FWP set by set, were added with the demand on"
-    " their median before anybody looked at them",
+    "sets 51,001 to 51,010, for the deviation of FWP set by set, were added with a demand on their"
+    " median before anybody looked at them",
+    "that FWP has the lowest deviation without errors is said of alike machines (section 3.5.1),"
+    " and judged there (workflows-fig-3.4). Of two speeds section 3.5.2 says that it is comparable"
+    " to FDWS and HR, and has a lower deviation with random error II, which is judged here, and"
+    " section 3.5.5 that outliers and medians look similar. An earlier form of this page demanded"
+    " the lowest deviation here, too, which does not hold: OWM, which waits for fast machines, has"
+    " it on each of ten sets. The rows are shown still",
 )
 """on machines of two speeds"""
 NO_READING_OF_BOTH: Final = (
     "the text has OWM unstable at 98 % and stable at 97 %; of the two readings one is stable at"
     " both, the other at neither"
 )
-OF_ALIKE: Final = (
-    "section 3.5.1 says it of alike machines, where it holds (workflows-fig-3.4); of two speeds"
-    " section 3.5.2 says that FWP is comparable to FDWS and HR, and has a lower deviation with"
-    " random error II"
-)
+LIKE_OTHERS: Final = ("FDWS", "HR")
+"""to which FWP is comparable on machines of two speeds"""
+SAME: Final = (0.75, 1.35)
+"""a ratio in between is no clear difference"""
+COMPARABLE: Final = between(*SAME, "FWP is comparable to FDWS and HR (3.5.2)")
 FRESH: Final = tuple(range(51_001, 51_011))
 """sets on which the deviation of FWP is looked at one by one"""
 
@@ -178,7 +184,7 @@ class DynamicStudy:
             yield checked(
                 f"random error I by no error, {name}: the largest change of the mean",
                 self._largest_change(name),
-                between(0.75, 1.35, "largely insensitive to the error factor (3.5.1)"),
+                between(*SAME, "largely insensitive to the error factor (3.5.1)"),
             )
         if self.is_mixed:
             what = f"random error I by no error, {WAITING}: the largest change of the mean"
@@ -282,14 +288,20 @@ class DynamicStudy:
     def deviation_rows(self, fresh: tuple[int, ...]) -> Iterator[Row]:
         yield from self._shown("deviation")
         exact = {name: run.deviation for name, run in self.all_runs("I", EstimateError()).items()}
-        yield checked(
-            "no error: FWP by the lowest of the others, deviation",
-            exact["FWP"] / min(value for name, value in exact.items() if name != "FWP"),
-            between(0, 1, "FWP has the lowest deviation without errors (3.5.1)"),
-            why=OF_ALIKE,
-        )
+        what = "no error: FWP by the lowest of the others, deviation"
+        ratio = exact["FWP"] / min(value for name, value in exact.items() if name != "FWP")
         if self.is_mixed:
+            yield shown_only(what, None, ratio)
+            yield checked(
+                f"no error: FWP by the mean of {' and '.join(LIKE_OTHERS)}, deviation",
+                exact["FWP"] / _mean_of_others(exact),
+                COMPARABLE,
+            )
             yield from self._set_by_set(fresh)
+        else:
+            yield checked(
+                what, ratio, between(0, 1, "FWP has the lowest deviation without errors (3.5.1)")
+            )
         for error in self._errors("random-2"):
             found = {name: self.runs("I", name, error).deviation for name in RANKED}
             others = min(found[name] for name in RANKED if name != "FWP")
@@ -300,23 +312,27 @@ class DynamicStudy:
             )
 
     def _set_by_set(self, seeds: tuple[int, ...]) -> Iterator[Row]:
-        """Whether FWP has the lowest deviation hangs on the set."""
-        ratios = []
+        """The deviation of FWP without errors, on each of some other sets."""
+        by_lowest, by_likes = [], []
         for seed in seeds:
             one = DynamicStudy(self.speeds, RunSize(self.size.works, (seed,)), self.factors)
             runs = one.all_runs("I", EstimateError())
-            others = {name: run.deviation for name, run in runs.items() if name != "FWP"}
+            found = {name: run.deviation for name, run in runs.items()}
+            others = {name: value for name, value in found.items() if name != "FWP"}
             lowest = min(others, key=others.__getitem__)
-            ratios.append(runs["FWP"].deviation / others[lowest])
+            by_lowest.append(found["FWP"] / others[lowest])
+            by_likes.append(found["FWP"] / _mean_of_others(found))
             what = f"no error, set {seed}: FWP by the lowest of the others, deviation"
-            yield shown_only(what, None, ratios[-1], f"lowest of the others: {lowest}")
-        yield checked(
-            f"no error: FWP by the lowest of the others, deviation, median of {len(seeds)} sets",
-            median(ratios),
-            between(0, 1, "FWP has the lowest deviation without errors (3.5.1)"),
-            note=f"lowest in {sum(ratio < 1 for ratio in ratios)} of {len(ratios)} sets",
-            why=f"OWM, which waits for fast machines, has the lowest; {OF_ALIKE}",
+            yield shown_only(what, None, by_lowest[-1], f"lowest of the others: {lowest}")
+        told = f"deviation, median of {len(seeds)} sets"
+        yield shown_only(
+            f"no error: FWP by the lowest of the others, {told}",
+            None,
+            median(by_lowest),
+            f"lowest in {sum(ratio < 1 for ratio in by_lowest)} of {len(by_lowest)} sets",
         )
+        likes = " and ".join(LIKE_OTHERS)
+        yield checked(f"no error: FWP by the mean of {likes}, {told}", median(by_likes), COMPARABLE)
 
     def plots(self, *, of_deviation: bool) -> tuple[Plot, ...]:
         figure = "deviation" if of_deviation else "mean"
@@ -342,3 +358,8 @@ class DynamicStudy:
                 categories=tuple(map(str, errors)),
             ),
         )
+
+
+def _mean_of_others(deviations: Mapping[str, float]) -> float:
+    """Of the placers that FWP is comparable to."""
+    return fmean(deviations[name] for name in LIKE_OTHERS)

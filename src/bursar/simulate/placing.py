@@ -240,9 +240,9 @@ def compiled() -> Callable[..., Any]:
         placing_learning,
         placing_kernel,
     )
+    let_kernels_call(*picking.PARTS, *placing_kernel.FOR_EACH_TASK, inline=True)
     let_kernels_call(
         *learning.PARTS,
-        *picking.PARTS,
         *placing_keys.KEYS,
         *tokens.PARTS,
         *placing_state.PARTS,

@@ -72,10 +72,25 @@ def test_hist_wants_what_this_hour_nearly_never_exceeded():
 
 
 def test_hist_wants_more_than_usual_where_it_was_too_low_lately():
-    entry = teach(Hist(MARKET), [10] * 10, supplies=[1] * 10)
+    entry = teach(Hist(MARKET), [10] * 10, supplies=[9] * 6 + [10] * 4)
     assert slots(entry, 40, 1, 2 * HOUR) == 42
     entry = teach(Hist(MARKET), [10] * 10, supplies=[20] * 10)
     assert slots(entry, 40, 1, 2 * HOUR) == 40
+
+
+def test_hist_adds_what_the_last_five_decisions_lacked_in_the_mean():
+    entry = teach(Hist(MARKET), [10] * 5, supplies=[1, 20, 10, 10, 4])
+    assert slots(entry, 10, 10, 2 * HOUR) == 13, "9 and 6 of five; what was too much is not taken"
+    entry = teach(entry, [10] * 5, begin=5 * EVERY)
+    assert slots(entry, 10, 10, 2 * HOUR) == 10
+
+
+def test_hist_reckons_hours_from_the_time_of_the_day_at_which_the_run_began():
+    entry = teach(Hist(MARKET, begun=30), [70] * 10)
+    assert slots(entry, 3, 70, 29 * MINUTE) == 70
+    assert slots(entry, 3, 70, 30 * MINUTE) == 3, "the next hour"
+    with pytest.raises(InputError, match="a minute of the day, 0 to 1439, not 1440"):
+        Hist(MARKET, begun=1440)
 
 
 def test_hist_forgets_what_is_long_ago():
