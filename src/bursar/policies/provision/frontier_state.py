@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
 from itertools import pairwise
 from math import exp, inf, sqrt
 from operator import itemgetter
@@ -25,6 +24,7 @@ from bursar.beliefs.bag_times import (
     learn_speeds,
 )
 from bursar.beliefs.past import past_successes
+from bursar.beliefs.past_tail import PastTail, tail_of
 from bursar.model.market import Offer
 from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import SECOND, Time
@@ -56,14 +56,6 @@ CONTRADICTED: Final = 3.5
 """Deviations of a mean by which results exceed what was said before."""
 LONGEST: Final = 0.57
 """The longest of some is on average where so many of such longest are shorter."""
-TAIL, FEWEST_IN_TAIL = 0.02, 8
-"""The longest tasks: so large a share of earlier ones, and no fewer."""
-LEAST_EXCESS: Final = 0.01
-"""by which they are longer than the first of them, as a logarithm: where all are alike"""
-FEW, FALLS = 5.0, 6.4
-"""A task is no longer like any other that is older than all but so few of those that are known,
-which hardly tell when it ends. What it takes is at least Pareto with this exponent from its age on:
-it exceeds that by 60 % once in twenty times. Many earlier tasks tell that themselves."""
 PARTS: Final = 4
 """Machines whose boot, or paid time, ends in the same one of so many parts are alike."""
 
@@ -96,22 +88,9 @@ class BagBelief(RunTimes):
         return self._runtime is not None
 
     @property
-    def falls(self) -> float:
-        """What a task takes that is older than most is at least Pareto with this exponent."""
-        known = None if self._history is None else tail_of(self._history)
-        return FALLS if known is None else known.exponent
-
-    def is_old(self, work: Floats) -> NDArray[np.bool_]:
-        """Whether so few took longer that they hardly tell when such a task ends.
-
-        Earlier tasks tell how those fall off that are among the longest; without them, all that is
-        believed may rest on tasks that run.
-        """
-        known = None if self._history is None else tail_of(self._history)
-        if known is not None:
-            return work > known.begin
-        curve = self.times.curve
-        return np.interp(work, curve.points, curve.alive) * self.known_tasks < FEW
+    def tail(self) -> PastTail | None:
+        """How the longest of earlier tasks fall off; None where too few are known."""
+        return None if self._history is None else tail_of(self._history)
 
     @property
     def known_tasks(self) -> int:
@@ -240,23 +219,6 @@ class BagBelief(RunTimes):
         speed = self.speeds[offer]
         rest = self.times.rest(elapsed / SECOND * speed) / speed
         return elapsed + np.rint(rest * SECOND).astype(np.int64)
-
-
-class Tail(msgspec.Struct, frozen=True):
-    """How run times fall off: as Pareto with an exponent, from some seconds on."""
-
-    begin: float
-    exponent: float
-
-
-@lru_cache(16)
-def tail_of(past: PastRuntimes) -> Tail | None:
-    """By Hill, of the longest of earlier tasks; None where these are few."""
-    longest = np.array(past.times[-max(1, round(TAIL * len(past.times))) :]) / SECOND
-    if len(longest) < FEWEST_IN_TAIL:
-        return None
-    excess = float(np.log(longest[1:] / longest[0]).mean())
-    return Tail(float(longest[0]), 1 / max(excess, LEAST_EXCESS))
 
 
 class FleetNow:
