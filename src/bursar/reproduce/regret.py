@@ -79,7 +79,8 @@ WAITS: Final = (
     "before its first results nobody knows what a budget is worth, so that the first fleet is one"
     " that is safe with 1.1 times the least; an oracle that knows all from its first result on"
     " loses little by that (see its rows), but first results themselves do not tell run times well"
-    " enough to rent more, and most bags here fit all machines at once"
+    " enough to rent more: tails are still possible that would hold large machines for long, and"
+    " most bags here fit all machines at once"
 )
 SHAPE: Final = (
     "mean and deviation are known, and the form is not: half of the bags are Pareto, Weibull or of"
@@ -87,7 +88,7 @@ SHAPE: Final = (
 )
 LUCK: Final = (
     "run times are known from 5,000 earlier tasks; the rival is the best of hundreds of fleets for"
-    " these very executions"
+    " these very executions, and keeps no money for others"
 )
 EDGE: Final = (
     "a few tasks are left in most of these executions: the first fleet was a little too large, and"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from bursar.model.market import Offer
 from bursar.model.money import Money
 from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import MINUTE, SECOND
-from bursar.plan.bag.known_fleet import ENOUGH, KnownRuntimes, _lognormal, known_fleet
+from bursar.plan.bag.known_fleet import ENOUGH, KnownRuntimes, _lognormal, _values, known_fleet
 
 SMALL = Offer("small", Money.parse("0.00002"), SECOND, MINUTE, 30, 45 * SECOND, 2)
 LARGE = Offer("large", Money.parse("0.000088"), SECOND, MINUTE, 30, 45 * SECOND, 8)
@@ -86,3 +87,14 @@ def test_no_fleet_next_to_the_best_is_faster_and_as_sure():
         more = Money.parse(f"{1.25 * LEAST + float(offer.price) * 600:.6f}")
         known = KnownRuntimes(180 * SECOND, 40 * SECOND)
         assert known_fleet((SMALL, LARGE), 200, known, more).upper_time <= found.upper_time
+
+
+def test_money_that_is_left_counts_before_any_draw_exceeds_the_budget():
+    """Fleets that end at the same time in all of 40 draws, within the budget in each or in none."""
+    units = np.repeat([990, 950, 900, 1100], 40).reshape(4, 40, 1)
+    ends = np.full((4, 40), 1000 * SECOND)
+    values = _values(ends, units, np.array([1e6]), Money(1_000_000_000))
+    barely, well, amply, never = values.tolist()
+    assert barely > well + 0.5
+    assert well == pytest.approx(amply, abs=1e-3)
+    assert never == np.inf

@@ -18,7 +18,14 @@ from bursar.model.work import Bag
 from bursar.policies.place.kept import KeptPlacer
 from bursar.policies.provision.frontier import Frontier
 from bursar.policies.provision.frontier_state import BagBelief
-from bursar.policies.provision.last_tasks import Held, _likely_cost, _luck, _rests, _total
+from bursar.policies.provision.last_tasks import (
+    Held,
+    _is_better,
+    _likely_cost,
+    _luck,
+    _rests,
+    _total,
+)
 from bursar.policies.replicate.at_risk import AtRisk
 from bursar.simulate.faults import ModelledBehaviour, given
 from bursar.simulate.run import simulate
@@ -33,7 +40,8 @@ def offer(name, per_hour, slots, unit=SECOND, boot=0, limit=8):
 
 
 def held(costs):
-    return Held(machine=None, tasks=1, works=np.ones(len(costs)), costs=np.array(costs))
+    alike = np.ones(len(costs))
+    return Held(machine=None, tasks=1, works=alike, costs=np.array(costs), stays=alike)
 
 
 def test_not_all_machines_are_unlucky_at_once():
@@ -64,6 +72,45 @@ def test_long_tasks_of_a_kind_that_is_known_end_when_such_tasks_do():
     luck = _luck(len(old))
     assert (old + _rests(told, old, luck)).max() < 1.1 * longest
     assert (old + _rests(untold, old, luck)).max() > 1.5 * longest
+
+
+def told_by(before):
+    belief = BagBelief(before.mean, before.deviation, before)
+    belief._prior, belief.speeds = belief._first(None), {"small": 1.0}
+    belief.times = learn(belief._prior, {}, {}, belief.speeds)
+    return belief
+
+
+@pytest.mark.parametrize("age", [6.0, 9.0, 13.0])
+def test_a_task_older_than_nearly_all_before_falls_off_as_the_longest_of_these(age):
+    """However close it is to the longest of them: that nobody saw a longer one tells little."""
+    shape, least = 2.5, 60.0
+    rng = np.random.default_rng([*b"falls off"])
+    before = (1 + rng.pareto(shape, 5_000)) * least
+    belief = told_by(PastRuntimes.of(round(one * SECOND) for one in before))
+    old = np.full(400, age * least)
+    rests = _rests(belief, old, np.random.default_rng(1).random((64, 400)))
+    assert np.quantile(rests, 0.95) >= 0.75 * age * least * (20 ** (1 / shape) - 1)
+
+
+def test_where_the_longest_tasks_hardly_differ_an_old_one_ends_soon():
+    rng = np.random.default_rng([*b"ends soon"])
+    before = rng.normal(400.0, 120.0, 5_000).clip(20.0)
+    belief = told_by(PastRuntimes.of(round(one * SECOND) for one in before))
+    old = np.full(400, before.max())
+    rests = _rests(belief, old, np.random.default_rng(1).random((64, 400)))
+    assert np.quantile(rests, 0.95) <= 0.35 * before.max()
+
+
+def test_tasks_begin_again_only_for_a_chance_that_is_worth_the_time():
+    """A chance of 0.94 to end after 1,200 s, or a better one to end after 1,900 s."""
+    stay = 0.94, 1200.0
+    assert not _is_better((0.95, 1900.0), stay, is_known=True)
+    assert _is_better((0.95, 1900.0), stay, is_known=False)  # then the end is not known well
+    assert _is_better((0.99, 1900.0), stay, is_known=True)
+    assert _is_better((0.5, 1900.0), (0.0, 1200.0), is_known=True)
+    assert not _is_better((0.0, 1900.0), stay, is_known=True)
+    assert not _is_better((0.94, 1900.0), stay, is_known=True)
 
 
 @pytest.mark.parametrize("seed", range(4))

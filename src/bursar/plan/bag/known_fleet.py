@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from bursar.beliefs.normal import below
 from bursar.model.goal import Goal
 from bursar.model.market import Market, Offer
 from bursar.model.money import Money
@@ -30,10 +31,11 @@ from bursar.plan.bag.fleet_judge import FleetJudge, Floats, Integers, Outcomes, 
 CONFIDENCES: Final = (0.976, 0.5)
 """Frontiers that fleets are taken from: by what is exceeded in one draw of 40, as the money is to
 do, and in half of them, as nearly all times are then that of the longest task."""
-SURE: Final = 0.5 ** (1 / 40)
-"""The chance that is wanted: with it, all of 40 executions fit as often as not ..."""
+FORM: Final = 0.01
+"""By so much of its cost a draw may be wrong. So one that hardly fits counts in part, and a fleet
+is the better the more is left in all of them: a few draws do not tell chances near one apart."""
 PRICE_OF_CHANCE: Final = 12.0
-"""... and what a logarithm of less is worth, in logarithms of time."""
+"""What a logarithm of the chance is worth, in logarithms of time."""
 POINTS: Final = 4_000
 """of the distribution of run times"""
 USUAL_DEVIATION: Final = 0.2
@@ -134,10 +136,13 @@ def _search(search: FrontierSearch, counts: Integers, budget: Money) -> Integers
 
 def _values(makespans: Integers, units: Integers, price: Floats, budget: Money) -> Floats:
     """How good fleets are, the less the better; infinite where the budget never does."""
-    chance = np.mean(units @ price <= budget.nanos, axis=1)
+    costs = units @ price
+    margins = (budget.nanos - costs) / (FORM * np.maximum(costs, 1.0))
+    fits = (costs <= budget.nanos).any(axis=1)
+    chance = np.where(fits, below(margins).mean(axis=1), 0.0)
     middle, late = np.quantile(makespans, (0.5, 0.9), axis=1)
     with np.errstate(divide="ignore"):
-        missed = -np.log(np.minimum(chance / SURE, 1.0))
+        missed = -np.log(chance)
     values: Floats = np.log(middle + late) + PRICE_OF_CHANCE * missed
     return values
 

@@ -24,6 +24,7 @@ from bursar.beliefs.bag_times import (
     learn_speeds,
 )
 from bursar.beliefs.past import past_successes
+from bursar.beliefs.past_tail import PastTail, tail_of
 from bursar.model.market import Offer
 from bursar.model.past_runtimes import PastRuntimes
 from bursar.model.time import SECOND, Time
@@ -85,6 +86,11 @@ class BagBelief(RunTimes):
     def is_known(self) -> bool:
         """Whether somebody knew run times before."""
         return self._runtime is not None
+
+    @property
+    def tail(self) -> PastTail | None:
+        """How the longest of earlier tasks fall off; None where too few are known."""
+        return None if self._history is None else tail_of(self._history)
 
     @property
     def known_tasks(self) -> int:

@@ -9,6 +9,7 @@ is held as long as the money that is left also pays for that, and released befor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log
 from typing import Final
 
 import msgspec
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from bursar.model.market import Offer
 from bursar.model.time import SECOND, Time, seconds
+from bursar.plan.bag.live_plan import PRICE_OF_CHANCE
 from bursar.policies.provision.frontier_state import BagBelief, refund_of, under_way
 from bursar.policies.reconcile import Target, is_refused, reconcile
 from bursar.state.actions import Release, Rent, Wake
@@ -33,7 +35,8 @@ MOST_ENDS: Final = 20_000
 OLD, FEW, FALLS = 2.0, 5.0, 6.4
 """A task is no longer like any other that is older than this many average tasks and than all but
 so few of those that are known, which hardly tell when it ends. What it takes is at least Pareto
-with this exponent from its age on: it exceeds that by 60 % once in twenty times."""
+with this exponent from its age on: it exceeds that by 60 % once in twenty times. Where many earlier
+tasks are known, the longest of them tell both."""
 CHECKS: Final = 4
 """Times that are looked at in the time of an average task."""
 SOONEST: Final = 2 * SECOND
@@ -49,6 +52,8 @@ class Held(msgspec.Struct, frozen=True, eq=False):
     """that its longest task has in all, draw by draw, at speed 1; in seconds"""
     costs: Floats
     """until its tasks have ended, beyond what is paid, draw by draw; in billionths"""
+    stays: Floats
+    """until its tasks have ended, draw by draw; in seconds"""
 
     @property
     def price(self) -> float:
@@ -69,6 +74,8 @@ class Restart(msgspec.Struct, frozen=True, eq=False):
     count: int
     costs: Floats
     """draw by draw, in billionths"""
+    stays: Floats
+    """until they have ended, draw by draw; in seconds"""
     cost: float
     """as far as is likely"""
     growth: float
@@ -150,10 +157,12 @@ def look_at_last(view: View, now: Time, belief: BagBelief, money: float) -> Last
     leaving, restart = _cheapest(view, now, held, money)
     if restart is None:
         return LastLook(now + between)
-    others = _total(_without(held, leaving))
-    if np.mean(others + restart.costs <= money) <= np.mean(_total(held) <= money):
-        return LastLook(now + between)  # they are more likely to end where they are
-    needed = _likely_cost(_without(held, leaving)) + restart.cost
+    others = _without(held, leaving)
+    stay = _chance(held, money), now / SECOND + _end(held)
+    move = _chance(others, money, restart), now / SECOND + _end(others, restart)
+    if not _is_better(move, stay, is_known=belief.is_known):
+        return LastLook(now + between)
+    needed = _likely_cost(others) + restart.cost
     growth = restart.growth + sum(one.price for one in leaving)
     spare = round((money - needed) / growth * SECOND)
     paid = min(one.paid_until(now) for one in leaving) - now
@@ -174,6 +183,29 @@ def _total(held: Sequence[Held]) -> Floats:
     """What machines cost together until their tasks have ended, draw by draw."""
     found: Floats = np.sum([one.costs for one in held], axis=0) if held else np.zeros(1)
     return found
+
+
+def _chance(held: Sequence[Held], money: float, *more: Restart) -> float:
+    """How likely it is that machines, and those on which tasks begin again, cost no more."""
+    costs = _total(held) + sum(one.costs for one in more)
+    return float(np.mean(costs <= money))
+
+
+def _end(held: Sequence[Held], *more: Restart) -> float:
+    """When the last of their tasks ends, half of the time; in seconds from now."""
+    stays = [*(one.stays for one in held), *(one.stays for one in more)]
+    return float(np.median(np.max(stays, axis=0)))
+
+
+def _is_better(move: tuple[float, float], stay: tuple[float, float], *, is_known: bool) -> bool:
+    """Whether tasks should begin again elsewhere, by the chance that money does and by the end.
+
+    They end much later then: where run times are known, only a chance that is clearly better is
+    worth that. Where they are only believed, the end is too much in doubt to count.
+    """
+    if not (is_known and move[0] and stay[0]):
+        return move[0] > stay[0]
+    return log(move[1] / stay[1]) < PRICE_OF_CHANCE * log(move[0] / stay[0])
 
 
 def _without(held: Sequence[Held], leaving: Sequence[Held]) -> list[Held]:
@@ -218,8 +250,10 @@ def _restart(view: View, now: Time, tasks: int, works: Floats, speed: float) -> 
             continue
         stays = view.boot_time(offer, now) + (works / offer.speed * SECOND).astype(np.int64)
         costs: Floats = _units(offer, stays) * np.float64(count * offer.price.nanos)
+        ends = stays / SECOND
         growth = count * offer.price.nanos * SECOND / offer.billing * speed / offer.speed
-        found.append(Restart(offer, count, costs, float(np.quantile(costs, LIKELY)), growth))
+        likely = float(np.quantile(costs, LIKELY))
+        found.append(Restart(offer, count, costs, ends, likely, growth))
     return min(found, key=lambda one: one.cost, default=None)
 
 
@@ -246,25 +280,29 @@ class _Attempts:
 
         Where the money does even then, no draw need be looked at.
         """
-        _, costs = self._ends(self._luck.max(axis=0)[np.newaxis])
+        _, costs, _ = self._ends(self._luck.max(axis=0)[np.newaxis])
         return float(costs.sum())
 
     def held(self) -> list[Held]:
         """Machines that run something, with what it is expected to cost to let it end."""
-        works, costs = self._ends(self._luck)
+        works, costs, stays = self._ends(self._luck)
         counts = np.diff(self._first, append=len(self.done)).tolist()
         return [
-            Held(self._machines[at], counts[at], works[:, at], costs[:, at])
+            Held(self._machines[at], counts[at], works[:, at], costs[:, at], stays[:, at])
             for at in self._order[self._first].argsort().tolist()  # in the order of the attempts
         ]
 
-    def _ends(self, luck: Floats) -> tuple[Floats, Floats]:
-        """The longest work of each machine in all, and what it costs: `[draw, machine]`."""
+    def _ends(self, luck: Floats) -> tuple[Floats, Floats, Floats]:
+        """The longest work of each machine in all, what it costs, and when it ends, in seconds.
+
+        All are `[draw, machine]`.
+        """
         rests = _rests(self._belief, self.done, luck)
         longest = np.maximum.reduceat(rests[:, self._order], self._first, axis=1)
         works = np.maximum.reduceat((self.done + rests)[:, self._order], self._first, axis=1)
-        stays = (longest / self._speed * SECOND).astype(np.int64)
-        return works, _costs(self._machines, self._now, stays)
+        ends = longest / self._speed
+        stays = (ends * SECOND).astype(np.int64)
+        return works, _costs(self._machines, self._now, stays), ends
 
 
 def _luck(count: int) -> Floats:
@@ -277,9 +315,13 @@ def _rests(belief: BagBelief, done: Floats, luck: Floats) -> Floats:
     """What is left of attempts that have done so much work: `[draw, attempt]`, at speed 1."""
     curve = belief.times.curve
     rests = curve.rest_within(np.broadcast_to(done, luck.shape), luck)
-    beyond = done * (np.power(1 - luck, -1 / FALLS) - 1)
-    longer = np.interp(done, curve.points, curve.alive) * belief.known_tasks
-    is_old = (done > OLD * belief.times.mean) & (longer < FEW)
+    if belief.tail is None:
+        falls, longer = FALLS, np.interp(done, curve.points, curve.alive) * belief.known_tasks
+        is_old = longer < FEW
+    else:  # and not by what is believed, as that may rest on the very tasks that run
+        falls, is_old = belief.tail.exponent, done > belief.tail.begin
+    beyond = done * (np.power(1 - luck, -1 / falls) - 1)
+    is_old &= done > OLD * belief.times.mean
     found: Floats = np.where(is_old, np.maximum(rests, beyond), rests)
     return found
 
