@@ -10,6 +10,7 @@ from math import ceil, inf, log10
 from typing import Any, Final
 
 from bursar.kernels.live_fleet import (
+    ATTEMPTS,
     BEGIN,
     HELD,
     HERE,
@@ -32,7 +33,6 @@ from bursar.kernels.live_fleet import (
     UNIT,
     within,
 )
-from bursar.kernels.live_fleet import ATTEMPTS as RUNNING_ATTEMPTS
 
 Array = Any
 """A numpy array; the compiler wants no more than that it is one."""
@@ -198,7 +198,7 @@ def list_plain(
     groups: Array, known: Array, cheapest: int, notes: Array, found: Array, row: int
 ) -> int:
     """Machines of one offer alone, and added to those that are there: of the cheapest new ones."""
-    count, tasks = groups.shape[1], known[READY] + known[RUNNING_ATTEMPTS]
+    count, tasks = groups.shape[1], known[READY] + known[ATTEMPTS]
     for group in range(count):
         is_new = groups[IS_NEW, group] > 0
         price = groups[PER_SECOND, group] / groups[RATE, group]

@@ -136,7 +136,7 @@ def weigh_means(chances: Array, means: Array, slices: Array, found: Array) -> No
 def mix_curves(
     chances: Array, means: Array, first: int, width: float, curves: Array, alive: Array
 ) -> None:
-    """The chance to be longer than each edge, where each form has the mean that is likely for it."""
+    """The chance to be longer than each edge; each form has the mean that is likely for it."""
     forms, count = chances.shape
     edges, shares = len(alive), 0.0
     for edge in range(edges):
@@ -150,7 +150,7 @@ def mix_curves(
             continue
         shares += share
         place = first + log(likely / share / means[0]) / width
-        whole = int(floor(place))
+        whole = floor(place)
         following = (place - whole) * share
         column = edges - 1 - whole  # the form's table from the bin of its mean on
         for edge in range(edges):

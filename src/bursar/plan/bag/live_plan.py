@@ -38,8 +38,6 @@ WORTH, WORTH_IN_DOUBT = 0.02, 0.3
 of run times: what comes in soon may tell another story."""
 
 
-
-
 SAFE: Final = log(0.99)
 """The chance that is wanted of a fleet that is rented early."""
 
@@ -47,8 +45,6 @@ SAFE: Final = log(0.99)
 PAYABLE: Final = log(0.9)
 """The chance that is wanted of a fleet that only adds to what is there: machines more cost more,
 and where the money hardly does, what they seem to gain is noise."""
-
-
 
 
 HOPELESS: Final = log(0.03)
