@@ -100,7 +100,7 @@ class AtRisk(StochasticRandom):
         live = self.live
         stays = self.slots.stays_of(live.machines)
         rows = self._may_be_late(stays, view, now)
-        if not len(rows):
+        if not len(rows) or not self._has_stay(now):
             return [], None
         outlook = self._expected(view, now)
         is_safe = np.ones(len(live), dtype=np.int64)
@@ -121,6 +121,11 @@ class AtRisk(StochasticRandom):
             return live.tasks[oldest].tolist(), None
         oldest = oldest[self._is_hopeful(outlook, view, now)[oldest]]
         return live.tasks[oldest].tolist(), oldest
+
+    def _has_stay(self, now: Time) -> bool:
+        """Whether an idle machine stays at all: no task can end in time on one that does not."""
+        slots = self.slots
+        return bool(((slots.free > 0) & (slots.begin == 0) & (slots.stays >= now)).any())
 
     def _may_be_late(self, stays: Integers, view: View, now: Time) -> Integers:
         """Rows that might not be safe, if they took as long as is expected of any there."""
