@@ -87,7 +87,7 @@ ASSUMED: Final = (
     NO_READING,
 )
 Cell = tuple[str, str, str]
-"""placer as told, reading of tokens, kind"""
+"""placer as named, reading of tokens, kind"""
 
 
 def reproduce(name: str, *, quick: bool = False) -> Reproduction:
@@ -257,9 +257,9 @@ def _crowded(size: RunSize) -> list[Row]:
             shares = [
                 busy_when_crowded(placer_of(label, "stay"), kind, size, s) for s in size.seeds
             ]
-            told = ", ".join(f"{share:.3f}" for share in shares)
+            by_set = ", ".join(f"{share:.3f}" for share in shares)
             what = f"{label}, {kind}: busy machines while works always wait"
-            rows.append(shown_only(what, paper, sum(shares) / len(shares), f"by set: {told}"))
+            rows.append(shown_only(what, paper, sum(shares) / len(shares), f"by set: {by_set}"))
     return rows
 
 
@@ -282,9 +282,9 @@ def _waits(size: RunSize) -> list[Row]:
             )
             schedule = place_workload(arrays, ALIKE, placer_of(FIRST, "stay"), seed=seed)
             means.append(float(work_times(arrays, schedule).wait[size.works // 3 :].mean()))
-        told = ", ".join(f"{mean:.0f}" for mean in means)
+        by_set = ", ".join(f"{mean:.0f}" for mean in means)
         what = f"{FIRST}, Montage at {utilization}: mean wait, s"
-        rows.append(shown_only(what, None, sum(means) / len(means), f"by set: {told}"))
+        rows.append(shown_only(what, None, sum(means) / len(means), f"by set: {by_set}"))
     return rows
 
 
