@@ -12,12 +12,11 @@ bins of work (`work_curve`): so a table for each form, moved by whole bins, serv
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from math import ceil, floor, gamma, log, log1p, sqrt
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -25,9 +24,6 @@ from numpy.typing import NDArray
 
 from bursar.beliefs.normal import below
 from bursar.beliefs.work_curve import BINS, EDGES, SHORTEST, WIDTH
-from bursar.kernels import work_forms
-from bursar.kernels.compiling import compile_kept, let_kernels_call, stamp_of
-from bursar.kernels.work_forms import DOUBT, FACTORS, LEAST, MEAN
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +45,15 @@ LONGER_VARY: Final = 0.25
 """How much the longer ones do: so that no length of theirs falls between two forms."""
 FAMILIES: Final = (0.4, 0.15, 0.1, 0.35)
 """How likely lognormal, Weibull and Pareto work and two kinds are before anything is known."""
+LEAST: Final = 1e-9
+"""A chance below counts as this: no form is so wrong that one task refutes it."""
+NEGLIGIBLE: Final = 1e-4
+"""A form that is less likely leaves no trace in the curve."""
 BELOW, ABOVE = 3.2, 5.0
 """How many deviations of what is believed before the means on the grid reach."""
+SURELY, DEVIATIONS = 0.95, 1.645
+"""What a mean exceeds once in twenty times counts as so many deviations: a kind of longer tasks
+that is possible, but not likely, makes it doubtful on one side."""
 MANY: Final = 60
 """Once so many tasks have ended, means are looked for ..."""
 LOWEST, HIGHEST = 0.5, 4.0
@@ -58,6 +61,7 @@ LOWEST, HIGHEST = 0.5, 4.0
 SLICES: Final = (0.08, 0.15, 0.2, 0.2, 0.15, 0.11, 0.07, 0.04)
 """A belief of the mean is passed on as the averages of its slices, which are this likely."""
 _SLICES: Final = np.array(SLICES)
+_SLICE_EDGES: Final = np.array([0.0, *np.cumsum(SLICES)[:-1], 1.0])
 NEVER_REACHED: Final = 1e-8
 """A chance below is none at all, where a curve ends."""
 
@@ -92,22 +96,25 @@ class WorkForms:
         self._last = min(BINS, ceil(place + ABOVE * longer / WIDTH)) + 1
         off = (np.arange(self._first, self._last) - place) * WIDTH
         before = -0.5 * np.square(np.where(off > 0, off / longer, off / shorter))
-        self._before: Floats = _tables().likely[:, np.newaxis] + before
+        self._before = _tables().likely[:, np.newaxis] + before
         self._means = SHORTEST * np.exp(WIDTH * np.arange(self._first, self._last))
 
     def believe(self, ended: Floats, running: Floats) -> FormBelief:
         """From what ended in each bin, and the work that attempts under way have done."""
         tables, which = _tables(), self._possible(ended)
-        chances = np.empty((len(self._before), which.stop - which.start))
-        alive = np.empty(BINS + 1)
-        found = np.empty(FACTORS + len(SLICES))
-        _kernel()(
-            *(ended, _between_edges(running)),
-            *(tables.log_ends, tables.log_alive, tables.alive),
-            *(self._before, self._means, which.start, self._first + which.start, WIDTH, _SLICES),
-            *(chances, found, alive),
-        )
-        return FormBelief(float(found[MEAN]), float(found[DOUBT]), found[FACTORS:], alive)
+        means, first = self._means[which], self._first + which.start
+        ages = _between_edges(running)
+        logs = self._before[:, which] + _log_chances(ended, tables.log_ends, first, len(means))
+        logs += _log_chances(ages, tables.log_alive, first, len(means))
+        chances = np.exp(logs - logs.max())
+        chances /= chances.sum()
+        by_mean = chances.sum(axis=0)
+        mean = float(by_mean @ means)
+        doubt = sqrt(max(0.0, float(by_mean @ np.square(means / mean - 1))))
+        place = int(by_mean.cumsum().searchsorted(SURELY))
+        longest = float(means[min(place, len(means) - 1)])
+        doubt = max(doubt, (longest / mean - 1) / DEVIATIONS)
+        return FormBelief(mean, doubt, _sliced(by_mean, means) / mean, _curve(chances, means))
 
     def _possible(self, ended: Floats) -> slice:
         """Which means are looked at."""
@@ -116,8 +123,7 @@ class WorkForms:
             return slice(0, len(self._means))
         mean = float(ended[:BINS] @ EDGES[1:]) / count
         first, last = self._means.searchsorted((LOWEST * mean, HIGHEST * mean)).tolist()
-        first = min(first, len(self._means) - 1)
-        return slice(first, max(last, first + 1))
+        return slice(min(first, len(self._means) - 1), max(last, first + 1))
 
 
 def _between_edges(work: Floats) -> Floats:
@@ -134,10 +140,52 @@ def _between_edges(work: Floats) -> Floats:
     return found
 
 
-@cache
-def _kernel() -> Callable[..., None]:
-    let_kernels_call(*work_forms.PARTS, makes_arrays=False)
-    return compile_kept(work_forms.weigh_forms, stamp_of([inspect.getsource(work_forms)]))
+def _log_chances(counts: NDArray[Any], table: Floats, first: int, means: int) -> Floats:
+    """The logarithms of a table, added up over tasks in bins: by form, and by mean.
+
+    The means are `means` edges, from `first` on. A task adds as many columns of the table, and
+    which they are follows from its bin: for all tasks this is one product of matrices.
+    """
+    some = counts.nonzero()[0]
+    if not len(some):
+        return np.zeros((len(table), means))
+    low, high = int(some[0]), int(some[-1])
+    around = np.zeros(means - 1)
+    padded = np.concatenate([around, counts[low : high + 1], around])
+    # A sliding window, as of `sliding_window_view`, which takes ten times as long.
+    shape, step = (len(padded) - means + 1, means), padded.itemsize
+    by_column = np.ndarray(shape, padded.dtype, padded, strides=(step, step))[::-1]
+    begin = BINS - high + first
+    found: Floats = table[:, begin : begin + len(by_column)] @ by_column
+    return found
+
+
+def _sliced(chances: Floats, means: Floats) -> Floats:
+    """The average of each slice of a distribution over ascending means."""
+    reached, sums = np.zeros((2, len(chances) + 1))
+    reached[1:], sums[1:] = chances.cumsum(), (chances * means).cumsum()
+    at_edges = np.interp(_SLICE_EDGES, reached / reached[-1], sums)
+    found: Floats = (at_edges[1:] - at_edges[:-1]) / _SLICES
+    return found
+
+
+def _curve(chances: Floats, means: Floats) -> Floats:
+    """The chance to be longer than each edge, where each form has the mean that is likely for it.
+
+    `chances` are those of each form, with each of the means.
+    """
+    by_form = chances.sum(axis=1)
+    likely = chances @ means / np.maximum(by_form, LEAST**2)
+    forms = (by_form > NEGLIGIBLE).nonzero()[0]
+    places = np.log(likely[forms] / SHORTEST) / WIDTH
+    whole, shares = np.floor(places).astype(np.int64), by_form[forms]
+    next_shares = (places - whole) * shares
+    # Each form's table from the bin of its mean on, and from the bin before.
+    columns = BINS - 1 - whole[:, np.newaxis] + np.arange(BINS + 2)
+    curves = _tables().alive[forms[:, np.newaxis], columns]
+    found: Floats = (shares - next_shares) @ curves[:, 1:] + next_shares @ curves[:, :-1]
+    found /= shares.sum()
+    return found
 
 
 class _FormTables(msgspec.Struct, frozen=True):
